@@ -78,6 +78,7 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
     return static_cast<int>(std::ranges::lower_bound(ends, extent(view)) - ends.begin());
   };
   AddRelation(space, name, keys, std::move(levels), level, in_triples);
+  space.dimensions.back().grows = true;
 }
 
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <limits>
 #include <numeric>
 
 namespace assay {
@@ -15,24 +15,10 @@ constexpr int kSureDraws = 25;   // of them, when one knob decides each level an
 constexpr int kSmallest = 17;    // of a knob's values: small ones
 constexpr int kMostTurned = 4;   // other knobs at once, at random
 constexpr int kTriesForBase = 1000;
-// Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide. Threes are
-// many, and the pairs in them have been tried already.
-constexpr size_t kTriesOfPair = 4000, kTriesOfThree = 500;
-
-// "conv: k=N has N axes, but i=N has N": what an operator says of many cases is one reason.
-std::string WithoutNumbers(const std::string& text) {
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && is_word(text[end])) ++end;  // "13x11" as well as "f32"
-    const bool is_number = is_digit(text[i]);
-    out += is_number ? "N" : std::string(text.substr(i, std::max<size_t>(end - i, 1)));
-    i = std::max(end, i + 1);
-  }
-  return out;
-}
+// Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
+constexpr size_t kOfOneReason = 3;  // with the plain case's values, and with each knob turned
+constexpr size_t kTriesAtRandom = 600;
+constexpr int kFewRefused = 200;    // before the walk goes on, other knobs are tried with these
 
 // The most frequent reason. Limits keep their numbers.
 std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decides,
@@ -52,7 +38,7 @@ std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decid
 }  // namespace
 
 Reach::Reach(const Candidates& candidates, std::mt19937_64& random)
-    : candidates_(candidates), random_(random), cheapest_(CheapestChoice(candidates)) {
+    : candidates_(candidates), memo_(candidates), random_(random), cheapest_(CheapestChoice(candidates)) {
   FindBase();
 }
 
@@ -151,15 +137,17 @@ Reached Reach::Walk(const Tuple& tuple) {
     if (std::string why = candidates_.WhyTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
   }
   const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
-  WalkEnd walk = WalkSmallToLarge(candidates_, tuple, allowed, cheapest_);
   Reached reached;
-  if (walk.found) {
-    reached.candidate = Candidate{*std::move(walk.found), {}, {}};
-    Complete(*reached.candidate);
-    return reached;
-  }
-  if (!walk.refused.empty()) {
-    reached.candidate = WithOtherKnobs(decides, walk.refused, tuple.size() < 3 ? kTriesOfPair : kTriesOfThree);
+  WalkEnd walk;
+  for (const int most_refused : {kFewRefused, std::numeric_limits<int>::max()}) {
+    walk = WalkSmallToLarge(memo_, tuple, allowed, cheapest_, most_refused);
+    if (walk.found) {
+      reached.candidate = Candidate{*std::move(walk.found), {}, {}};
+      Complete(*reached.candidate);
+      return reached;
+    }
+    reached.candidate = WithOtherKnobs(decides, walk);
+    if (reached.candidate || walk.ended) break;
   }
   if (reached.candidate) return reached;
   reached.why = WhyNone(candidates_, decides, walk.refusals);
@@ -167,44 +155,52 @@ Reached Reach::Walk(const Tuple& tuple) {
   return reached;
 }
 
-// The plain case's values, then one other knob turned, then some of them at random.
-std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const std::vector<Choice>& refused,
-                                               size_t tries) {
+// Of each reason some choices: the plain case's values, then one other knob turned. Where that changes nothing the
+// reason lies in the combination itself; else some knobs are turned at random.
+std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk) {
   std::vector<size_t> others;
-  std::vector<std::pair<size_t, int>> turns;  // a knob and its value
   for (size_t knob = 0; knob < decides.size(); ++knob) {
-    if (decides[knob]) continue;
-    others.push_back(knob);
-    const int count = candidates_.values(knob);
-    for (int value = 0; value < (candidates_.IsSize(knob) ? kSmallest : count); ++value) turns.emplace_back(knob, value);
+    if (!decides[knob]) others.push_back(knob);
   }
   if (others.empty()) return std::nullopt;
-  // Evenly among all that were refused, as often as there are tries.
-  const auto each = [&](auto&& change) -> std::optional<Candidate> {
-    for (size_t i = 0; i < tries; ++i) {
-      Candidate candidate{refused[tries <= refused.size() ? i * refused.size() / tries : i % refused.size()], {}, {}};
-      change(i, candidate.choice);
-      if (Complete(candidate).empty()) return candidate;
+  Candidate candidate;
+  std::vector<const std::vector<Choice>*> open;  // refused for reasons that depend on other knobs
+  for (const auto& [reason, choices] : walk.refused) {
+    bool depends = false;
+    const auto is_case = [&] {
+      const std::string refusal = Complete(candidate);
+      depends = depends || (WithoutNumbers(refusal) != reason && !candidates_.IsLimit(refusal));
+      return refusal.empty();
+    };
+    for (size_t i = 0; i < std::min(kOfOneReason, choices.size()); ++i) {
+      const Choice& refused = choices[i * choices.size() / std::min(kOfOneReason, choices.size())];
+      candidate.choice = refused;
+      for (const size_t knob : others) candidate.choice[knob] = base_[knob];
+      if (is_case()) return candidate;
+      for (const size_t knob : others) {
+        const int count = candidates_.IsSize(knob) ? kSmallest : candidates_.values(knob);
+        for (int value = 0; value < count; value += candidates_.IsSize(knob) ? 3 : 1) {
+          candidate.choice = refused;
+          candidate.choice[knob] = value;
+          if (is_case()) return candidate;
+        }
+      }
     }
-    return std::nullopt;
-  };
-  const auto as_base = [&](size_t, Choice& choice) {
-    for (const size_t knob : others) choice[knob] = base_[knob];
-  };
-  const auto turn_one = [&](size_t i, Choice& choice) {
-    const auto& [knob, value] = turns[i % turns.size()];
-    choice[knob] = value;
-  };
-  const auto turn_some = [&](size_t i, Choice& choice) {
-    if (i % 2 == 0) as_base(i, choice);
+    if (depends) open.push_back(&choices);
+  }
+  for (size_t i = 0; !open.empty() && i < kTriesAtRandom; ++i) {
+    const std::vector<Choice>& choices = *open[i % open.size()];
+    candidate.choice = choices[(i / open.size()) * 7919 % choices.size()];
+    for (const size_t knob : others) {
+      if (i % 2 == 0) candidate.choice[knob] = base_[knob];
+    }
     for (int turned = 1 + Below(kMostTurned); turned > 0; --turned) {
       const size_t knob = others[static_cast<size_t>(Below(static_cast<int>(others.size())))];
-      choice[knob] = Below(std::min(candidates_.values(knob), kSmallest));
+      candidate.choice[knob] = Below(std::min(candidates_.values(knob), kSmallest));
     }
-  };
-  if (auto found = each(as_base)) return found;
-  if (auto found = each(turn_one)) return found;
-  return each(turn_some);
+    if (Complete(candidate).empty()) return candidate;
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

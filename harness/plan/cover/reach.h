@@ -44,10 +44,10 @@ class Reach {
   AllowedValues AllowedBy(const Tuple& tuple) const;
   std::optional<Reached> NoValueLeft(const AllowedValues& allowed) const;
   Choice Draw(const AllowedValues& allowed, const std::vector<bool>& decides, int tried);
-  std::optional<Candidate> WithOtherKnobs(const std::vector<bool>& decides, const std::vector<Choice>& refused,
-                                          size_t tries);
+  std::optional<Candidate> WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk);
 
   const Candidates& candidates_;
+  WalkMemo memo_;
   std::mt19937_64& random_;
   Choice base_;      // what knobs stay at that nothing turns
   Choice cheapest_;  // the same, where only the limits count
