@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -13,11 +14,12 @@ namespace {
 constexpr int kDraws = 300;      // cases drawn for one combination
 constexpr int kSureDraws = 25;   // of them, when one knob decides each level and all were refused for one reason
 constexpr int kSmallest = 17;    // of a knob's values: small ones
-constexpr int kMostTurned = 4;   // other knobs at once, at random
 constexpr int kTriesForBase = 1000;
 // Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
-constexpr size_t kOfOneReason = 3;  // with the plain case's values, and with each knob turned
-constexpr size_t kTriesAtRandom = 600;
+constexpr size_t kOfOneReason = 4;
+constexpr size_t kMostTurned = 40;  // choices of which each other knob is turned
+constexpr int kSizeStep = 3;        // of the values of sizes in that
+constexpr int kSomeSizes[] = {3, 7, 11};  // of all other sizes at once
 constexpr int kFewRefused = 200;    // before the walk goes on, other knobs are tried with these
 
 // The most frequent reason. Limits keep their numbers.
@@ -155,50 +157,49 @@ Reached Reach::Walk(const Tuple& tuple) {
   return reached;
 }
 
-// Of each reason some choices: the plain case's values, then one other knob turned. Where that changes nothing the
-// reason lies in the combination itself; else some knobs are turned at random.
+// From choices of each reason, and the same with the plain case's values: turns one other knob to each of its values,
+// or all other sizes. Where that makes the operator refuse for another reason, goes on from there.
 std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk) {
-  std::vector<size_t> others;
+  std::vector<std::pair<size_t, int>> turns;  // a knob and its value
   for (size_t knob = 0; knob < decides.size(); ++knob) {
-    if (!decides[knob]) others.push_back(knob);
+    if (decides[knob]) continue;
+    const bool is_size = candidates_.IsSize(knob);
+    const int count = is_size ? kSmallest : candidates_.values(knob);
+    for (int value = 0; value < count; value += is_size ? kSizeStep : 1) turns.emplace_back(knob, value);
   }
-  if (others.empty()) return std::nullopt;
-  Candidate candidate;
-  std::vector<const std::vector<Choice>*> open;  // refused for reasons that depend on other knobs
+  std::vector<Choice> open;
+  std::map<std::string, size_t> met;  // how often each reason was gone on from
+  const auto try_case = [&](const Choice& choice) -> std::optional<Candidate> {
+    Candidate candidate{choice, {}, {}};
+    const std::string refusal = Complete(candidate);
+    if (refusal.empty()) return candidate;
+    if (!candidates_.IsLimit(refusal) && met[WithoutNumbers(refusal)]++ < kOfOneReason) open.push_back(choice);
+    return std::nullopt;
+  };
   for (const auto& [reason, choices] : walk.refused) {
-    bool depends = false;
-    const auto is_case = [&] {
-      const std::string refusal = Complete(candidate);
-      depends = depends || (WithoutNumbers(refusal) != reason && !candidates_.IsLimit(refusal));
-      return refusal.empty();
-    };
-    for (size_t i = 0; i < std::min(kOfOneReason, choices.size()); ++i) {
-      const Choice& refused = choices[i * choices.size() / std::min(kOfOneReason, choices.size())];
-      candidate.choice = refused;
-      for (const size_t knob : others) candidate.choice[knob] = base_[knob];
-      if (is_case()) return candidate;
-      for (const size_t knob : others) {
-        const int count = candidates_.IsSize(knob) ? kSmallest : candidates_.values(knob);
-        for (int value = 0; value < count; value += candidates_.IsSize(knob) ? 3 : 1) {
-          candidate.choice = refused;
-          candidate.choice[knob] = value;
-          if (is_case()) return candidate;
-        }
+    const size_t some = std::min(kOfOneReason, choices.size());
+    for (size_t i = 0; i < some; ++i) {
+      Choice choice = choices[i * choices.size() / some];
+      if (auto found = try_case(choice)) return found;
+      for (size_t knob = 0; knob < decides.size(); ++knob) {
+        if (!decides[knob]) choice[knob] = base_[knob];
       }
+      if (auto found = try_case(choice)) return found;
     }
-    if (depends) open.push_back(&choices);
   }
-  for (size_t i = 0; !open.empty() && i < kTriesAtRandom; ++i) {
-    const std::vector<Choice>& choices = *open[i % open.size()];
-    candidate.choice = choices[(i / open.size()) * 7919 % choices.size()];
-    for (const size_t knob : others) {
-      if (i % 2 == 0) candidate.choice[knob] = base_[knob];
+  for (size_t next = 0; next < open.size() && next < kMostTurned; ++next) {
+    for (const int value : kSomeSizes) {
+      Choice choice = open[next];
+      for (size_t knob = 0; knob < decides.size(); ++knob) {
+        if (!decides[knob] && candidates_.IsSize(knob)) choice[knob] = value;
+      }
+      if (auto found = try_case(choice)) return found;
     }
-    for (int turned = 1 + Below(kMostTurned); turned > 0; --turned) {
-      const size_t knob = others[static_cast<size_t>(Below(static_cast<int>(others.size())))];
-      candidate.choice[knob] = Below(std::min(candidates_.values(knob), kSmallest));
+    for (const auto& [knob, value] : turns) {
+      Choice choice = open[next];
+      if (std::exchange(choice[knob], value) == value) continue;
+      if (auto found = try_case(choice)) return found;
     }
-    if (Complete(candidate).empty()) return candidate;
   }
   return std::nullopt;
 }
