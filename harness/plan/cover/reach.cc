@@ -16,7 +16,7 @@ constexpr int kSureDraws = 25;   // of them, when one knob decides each level an
 constexpr int kSmallest = 17;    // of a knob's values: small ones
 constexpr int kTriesForBase = 1000;
 // Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
-constexpr size_t kOfOneReason = 4;
+constexpr size_t kOfOneReason = 6;
 constexpr size_t kMostTurned = 40;  // choices of which each other knob is turned
 constexpr int kSizeStep = 3;        // of the values of sizes in that
 constexpr int kSomeSizes[] = {3, 7, 11};  // of all other sizes at once
@@ -179,7 +179,8 @@ std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides,
   for (const auto& [reason, choices] : walk.refused) {
     const size_t some = std::min(kOfOneReason, choices.size());
     for (size_t i = 0; i < some; ++i) {
-      Choice choice = choices[i * choices.size() / some];
+      const size_t at = i / 2 * choices.size() / some;  // large ones and small ones in turn
+      Choice choice = choices[i % 2 == 0 ? choices.size() - 1 - at : at];
       if (auto found = try_case(choice)) return found;
       for (size_t knob = 0; knob < decides.size(); ++knob) {
         if (!decides[knob]) choice[knob] = base_[knob];
