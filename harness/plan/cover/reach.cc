@@ -16,7 +16,7 @@ constexpr int kSureDraws = 25;   // of them, when one knob decides each level an
 constexpr int kSmallest = 17;    // of a knob's values: small ones
 constexpr int kTriesForBase = 1000;
 // Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
-constexpr size_t kOfOneReason = 6;
+constexpr size_t kOfOneReason = 8;
 constexpr size_t kMostTurned = 40;  // choices of which each other knob is turned
 constexpr int kSizeStep = 3;        // of the values of sizes in that
 constexpr int kSomeSizes[] = {3, 7, 11};  // of all other sizes at once
@@ -157,7 +157,7 @@ Reached Reach::Walk(const Tuple& tuple) {
   return reached;
 }
 
-// From choices of each reason, and the same with the plain case's values: turns one other knob to each of its values,
+// From choices of each reason, and the same with the plain case's values, sizes last: turns one other knob to each of its values,
 // or all other sizes. Where that makes the operator refuse for another reason, goes on from there.
 std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk) {
   std::vector<std::pair<size_t, int>> turns;  // a knob and its value
@@ -182,10 +182,12 @@ std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides,
       const size_t at = i / 2 * choices.size() / some;  // large ones and small ones in turn
       Choice choice = choices[i % 2 == 0 ? choices.size() - 1 - at : at];
       if (auto found = try_case(choice)) return found;
-      for (size_t knob = 0; knob < decides.size(); ++knob) {
-        if (!decides[knob]) choice[knob] = base_[knob];
+      for (const bool sizes : {false, true}) {
+        for (size_t knob = 0; knob < decides.size(); ++knob) {
+          if (!decides[knob] && candidates_.IsSize(knob) == sizes) choice[knob] = base_[knob];
+        }
+        if (auto found = try_case(choice)) return found;
       }
-      if (auto found = try_case(choice)) return found;
     }
   }
   for (size_t next = 0; next < open.size() && next < kMostTurned; ++next) {

@@ -78,7 +78,7 @@ TEST(Reachable, MatmulOfAllSizes) {
   EXPECT_THAT(pairs.wrong(), IsEmpty());
 }
 
-// Of one head, without masks, which hide keys, and with data that show most.
+// Of one head, without masks, which hide keys, and with data that show most; dv is the smallest or the largest that fits.
 TEST(Reachable, AttentionOfAllSizes) {
   Pairs pairs("attention");
   Choice choice(pairs.candidates().knobs());
@@ -89,11 +89,16 @@ TEST(Reachable, AttentionOfAllSizes) {
     for (s = 0; s < lengths && pairs.Value("l", l) + pairs.Value("s", s) <= 2048; ++s) {
       const int64_t most = 4096 / (pairs.Value("l", l) + pairs.Value("s", s));
       for (d = 0; d < widths && pairs.Value("d", d) < most; ++d) {
-        for (dv = 0; dv < widths && pairs.Value("d", d) + pairs.Value("dv", dv) <= most; ++dv) pairs.See(choice);
+        int largest = 0;
+        while (largest + 1 < widths && pairs.Value("d", d) + pairs.Value("dv", largest + 1) <= most) ++largest;
+        for (const int width : {0, largest}) {
+          dv = width;
+          pairs.See(choice);
+        }
       }
     }
   }
-  EXPECT_GT(pairs.cases(), 100000);
+  EXPECT_GT(pairs.cases(), 10000);
   EXPECT_THAT(pairs.wrong(), IsEmpty());
 }
 
@@ -103,7 +108,7 @@ TEST(Reachable, RandomCasesOfAllOperators) {
     Pairs pairs(op);
     std::mt19937_64 random(4);
     const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<uint64_t>(bound)); };
-    for (int i = 0; i < 30000; ++i) {
+    for (int i = 0; i < 20000; ++i) {
       Choice choice(pairs.candidates().knobs());
       for (size_t knob = 0; knob < choice.size(); ++knob) {
         const int count = pairs.candidates().values(knob);

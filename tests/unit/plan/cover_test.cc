@@ -72,6 +72,7 @@ class ThreeSizes : public Sample {
  public:
   CaseSpace Space() const override {
     CaseSpace space;
+    space.Vary("dtypes", {"f32"});
     for (const char* key : {"m", "n", "k"}) {
       std::vector<std::string> values;
       for (int value = 1; value <= 100; ++value) values.push_back(std::to_string(value));
@@ -175,11 +176,11 @@ TEST(Cover, FindsWhatOneOfThousandsOfChoicesHasAndIsNotSureOfWhatItDidNotSearchT
       EXPECT_EQ(reason, kCovered) << text;
     }
   }
-  EXPECT_EQ(found, 3);      // with bias=0, with bias=1, and whatever k is
-  EXPECT_EQ(not_found, 4);  // as a million choices are too many
+  EXPECT_EQ(found, 4);      // with bias=0, with bias=1, with the type, and whatever k is
+  EXPECT_EQ(not_found, 5);  // as a million choices are too many
   const std::vector<CoverLine> lines = {{"matmul", {}}};
   const auto cases = ParseSuite("cover pairs matmul", "s.suite", With(op)).value();
-  EXPECT_EQ(CoverageOf(cases, lines, With(op))[0].missing.size(), 4u);
+  EXPECT_EQ(CoverageOf(cases, lines, With(op))[0].missing.size(), 5u);
 }
 
 TEST(Cover, IsTheSameEachTime) {

@@ -69,7 +69,8 @@ TEST(Exploration, SizesAreNotThoseOfTheDeclarationAlone) {
 // Of the random half of the cases; the other half comes from designs.
 TEST(Exploration, DeclaredSizesKeepTheirShareHoweverLongItLasts) {
   std::set<std::string> declared;
-  for (const auto& value : Softmax().Space().knobs[2].values) declared.insert(value[0]);
+  const CaseSpace space = Softmax().Space();
+  for (const auto& value : space.knobs[2].values) declared.insert(value[0]);
   Exploration exploration(Softmax(), {.elements = 1e5, .flops = 1e7}, 11);
   const auto share_of = [&](int count) {
     int sizes = 0, found = 0;
