@@ -157,7 +157,8 @@ Reached Reach::Walk(const Tuple& tuple) {
   return reached;
 }
 
-// From choices of each reason, and the same with the plain case's values, sizes last: turns one other knob to each of its values,
+// From choices of each reason, the same with the first value of each other knob that is no size, and with all of the
+// plain case's values: turns one other knob to each of its values,
 // or all other sizes. Where that makes the operator refuse for another reason, goes on from there.
 std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk) {
   std::vector<std::pair<size_t, int>> turns;  // a knob and its value
@@ -182,12 +183,13 @@ std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides,
       const size_t at = i / 2 * choices.size() / some;  // large ones and small ones in turn
       Choice choice = choices[i % 2 == 0 ? choices.size() - 1 - at : at];
       if (auto found = try_case(choice)) return found;
-      for (const bool sizes : {false, true}) {
-        for (size_t knob = 0; knob < decides.size(); ++knob) {
-          if (!decides[knob] && candidates_.IsSize(knob) == sizes) choice[knob] = base_[knob];
-        }
-        if (auto found = try_case(choice)) return found;
+      Choice plain = choice;
+      for (size_t knob = 0; knob < decides.size(); ++knob) {
+        if (!decides[knob] && !candidates_.IsSize(knob)) plain[knob] = 0;
+        if (!decides[knob]) choice[knob] = base_[knob];
       }
+      if (auto found = try_case(plain)) return found;
+      if (auto found = try_case(choice)) return found;
     }
   }
   for (size_t next = 0; next < open.size() && next < kMostTurned; ++next) {

@@ -78,15 +78,16 @@ TEST(Reachable, MatmulOfAllSizes) {
   EXPECT_THAT(pairs.wrong(), IsEmpty());
 }
 
-// Of one head, without masks, which hide keys, and with data that show most; dv is the smallest or the largest that fits.
-TEST(Reachable, AttentionOfAllSizes) {
+// Of one head, without masks, which hide keys, and with data that show most. Every fourth s with each l; dv is the
+// smallest or the largest that fits.
+TEST(Reachable, AttentionOfManySizes) {
   Pairs pairs("attention");
   Choice choice(pairs.candidates().knobs());
   int &l = choice[pairs.Knob("l")], &s = choice[pairs.Knob("s")];
   int &d = choice[pairs.Knob("d")], &dv = choice[pairs.Knob("dv")];
   const int lengths = pairs.candidates().values(pairs.Knob("l")), widths = pairs.candidates().values(pairs.Knob("d"));
   for (l = 0; l < lengths; ++l) {
-    for (s = 0; s < lengths && pairs.Value("l", l) + pairs.Value("s", s) <= 2048; ++s) {
+    for (s = l % 4; s < lengths && pairs.Value("l", l) + pairs.Value("s", s) <= 2048; s += 4) {
       const int64_t most = 4096 / (pairs.Value("l", l) + pairs.Value("s", s));
       for (d = 0; d < widths && pairs.Value("d", d) < most; ++d) {
         int largest = 0;
@@ -98,7 +99,7 @@ TEST(Reachable, AttentionOfAllSizes) {
       }
     }
   }
-  EXPECT_GT(pairs.cases(), 10000);
+  EXPECT_GT(pairs.cases(), 3000);
   EXPECT_THAT(pairs.wrong(), IsEmpty());
 }
 
@@ -108,7 +109,7 @@ TEST(Reachable, RandomCasesOfAllOperators) {
     Pairs pairs(op);
     std::mt19937_64 random(4);
     const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<uint64_t>(bound)); };
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 8000; ++i) {
       Choice choice(pairs.candidates().knobs());
       for (size_t knob = 0; knob < choice.size(); ++knob) {
         const int count = pairs.candidates().values(knob);
@@ -116,7 +117,7 @@ TEST(Reachable, RandomCasesOfAllOperators) {
       }
       pairs.See(choice);
     }
-    EXPECT_GT(pairs.cases(), 1000) << op;
+    EXPECT_GT(pairs.cases(), 250) << op;
     EXPECT_THAT(pairs.wrong(), IsEmpty()) << op;
   }
 }
