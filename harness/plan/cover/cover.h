@@ -2,8 +2,8 @@
 // A covering design: few cases of an operator in which all pairs of levels of its dimensions occur, or all threes of
 // some of them. Greedy, as AETG (Cohen et al., The AETG System, IEEE TSE 23(7), 1997): each case starts from a
 // combination that is still missing, and every other knob is turned to where most missing ones come in. What the
-// operator or the limits refuse is no case. A combination is impossible where all values that decide it were refused. The same declaration, limits and seed give the same cases, on every
-// machine.
+// operator or the limits refuse is no case. A combination is impossible where all values that decide it were refused.
+// The same declaration, limits and seed give the same cases, on every machine.
 #pragma once
 
 #include <cstdint>

@@ -11,16 +11,16 @@
 namespace assay {
 namespace {
 
-constexpr int kDraws = 300;      // cases drawn for one combination
-constexpr int kSureDraws = 25;   // of them, when one knob decides each level and all were refused for one reason
-constexpr int kSmallest = 17;    // of a knob's values: small ones
+constexpr int kDraws = 300;     // cases drawn for one combination
+constexpr int kSureDraws = 25;  // of them, when one knob decides each level and all were refused for one reason
+constexpr int kSmallest = 17;   // of a knob's values: small ones
 constexpr int kTriesForBase = 1000;
 // Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
 constexpr size_t kOfOneReason = 8;
-constexpr size_t kMostTurned = 40;  // choices of which each other knob is turned
-constexpr int kSizeStep = 3;        // of the values of sizes in that
+constexpr size_t kMostTurned = 40;        // choices of which each other knob is turned
+constexpr int kSizeStep = 3;              // of the values of sizes in that
 constexpr int kSomeSizes[] = {3, 7, 11};  // of all other sizes at once
-constexpr int kFewRefused = 200;    // before the walk goes on, other knobs are tried with these
+constexpr int kFewRefused = 200;          // before the walk goes on, other knobs are tried with these
 
 // The most frequent reason. Limits keep their numbers.
 std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decides,

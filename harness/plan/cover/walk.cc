@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-constexpr int kMostSteps = 400000;           // levels and choices looked at, until a walk gives up
+constexpr int kMostSteps = 400000;               // levels and choices looked at, until a walk gives up
 constexpr size_t kMostLevels = size_t{1} << 22;  // of a dimension, that are kept
-constexpr size_t kMostRefusals = 1000000;    // choices of which is kept why they are refused
+constexpr size_t kMostRefusals = 1000000;        // choices of which is kept why they are refused
 constexpr int8_t kUnknown = -2;
 constexpr int kFewAlike = 3, kFewSteps = 2000;  // choices, and what is looked at, where sizes seem not to matter
 
@@ -19,9 +19,13 @@ enum class Fit { kYes, kNo, kTooHigh };
 
 class Walk {
  public:
-  Walk(WalkMemo& memo, const Tuple& tuple, const AllowedValues& allowed, const Choice& others,
-       int most_refused)
-      : most_refused_(most_refused), memo_(memo), candidates_(memo.candidates()), tuple_(tuple), allowed_(allowed), choice_(others) {
+  Walk(WalkMemo& memo, const Tuple& tuple, const AllowedValues& allowed, const Choice& others, int most_refused)
+      : most_refused_(most_refused),
+        memo_(memo),
+        candidates_(memo.candidates()),
+        tuple_(tuple),
+        allowed_(allowed),
+        choice_(others) {
     const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
     for (const bool sizes : {false, true}) {  // sizes last: what is too large ends their values
       for (size_t knob = 0; knob < decides.size(); ++knob) {
@@ -51,7 +55,8 @@ class Walk {
   bool IsOver() const { return end_.found || steps_ > kMostSteps || refused_ >= most_refused_; }
 
   void Descend(size_t at) {
-    if (at == first_size_) few_of_these_ = IsRefusedWhateverSizes() ? End{refused_ + kFewAlike, steps_ + kFewSteps} : kNoEnd;
+    if (at == first_size_)
+      few_of_these_ = IsRefusedWhateverSizes() ? End{refused_ + kFewAlike, steps_ + kFewSteps} : kNoEnd;
     const size_t knob = knobs_[at];
     const bool is_last = at + 1 == knobs_.size(), is_size = candidates_.IsSize(knob);
     for (const int value : allowed_[knob]) {

@@ -27,7 +27,7 @@ class WalkMemo {
   int FindRefusal(const Choice& choice);
 
   const Candidates& candidates_;
-  std::vector<std::vector<int8_t>> levels_;         // of dimensions that several knobs decide, for each of their values
+  std::vector<std::vector<int8_t>> levels_;  // of dimensions that several knobs decide, for each of their values
   std::unordered_map<std::u16string, int> refusal_of_;  // by choice; index into refusals_
   std::vector<std::string> refusals_;
   std::map<std::string, int> refusal_index_;
