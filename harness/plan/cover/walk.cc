@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr int kMostSteps = 400000;               // levels and choices looked at, until a walk gives up
+constexpr int kMostSteps = 900000;               // levels and choices looked at, until a walk gives up
 constexpr size_t kMostLevels = size_t{1} << 22;  // of a dimension, that are kept
 constexpr size_t kMostRefusals = 1000000;        // choices of which is kept why they are refused
 constexpr int8_t kUnknown = -2;
