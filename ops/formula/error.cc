@@ -249,6 +249,11 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
     const bool has_reciprocal = divisor >= rules_.tiny && divisor * rules_.tiny <= 1;
     if (reach[1][i] == 0 && is_held && has_reciprocal && HasBits(divisor, 1)) error.r[i] = before[i];
   }
+  // One with a reciprocal that overflows.
+  for (int64_t i = 0; rounding == Rounding::kDivide && rules_.by_reciprocals && i < step.n; ++i) {
+    const double size = std::fabs(step.x[1][i]), least = size - reach[1][i];
+    if (size > 0 && !(least * rules_.range > 1)) error.r[i] = kInfinity;
+  }
   for (int64_t i = 0; may_be_exact && i < step.n; ++i) {
     if (linear[i] == 0 && HasBits(step.z[i], rules_.exact_bits)) error.r[i] = before[i];
   }

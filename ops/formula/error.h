@@ -43,6 +43,7 @@ struct ErrorRules {
   // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
   // results are flushed.
   double lambda = 0, tiny = 0;
+  bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
   double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate

@@ -128,11 +128,11 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
         const double of_products = static_cast<double>(t) * lost * special.growth() * special.growth() * largest;
         const double of_finite = deviation + u * magnitude * std::bit_width(static_cast<uint64_t>(t)) + of_products;
         largest = std::max(largest, magnitude);
-        special.Reach(magnitude + of_finite);
+        if (t > 0) special.Reach(magnitude + of_finite);  // the first is a copy
         error.r[i] = special.ErrorOf(h[i], of_finite);
         continue;
       }
-      if (!(magnitude + error.r[i] < rules_.range)) error.r[i] = kInfinity;
+      if (t > 0 && !(magnitude + error.r[i] < rules_.range)) error.r[i] = kInfinity;  // the first is a copy
       // An infinity is certain unless the sum before it may have overflowed to the other one.
       const bool overflows = error.r[i] == kInfinity;
       if (!std::isfinite(h[i]) && std::isfinite(reach) && !overflows) error.r[i] = 0;

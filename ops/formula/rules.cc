@@ -102,6 +102,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   rules.sum = u;
   rules.rescale = Join(u, eps);
   rules.divide = Join(Join(eps, u), mid);  // or a product with a rounded reciprocal
+  rules.by_reciprocals = true;
   if (contract.math_ulp <= 1 && contract.mid == Intermediate::kNone) rules.faithful_bits = contract.AccExactBits();
   rules.root = rules.function = Join(eps, mid);
   rules.composition = Join(Join(Join(eps, eps), Join(u, u)), mid);
