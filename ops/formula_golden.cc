@@ -27,7 +27,7 @@ using formula::Role;
 // Deviates around zero reach two and a half times their deviation: that much over the scale is the largest number that
 // the output has. Powers of two where data are not random: their quotients can be exact.
 void MakeScales(DType out, bool random, Tensor& tensor) {
-  const double largest = IsFloat(out) ? FormatOf(out).max_finite : std::ldexp(1.0, 8 * SizeOf(out) - 1) - 1;
+  const double largest = IsFloat(out) ? FormatOf(out).max_finite : out == DType::kU8 ? 255 : 127;
   const double middle = 2.5 / largest;
   std::vector<double> values = tensor.ToDoubles();  // in [-1, 1]
   for (double& x : values) x = random ? middle * (1 + x / 4) : std::ldexp(1.0, std::ilogb(middle) + (x < 0 ? 0 : 1));
@@ -42,6 +42,12 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     FillTensor(fill, problem.spec.seed, index, -1, 0, tensor);
     if (role == Role::kScale) MakeScales(problem.outputs[0].dtype, random, tensor);
     return;
+  }
+  if (role == Role::kZero) {
+    const DType in = problem.inputs[0].dtype;
+    Tensor codes(IsInt(in) ? in : problem.outputs[0].dtype, tensor.shape());
+    FillTensor(fill, problem.spec.seed, index, -1, 1, codes);
+    return tensor.SetDoubles(codes.ToDoubles());
   }
   if (role == Role::kPlaces) return;
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))

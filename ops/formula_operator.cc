@@ -26,8 +26,9 @@ std::vector<DType> ExpandTypes(std::vector<DType> types, size_t operands) {
   return types;
 }
 
-formula::AttrValues ValuesOf(const Problem& problem, Algorithm schedule) {
+formula::AttrValues ValuesOf(const Problem& problem, const OpSchema& schema, Algorithm schedule) {
   formula::AttrValues values;
+  values.lacks_operand = schema.Lacks(problem.spec.dtypes);
   values.schedule = schedule;
   values.types = problem.spec.dtypes;
   for (const ResolvedAttr& attr : problem.attrs) {
@@ -106,13 +107,13 @@ FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
   schedules_ = definition.schedules();
   for (const std::string& text : definition.types()) {
     types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
-    ASSAY_CHECK(types_.back().size() == schema_.operands.size());
+    ASSAY_CHECK(types_.back().size() == schema_.operands.size() || schema_.Lacks(types_.back()));
   }
 }
 
 Definition FormulaOperator::WholeDefinitionOf(const Problem& problem, Algorithm schedule) const {
   const bool has_it = std::ranges::find(schedules_, schedule) != schedules_.end();
-  return Definition::ForCase(name_, author_, ValuesOf(problem, has_it ? schedule : Algorithm::kDirect));
+  return Definition::ForCase(name_, author_, ValuesOf(problem, schema_, has_it ? schedule : Algorithm::kDirect));
 }
 
 Definition FormulaOperator::DefinitionOf(const Problem& problem, Algorithm schedule) const {
@@ -157,6 +158,7 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
   const Graph& graph = definition.graph();
   for (const formula::InputInfo& input : graph.inputs) {
     const Operand* operand = FindOperand(operands, input.name);
+    if (operand == nullptr) continue;  // may_lack
     if (operand->shape.size() != input.axes.size()) {
       return UsageError(fmt::format("{}: {} has shape {}, but must have {} axes", name_, input.name,
                                     ShapeText(operand->shape), input.axes.size()));

@@ -35,6 +35,7 @@ class FormulaOperator final : public Operator {
   bool Sums(const Problem& problem) const override;
   bool Selects(const Problem& problem) const override;
   CaseSpace Space() const override;
+  std::vector<CaseSpec> FewCases() const override;
   // What quantises divides faithfully, as every processor does by default.
   void AdaptDefault(Contract& contract) const override;
   // Compilers may leave out what the graph computes twice.

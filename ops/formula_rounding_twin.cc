@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "ops/formula_operator.h"
 
@@ -14,12 +15,19 @@ namespace {
 using formula::Definition;
 using formula::Role;
 
-constexpr int kBits = 8;  // of each number: what the narrowest intermediates hold
-
-bool IsShort(double x) {
+bool IsShort(double x, int bits) {
   int exponent = 0;
-  const double integer = std::ldexp(std::frexp(x, &exponent), kBits);
+  const double integer = std::ldexp(std::frexp(x, &exponent), bits);
   return integer == std::trunc(integer);
+}
+
+// Numbers of so many bits stay what they are, whatever the contract rounds on the way.
+int BitsKept(const Contract& contract) {
+  const int f16 = FormatOf(DType::kF16).precision, bf16 = FormatOf(DType::kBF16).precision;
+  int bits = contract.AccExactBits();
+  if (contract.mid != Intermediate::kNone) bits = std::min(bits, contract.mid == Intermediate::kF16 ? f16 : bf16);
+  if (contract.in == InputRounding::kTF32RN || contract.in == InputRounding::kTF32RZ) return std::min(bits, f16);
+  return contract.in == InputRounding::kExact ? bits : std::min(bits, bf16);
 }
 
 double RoundToType(DType type, double x) {
@@ -72,11 +80,21 @@ int64_t PlaceOf(const formula::Graph& graph, const std::vector<int>& axes, int64
 class RoundingTwin {
  public:
   RoundingTwin(const Definition& definition, const Problem& problem, const Contract& contract, double zero)
-      : graph_(definition.graph()), problem_(problem), flushes_(contract.ftz != Flush::kNone), zero_(zero) {
+      : graph_(definition.graph()),
+        problem_(problem),
+        flushes_(contract.ftz != Flush::kNone),
+        bits_(BitsKept(contract)),
+        zero_(zero) {
     for (size_t i = 0; i < problem.inputs.size(); ++i) {
-      (definition.roles()[i] == Role::kScale ? scale_ : data_) = i;
+      const Role role = definition.roles()[i];
+      if (role == Role::kZero) {
+        zero_point_ = i;
+      } else {
+        (role == Role::kScale ? scale_ : data_) = i;
+      }
     }
     const std::vector<double> numbers = NumbersOf(problem.output().dtype);
+    lowest_ = numbers.front();
     ties_ = TiesOf(numbers);
     beyond_ = BeyondOf(numbers);
   }
@@ -87,31 +105,48 @@ class RoundingTwin {
     std::vector<double> scales(static_cast<size_t>(inputs[scale_].size()));
     for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(1.0, -static_cast<int>(i % 4));
     inputs[scale_].SetDoubles(scales);
+    std::vector<double> zeros = {0};
+    if (zero_point_) {
+      zeros = ZeroPoints(inputs[*zero_point_].size());
+      inputs[*zero_point_].SetDoubles(zeros);
+    }
     std::vector<double> values(static_cast<size_t>(inputs[data_].size()));
     for (size_t i = 0; i < values.size(); ++i) {
-      const auto element = static_cast<int64_t>(i);
-      values[i] = ElementFor(i, scales[static_cast<size_t>(PlaceOf(graph_, graph_.inputs[scale_].axes, element))]);
+      const double zero = zero_point_ ? zeros[PlaceIn(*zero_point_, i)] : 0;
+      values[i] = ElementFor(i, scales[PlaceIn(scale_, i)], zero_ + zero);
     }
     inputs[data_].SetDoubles(values);
     return inputs;
   }
 
  private:
+  size_t PlaceIn(size_t input, size_t element) const {
+    return static_cast<size_t>(PlaceOf(graph_, graph_.inputs[input].axes, static_cast<int64_t>(element)));
+  }
+
+  // Different codes of the output's type, of which the first is not 0. Even ones: a tie goes the same way whether they
+  // are added before it is rounded or afterwards.
+  std::vector<double> ZeroPoints(int64_t count) const {
+    std::vector<double> zeros;
+    for (int64_t i = 0; i < count; ++i) zeros.push_back(lowest_ + static_cast<double>((130 + 54 * i) % 256));
+    return zeros;
+  }
+
   // One element in four saturates. Zero where no quotient will do.
-  double ElementFor(size_t i, double scale) const {
+  double ElementFor(size_t i, double scale, double zero) const {
     const bool saturates = i % 4 == 3;
     const std::vector<double>& quotients = saturates ? beyond_ : ties_;
     const size_t first = saturates ? i / 4 : i * 37 + i / 256;
     for (size_t k = 0; k < quotients.size(); ++k) {
-      const double quotient = quotients[(first + k) % quotients.size()], x = (quotient - zero_) * scale;
-      if (Serves(quotient, x)) return x;
+      const double quotient = quotients[(first + k) % quotients.size()], x = (quotient - zero) * scale;
+      if (Serves(quotient, zero, x)) return x;
     }
     return 0;
   }
 
-  bool Serves(double quotient, double x) const {
+  bool Serves(double quotient, double zero, double x) const {
     const FloatFormat& format = FormatOf(problem_.inputs[data_].dtype);
-    if (!IsShort(quotient) || !IsShort(quotient - zero_) || RoundTo(format, x) != x) return false;
+    if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || RoundTo(format, x) != x) return false;
     const DType out = problem_.output().dtype;
     const bool is_tiny = IsFloat(out) && std::fabs(quotient) < FormatOf(out).MinNormal();
     return !flushes_ || (!is_tiny && std::fabs(x) >= format.MinNormal());
@@ -120,8 +155,11 @@ class RoundingTwin {
   const formula::Graph& graph_;
   const Problem& problem_;
   bool flushes_;
-  double zero_;
+  int bits_;
+  double zero_;  // of the case, beside that of an operand
+  double lowest_ = 0;
   size_t data_ = 0, scale_ = 0;
+  std::optional<size_t> zero_point_;
   std::vector<double> ties_, beyond_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In what ways cases of a formula operator differ: types, fills, choices, and the extents of its axes.
 #include "ops/case_space.h"
+#include "ops/formula_cases.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -44,10 +45,8 @@ CaseSpace FormulaOperator::Space() const {
     if (key == axes.back()) AddTails(space, key, extent);
   }
   for (const AttrDef& attr : schema_.attrs) {
-    if (attr.type == AttrType::kName) space.Vary(attr.key, attr.choices, kInTriples);
-    // An attribute with a default is a flag.
-    if (attr.type == AttrType::kInt && !attr.default_value.empty()) space.Vary(attr.key, {"0", "1"}, kInTriples);
-    if (attr.type == AttrType::kFloat) space.Vary(attr.key, {attr.default_value, "0.5"});
+    if (attr.default_value.empty()) continue;  // an axis
+    space.Vary(attr.key, ValuesToTry(attr), attr.type != AttrType::kFloat);
   }
   space.Vary("fill", {"normal", "uniform", "lognormal", "outlier", "special", "edges", "near_one", "pow2"}, kInTriples);
   space.useless = [last = axes.back()](const CaseView& view) {

@@ -227,6 +227,9 @@ class Operator {
   // How cases of this operator differ from each other, for suites that combine these ways (`cover` lines). Default:
   // nothing is declared.
   virtual CaseSpace Space() const;
+  // Few small cases with every list of types and every choice, for suites that have a line for operators that they do
+  // not name (`others`). Default: none.
+  virtual std::vector<CaseSpec> FewCases() const { return {}; }
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}

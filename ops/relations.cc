@@ -155,7 +155,7 @@ bool IsClaimed(Claim claim, const Contract& contract, DType in) {
   return false;
 }
 
-Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes) {
+std::optional<Problem> TryRebind(const Operator& op, const Problem& problem, const AttrList& changes) {
   CaseSpec spec = problem.spec;
   for (const auto& [key, value] : changes) {
     const auto at = std::ranges::find(spec.attrs, key, &AttrList::value_type::first);
@@ -166,8 +166,14 @@ Problem Rebind(const Operator& op, const Problem& problem, const AttrList& chang
     }
   }
   Result<Problem> bound = op.Bind(spec);
-  ASSAY_CHECK(bound.has_value());
+  if (!bound) return std::nullopt;
   return FocusedOn(*std::move(bound), problem.focus);
+}
+
+Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes) {
+  std::optional<Problem> bound = TryRebind(op, problem, changes);
+  ASSAY_CHECK(bound.has_value());
+  return *std::move(bound);
 }
 
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
@@ -195,10 +201,11 @@ std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const
   std::vector<Relation> relations;
   const int64_t half = (axes.extent + 1) / 2;
   const auto add = [&](const std::string& suffix, int64_t count) {
+    std::optional<Problem> fewer = TryRebind(op, problem, resized(count));
+    if (!fewer) return;
     std::vector<int64_t> indices(static_cast<size_t>(count));
     std::iota(indices.begin(), indices.end(), 0);
-    relations.push_back(
-        Slices(name + suffix, Claim::kBatchInvariant, axes, std::move(indices), Rebind(op, problem, resized(count))));
+    relations.push_back(Slices(name + suffix, Claim::kBatchInvariant, axes, std::move(indices), *std::move(fewer)));
   };
   if (axes.extent > 1) add("1", 1);
   if (axes.extent > 2) add("_part", half);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxFailures = 200;
 constexpr size_t kMaxPerformanceRows = 500, kMaxLimitsRows = 100;
+constexpr size_t kMostBytes = 1'000'000;  // GitHub shows no step summary beyond 1 MiB
 
 }  // namespace
 
@@ -73,7 +74,7 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
   if (!profile.rows.empty()) {
     out += fmt::format("\n## Profile\n\n{}.\n\n{}", ProfileLine(profile_json), AsMarkdown(profile));
   }
-  return out;
+  return FitMarkdown(std::move(out), kMostBytes, "report.html and results.jsonl");
 }
 
 }  // namespace assay

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "harness/base/text.h"
 
 namespace assay {
 namespace {
+
+constexpr size_t kFenceBytes = 16;  // of the end of a code block, with its indentation
 
 constexpr size_t kGap = 2;  // spaces between columns
 using Cells = std::vector<std::string>;
@@ -147,18 +152,40 @@ std::string Stacked(const Table& table, const TextStyle& style) {
 
 }  // namespace
 
+// What a plugin says makes no link, image or reference, names nobody ("@team") and no issue ("#12").
 std::string MarkdownText(const std::string& text) {
+  constexpr std::string_view kNothing = "\u200B";  // a space of no width
   std::string out;
-  for (char c : text) {
-    const bool makes_link = c == '(' && out.ends_with(']');  // of what a plugin says
-    if (c == '|' || c == '\\' || makes_link) out += '\\';
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : ' ');
+    const bool defines = c == ':' && out.starts_with('[');
+    const bool makes_link = (c == '(' || c == '[' || defines) && out.ends_with(']');
+    const bool makes_image = c == '[' && out.ends_with('!');
+    if (c == '|' || c == '\\' || makes_link || makes_image) out += '\\';
     if (c == '<') {
       out += "&lt;";
     } else {
       out += c == '\n' || c == '\r' ? ' ' : c;
     }
+    if ((c == '@' && std::isalnum(next) != 0) || (c == '#' && std::isdigit(next) != 0)) out += kNothing;
   }
   return out;
+}
+
+std::string FitMarkdown(std::string text, size_t most_bytes, std::string_view rest) {
+  if (text.size() <= most_bytes) return text;
+  const std::string note = fmt::format("\n*The rest has no room here: see {}.*\n", rest);
+  text.resize(text.rfind('\n', most_bytes - std::min(most_bytes, note.size() + kFenceBytes)) + 1);
+  bool fenced = false;
+  std::string indent;
+  for (const std::string_view line : Split(text, '\n')) {
+    const size_t at = std::min(line.find_first_not_of(' '), line.size());
+    if (!line.substr(at).starts_with("```")) continue;
+    fenced = !fenced;
+    indent = std::string(at, ' ');
+  }
+  return text + (fenced ? indent + "```\n" : "") + note;
 }
 
 std::string Wrapped(std::string_view text, size_t width, size_t indent) {

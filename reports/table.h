@@ -39,7 +39,11 @@ std::string AsMarkdown(const Table& table);  // GitHub flavour; cells as Markdow
 // width 0 breaks nothing.
 std::string Wrapped(std::string_view text, size_t width, size_t indent);
 
-// One line of text that holds no markup of HTML and does not end a table's cell.
+// One line of text that holds no markup of HTML, no link, image or mention, and does not end a table's cell.
 std::string MarkdownText(const std::string& text);
+
+// As many whole lines as there is room for in so many bytes, with an end of a code block that was begun, and a line that
+// says where the rest is. Text that fits stays as it is.
+std::string FitMarkdown(std::string text, size_t most_bytes, std::string_view rest);
 
 }  // namespace assay

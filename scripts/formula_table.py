@@ -9,6 +9,7 @@ usage: scripts/formula_table.py [--build DIR] [--print]      from the repository
 leaves the page as it is.
 """
 import argparse
+import collections
 import json
 import pathlib
 import subprocess
@@ -19,7 +20,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "ops/formula/README.md"
 TESTS = ("FormulaRegistry.CorrectImplementationsAreAccepted", "FormulaRegistry.TwinsShowMissingTerms",
          "FormulaOracle.ReductionsAreBoundedAsByHand", "FormulaOracle.BoundsByHandAreHardlyLargerThanOfFormulas")
-TYPES = ("f32", "bf16", "f16", "f64", "i8", "e4m3", "e5m2")
 
 
 def measure(build):
@@ -42,6 +42,11 @@ def result_type(types):
     return types.split("-")[-1]
 
 
+def by_use(types):
+    """Each type once, the one that most lists of types end in first."""
+    return [name for name, _ in collections.Counter(types).most_common()]
+
+
 def slack_table(properties):
     rows = {}
     for words, value in properties.items():
@@ -54,7 +59,7 @@ def slack_table(properties):
         else:
             column = result_type(types)
             row[column] = max(row.get(column, "0"), value)
-    columns = [t for t in TYPES if any(t in row for row in rows.values())]
+    columns = by_use(result_type(words[-1]) for words in properties if words[0] == "slack")
     head = [f"| operator | output | {' | '.join(columns)} | missing terms that its twin shows |",
             f"|---|---|{'---|' * len(columns)}---|"]
     return head + [f"| `{op}` | {output} | {' | '.join(row.get(c, '') for c in columns)} | {shown(row.get('twin'))} |"

@@ -24,6 +24,7 @@ inline constexpr DType kF32{ASSAY_TYPE_FLOAT, 32};
 inline constexpr DType kF16{ASSAY_TYPE_FLOAT, 16};
 inline constexpr DType kBF16{ASSAY_TYPE_BFLOAT, 16};
 inline constexpr DType kI8{ASSAY_TYPE_INT, 8};
+inline constexpr DType kU8{ASSAY_TYPE_UINT, 8};
 inline constexpr DType kI32{ASSAY_TYPE_INT, 32};
 inline constexpr DType kI64{ASSAY_TYPE_INT, 64};
 inline constexpr DType kC64{ASSAY_TYPE_COMPLEX, 64};    // two f32

@@ -119,8 +119,11 @@ class CpuDevice : public plugin::HostDevice {
     std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
     plugin::AddOtherOperators(kRows, features, all);
     std::erase_if(all, [](const plugin::Capability& line) {
-      return (line.op == "quantize" || line.op == "dequantize") && line.dtype == plugin::kF64;
+      return line.op == "dequantize" || (line.op == "quantize" && line.dtype == plugin::kF64);
     });
+    for (const plugin::DType codes : {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2}) {
+      all.push_back({"dequantize", codes, features});
+    }
     for (plugin::Capability& line : all) {
       if (line.op == "softmax" || line.op == "fused_add_rms_norm") line.features += ";in_place";
     }

@@ -29,7 +29,7 @@ bool Representable(DType type, int precision, double min_subnormal, double max_f
 
 // Whether the contract's rounding of inputs leaves every number of `type` as it is.
 bool KeepsInputs(InputRounding in, DType type) {
-  if (type == DType::kI8) return in != InputRounding::kFP8;  // 8 bits
+  if (type == DType::kI8 || type == DType::kU8) return in != InputRounding::kFP8;  // 8 bits
   if (!IsFloat(type)) return false;
   const FloatFormat& bf16 = FormatOf(DType::kBF16);
   switch (in) {

@@ -59,7 +59,9 @@ struct StatisticModel {
   bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
   // Golden::magnitude is no less than any partial sum of a correct kernel, in units of the result: see granularity.h.
   bool partial_sums = false;
-  int64_t sharing = 0;     // such a row, where it is of so many values one after the other; 0: nobody says
+  // It is no less than both terms of a result's last addition together, or none comes last: see output_bits.h.
+  bool last_terms = false;
+  int64_t sharing = 0;  // such a row, where it is of so many values one after the other; 0: nobody says
   // Those of rows are, but for the operator's constants: they come from other data. A column counts up to 16 of them.
   bool independent_rows = false;
   // How far errors may lean toward zero or away from it in their mean, in deviations. None: as far as they like.

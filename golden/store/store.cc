@@ -194,14 +194,14 @@ Result<std::optional<Golden>> GoldenStore::Load(const GoldenKey& key) const {
 
 Status GoldenStore::Save(const GoldenKey& key, const Golden& golden) const {
   if (root_.empty()) return {};
-  return WriteGolden(PathOf(key), key, golden);
+  return WriteGolden(PathOf(key), key, golden, Durability::kWhenever);
 }
 
-Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden) {
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden, Durability durability) {
   const std::vector<TensorRef> tensors = TensorsOf(golden);
   Metadata metadata = MetadataOf(key, golden);
   metadata["checksum"] = Checksum(tensors, metadata);
-  return WriteSafetensors(path, tensors, metadata);
+  return WriteSafetensors(path, tensors, metadata, durability);
 }
 
 bool IsGoldenFile(const std::filesystem::path& path) {

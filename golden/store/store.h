@@ -11,6 +11,7 @@
 #include <string>
 
 #include "golden/golden.h"
+#include "harness/base/atomic_file.h"
 #include "harness/base/result.h"
 
 namespace assay {
@@ -34,7 +35,7 @@ class GoldenStore {
 
   // nullopt: not there. An error describes a damaged or foreign file; the caller recomputes.
   Result<std::optional<Golden>> Load(const GoldenKey& key) const;
-  // Atomic; safe with concurrent writers of the same key.
+  // Atomic; safe with concurrent writers of the same key. What a power cut damages is computed again.
   Status Save(const GoldenKey& key, const Golden& golden) const;
   std::filesystem::path PathOf(const GoldenKey& key) const;
   const std::filesystem::path& root() const { return root_; }
@@ -45,7 +46,8 @@ class GoldenStore {
 
 // One golden value as a file of the store, wherever it lies. Errors of reading: damaged, or not this key's.
 Result<Golden> ReadGolden(const std::filesystem::path& path, const GoldenKey& key);
-Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden);
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden,
+                   Durability durability = Durability::kOnDisk);
 bool IsGoldenFile(const std::filesystem::path& path);  // of any case and version
 
 std::string GoldenHash(const Golden& golden);  // xxh3-64 over value and value_lo, 16 hex digits

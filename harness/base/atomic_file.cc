@@ -83,7 +83,7 @@ void SyncFolder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts) {
+Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts, Durability durability) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -93,7 +93,7 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
   if (fd < 0) return SystemError(path, "cannot be written");
   bool written = true;
   for (const FilePart& part : parts) written = written && WriteAll(fd, part);
-  const bool flushed = written && ::fsync(fd) == 0;
+  const bool flushed = written && (durability == Durability::kWhenever || ::fsync(fd) == 0);
   Status status;
   if (!flushed) status = SystemError(path, "cannot be written");
   // Before the lock goes.
@@ -103,7 +103,7 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
     ::unlink(temporary.c_str());
     return status;
   }
-  SyncFolder(folder);
+  if (durability == Durability::kOnDisk) SyncFolder(folder);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -17,8 +18,14 @@ struct FilePart {
   size_t size;
 };
 
+enum class Durability : uint8_t {
+  kOnDisk,
+  kWhenever,  // as the system likes, which is quicker: after a power cut the file may be damaged, under its final name
+};
+
 // Creates missing folders. Errors name the path and the system's reason.
-Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts);
+Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
+                           Durability durability = Durability::kOnDisk);
 
 // Whether a file's name is that of a temporary file of WriteFileAtomically.
 bool IsTemporaryName(const std::filesystem::path& path);

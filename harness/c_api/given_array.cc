@@ -30,14 +30,14 @@ std::string TypeText(const assay_array& array) {
                                             : fmt::format("DLPack code {} of {} bits", array.type_code, array.bits);
 }
 
-constexpr const char* kKnownTypes = "f64 f32 f16 bf16 e4m3 e5m2 i8 i32 i64 c64 c128 and bool are judged";
+constexpr const char* kKnownTypes = "f64 f32 f16 bf16 e4m3 e5m2 i8 u8 i32 i64 c64 c128 and bool are judged";
 
 struct ReadAs {
   DType stored;  // as the bytes are read
   DType wanted;  // as the values are judged
 };
 
-// Unsigned integers are the bits of what `type` says.
+// Unsigned integers are the bits of what `type` says, and those of 8 bits are numbers where it says nothing.
 Result<ReadAs> TypesOf(const assay_array& array) {
   if (array.lanes != 1) return UsageError(fmt::format("it has {} lanes; give one, and an axis more", array.lanes));
   std::optional<DType> wanted;
@@ -47,7 +47,8 @@ Result<ReadAs> TypesOf(const assay_array& array) {
     wanted = *parsed;
   }
   if (array.type_code == ASSAY_UINT && (array.bits == 8 || array.bits == 16)) {
-    const char* possible = array.bits == 16 ? "bf16 or f16" : "e4m3, e5m2 or i8";
+    const char* possible = array.bits == 16 ? "bf16 or f16" : "e4m3, e5m2, u8 or i8";
+    if (!wanted && array.bits == 8) return ReadAs{DType::kU8, DType::kU8};
     if (wanted && SizeOf(*wanted) * 8 == array.bits) return ReadAs{*wanted, *wanted};
     return UsageError(fmt::format("elements of type {} have no meaning of their own: say what the bits hold, {}",
                                   TypeText(array), possible));

@@ -30,11 +30,11 @@ Json OperatorJson(const OpSchema& schema) {
   json["outputs"] = schema.outputs;
   json["layouts"] = Json::object(), json["attrs"] = Json::array();
   for (const std::string& name : schema.operands) {
-    if (!IsAmong(schema.outputs, name)) json["inputs"].push_back(name);
+    if (!IsAmong(schema.outputs, name) && name != schema.may_lack) json["inputs"].push_back(name);
   }
   for (const OperandDoc& o : schema.layouts) {
     json["layouts"][o.name] = o.layout;
-    if (!IsAmong(schema.operands, o.name) && !IsAmong(schema.outputs, o.name))
+    if (o.name == schema.may_lack || (!IsAmong(schema.operands, o.name) && !IsAmong(schema.outputs, o.name)))
       json["optional_inputs"].push_back(o.name);
   }
   for (const AttrDef& attr : schema.attrs) json["attrs"].push_back(AttrJson(attr));

@@ -83,9 +83,15 @@ Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, co
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   for (const std::string& name : op.schema().operands) {
-    spec.dtypes.push_back(std::ranges::find(operands, name, &Operand::name)->dtype);
+    const auto operand = std::ranges::find(operands, name, &Operand::name);
+    if (operand != operands.end()) spec.dtypes.push_back(operand->dtype);  // else may_lack
   }
-  return op.Bind(spec);
+  Result<Problem> problem = op.Bind(spec);
+  const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
+  if (problem || u8 == operands.end()) return problem;
+  return Fail(problem.error().code,
+              fmt::format("{}; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", problem.error().message,
+                          u8->name, OptionName(asker, "dtype"), u8->name));
 }
 
 // Leading axes of extent 1 do not change which element is where.
@@ -137,7 +143,7 @@ Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> in
   if (auto fine = CheckGiven(schema, inputs, false, asker); !fine) return fine;
   if (auto fine = CheckGiven(schema, outputs, true, asker); !fine) return fine;
   for (const std::string& name : schema.operands) {
-    if (IsAmong(inputs, name) || IsAmong(outputs, name)) continue;
+    if (name == schema.may_lack || IsAmong(inputs, name) || IsAmong(outputs, name)) continue;
     return UsageError(fmt::format("{} needs {}, which is missing; {}", schema.op,
                                   OperandWord(asker, IsAmong(schema.outputs, name), name), TakesText(schema)));
   }

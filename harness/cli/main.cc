@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <exception>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@ bool IsWorker(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  umask(umask(0) | S_IWOTH);  // records are evidence: nobody else writes to them, whatever the shell says
   if (!IsWorker(argc, argv)) assay::KeepFreedMemory();
   return assay::cli::Main(argc, argv);
 } catch (const std::exception& e) {

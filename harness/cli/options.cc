@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/exec/seal/limits.h"
 
@@ -86,13 +87,23 @@ void AddPython(CLI::App& app, BackendOptions& o) {
 void AddTimeout(CLI::App& app, BackendOptions& o) {
   AddNumber<double>(
       app, "--timeout", o.timeout_s, kSecondsLimits,
-      "seconds after which a call of a backend is a timeout; they pass slower while others share the host");
+      "seconds after which a call of a backend is a timeout; they pass slower while others share the host. Default: 60 "
+      "and what its work may take, or what calls before it show");
 }
 
 void AddSetAside(CLI::App& app, RunOptions& o) {
   AddNumber<int>(app, "--set-aside-after", o.set_aside_after, {0, 1'000'000},
                  "how many results in a row may crash, time out or lose a device before its further cases are given up "
                  "as unavailable: of that operator, and after twice as many of several operators all; 0: never");
+}
+
+void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc) {
+  app.add_option("--for", text, doc)
+      ->check([](const std::string& given) {
+        const auto seconds = ParseAge(given);
+        return seconds && *seconds > 0 ? std::string() : fmt::format("'{}' is no time such as 90s, 10m or 8h", given);
+      })
+      ->type_name("TIME");
 }
 
 void AddSandbox(CLI::App& app, SandboxOptions& o) {

@@ -2,6 +2,7 @@
 // The options that several verbs share, as they stand on the command line.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "harness/plan/options.h"
@@ -23,6 +24,7 @@ void AddPython(CLI::App& app, BackendOptions& options);
 void AddTimeout(CLI::App& app, BackendOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 void AddSetAside(CLI::App& app, RunOptions& options);
+void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc);  // --for
 // --no-sandbox and what opens the sandbox by parts.
 void AddSandbox(CLI::App& app, SandboxOptions& options);
 void AddImplementations(CLI::App& app, BackendOptions& options);

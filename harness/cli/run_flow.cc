@@ -67,7 +67,9 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   std::vector<Record> records = result.records;
   for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
-  auto written = WriteReports(folder.path(), records);
+  const Status itself = folder.CheckItself();
+  auto written = itself ? WriteReports(folder.path(), records)
+                        : Result<std::vector<std::filesystem::path>>(tl::unexpected(itself.error()));
   if (profiled && profile != nullptr) profiled = profile->Finish(folder.path());
   const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
   Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),
@@ -92,10 +94,10 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   if (result.stopped) {
     std::fflush(stdout);
     Note(
-        fmt::format("stopped at {} (--maxfail): what had not run yet is listed as missing. The same command with --out "
+        fmt::format("stopped at {} ({}): what had not run yet is listed as missing. The same command with --out "
                     "{} --resume goes on",
                     options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
-                    folder.path().string()));
+                    options.until_fails ? "--until-fails" : "--maxfail", folder.path().string()));
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "golden/store/store_files.h"
 #include "harness/base/parallel.h"
+#include "harness/cli/amounts.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/perf/machine_state.h"
@@ -32,6 +34,12 @@ std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
   return backends;
 }
 
+Repetition RepetitionFor(const RunOptions& options) {
+  const bool endless = options.until_fails || options.time;
+  return {.passes = options.repeat.value_or(endless ? std::numeric_limits<int64_t>::max() : 1),
+          .seconds = options.time ? ParseAge(*options.time).value() : 0};  // checked when it was read
+}
+
 }  // namespace
 
 nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
@@ -47,6 +55,11 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
   if (options.strict) out[kStrictKey] = true;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
+  if (options.retries) out["retries"] = *options.retries;
+  if (!options.device_lost_command.empty()) out["on_device_lost"] = options.device_lost_command;
+  if (options.repeat) out["repeat"] = *options.repeat;
+  if (options.until_fails) out["until_fails"] = true;
+  if (options.time) out["for"] = *options.time;
   std::set<std::string> backends;
   for (const Device& c : devices) backends.insert(c.backend);
   const std::vector<std::string> launches_us = KeepUsed(options.launches_us, backends);
@@ -73,13 +86,17 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
   std::vector<std::string> words;
   if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
   if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s != defaults.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
+  if (options.backend.timeout_s) {
+    words.insert(words.end(), {"--timeout", fmt::format("{}", *options.backend.timeout_s)});
   }
   if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
     words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
     words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
   }
+  if (options.retries) words.insert(words.end(), {"--retries", std::to_string(*options.retries)});
+  if (options.repeat) words.insert(words.end(), {"--repeat", std::to_string(*options.repeat)});
+  if (!options.repeat && options.time) words.insert(words.end(), {"--for", *options.time});
+  if (options.until_fails) words.emplace_back("--until-fails");
   for (const std::string& launch_us : options.launches_us) {
     if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
   }
@@ -98,6 +115,11 @@ LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const 
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
   settings.most_failures = static_cast<size_t>(options.most_failures);
+  if (options.retries) settings.retries = {.most = *options.retries, .of_answers = true};
+  settings.repetition = RepetitionFor(options);
+  if (!options.device_lost_command.empty()) {
+    settings.retries.reset = std::make_shared<ResetHook>(options.device_lost_command, Interrupted, Note);
+  }
   settings.set_aside_after = static_cast<size_t>(options.set_aside_after);
   // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
   settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);

@@ -190,12 +190,7 @@ int Explore(ExploreOptions options) {
 
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
   verb.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
-  verb.add_option("--for", o.time, "how long cases are tried: 90s, 10m, 8h; default 10m, or no end with --cases")
-      ->check([](const std::string& text) {
-        const auto seconds = ParseAge(text);
-        return seconds && *seconds > 0 ? std::string() : fmt::format("'{}' is no time such as 90s, 10m or 8h", text);
-      })
-      ->type_name("TIME");
+  AddTime(verb, o.time, "how long cases are tried: 90s, 10m, 8h; default 10m, or no end with --cases");
   AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000}, "how many cases are tried, smaller ones apart");
   AddNumber<uint64_t>(verb, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
                       "what the cases follow from; default: another one each time, which is printed");

@@ -122,7 +122,7 @@ int Power(const PowerOptions& options) {
   }
   run.cases = cases.size();
   run.settings = SettingsFor(options);
-  auto parts = CorpusParts::Read(run.corpus);
+  auto parts = CorpusParts::Read(run.corpus, run.settings.part);
   if (!parts) return Complain(kExitUsage, parts.error().message);
   run.settings.parts = std::move(*parts);
   const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();

@@ -108,6 +108,23 @@ int Run(RunOptions options) {
   return EndRun(options, run, result, &*profile, [&] { NoteUnusedRules(run.prepared.expectations, result); });
 }
 
+void AddRepetition(CLI::App& verb, RunOptions& o) {
+  AddNumber<int>(verb, "--retries", o.retries, {0, 1000},
+                 "how often a result that is a crash, timeout, error or nondeterministic is tried again, alone in a fresh "
+                 "worker; flaky if it ends otherwise then. Default: once, of crashes and timeouts");
+  verb.add_option("--on-device-lost", o.device_lost_command,
+                  "command for /bin/sh that brings back a device that is gone, named in $ASSAY_SELECTOR; the case is tried "
+                  "again after it")
+      ->type_name("COMMAND");
+  AddNumber<int64_t>(verb, "--repeat", o.repeat, {1, 1'000'000'000},
+                     "judge everything so often, in random order; a result whose tries differ is flaky");
+  AddTime(verb, o.time,
+          "repeat so long: 90s, 10m, 8h; all cases are judged once in any case, and no more often than --repeat says");
+  verb.add_flag_callback(
+      "--until-fails", [&o] { o.until_fails = true, o.most_failures = 1; },
+      "repeat until something fails, and stop there; no longer than --for, no more often than --repeat");
+}
+
 // CLI11's own flag would make it false where neither is given, and empty for the negative one.
 void AddYesOrNo(CLI::App& verb, const std::string& names, std::optional<bool>& value, const std::string& text) {
   verb.add_flag_function(
@@ -127,6 +144,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
                  "stop the run once so many results have failed; --resume goes on with the rest");
   verb->add_flag_callback(
       "--fail-fast", [o] { o->most_failures = 1; }, "--maxfail 1");
+  AddRepetition(*verb, *o);
   verb->add_flag(
       "--resume", o->resume,
       "continue the run in --out, which was killed, interrupted or without room, with the same options: what "
@@ -173,6 +191,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
           ->type_name("FILE");
   auto* challenge =
       verb->add_option("--challenge", o->challenge, "text of whoever gets the evidence, by which cases are drawn too");
+  for (const char* other : {"--repeat", "--for", "--until-fails"}) {
+    verb->get_option("--evidence")->excludes(verb->get_option(other));  // it keeps what a single judgement saw
+  }
   seed->needs(verb->get_option("--evidence"));
   challenge->needs(verb->get_option("--evidence"));
   verb->add_flag("--profile", o->profile,

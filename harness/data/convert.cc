@@ -114,6 +114,8 @@ void ToF64(DType dtype, const void* storage, std::span<double> values) {
       return Decode(DecodeE5M2, storage, values);
     case DType::kI8:
       return Decode(DecodeInt<int8_t>, storage, values);
+    case DType::kU8:
+      return Decode(DecodeInt<uint8_t>, storage, values);
     case DType::kI32:
       return Decode(DecodeInt<int32_t>, storage, values);
     case DType::kI64:
@@ -141,6 +143,8 @@ void FromF64(DType dtype, std::span<const double> values, void* storage) {
       return Encode(EncodeE5M2, values, storage);
     case DType::kI8:
       return Encode(EncodeInt<int8_t>, values, storage);
+    case DType::kU8:
+      return Encode(EncodeInt<uint8_t>, values, storage);
     case DType::kI32:
       return Encode(EncodeInt<int32_t>, values, storage);
     case DType::kI64:

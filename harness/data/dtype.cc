@@ -14,6 +14,7 @@ namespace {
 
 // DLDataTypeCode as numbers: installed dlpack.h may predate the fp8 codes.
 constexpr uint8_t kDLInt = 0;
+constexpr uint8_t kDLUInt = 1;
 constexpr uint8_t kDLFloat = 2;
 constexpr uint8_t kDLBfloat = 4;
 constexpr uint8_t kDLComplex = 5;
@@ -32,6 +33,7 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
     {DType::kI64, "i64", DTypeKind::kInt, 8, kDLInt, 64},
     {DType::kC64, "c64", DTypeKind::kComplex, 8, kDLComplex, 64},
     {DType::kC128, "c128", DTypeKind::kComplex, 16, kDLComplex, 128},
+    {DType::kU8, "u8", DTypeKind::kInt, 1, kDLUInt, 8},
 }};
 
 constexpr FloatFormat kFormatF64 = {53, -1022, std::numeric_limits<double>::max(), true};

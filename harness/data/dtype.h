@@ -12,8 +12,8 @@
 
 namespace assay {
 
-enum class DType : uint8_t { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI32, kI64, kC64, kC128 };
-inline constexpr int kDTypeCount = 11;
+enum class DType : uint8_t { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI32, kI64, kC64, kC128, kU8 };
+inline constexpr int kDTypeCount = 12;
 
 enum class DTypeKind : uint8_t { kFloat, kInt, kComplex };
 

@@ -26,16 +26,16 @@ struct StoredType {
 };
 constexpr StoredType kStoredTypes[] = {
     {"f8", DType::kF64}, {"f4", DType::kF32}, {"f2", DType::kF16}, {"i1", DType::kI8},    {"b1", DType::kI8},
-    {"i4", DType::kI32}, {"i8", DType::kI64}, {"c8", DType::kC64}, {"c16", DType::kC128},
+    {"i4", DType::kI32}, {"i8", DType::kI64}, {"c8", DType::kC64}, {"c16", DType::kC128}, {"u1", DType::kU8},
 };
 
 tl::unexpected<Error> Bad(const std::string& message) {
   return Fail(ErrorCode::kIo, message);
 }
 
-// u2, u1, V2, V1: bits without a meaning of their own.
+// u2, V2, V1, and u1 of which the user says so: bits without a meaning of their own.
 Result<DType> BitsType(std::string_view descr, int size, std::optional<DType> bits_as) {
-  const char* possible = size == 2 ? "bf16 or f16" : "e4m3, e5m2 or i8";
+  const char* possible = size == 2 ? "bf16 or f16" : "e4m3, e5m2, u8 or i8";
   if (!bits_as) {
     return Bad(
         fmt::format("elements of type {} have no meaning of their own: say what the bits hold (--dtype NAME=TYPE), {}",
@@ -49,14 +49,14 @@ Result<DType> TypeOf(std::string_view descr, std::optional<DType> bits_as) {
   if (descr.size() >= 2 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
     const std::string_view name = descr.substr(1);
     if (name == "u2" || name == "V2") return BitsType(descr, 2, bits_as);
-    if (name == "u1" || name == "V1") return BitsType(descr, 1, bits_as);
+    if (name == "V1" || (name == "u1" && bits_as)) return BitsType(descr, 1, bits_as);
     for (const StoredType& type : kStoredTypes) {
       if (type.name == name) return type.dtype;
     }
   }
   return Bad(
-      fmt::format("elements of type '{}' are not supported; convert to one of f2 f4 f8 i1 i4 i8 c8 c16 bool, "
-                  "or u2 and u1 that hold bf16 and fp8",
+      fmt::format("elements of type '{}' are not supported; convert to one of f2 f4 f8 i1 u1 i4 i8 c8 c16 "
+                  "bool, or u2 and u1 that hold bf16 and fp8",
                   descr));
 }
 

@@ -28,10 +28,11 @@ struct NamedType {
   DType dtype;
 };
 constexpr NamedType kNamedTypes[] = {
-    {"F64", DType::kF64},      {"F32", DType::kF32},      {"F16", DType::kF16}, {"BF16", DType::kBF16},
-    {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2}, {"I8", DType::kI8},   {"I32", DType::kI32},
-    {"I64", DType::kI64},      {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
-                                                                                 // of a type is
+    {"F64", DType::kF64},   {"F32", DType::kF32},      {"F16", DType::kF16},
+    {"BF16", DType::kBF16}, {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2},
+    {"I8", DType::kI8},     {"U8", DType::kU8},        {"I32", DType::kI32},
+    {"I64", DType::kI64},   {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
+                                                                              // of a type is
 };
 
 // A complex tensor is stored as its components.
@@ -172,13 +173,13 @@ const Tensor* SafetensorsFile::Find(std::string_view name) const {
 }
 
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
-                        const std::map<std::string, std::string>& metadata) {
+                        const std::map<std::string, std::string>& metadata, Durability durability) {
   const std::string header = HeaderOf(tensors, metadata);
   std::string length(8, '\0');
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
   std::vector<FilePart> parts = {{length.data(), length.size()}, {header.data(), header.size()}};
   for (const TensorRef& tensor : tensors) parts.push_back({tensor.data, BytesOf(tensor)});
-  return WriteFileAtomically(path, parts);
+  return WriteFileAtomically(path, parts, durability);
 }
 
 Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/atomic_file.h"
 #include "harness/base/result.h"
 #include "harness/data/tensor.h"
 
@@ -35,7 +36,7 @@ struct TensorRef {
 
 // Writes to a temporary name beside `path` and renames it.
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
-                        const std::map<std::string, std::string>& metadata);
+                        const std::map<std::string, std::string>& metadata, Durability durability = Durability::kOnDisk);
 // Errors say what is damaged: header length, JSON, offsets, size. BOOL is read as i8.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
 // The same for a file's content.

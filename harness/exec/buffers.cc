@@ -52,9 +52,17 @@ TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
 
 using Bytes = std::array<uint8_t, 16>;
 
+// Of each part of the element: the top bit of its last byte.
+Bytes WithOtherSign(Bytes bytes, DType dtype) {
+  const auto part = static_cast<size_t>(SizeOf(dtype) / (IsComplex(dtype) ? 2 : 1));
+  for (size_t i = part - 1; i < bytes.size(); i += part) bytes[i] ^= 0x80;
+  return bytes;
+}
+
 // Little-endian. Two NaN encodings exist in e4m3, so that its "payload" is the value 0x7F itself; a result that is
 // rightly NaN still differs from the other prefill.
 Bytes Pattern(DType dtype, Prefill prefill) {
+  if (prefill == Prefill::kPositive) return WithOtherSign(Pattern(dtype, Prefill::kSentinel), dtype);
   const bool nan = prefill == Prefill::kNanPayload;
   switch (dtype) {
     case DType::kF64:
@@ -74,6 +82,7 @@ Bytes Pattern(DType dtype, Prefill prefill) {
     case DType::kE5M2:
       return nan ? Bytes{0x7F} : Bytes{0xD5};
     case DType::kI8:
+    case DType::kU8:
     case DType::kI32:
     case DType::kI64:
       break;
@@ -153,9 +162,9 @@ void GuardPattern(const BufferLayout& layout, uint64_t first, std::span<std::byt
 
 std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill) {
   static const auto table = [] {
-    std::array<std::array<Bytes, 2>, kDTypeCount> all{};
+    std::array<std::array<Bytes, kPrefillCount>, kDTypeCount> all{};
     for (int d = 0; d < kDTypeCount; ++d) {
-      for (int p = 0; p < 2; ++p) all[d][p] = Pattern(static_cast<DType>(d), static_cast<Prefill>(p));
+      for (size_t p = 0; p < kPrefillCount; ++p) all[d][p] = Pattern(static_cast<DType>(d), static_cast<Prefill>(p));
     }
     return all;
   }();

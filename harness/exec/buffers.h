@@ -54,8 +54,10 @@ void GuardPattern(const BufferLayout& layout, uint64_t first, std::span<std::byt
 
 enum class Prefill : uint8_t {
   kNanPayload,  // floats: a quiet NaN with a payload that arithmetic does not produce; integers: one value
-  kSentinel,    // floats: an odd finite number; integers: another value
+  kSentinel,    // floats: an odd finite number, negative; integers: another value
+  kPositive,    // the sentinel with the other sign: a maximum with what lay there stays, as one with a NaN may not
 };
+inline constexpr size_t kPrefillCount = 3;
 std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill);  // SizeOf(dtype) bytes
 
 // As often as it fits.

@@ -10,9 +10,8 @@ namespace assay {
 // Whether only many executions showed it, which may not show it the next time.
 bool FailedAfterPassing(const Record& record);
 
-// Runs the case, without a record, by the implementation that failed. False too where the case cannot be prepared, or
-// where an expectation explains it, and where
-// the case passes at first.
+// Runs the case, without a record, by the implementation that failed. False too where the case cannot be prepared,
+// where an expectation explains it, and where the case passes at first.
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings);
 
 }  // namespace assay

@@ -133,7 +133,9 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
   if (evidence.random) {
     bound = std::max(bound, evidence.random->bound_margin);
     exceptional = exceptional && evidence.random->nonfinite_mismatch == 0;
-    if (evidence.random->statistic.applicable) decision.stat_margin = evidence.random->statistic.margin;
+    if (evidence.random->statistic.applicable) {
+      decision.stat_margin = std::max(decision.stat_margin.value_or(0), evidence.random->statistic.margin);
+    }
   }
   decision.bound_margin = bound;
   decision.exceptional_margin = exceptional ? 0 : kInfinity;

@@ -221,6 +221,10 @@ const AttrDef* OpSchema::Find(std::string_view key) const {
   return it == attrs.end() ? nullptr : &*it;
 }
 
+bool OpSchema::Lacks(const std::vector<DType>& dtypes) const {
+  return !may_lack.empty() && dtypes.size() > 1 && dtypes.size() + 1 == operands.size();
+}
+
 std::string CaseSpec::Id() const {
   std::string text;
   for (const auto& [key, value] : attrs) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
@@ -243,10 +247,13 @@ Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text) {
 }
 
 Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema) {
-  if (dtypes.empty() || (dtypes.size() != 1 && dtypes.size() != schema.operands.size())) {
-    return UsageError(fmt::format("{} takes one dtype for all operands, or {} joined by '-' ({}); got {}", schema.op,
-                                  schema.operands.size(), fmt::join(schema.operands, "-"), dtypes.size()));
+  const bool fits = dtypes.size() == 1 || dtypes.size() == schema.operands.size() || schema.Lacks(dtypes);
+  if (dtypes.empty() || !fits) {
+    const std::string without = schema.may_lack.empty() ? "" : fmt::format(", or one less without {}", schema.may_lack);
+    return UsageError(fmt::format("{} takes one dtype for all operands, or {} joined by '-' ({}{}); got {}", schema.op,
+                                  schema.operands.size(), fmt::join(schema.operands, "-"), without, dtypes.size()));
   }
+  if (schema.Lacks(dtypes)) return dtypes;
   if (std::ranges::all_of(dtypes, [&](DType d) { return d == dtypes[0]; })) dtypes.resize(1);
   return dtypes;
 }

@@ -32,7 +32,7 @@ struct AttrDef {
   // the operator resolves and that may also be written out.
   std::string default_value;
   std::string doc;
-  std::vector<std::string> choices = {};  // kName only
+  std::vector<std::string> choices = {};  // of kName; of kInt, where there are few: 0 and 1 of a flag
   // kDims: the key whose list has as many entries. One number stands for all of them, and is how equal entries are
   // written where the key has a default; a required key is written out.
   std::string axes_of = {};
@@ -58,14 +58,17 @@ struct OpSchema {
   std::vector<std::string> operands;      // those whose types a dtype list gives, outputs behind inputs: {"a","b","y"}
   std::vector<std::string> outputs = {};  // names, optional ones included: {"y"}
   std::vector<OperandDoc> layouts = {};   // every input, optional ones included, then every output
+  std::string may_lack = {};              // one of `operands`: absent where a dtype list is one type shorter
   const AttrDef* Find(std::string_view key) const;
+  // Whether the case of this list is one without `may_lack`.
+  bool Lacks(const std::vector<DType>& dtypes) const;
 };
 
 using AttrList = std::vector<std::pair<std::string, std::string>>;  // keys and values as text
 
 struct CaseSpec {
   std::string op;
-  std::vector<DType> dtypes;    // one when all operands share it, else one per OpSchema::operands
+  std::vector<DType> dtypes;    // one when all operands share it, else one per OpSchema::operands (see may_lack)
   AttrList attrs;               // canonical text, declared order, defaults left out
   std::string fill = "normal";  // "uniform", "cancel-1e6", ...
   uint64_t seed = 0;
@@ -78,7 +81,8 @@ struct CaseSpec {
 // One attribute value in its canonical text (07 -> 7, 1e-3 -> 0.001). The error says what the key accepts.
 Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text);
 
-// One dtype when all are equal, else one per operand; any other number is an error that names the operands.
+// One dtype when all are equal, else one per operand, that of OpSchema::may_lack perhaps left out; any other number is
+// an error that names the operands.
 Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema);
 
 // Checks keys, types, choices and the fill's name, orders the keys, drops defaults, normalises numbers, the fill's

@@ -132,9 +132,11 @@ struct Record {
   // Of the first exact twin that fails, on whose data: the first wrong elements, up to eight,
   // "place:got:expected:tolerance" joined by ';'.
   std::string twin_elements;
-  // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
-  // column, slab or tile, and which that is ("column 5"); what fired, in words.
+  // The statistic's parts, each against its limit: the worst element, the bias of all, the worst cluster of outliers,
+  // the worst row, column, slab or tile, and which that is ("column 5"); the worst row beside what its elements share;
+  // results that end in too many zeros, which count in stat_margin above 1 only; what fired, in words.
   Number stat_element_margin, stat_bias_margin, stat_cluster_margin, stat_group_margin;
+  Number stat_row_margin, stat_last_bits_margin;
   std::string stat_group, stat_reason;
   std::string mutation_power_missed;  // the faults that would go unnoticed, where `mutation_power` is below 1
   // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
@@ -147,6 +149,13 @@ struct Record {
   std::string worst_output;
   // What this result says to questions about all of a run's together (harness/model/pooled_evidence.h); "": nothing.
   std::string pooled;
+  // Operand layouts beside the dense row-major one in which it was executed and judged: "padded;permuted=not offered", or
+  // "skipped: more than 2e8 operations". "": it failed before, or there is no other.
+  std::string layouts;
+  // Of a result that was tried more than once: how the tries ended, in their order ("pass*16,mismatch,pass*3"), the
+  // share of them that did not pass, and its 95 % interval by Clopper and Pearson.
+  std::string tries;
+  Number flake_rate, flake_rate_low, flake_rate_high;
   std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing
 };
 
@@ -200,8 +209,10 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
+  f("stat_row_margin", r.stat_row_margin), f("stat_last_bits_margin", r.stat_last_bits_margin);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
-  f("known_owner", r.known_owner), f("known_expires", r.known_expires);
+  f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
+  f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -39,7 +39,7 @@ struct BackendOptions {
   std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
-  double timeout_s = 60;
+  std::optional<double> timeout_s;  // --timeout: a constant; without, see CallLimits
   SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };
@@ -65,6 +65,11 @@ struct RunOptions {
   int rounds = 1;
   int set_aside_after = 8;  // results in a row that end with their worker; 0: never
   int most_failures = 0;    // after which the run stops; 0: never
+  std::optional<int> retries;     // of crashes, timeouts, errors and changing results; without: 1, of the first two
+  std::optional<int64_t> repeat;  // passes over all cases
+  std::string device_lost_command;  // for a shell; "": none
+  bool until_fails = false;       // without end, until something fails
+  std::optional<std::string> time;  // how long passes are repeated: "8h"
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string relations = "quick";        // all | quick | none

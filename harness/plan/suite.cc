@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <set>
 #include <unordered_map>
 
 #include "harness/base/nearest_word.h"
@@ -15,6 +17,7 @@
 #include "harness/model/contract.h"
 #include "harness/plan/suite_cover.h"
 #include "harness/plan/suite_line.h"
+#include "ops/operator.h"
 
 namespace assay {
 namespace {
@@ -85,10 +88,29 @@ class SuiteParser {
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
     if (first == "timed") return SetTimed(line, scope);
+    if (first == "others") return AddOthers(line, scope);
     Result<std::vector<PlannedCase>> family = first == "cover" ? ExpandCoverLine(line) : ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
       planned.timed = planned.timed && scope.timed;
+      if (Status status = Add(line, std::move(planned), scope); !status) return status;
+    }
+    return {};
+  }
+
+  Status AddOthers(const SuiteLine& line, const Scope& scope) {
+    if (line.words.size() != 1) return line.Fail(line.words[1].column, "others stands alone; write: others");
+    std::set<std::string_view> named;
+    for (const PlannedCase& planned : cases_) named.insert(planned.spec.op);
+    std::vector<CaseSpec> few;
+    for (const std::string& name : ops_.names) {
+      const Operator* op = ops_.op && !named.contains(name) ? ops_.op(name) : nullptr;
+      if (op != nullptr) std::ranges::move(op->FewCases(), std::back_inserter(few));
+    }
+    for (CaseSpec& spec : few) {
+      const Result<SharedCase> bound = ops_.bind ? ops_.bind(spec) : SharedCase();
+      if (!bound) return line.Fail(line.words[0].column, bound.error().message);
+      PlannedCase planned{.spec = std::move(spec), .bound = *bound, .timed = false};
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};

@@ -9,6 +9,9 @@
 //       `triples` also all threes of some of them. They are not timed. thorough=2: of each list of types, as many are
 //       executed 40 times over (RunnerSettings::repetitions) and in relation to other executions, the others 20 times;
 //       without it all.
+//   others
+//       few small cases, which are not timed, of every operator that neither a line above nor an included file names:
+//       of all that make cases from their own declaration (Operator::FewCases).
 //   include other.suite
 //       that file's cases, here; the path is relative to the including file. A cycle is an error.
 //   require contract=f32acc; det=yes

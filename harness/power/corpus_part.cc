@@ -14,10 +14,29 @@ std::string_view Name(CorpusPart part) {
   return kNames[static_cast<size_t>(part)];
 }
 
-Result<CorpusParts> CorpusParts::Read(const std::filesystem::path& plugin) {
+namespace {
+
+constexpr const char *kHeldList = "held_back.txt", *kFreshList = "fresh.txt";
+
+bool IsThere(const std::filesystem::path& file) {
+  std::error_code unreadable;
+  return std::filesystem::exists(file, unreadable) || unreadable;
+}
+
+bool NeedsLists(const std::filesystem::path& plugin, CorpusPart part) {
+  if (part == CorpusPart::kAll) return false;
+  return part != CorpusPart::kTuned || plugin.stem() == "libassay_corpus_held";
+}
+
+}  // namespace
+
+Result<CorpusParts> CorpusParts::Read(const std::filesystem::path& plugin, CorpusPart part) {
   CorpusParts parts;
-  for (const auto& [names, file] : {std::pair{&parts.held_, "held_back.txt"}, {&parts.fresh_, "fresh.txt"}}) {
-    Result<Names> found = NamesIn(plugin.parent_path() / file);
+  const std::filesystem::path folder = plugin.parent_path();
+  const bool has_none = !IsThere(folder / kHeldList) && !IsThere(folder / kFreshList);
+  if (has_none && !NeedsLists(plugin, part)) return parts;
+  for (const auto& [names, file] : {std::pair{&parts.held_, kHeldList}, {&parts.fresh_, kFreshList}}) {
+    Result<Names> found = NamesIn(folder / file);
     if (!found) return tl::unexpected(found.error());
     *names = std::move(*found);
   }
@@ -27,6 +46,12 @@ Result<CorpusParts> CorpusParts::Read(const std::filesystem::path& plugin) {
 Result<CorpusParts::Names> CorpusParts::NamesIn(const std::filesystem::path& list) {
   Names names;
   std::ifstream file(list);
+  if (!file) {
+    return UsageError(fmt::format(
+        "cannot read {}, which says what of the corpus is in which part: copy it from lib/assay/corpus of a "
+        "build (./scripts/build.sh release assay_backend_corpus_held puts it there)",
+        list.string()));
+  }
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.starts_with('#')) continue;

@@ -22,7 +22,9 @@ std::string_view Name(CorpusPart part);  // "tuned", "held", "fresh", "all"
 class CorpusParts {
  public:
   // The lines "OPERATOR IMPLEMENTATION" of held_back.txt and fresh.txt beside the plugin: what no file names is tuned.
-  static Result<CorpusParts> Read(const std::filesystem::path& plugin);
+  // Neither is missed where `part` is all, or is tuned and the plugin has no other one (it is not
+  // libassay_corpus_held).
+  static Result<CorpusParts> Read(const std::filesystem::path& plugin, CorpusPart part);
 
   // `implementation` may be the exact form of a fault.
   bool Has(CorpusPart part, const std::string& op, std::string_view implementation) const;

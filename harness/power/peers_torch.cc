@@ -29,6 +29,7 @@ std::optional<Tolerance> Defaults(DType dtype) {
     case DType::kC128:
       return Tolerance{1e-7, 1e-7};
     case DType::kI8:
+    case DType::kU8:
     case DType::kI32:
     case DType::kI64:
       return Tolerance{0, 0};

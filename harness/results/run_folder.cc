@@ -2,6 +2,7 @@
 #include "harness/results/run_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "harness/base/atomic_file.h"
 #include "harness/base/json_text.h"
@@ -60,7 +61,21 @@ Status RunFolder::Open(DurableLines::Mode mode) {
   if (!results) return tl::unexpected(results.error());
   offers_ = *std::move(offers);
   results_ = *std::move(results);
+  identity_ = IdentityOf(path_);
   return {};
+}
+
+RunFolder::Identity RunFolder::IdentityOf(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+Status RunFolder::CheckItself() const {
+  if (IdentityOf(path_) == identity_) return {};
+  return Fail(ErrorCode::kIo, fmt::format("{} is not the folder any more in which this run began, and nothing is written "
+                                          "there: put that one back and use --resume",
+                                          path_.string()));
 }
 
 Result<RunFolder> RunFolder::Continue(fs::path path, const std::vector<Record>& records,
@@ -83,6 +98,7 @@ Status RunFolder::WriteJson(const std::string& name, const nlohmann::ordered_jso
 }
 
 Status RunFolder::WriteText(const std::string& name, const std::string& content) const {
+  if (Status status = CheckItself(); !status) return status;
   return WriteFileAtomically(path_ / name, {{content.data(), content.size()}});
 }
 
@@ -106,6 +122,7 @@ void RunFolder::SetWait(RoomWait wait) {
 }
 
 Status RunFolder::Rewrite(const std::vector<Record>& records) {
+  if (Status status = CheckItself(); !status) return status;
   std::string text;
   for (const Record& record : records) text += ToJsonLine(record) + "\n";
   const fs::path path = path_ / kResultsFile;

@@ -3,6 +3,7 @@
 // offers.jsonl, one per case and device before anything of it runs.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -27,6 +28,8 @@ class RunFolder {
                                     const std::vector<Offer>& offers);
 
   const std::filesystem::path& path() const { return path_; }
+  // Errors: another folder, or a link to one, stands in its place.
+  Status CheckItself() const;
   Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
   Status Append(const Record& record);
@@ -40,6 +43,14 @@ class RunFolder {
  private:
   Status Open(DurableLines::Mode mode);
 
+  // Of the folder: a link or another folder in its place would lead what is written elsewhere.
+  struct Identity {
+    uint64_t device = 0, file = 0;
+    bool operator==(const Identity&) const = default;
+  };
+  static Identity IdentityOf(const std::filesystem::path& path);
+
+  Identity identity_;
   std::filesystem::path path_;
   std::unique_ptr<DurableLines> results_, offers_;
   RoomWait wait_;

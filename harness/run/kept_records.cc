@@ -106,11 +106,27 @@ void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseD
   if (attempt.verdict != Verdict::kPass) ClearTiming(attempt.record);  // it passed in the rounds before
   Record changed = attempt.record;
   ApplyExpectations(expectations_, attempt.memory_fault, changed);
-  if (IsFailingResult(attempt.verdict) && !IsKnown(changed)) {
+  const bool has_outputs = IsFailingResult(attempt.verdict) || !attempt.kept.empty();
+  if (has_outputs && FailsRun(changed)) {
     WriteFailures(data, runner, {&attempt});
     changed.failure_dir = attempt.record.failure_dir;
   }
+  Replace(records_.at(place), std::move(changed));
+}
+
+void KeptRecords::Amend(const RecordPlace& place, const std::function<void(Record&)>& change) {
+  const std::lock_guard lock(mutex_);
   Record& record = records_.at(place);
+  Record changed = record;
+  change(changed);
+  if (changed.verdict != record.verdict) {
+    ClearTiming(changed);
+    ApplyExpectations(expectations_, false, changed);
+  }
+  Replace(record, std::move(changed));
+}
+
+void KeptRecords::Replace(Record& record, Record changed) {
   const bool failed_before = FailsRun(record), fails = FailsRun(changed);
   failed_ += fails;
   failed_ -= failed_before;

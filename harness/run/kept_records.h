@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -52,11 +53,17 @@ class KeptRecords {
   // All that was added since the last call, in the order of the plan, with what leaves no record.
   std::vector<Record> TakeJudged();
 
-  // Another round of timing changed a record that was added.
+  // Another round of timing, or another try, changed a record that was added.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
 
-  // Brings the file up to what Change changed.
+  // The same of how often a record's result was tried. `change` may make it fail, or not.
+  void Amend(const RecordPlace& place, const std::function<void(Record&)>& change);
+
+  // Brings the file up to what Change and Amend changed.
   void Flush();
+
+  // What stands so far. A record may be read while others change, but not while any is added.
+  const std::map<RecordPlace, Record>& records() const { return records_; }
 
   // Puts the file into the order of the plan, where it is not, and returns what was added.
   std::pair<std::vector<Record>, std::vector<Offer>> Finish();
@@ -66,6 +73,7 @@ class KeptRecords {
   std::string write_error() const;  // why lines are missing from the files, or ""
 
  private:
+  void Replace(Record& record, Record changed);
   void Append(const RecordPlace& place, Record record);
   void KeepOrForgetQuiet(size_t index);
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);

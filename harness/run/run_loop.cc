@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <set>
 #include <span>
 #include <tuple>
 
@@ -21,17 +20,20 @@
 #include "harness/cases/host_memory.h"
 #include "harness/run/device/device_queues.h"
 #include "harness/run/device/health.h"
+#include "harness/run/further_rounds.h"
 #include "harness/run/kept_records.h"
+#include "harness/run/repeated_passes.h"
 #include "harness/run/side_by_side.h"
 #include "harness/run/timing/timing_fields.h"
+#include "harness/run/timing_turns.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
-#include "harness/run/trial/second_try.h"
+#include "harness/run/trial/retries.h"
 
 namespace assay {
 namespace {
 
-// A result that passed, until it is timed, or one that ended with its worker.
+// A result that passed, until it is timed, or one that is tried again.
 struct Untimed {
   RecordPlace place;
   Attempt attempt;
@@ -46,32 +48,9 @@ struct CaseAtWork {
   const CaseData& data;
   CaseRunner runner;
   std::vector<Untimed> untimed;
-  std::vector<Untimed> ended;  // with their worker: for a second try
+  std::vector<Untimed> retried;
   std::string broken;          // why it could not be brought to its end
 };
-
-// A result with a time, for further rounds.
-struct TimedResult {
-  RecordPlace place;
-  Attempt attempt;  // without its output
-};
-
-Attempt WithoutOutput(const Attempt& attempt) {
-  Attempt light;
-  light.record = attempt.record;
-  light.verdict = attempt.verdict;
-  light.result_class = attempt.result_class;
-  light.reason = attempt.reason;
-  light.implementation = attempt.implementation;
-  light.contract_text = attempt.contract_text;
-  light.contract = attempt.contract;
-  light.output_hash = attempt.output_hash;
-  light.second_set = attempt.second_set;
-  light.rounds = attempt.rounds;
-  light.fastest_s = attempt.fastest_s;
-  light.second_hash = attempt.second_hash;
-  return light;
-}
 
 bool MayBeTimed(const Attempt& attempt) {
   return attempt.verdict == Verdict::kPass;
@@ -88,7 +67,10 @@ class Loop {
         health_(devices.size(), DeviceHealth(settings.set_aside_after)),
         kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        ahead_(cases_, settings.tier, settings.store) {
+        ahead_(cases_, settings.tier, settings.store),
+        turns_(devices, settings),
+        further_rounds_(cases_, devices, settings, kept_),
+        passes_(cases_, devices, settings, kept_, queues_, health_) {
     folder.SetWait({.say = [&settings](const std::string& text) { settings.observer->Noted(text); },
                     .gives_up = settings.runner.interrupted});
     for (size_t lane = 0; lane < queues_.lanes(); ++lane) {
@@ -111,10 +93,14 @@ class Loop {
     }
     LoopResult result;
     result.stopped = group.has_value() && HasFailedEnough();
-    if (settings_.rounds > 1 && !timed_.empty() && !result.stopped) TimeFurtherRounds();
+    if (!result.stopped) {
+      further_rounds_.TimeAll(random_, [this](size_t done, const std::string& current) { TellProgress(done, current); });
+      Repeat();
+    }
     std::tie(result.records, result.offers) = kept_.Finish();
     result.forgotten = kept_.forgotten();
-    result.lost = lost_;
+    result.lost = further_rounds_.lost().empty() ? passes_.lost() : further_rounds_.lost();
+    if (result.lost.empty()) result.lost = CloseAll();
     result.write_error = kept_.write_error();
     result.interrupted = settings_.runner.interrupted();
     result.abandoned = ahead_.at_work();
@@ -124,6 +110,30 @@ class Loop {
  private:
   bool HasFailedEnough() const {
     return settings_.most_failures > 0 && kept_.failed() - failed_before_ >= settings_.most_failures;
+  }
+
+  // How the first of the devices failed in it that are not closed without harm; "": none did.
+  std::string CloseAll() {
+    std::string first;
+    for (size_t lane = 0; lane < queues_.lanes() && !settings_.runner.interrupted(); ++lane) {
+      const Device& device = queues_.DeviceOf(lane);
+      if (!device.session) continue;
+      const Call<void> closed = device.session->Close();
+      if (closed || closed.error().outcome == Outcome::kInterrupted) continue;
+      const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
+                                           device.selector, Name(closed.error().outcome), closed.error().message);
+      settings_.observer->Noted(text);
+      if (first.empty()) first = text;
+    }
+    return first;
+  }
+
+  void Repeat() {
+    const auto ends = [this] { return HasFailedEnough() || !kept_.write_error().empty(); };
+    passes_.RunAll(random_, ends, [this](int64_t pass, size_t done, const std::string& current) {
+      TellProgress(done, fmt::format("pass {} {}", pass, current));
+    });
+    if (const std::string text = passes_.SummaryText(); !text.empty()) settings_.observer->Noted(text);
   }
 
   // In the places that they would have, had they been run now.
@@ -199,8 +209,8 @@ class Loop {
     JudgeAll(group);
     for (CaseAtWork& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
-      if (work.broken.empty()) TryAgain(work);
-      for (auto& [place, attempt] : work.ended) kept_.Add(place, std::move(attempt));
+      if (work.broken.empty()) Retry(work);
+      for (auto& [place, attempt] : work.retried) kept_.Add(place, std::move(attempt));
       if (work.broken.empty()) TimeAll(work);
       for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
       kept_.EndCase(work.index, work.data, work.runner);
@@ -252,11 +262,12 @@ class Loop {
     worked_beside_ = worked_beside_ || beside;
   }
 
-  // Threads of workers that are not timed may still wait for work by spinning.
+  // Threads of workers that are not timed may still wait for work by spinning. Some never cease to.
   void AwaitThoseBeside() {
     constexpr double kMost = 0.2;
     for (size_t lane = devices_.size(); worked_beside_ && lane < queues_.lanes(); ++lane) {
-      queues_.DeviceOf(lane).session->AwaitIdle(kMost);
+      const std::shared_ptr<Session>& session = queues_.DeviceOf(lane).session;
+      if (!session->AwaitIdle(kMost)) session->Restart();  // they would spin beside all that is timed
     }
     worked_beside_ = false;
   }
@@ -270,12 +281,14 @@ class Loop {
     RecordPlace place{work.index, index};
     DeviceHealth& health = health_[index];
     const std::string& op = problem.spec.op;
+    const uint64_t seen = settings_.retries.reset ? settings_.retries.reset->Resets(device) : 0;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
+      BringBack(settings_.retries, device, attempt, seen);
       std::unique_lock lock(mutex);
       health.Note(op, HowItEnded(attempt));
-      if (EndedWithItsWorker(device, attempt)) {
-        work.ended.push_back({place, std::move(attempt)});
+      if (IsRetried(device, attempt, settings_.retries)) {
+        work.retried.push_back({place, std::move(attempt)});
       } else if (IsTimed(work) && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.outputs.clear();  // their hash tells equal bits too
         work.untimed.push_back({place, std::move(attempt)});
@@ -301,14 +314,14 @@ class Loop {
   }
 
   // Alone, as timing is.
-  void TryAgain(CaseAtWork& work) {
+  void Retry(CaseAtWork& work) {
     const std::string& op = work.data.problem.spec.op;
     try {
-      for (auto& [place, attempt] : work.ended) {
+      for (auto& [place, attempt] : work.retried) {
         if (!ahead_.Await(settings_.runner.interrupted)) return;
         DeviceHealth& health = health_[place.device];
         if (!health.WhySetAside(op).empty()) continue;
-        TryOnceMore(work.runner, devices_[place.device], attempt, false);
+        TryAgain(work.runner, devices_[place.device], attempt, settings_.retries, false);
         if (attempt.verdict == Verdict::kFlaky) health.Note(op, "");
       }
     } catch (const std::exception& e) {
@@ -324,126 +337,28 @@ class Loop {
     }
   }
 
-  // After a round of timing. One that ended with its worker is judged and timed once more.
-  void TryAgainTimed(CaseRunner& runner, const Device& device, Attempt& attempt) const {
-    if (settings_.runner.interrupted() || !EndedWithItsWorker(device, attempt)) return;
-    TryOnceMore(runner, device, attempt, true);
-  }
-
-  // Results with one name take turns.
-  std::string TurnOf(const Attempt& attempt) const { return settings_.all_in_turns ? "" : attempt.implementation; }
-
   void TimeInRandomOrder(CaseAtWork& work) {
     std::vector<Untimed>& untimed = work.untimed;
-    const auto name = [this](const Untimed& u) { return TurnOf(u.attempt); };
+    const auto name = [this](const Untimed& u) { return turns_.TurnOf(u.attempt); };
     ShuffleSideBySide(untimed, name, random_);
     if (!untimed.empty()) AwaitThoseBeside();
     // Nothing else may run while timing.
     while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
       std::vector<CaseRunner::Timed> group;
-      const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
+      const size_t begin = turns_.Hold(work.data.problem) ? BeginOfLast(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
         group.push_back({.device = &devices_[untimed[i].place.device], .attempt = &untimed[i].attempt});
       }
-      TimeGroup(work.runner, group);
+      TimingTurns::Time(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
         auto& [place, attempt] = untimed.back();
         if (attempt.interrupted) ClearTiming(attempt.record);  // that it passed stands
-        TryAgainTimed(work.runner, devices_[place.device], attempt);
-        if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
-          timed_.push_back({place, WithoutOutput(attempt)});
-        }
+        turns_.Retry(work.runner, devices_[place.device], attempt);
+        further_rounds_.Add(place, attempt);
         kept_.Add(place, std::move(attempt));
         untimed.pop_back();
       }
     }
-  }
-
-  // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
-  bool InTurns(const CaseData& data) const {
-    return settings_.rounds > 1 && DevicesAtOnce(data.problem, devices_.size()) == devices_.size();
-  }
-
-  static void TimeGroup(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
-    try {
-      if (group.size() > 1) return runner.TimeInTurns(group);
-      for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
-    } catch (const std::exception& fault) {
-      for (const CaseRunner::Timed& timed : group) timed.attempt->SetFault(fault);
-    }
-  }
-
-  // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
-  // workers, so that rounds see different memory layouts and moments.
-  void TimeFurtherRounds() {
-    std::map<size_t, std::vector<TimedResult*>> by_case;
-    for (TimedResult& timed : timed_) by_case[timed.place.case_index].push_back(&timed);
-    std::vector<size_t> order;
-    for (const auto& [index, unused] : by_case) order.push_back(index);
-    for (int round = 1; round < settings_.rounds; ++round) {
-      for (const Device& device : devices_) {
-        if (device.session) device.session->Restart();
-      }
-      std::shuffle(order.begin(), order.end(), random_);
-      for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
-        const size_t done = static_cast<size_t>(round) * cases_.size() + i;
-        TellProgress(done, fmt::format("round {} {}", round + 1, cases_[order[i]].spec.Id()));
-        try {
-          TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
-        } catch (const std::exception& e) {
-          NoteNoMoreRounds(cases_[order[i]], DescribeException(e));
-        }
-      }
-      kept_.Flush();  // what ends the process now takes this round from nobody
-    }
-  }
-
-  void NoteNoMoreRounds(const PlannedCase& planned, const std::string& why) {
-    settings_.observer->Noted(fmt::format("{}: {}; further rounds of it are left out", planned.spec.Id(), why));
-  }
-
-  void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
-    const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
-    if (!data) return NoteNoMoreRounds(planned, data.error().message);
-    CaseRunner runner(planned, *data, settings_.runner);
-    std::erase_if(results, [&](const TimedResult* timed) {
-      return timed->attempt.verdict != Verdict::kPass || lost_devices_.contains(timed->place.device);
-    });
-    const auto name = [this](const TimedResult* timed) { return TurnOf(timed->attempt); };
-    ShuffleSideBySide(results, name, random_);
-    while (!results.empty() && !settings_.runner.interrupted()) {
-      std::vector<CaseRunner::Timed> group;
-      const size_t begin = InTurns(*data) ? BeginOfLast(results, name) : results.size() - 1;
-      for (TimedResult* timed : std::span(results).subspan(begin)) {
-        group.push_back({.device = &devices_[timed->place.device], .attempt = &timed->attempt});
-      }
-      std::vector<Attempt> before;
-      for (const TimedResult* timed : std::span(results).subspan(begin))
-        before.push_back(WithoutOutput(timed->attempt));
-      TimeGroup(runner, group);
-      for (size_t i = begin; i < results.size(); ++i) {
-        TimedResult* const timed = results[i];
-        const Device& device = devices_[timed->place.device];
-        TryAgainTimed(runner, device, timed->attempt);
-        if (timed->attempt.interrupted || timed->attempt.device_lost) {
-          if (timed->attempt.device_lost && lost_devices_.insert(timed->place.device).second)
-            NoteLost(planned, device, timed->attempt.reason);
-          timed->attempt = std::move(before[i - begin]);
-          continue;
-        }
-        kept_.Change(timed->place, timed->attempt, *data, runner);
-      }
-      results.resize(begin);
-    }
-  }
-
-  // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and
-  // fails.
-  void NoteLost(const PlannedCase& planned, const Device& device, const std::string& why) {
-    const std::string text =
-        fmt::format("{}: {} was lost in a further round of timing: {}", planned.spec.Id(), device.selector, why);
-    if (lost_.empty()) lost_ = text;
-    settings_.observer->Noted(text);
   }
 
   // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
@@ -469,9 +384,9 @@ class Loop {
   size_t failed_before_ = 0;  // results of a run that is continued
   bool said_unsaved_ = false;
   bool worked_beside_ = false;  // further workers, since they were last waited for
-  std::vector<TimedResult> timed_;
-  std::set<size_t> lost_devices_;          // in further rounds
-  std::string lost_;                       // how the first of them was
+  TimingTurns turns_;
+  FurtherRounds further_rounds_;
+  RepeatedPasses passes_;
   std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };
 

@@ -14,7 +14,9 @@
 #include "harness/results/run_folder.h"
 #include "harness/run/case_source.h"
 #include "harness/run/observer.h"
+#include "harness/run/repetition.h"
 #include "harness/run/trial/case_runner.h"
+#include "harness/run/trial/retries.h"
 
 namespace assay {
 
@@ -25,7 +27,7 @@ struct LoopResult {
   bool interrupted = false;
   bool stopped = false;     // by LoopSettings::most_failures, before all cases had run
   std::string write_error;  // why lines are missing from the files; "" when none is
-  std::string lost;        // how a device was lost after its verdicts stood, in a further round of timing; "": none was
+  std::string lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 
@@ -33,6 +35,8 @@ struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;                             // of timing
+  RetrySettings retries;
+  Repetition repetition;
   bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
   std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
   size_t set_aside_after = 0;                 // see DeviceHealth

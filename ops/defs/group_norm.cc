@@ -13,7 +13,7 @@ void GroupNorm(Definition& d) {
   const Axis b = d.Axis("b", "batches"), g = d.Axis("g", "groups of channels");
   const Axis c = d.Axis("c", "channels of a group"), n = d.Axis("n", "positions");
   const Expr x = d.In("x", b + g + c + n);
-  const Expr gamma = d.In("gamma", g + c, Role::kWeight), beta = d.In("beta", g + c);
+  const Expr gamma = d.In("gamma", g + c, Role::kWeight), beta = d.In("beta", g + c, Role::kOffset);
   const double eps = d.Real("eps", "1e-05", "what is added to the variance");
   d.RefuseIf(eps <= 0, "eps must be positive: the variance of equal elements is zero");
   const Expr mean = Mean(x, c + n), centred = x - mean;

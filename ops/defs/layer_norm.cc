@@ -12,7 +12,7 @@ void LayerNorm(Definition& d) {
   d.SetDoc("y = (x - mean) / sqrt(variance + eps) gamma + beta, mean and variance of each row");
   const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row");
   const Expr x = d.In("x", rows + n);
-  const Expr gamma = d.In("gamma", n, Role::kWeight), beta = d.In("beta", n);
+  const Expr gamma = d.In("gamma", n, Role::kWeight), beta = d.In("beta", n, Role::kOffset);
   const double eps = d.Real("eps", "1e-05", "what is added to the variance");
   d.RefuseIf(eps <= 0, "eps must be positive: the variance of equal elements is zero");
   const Flag stats = d.Flag("stats", "1: mean and rstd of each row are outputs too");

@@ -157,6 +157,7 @@ StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
                          contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
                          contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
   statistic.shared = true;
+  statistic.last_terms = true;                     // an output's butterflies are of disjoint parts of the input
   statistic.independent_rows = fft.n.size() == 1;  // each row is a transform of data of its own
   statistic.sigma_scale = SigmaScale(fft, contract.alg);
   if (contract.math_ulp > 0.6) statistic.sigma_scale *= std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6);

@@ -21,6 +21,7 @@ struct Limits {
 
 Limits LimitsOf(DType type) {
   if (IsFloat(type)) return {-FormatOf(type).max_finite, FormatOf(type).max_finite};
+  if (type == DType::kU8) return {0, 255};
   const double end = std::ldexp(1.0, 8 * SizeOf(type) - 1);
   return {-end, end - 1};
 }
@@ -112,6 +113,13 @@ Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   return AddInput(*graph_, std::string(name), axes);
 }
 
+std::optional<Expr> Definition::InIfListed(std::string_view name, const Axes& axes, Role role) {
+  ASSAY_CHECK(may_lack_.empty());
+  may_lack_ = name;
+  if (values_ != nullptr && values_->lacks_operand) return std::nullopt;
+  return In(name, axes, role);
+}
+
 Expr Definition::InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along) {
   roles_.push_back(Role::kPlaces);
   return AddPlaces(*graph_, std::string(name), axes, along);
@@ -126,6 +134,7 @@ void Definition::Schedule(Algorithm algorithm, const std::function<void()>& stat
 
 Flag Definition::Flag(std::string_view key, std::string_view doc) {
   const int64_t value = Integer(key, "0", doc);
+  attrs_.back().choices = {"0", "1"};
   RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));
   return {std::string(key), value == 1};
 }
@@ -223,12 +232,14 @@ std::string Definition::LayoutText(const std::vector<int>& axes) const {
 }
 
 OpSchema Definition::Schema() const {
-  OpSchema schema{.op = op_, .doc = doc_, .attrs = attrs_, .operands = {}};
+  OpSchema schema{.op = op_, .doc = doc_, .attrs = attrs_, .operands = {}, .may_lack = may_lack_};
   for (const InputInfo& input : graph_->inputs) {
     schema.operands.push_back(input.name);
     const bool is_place = input.places_along >= 0;
-    const std::string doc =
-        is_place ? "integers in [0, " + graph_->axes[static_cast<size_t>(input.places_along)].name + ")" : "";
+    const std::string doc = is_place
+                                ? "integers in [0, " + graph_->axes[static_cast<size_t>(input.places_along)].name + ")"
+                            : input.name == may_lack_ ? "may be absent"
+                                                      : "";
     schema.layouts.push_back({input.name, LayoutText(input.axes), doc});
   }
   for (size_t i = 0; i < graph_->outputs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ enum class Role : uint8_t {
   kTable,     // random fills: within [-1, 1], as sines and cosines are
   kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
   kPlaces,    // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
+  kZero,      // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
   kScale,     // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
 
@@ -51,6 +53,7 @@ struct Flag {
 struct AttrValues {
   Algorithm schedule = Algorithm::kDirect;
   std::vector<DType> types;
+  bool lacks_operand = false;  // that of Definition::InIfListed
   std::map<std::string, int64_t, std::less<>> integers;
   std::map<std::string, double, std::less<>> reals;
   std::map<std::string, std::string, std::less<>> names;
@@ -78,6 +81,9 @@ class Definition {
   // Default: 0.
   assay::formula::Flag Flag(std::string_view key, std::string_view doc);
   Expr In(std::string_view name, const Axes& axes, Role role = Role::kData);
+  // One that a dtype list may leave out, and its case with it: "e4m3-f32-f32" beside "i8-f32-i8-f32". An operator has
+  // one such operand at most, and a list without it at least two types.
+  std::optional<Expr> InIfListed(std::string_view name, const Axes& axes, Role role = Role::kData);
   // Alternative formulas of the same outputs: `state` makes them the way that a contract with this alg= computes them.
   // The first is Algorithm::kDirect, of which golden values are; bounds are of the one that the contract names. Without
   // a word of schedules there is one, kDirect.
@@ -139,7 +145,7 @@ class Definition {
   bool saturates_ = false;
   AttrList given_;  // to the schema
 
-  std::string op_, doc_, refusal_;
+  std::string op_, doc_, refusal_, may_lack_;
   const AttrValues* values_;  // none: the schema
   std::vector<AttrDef> attrs_;
   std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};

@@ -41,4 +41,8 @@ std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
   return nodes;
 }
 
+bool ShowsOnAnyData(const Node& node) {
+  return node.kind == Kind::kTopK || node.kind == Kind::kGather || node.kind == Kind::kMax || node.kind == Kind::kMin;
+}
+
 }  // namespace assay::formula

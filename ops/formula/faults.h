@@ -35,4 +35,8 @@ struct FaultyNode {
 };
 std::vector<FaultyNode> FaultyNodes(const Graph& graph);
 
+// Whether what is forgotten there changes results by no rounding, so that data of any kind show it: what is selected,
+// or the largest number.
+bool ShowsOnAnyData(const Node& node);
+
 }  // namespace assay::formula

@@ -233,8 +233,10 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
                         .type_a = in});
   }
   AdmitOperandOverflow(bound, golden, contract, in);
-  if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean)
+  if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean) {
     CompleteStatistic(terms, op.kind == ReduceKind::kL2, in, golden, contract, bound);
+    bound.statistic.last_terms = op.kind != ReduceKind::kLogSumExp;  // which adds maximum and logarithm
+  }
   return bound;
 }
 

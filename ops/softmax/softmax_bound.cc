@@ -118,6 +118,7 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Contract& contract,
   StatisticModel statistic;
   statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
   statistic.shared = true;
+  statistic.last_terms = true;
   if (op.inner == 1) statistic.sharing = op.terms;
   const double functions = errors.eps * (3 + std::log2(static_cast<double>(op.terms)));
   statistic.stagnates = static_cast<double>(op.terms) * errors.u > 0.125;

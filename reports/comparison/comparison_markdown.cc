@@ -6,7 +6,8 @@
 namespace assay {
 namespace {
 
-constexpr size_t kMostChangeRows = 1000;  // of some 300 bytes
+constexpr size_t kMostChangeRows = 1000;
+constexpr size_t kMostBytes = 65'000;  // GitHub takes no comment of more than 65,536 characters
 
 std::string ChangesSection(const char* title, const std::vector<const ResultComparison*>& results) {
   size_t left_out = 0;
@@ -30,7 +31,7 @@ std::string ComparisonMarkdown(const RunComparison& comparison) {
   out += ChangesSection("Regressions and lost results", grave);
   out += "\n## By backend and operator\n\n" + AsMarkdown(ComparisonSummary(comparison));
   if (!comparison.groups.empty()) out += "\n## Times of groups, in turns\n\n" + AsMarkdown(GroupsTable(comparison));
-  return out + ChangesSection("No regression", other);
+  return FitMarkdown(out + ChangesSection("No regression", other), kMostBytes, "`assay compare --json`");
 }
 
 }  // namespace assay

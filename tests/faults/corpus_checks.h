@@ -11,6 +11,8 @@
 
 namespace assay {
 
+class Corpus;
+
 // Every legal schedule passes in the class that it declares, for each fill and seed (three in the long tests) of
 // `problem` (operator, dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least
 // `schedules` of them.
@@ -28,11 +30,18 @@ struct EffectLimits {
 void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults,
                            const EffectLimits& limits = {});
 
-// Correct schedules in exact arithmetic, those whose class rounds on the way left out, change nothing.
+// Correct schedules in exact arithmetic, those whose class rounds on the way left out, change nothing; at least one of
+// them is compared.
 void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits& limits = {});
 
 // The one bug changes the exact result of the case.
 void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits = {});
+
+// The tuned faults that the corpus offers for the case, and those of them that change its exact result.
+struct CaseFaults {
+  std::set<std::string> offered, effective;
+};
+CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id);
 
 // Of `names`, the faults of the part that change the exact result of the case.
 std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part, const std::set<std::string>& names);

@@ -340,6 +340,26 @@ class Folder(Base):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.fails(2, "empty holds another run", "run", "--case", CASE, "--out", "empty")
 
+    def test_nobody_else_may_write_to_what_a_run_leaves(self):
+        done = subprocess.run(f"umask 0; exec {ASSAY} run --case {CASE} --backend cpu --no-perf --out open", shell=True,
+                              cwd=self.dir, env=self.env, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path in [self.dir / "open", *(self.dir / "open").rglob("*")]:
+            self.assertEqual(path.stat().st_mode & 0o002, 0, path)
+
+    def test_a_folder_that_was_exchanged_gets_nothing(self):
+        run = subprocess.Popen([ASSAY, "run", "--case", CASE, "--backend", "cpu", "--no-perf", "--out", "mine", "--for", "5s",
+                                "--progress", "none"], cwd=self.dir, env=self.env, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        self.await_text(self.dir / "mine/results.jsonl")
+        (self.dir / "mine").rename(self.dir / "moved")
+        (self.dir / "theirs").mkdir()
+        (self.dir / "mine").symlink_to("theirs")
+        stdout, stderr = run.communicate(timeout=120)
+        self.assertEqual(list((self.dir / "theirs").iterdir()), [])
+        self.assertEqual(run.returncode, 3, stdout + stderr)
+        self.assertIn("is not the folder any more in which this run began", stderr)
+
     def test_an_empty_name_is_refused(self):
         self.fails(2, "--out", "run", "--case", CASE, "--out", "")
         self.assertFalse((self.dir / "out").exists())

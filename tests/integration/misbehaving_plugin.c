@@ -15,7 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
 #include "backends/abi/assay_backend.h"
 #ifdef ASSAY_TEST_HOSTILE
 #include "tests/integration/hostile_attempts.h"
@@ -323,7 +322,11 @@ static assay_status device_open(uint32_t index, assay_device** out, assay_text* 
   *out = &devices[index];
   return ASSAY_OK;
 }
-static void device_close(assay_device* device) { (void)device; }
+static void device_close(assay_device* device) {
+  (void)device;
+  if (misbehaves("crash_on_close")) abort();
+  while (misbehaves("hang_on_close")) pause();
+}
 
 static int is_gone(void) { /* from the moment on at which somebody makes the file */
   return misbehaves("goes_away") && getenv("ASSAY_GONE_FILE") != NULL && access(getenv("ASSAY_GONE_FILE"), F_OK) == 0;
@@ -366,6 +369,7 @@ static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buf
 }
 static void buffer_free(assay_device* device, assay_buffer* buffer) {
   (void)device;
+  if (misbehaves("crash_on_free")) abort();
   free(buffer->bytes);
   free(buffer);
 }
@@ -395,13 +399,10 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
     assay_plan* plan = calloc(1, sizeof *plan);
     plan->fault = &kFaults[f];
     plan->device = device->index;
-    plan->m = operands[2]->shape[0];
-    plan->n = operands[2]->shape[1];
-    plan->k = operands[0]->shape[1];
+    plan->m = operands[2]->shape[0], plan->n = operands[2]->shape[1], plan->k = operands[0]->shape[1];
     for (int t = 0; t < 3; ++t) memcpy(plan->strides[t], operands[t]->strides, sizeof plan->strides[t]);
     for (int t = 0; t < 3 && is(plan, "ignores_padding"); ++t) {
-      plan->strides[t][0] = operands[t]->shape[1];
-      plan->strides[t][1] = 1;
+      plan->strides[t][0] = operands[t]->shape[1], plan->strides[t][1] = 1;
     }
     if (is(plan, "slow_prepare")) usleep(300000);
     static int kept;

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
 import json
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +31,13 @@ class BadInput(unittest.TestCase):
 
     def test_missing_corpus_says_what_to_build(self):
         self.says(2, "/no/such/corpus.so", "assay_backend_corpus", "--corpus", args=["--corpus", "/no/such/corpus.so"])
+
+    def test_lists_of_parts_that_are_missed_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(CORPUS, folder + "/libassay_corpus_held.so")
+            for part in ("held", "tuned"):
+                self.says(2, folder + "/held_back.txt", "assay_backend_corpus_held",
+                          args=["--corpus", copy, "--part", part, "--op", "matmul"])
 
     def test_corpus_that_is_no_plugin(self):
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
@@ -89,6 +98,45 @@ class QuickAsShipped(Quick):
     """All of it."""
     SEEDS = 20  # what it is without --seeds
     PART = ()
+
+
+class Unlisted(unittest.TestCase):
+    """An operator that no suite names, in a program and a corpus that have it besides: its cases, correct schedules and
+    faults follow from its definition."""
+    SUITES = pathlib.Path(__file__).resolve().parents[2] / "ops/suites"
+
+    def measured(self, op):
+        done = run("--quick", "--json", "--corpus", CORPUS, "--progress", "none", "--op", op, "--seeds", "4")
+        data = json.loads(done.stdout)
+        self.assertEqual(data["could_not_run"], [])
+        return done.returncode, data
+
+    def test_its_cases_follow_from_its_schema(self):
+        for suite in self.SUITES.rglob("*.suite"):
+            self.assertNotIn("unlisted", suite.read_text(encoding="utf-8"))
+        done = subprocess.run([ASSAY, "list", "cases", "--suite", "power-quick", "--op", "unlisted"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ("unlisted/f32/", "unlisted/bf16/", "unlisted/f64/", "unlisted/f16-f32-f32-f16/", "gate=abs",
+                     "gate=sigmoid", "levels=1"):
+            self.assertIn(text, done.stdout)
+
+    def test_its_faults_are_caught_and_its_schedules_pass(self):
+        code, data = self.measured("unlisted")
+        own = data["assay"]
+        self.assertEqual(data["false_alarm_list"], [])
+        self.assertGreater(own["legal_tensors"], 300)
+        self.assertGreater(own["effective_pairs"], 50)
+        self.assertGreaterEqual(own["caught_fraction"], data["least_caught_fraction"], data["missed"])
+        self.assertEqual(code, 0)
+        (of_it,) = data["operators"]
+        self.assertGreater(of_it["effective_faults"], 20)
+        self.assertEqual(of_it["never_caught"], [])
+
+    def test_a_definition_that_lacks_a_term_rejects_correct_schedules(self):
+        code, data = self.measured("unlisted_mistaken")
+        self.assertEqual(code, 1)
+        self.assertGreater(data["assay"]["false_alarms"], data["assay"]["legal_tensors"] / 2)
 
 
 class Parts(unittest.TestCase):

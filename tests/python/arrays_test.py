@@ -108,6 +108,36 @@ class Arrays(unittest.TestCase):
         small = A.astype(np.int8), B.astype(np.int8), Y.astype(np.int32)
         self.assertTrue(assay.check("matmul", small[:2], small[2]))
 
+    def test_unsigned_bytes_are_numbers_or_bits(self):
+        codes = np.arange(256, dtype=np.uint8).reshape(2, 128)
+        scale, zero = np.array([0.5, 3], np.float32), np.array([128, 7], np.uint8)
+        y = (codes.astype(np.float32) - zero[:, None]) * scale[:, None]
+        self.assertTrue(assay.check("dequantize", [codes, scale, zero], y, per="row"))
+        self.assertFalse(assay.check("dequantize", [codes, scale, zero[::-1]], y, per="row"))
+        self.assertTrue(assay.check("dequantize", [codes, scale, zero.astype(np.int32)], y, per="row"))
+        signed = codes.view(np.int8).astype(np.float32) * scale[:, None]
+        self.assertTrue(assay.check("dequantize", [codes, scale], signed, per="row", dtypes={"q": "i8"}))
+        self.assertFalse(assay.check("dequantize", [codes, scale], signed, per="row"))
+        with self.assertRaisesRegex(assay.UsageError, "a is u8: say dtype a=e4m3 if its bytes"):
+            assay.check("matmul", [codes, codes.T], codes @ codes.T)
+
+    def test_quantised_bytes_with_zeros_of_their_own(self):
+        x = np.arange(-600, 600, dtype=np.float32).reshape(2, 600) / 4  # every other one of the first row is a tie
+        scale, zero = np.array([0.5, 2], np.float32), np.array([128, 7], np.uint8)
+        sums = x / scale[:, None] + zero[:, None]
+        codes = lambda sums, low, kind: np.clip(np.rint(sums), low, low + 255).astype(kind)
+        self.assertTrue(assay.check("quantize", [x, scale, zero], codes(sums, 0, np.uint8), per="row"))
+        self.assertTrue(assay.check("quantize", [x, scale, zero.astype(np.int32)], codes(sums, 0, np.uint8), per="row"))
+        plain = x / scale[:, None]
+        self.assertTrue(assay.check("quantize", [x, scale], codes(plain, 0, np.uint8), per="row"))
+        away = np.clip(np.floor(plain + 0.5), 0, 255).astype(np.uint8)
+        self.assertFalse(assay.check("quantize", [x, scale], away, per="row"))
+        self.assertFalse(assay.check("quantize", [x, scale, zero[::-1]], codes(sums, 0, np.uint8), per="row"))
+        signed = (zero.astype(np.int32) - 128).astype(np.int8)
+        self.assertTrue(assay.check("quantize", [x, scale, signed], codes(sums - 128, -128, np.int8), per="row"))
+        with self.assertRaisesRegex(assay.UsageError, "possible are .*f32-f32-u8-u8"):
+            assay.check("quantize", [x, scale, signed], codes(sums, 0, np.uint8), per="row")
+
 
 @unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "ml_dtypes is not installed")
 class MlDtypes(unittest.TestCase):

@@ -76,8 +76,11 @@ def gains_nothing(text="gains nothing: each timed execution has data of its own"
     """Every timed execution cost what an honest one costs: the median is not below half of what the honest plugin takes
     where nothing holds it up. Its fastest tenth says that on a busy machine too, where its median says how busy."""
     def look(outcome, arena, cheat):
-        honest = min(arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_p10_s"]
-                     for _ in range(3))
+        runs = [arena.run("honest", case=cheat.case, perf_time=cheat.perf_time) for _ in range(3)]
+        times = [r["time_p10_s"] for run in runs for r in run.records if r["time_p10_s"]]
+        if not times:  # each was struck out: nothing to compare with
+            return None
+        honest = min(times)
         cheats = min((r["time_median_s"] or 0 for r in outcome.records), default=0)
         return text if cheats > honest / 2 else None
     return look

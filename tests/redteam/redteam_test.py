@@ -56,9 +56,13 @@ def test_of(cheat):
         outcome = cheat.run(self.arena)
         caught = cheat.caught_by(outcome, self.arena)
         if cheat.gap:
-            self.assertFalse(caught, f"it is caught now, by {caught}: the catalogue says that it is not")
-        else:
-            self.assertTrue(caught, f"nothing caught it: {outcome.text()}")
+            return self.assertFalse(caught, f"it is caught now, by {caught}: the catalogue says that it is not")
+        if caught:
+            return None
+        # Which executions are looked at is drawn by chance, and a busy machine spoils times: one run may miss it.
+        again = cheat.run(self.arena)
+        self.assertTrue(cheat.caught_by(again, self.arena), f"nothing caught it: {outcome.text()}\n{again.text()}")
+        return None
     test.__doc__ = f"{cheat.name}: {cheat.does}"
     return test
 

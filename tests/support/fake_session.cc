@@ -59,6 +59,11 @@ void Spoil(std::vector<Tensor>& outputs, const Deed& deed, Prefill prefill) {
   Tensor& output = outputs.at(deed.output);
   if (deed.wrong) ChangeFirst(output, [](float value) { return 2 * value + 1; });
   if (deed.other_bits) ChangeFirst(output, [](float value) { return std::nextafter(value, HUGE_VALF); });
+  if (deed.keeps_larger) {
+    float lay = 0;
+    std::memcpy(&lay, PrefillElement(DType::kF32, prefill).data(), sizeof lay);
+    ChangeFirst(output, [lay](float value) { return std::fmax(value, lay); });
+  }
   if (deed.unwritten) {
     const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
     std::memcpy(output.data(), element.data(), element.size());

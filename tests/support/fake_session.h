@@ -35,8 +35,9 @@ struct Deed {
   std::optional<Outcome> fails;  // those that a worker does not survive take all plans along
   bool wrong = false;            // the first element
   bool unwritten = false;        // the first element keeps the prefill
+  bool keeps_larger = false;     // the first element is the larger one of it and what lay there, which is no NaN
   bool other_bits = false;       // the first element is the next larger number, which is right as well
-  size_t output = 0;             // that these three are about
+  size_t output = 0;             // that these four are about
   bool stray_write = false;      // behind the output
   bool changed_input = false;
   bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there

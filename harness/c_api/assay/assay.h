@@ -50,7 +50,7 @@ ASSAY_API const char* assay_last_error(void);
 
 /* Type codes of DLPack (DLDataTypeCode). */
 #define ASSAY_INT 0
-#define ASSAY_UINT 1 /* 8 or 16 bits, with `type` saying what they hold */
+#define ASSAY_UINT 1 /* of 8 bits numbers; of 8 or 16 bits what `type` says that they hold */
 #define ASSAY_FLOAT 2
 #define ASSAY_BFLOAT 4
 #define ASSAY_COMPLEX 5 /* bits: of both parts together */
@@ -69,8 +69,8 @@ typedef struct assay_array {
   uint8_t type_code; /* DLDataType */
   uint8_t bits;
   uint16_t lanes; /* 1 */
-  /* NULL, or the type that the elements stand for: "bf16" or "f16" of 16 bits, "e4m3", "e5m2" or "i8" of 8 bits; or a
-   * narrower type that holds the values of a wider float exactly, as frameworks widen bf16. */
+  /* NULL, or the type that the elements stand for: "bf16" or "f16" of 16 bits, "e4m3", "e5m2", "u8" or "i8" of 8 bits;
+   * or a narrower type that holds the values of a wider float exactly, as frameworks widen bf16. */
   const char* type;
 } assay_array;
 

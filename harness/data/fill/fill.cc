@@ -60,9 +60,10 @@ const FillInfo& InfoOf(FillKind kind) {
   return *info;
 }
 
-// i64 stops where doubles stop being exact.
+// i64 stops where doubles stop being exact. What is unsigned is made as the signed numbers of the type, and half the
+// range higher (UnsignedOffset).
 double IntMax(DType dtype) {
-  return dtype == DType::kI8 ? 127.0 : dtype == DType::kI32 ? 2147483647.0 : 0x1p53 - 1;
+  return dtype == DType::kI8 || dtype == DType::kU8 ? 127.0 : dtype == DType::kI32 ? 2147483647.0 : 0x1p53 - 1;
 }
 
 FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, const Tensor& out) {
@@ -91,12 +92,16 @@ bool GoesToTheEnd(const FillSpec& fill) {
 
 void FillByGenerator(Generator generate, const FillJob& job, Tensor& out) {
   const int value_bytes = SizeOf(job.dtype) / job.components;
+  const double offset = internal::UnsignedOffset(job.dtype);
   ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
     double buffer[internal::kFillChunk];
     for (int64_t first = begin; first < end; first += internal::kFillChunk) {
       const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
       generate(job, first, values);
       if (!GoesToTheEnd(job.fill)) internal::ClampValues(values.data(), std::ssize(values), job.max_value);
+      if (offset != 0) {
+        for (double& x : values) x += offset;
+      }
       FromF64(job.dtype, values, out.data() + first * value_bytes);
     }
   });

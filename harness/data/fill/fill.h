@@ -57,10 +57,11 @@ bool HasNaN(const FillSpec& fill);
 
 // Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special,
 // edges and masked is finite: values beyond the format's largest are clamped to it. Integers keep off their lowest
-// value but in special, edges and extremes. `reduced_axis` is the axis that the operator sums over (-1: the last),
-// along which the lines of cancel, ramp, near_one, special, edges, masked and ties run. `role` 0 is the operand that
-// carries the pattern; for cancel the second operand of a product (role 1) gets factors near one, for ramp 1 or 2; tosa
-// takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on thread count.
+// value but in special, edges and extremes; u8 is i8 with 128 added, from 0 to 255. `reduced_axis` is the axis that the
+// operator sums over (-1: the last), along which the lines of cancel, ramp, near_one, special, edges, masked and ties
+// run. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
+// factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on
+// thread count.
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 
 }  // namespace assay

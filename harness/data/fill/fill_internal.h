@@ -20,7 +20,7 @@ struct FillJob {
   int role = 0;
   DType dtype = DType::kF32;
   bool is_int = false;
-  double max_value = 0;    // largest finite magnitude to write: 127 for i8
+  double max_value = 0;    // largest finite magnitude to write: 127 for i8, and for u8 before its offset
   double exact_limit = 0;  // integers up to here are exact in the format
   int components = 1;      // values per element
   int64_t size = 0;        // values
@@ -33,6 +33,11 @@ struct FillJob {
   }
   int64_t lines() const { return size / components / length; }
 };
+
+// What is added to the numbers of a signed type of integers to fill an unsigned one: half its range.
+inline double UnsignedOffset(DType dtype) {
+  return dtype == DType::kU8 ? 128 : 0;
+}
 
 // Walks over consecutive values without dividing for each.
 class Cursor {

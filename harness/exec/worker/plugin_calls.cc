@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/base/profile.h"
 #include "harness/exec/failure.h"
 #include "harness/exec/plugin_check/plugin_check.h"
@@ -48,8 +50,13 @@ Json PluginFailed(assay_status status, const char* function, const ErrorText& er
 }
 
 PluginCalls::~PluginCalls() {
+  Close();
+}
+
+Json PluginCalls::Close() {
   plans_.clear();  // before their devices
-  for (const auto& [index, device] : devices_) api_->device_close(device);
+  for (const auto& [index, device] : std::exchange(devices_, {})) api_->device_close(device);
+  return Ok();
 }
 
 Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
@@ -61,6 +68,7 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
   if (call == "query") return Query(request);
   if (call == "capabilities") return Capabilities(request);
   if (call == "prepare") return Prepare(request);
+  if (call == "close") return Close();
   const uint64_t plan = request.at("plan");
   if (call == "release") {
     plans_.erase(plan);

@@ -39,6 +39,7 @@ class PluginCalls {
 
  private:
   Json Load(const Json& request);
+  Json Close();  // plans, then devices; what is asked next opens one anew
   Json Describe();
   Json Query(const Json& request);
   Json Capabilities(const Json& request);

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Outputs of f32 and c64 whose S is known.
+// Outputs of f32 and c64, no wider than their accumulator, where S bounds the terms of the last addition.
 bool HasOutputBits(const ElementJudge& judge);
 // The answer is how often the last three bits are zero of results whose rounded golden value has others; by chance 1/8.
 // Precondition: HasOutputBits(judge).

@@ -113,7 +113,8 @@ Granularity MeasureGranularity(const ElementJudge& judge, const Tensor& got) {
       if (most >= results) continue;
       const double margin = static_cast<double>(so_many) / static_cast<double>(most);
       // Of bits that are missing the last one says how many.
-      if (margin > worst.margin || (margin > 1 && zeros > worst.zeros)) worst = {margin, zeros, results, so_many};
+      if (worst.results == 0 || margin > worst.margin || (margin > 1 && zeros > worst.zeros))
+        worst = {margin, zeros, results, so_many};
     }
   }
   return worst;

@@ -17,7 +17,7 @@ namespace assay {
 struct Granularity {
   double margin = 0;                 // of the results below, over how many may end so
   int zeros = 0;                     // b
-  int64_t results = 0, so_many = 0;  // that tell of it; of them, those that end in b zeros
+  int64_t results = 0, so_many = 0;  // that tell of it (0: nothing does); of them, those that end in b zeros
   std::string Text() const;
 };
 

@@ -48,7 +48,7 @@ class Scan {
   using Text = std::function<std::string(int64_t key)>;
 
   int64_t Row(int64_t value) const { return value / layout_.columns % layout_.slab_rows; }
-  int64_t Device(int64_t value) const { return value % layout_.columns; }
+  int64_t Column(int64_t value) const { return value % layout_.columns; }
   int64_t Slab(int64_t value) const { return value / layout_.columns / layout_.slab_rows; }
   int64_t Slabs() const { return layout_.rows / layout_.slab_rows; }
   std::string At(int64_t value) const { return IndexText(shape_, value / parts_); }
@@ -84,11 +84,11 @@ class Scan {
   }
   void ScanColumns() {
     Consider(
-        layout_.rows, layout_.columns, [this](int64_t v) { return Device(v); },
+        layout_.rows, layout_.columns, [this](int64_t v) { return Column(v); },
         [this](int64_t column) { return fmt::format("column {}", column / parts_); });
     if (layout_.columns < 2 * kLanes) return;
     Consider(
-        layout_.rows * CeilDiv(layout_.columns, kLanes), kLanes, [this](int64_t v) { return Device(v) % kLanes; },
+        layout_.rows * CeilDiv(layout_.columns, kLanes), kLanes, [this](int64_t v) { return Column(v) % kLanes; },
         [this](int64_t lane) { return fmt::format("every {}th column from {}", kLanes / parts_, lane / parts_); });
   }
   void ScanSlabs() {
@@ -104,7 +104,7 @@ class Scan {
     const int64_t members = std::min(width, layout_.columns) * std::min(tile, layout_.slab_rows);
     Consider(
         members, Slabs() * down * across,
-        [=, this](int64_t v) { return (Slab(v) * down + Row(v) / tile) * across + Device(v) / width; },
+        [=, this](int64_t v) { return (Slab(v) * down + Row(v) / tile) * across + Column(v) / width; },
         [=, this](int64_t key) {
           const int64_t row = key / across % down * tile + key / across / down * layout_.slab_rows;
           return fmt::format("the {0} x {0} tile at {1}", tile, At(row * layout_.columns + key % across * width));
@@ -130,7 +130,7 @@ class Scan {
     if (count == 0 || count * parts_ >= layout_.columns) return;
     Consider(
         layout_.rows * count * parts_, 1,
-        [=, this](int64_t v) { return Device(v) >= layout_.columns - count * parts_ ? 0 : -1; },
+        [=, this](int64_t v) { return Column(v) >= layout_.columns - count * parts_ ? 0 : -1; },
         [=](int64_t) { return fmt::format("the last {} columns", count); });
   }
 

@@ -15,8 +15,8 @@ TYPES = {
     "float8_e5m2": (12, 8), "int8": (0, 8), "int32": (0, 32), "int64": (0, 64), "complex64": (5, 64),
     "complex128": (5, 128), "bool": (6, 8), "uint8": (1, 8), "uint16": (1, 16),
 }
-KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 int32 int64 complex64 complex128 bool are "
-         "judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
+KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int32 int64 complex64 complex128 bool "
+         "are judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
 
 _HOST_DEVICES = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Names = Union[None, str, Sequence[str]]
 
-_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "i32": "int32", "i64": "int64",
+_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64",
           "c64": "complex64", "c128": "complex128"}
 _ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 _BITS = {"bf16": "uint16", "e4m3": "uint8", "e5m2": "uint8"}

@@ -39,7 +39,7 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types.
     require: a contract that `contract` has to meet; else the verdict is "below_contract".
     tier: "auto", "fast" or "reproducible" golden values.
-    dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...), or the narrower type that the values of a
+    dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that the values of a
         float array are of.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
         the shapes may be left out.

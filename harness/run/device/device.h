@@ -22,9 +22,8 @@ struct Device {
   std::string sandbox;  // of its worker: Worker::sandbox()
   std::string hidden;   // from it: Worker::hidden()
   uint32_t device_index = 0;
-  std::string
-      selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several
-  std::string problem;  // why it cannot be used; "" when it can
+  std::string selector;  // what --backend must say to get it alone: "cuda", or "cuda:1" where there are several
+  std::string problem;   // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
   std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
   // Further workers of it, for what is judged and not timed: the host's processor has room for several, and of another

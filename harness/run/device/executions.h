@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Two runs with different prefills tell what was not written.
+// Two runs with different prefills tell what was not written. Others begin with the third.
 inline constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
 
 InputSet PointersTo(const std::vector<Tensor>& tensors);

@@ -72,6 +72,7 @@ struct Attempt {
   std::string output_hash;            // of the same
   double fastest_s = 0;               // of its executions
   std::string second_set;             // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
+  std::string layouts;                // other ones in which it was executed: see Record
   std::string second_hash;            // of the outputs on it, where they have held already
   std::vector<KeptOutputSet> kept;    // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation

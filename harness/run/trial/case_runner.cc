@@ -14,6 +14,14 @@
 #include "harness/run/trial/trial.h"
 
 namespace assay {
+namespace {
+
+// What it wrote over may be what the next ones need.
+void RestartAfterFault(const Device& device, const Attempt& attempt) {
+  if (attempt.memory_fault) device.session->Restart();
+}
+
+}  // namespace
 
 CaseRunner::CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
     : context_(planned, data), settings_(settings) {}
@@ -48,7 +56,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
       Try(device, implementation, attempt);
       NoteAgreement(attempt, agreements);
     });
-    if (attempt.memory_fault) device.session->Restart();  // what it wrote over may be what the next ones need
+    RestartAfterFault(device, attempt);
     FillRecord(device, attempt);
     done(std::move(attempt));
   }
@@ -71,6 +79,7 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
   } else {
     attempt.SetVerdict(Verdict::kUnsupported, ResultClass::kNone, "it is not offered any more");
   }
+  RestartAfterFault(device, attempt);
   FillRecord(device, attempt);
   return attempt;
 }

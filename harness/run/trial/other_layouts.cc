@@ -20,11 +20,11 @@ constexpr double kMostPaddedFlops = 2e8, kMostPaddedBytes = 0x1p26;
 
 struct OtherLayout {
   LayoutVariant variant;
-  std::string_view how;
+  std::string_view name, how;
 };
 constexpr OtherLayout kOtherLayouts[] = {
-    {{.element_offset = 1, .row_padding = 3}, "with padded rows and an unaligned start"},
-    {{.permuted = true}, "with the axes in another order (channels last, matrices transposed)"},
+    {{.element_offset = 1, .row_padding = 3}, "padded", "with padded rows and an unaligned start"},
+    {{.permuted = true}, "permuted", "with the axes in another order (channels last, matrices transposed)"},
 };
 
 // Whether an operand lies otherwise in it than in row-major order.
@@ -54,40 +54,55 @@ std::vector<Probe> ProbesOf(const ContractData& by) {
   return probes;
 }
 
+// Which of the twins it is.
+int NumberOf(Probe probe, const ContractData& by) {
+  const auto place = std::ranges::find_if(by.twins, [&](const HeldTwin& twin) { return &twin == probe; });
+  return probe == nullptr ? KeptOutputSet::kOwn : static_cast<int>(place - by.twins.begin());
+}
+
 OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract, Probe probe,
                         std::vector<Tensor>& outputs) {
   const CaseData& data = context.data();
   if (probe != nullptr) {
     const size_t k = probe->output();
-    const auto place = std::ranges::find_if(by.twins, [&](const HeldTwin& twin) { return &twin == probe; });
-    const int number = static_cast<int>(place - by.twins.begin());
-    const TwinOutcome outcome = JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), number, outputs[k]);
+    const TwinOutcome outcome =
+        JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), NumberOf(probe, by), outputs[k]);
     return {outcome.Holds() ? std::string() : outcome.Reason(data.problem.outputs[k].shape), k};
   }
   return context.FirstProblemOf(by, contract, outputs);
 }
 
+void NoteLayout(Attempt& attempt, std::string_view what) {
+  attempt.layouts += (attempt.layouts.empty() ? "" : ";") + std::string(what);
+}
+
 // "" when the results hold there too.
-Call<OutputProblem> ProblemIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
+Call<OutputProblem> ProblemIn(const OtherLayout& other, CaseContext& context, const Device& device,
                               const ContractData& by, Attempt& attempt) {
   const CaseData& data = context.data();
+  const LayoutVariant& layout = other.variant;
   const auto offered = context.offers().Of(device, data.problem, layout);
   if (!offered) return tl::unexpected(offered.error());
   const auto same = [&](const ImplementationInfo& info) { return info.name == attempt.implementation; };
-  if (std::ranges::none_of(*offered, same)) return OutputProblem();
+  if (std::ranges::none_of(*offered, same)) {
+    return tl::unexpected(WorkerFailure{Outcome::kUnsupported, "the implementation is not among those"});
+  }
   auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, layout);
   if (!plan) return tl::unexpected(plan.error());
   OutputProblem found;
   for (const Probe probe : ProbesOf(by)) {
     const std::shared_ptr<const Twin> twin = probe == nullptr ? nullptr : probe->Get();
-    auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
+    auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, Prefill::kPositive);
     if (!execution) return tl::unexpected(execution.error());
     if (std::string effect = SideEffect(*execution); !effect.empty()) {
       attempt.memory_fault = true;
       found = {effect, execution->damaged_output};
     } else {
       found = ProblemOf(context, by, attempt.contract, probe, execution->outputs);
-      if (!found.what.empty()) found.what = NamingOutput(data.problem, found.output) + found.what;
+      if (!found.what.empty()) {
+        found.what = NamingOutput(data.problem, found.output) + found.what;
+        attempt.kept.push_back({std::string(other.name), NumberOf(probe, by), std::move(execution->outputs)});
+      }
     }
     if (!found.what.empty()) break;
   }
@@ -99,15 +114,21 @@ Call<OutputProblem> ProblemIn(const LayoutVariant& layout, CaseContext& context,
 
 void JudgeOtherLayouts(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt) {
   const Problem& problem = context.problem();
-  if (problem.flops > kMostPaddedFlops || problem.bytes > kMostPaddedBytes) return;
+  if (problem.flops > kMostPaddedFlops) return NoteLayout(attempt, "skipped: more than 2e8 operations");
+  if (problem.bytes > kMostPaddedBytes) return NoteLayout(attempt, "skipped: more than 64 MiB");
   const Span span(Phase::kPadded);
-  for (const auto& [variant, how] : kOtherLayouts) {
-    if (!IsOther(variant, problem)) continue;
-    const auto found = ProblemIn(variant, context, device, by, attempt);
+  for (const OtherLayout& other : kOtherLayouts) {
+    if (!IsOther(other.variant, problem)) continue;
+    const std::string_view how = other.how;
+    const auto found = ProblemIn(other, context, device, by, attempt);
     if (!found) {
-      if (found.error().outcome == Outcome::kUnsupported) continue;
+      if (found.error().outcome == Outcome::kUnsupported) {
+        NoteLayout(attempt, fmt::format("{}=not offered", other.name));
+        continue;
+      }
       return attempt.SetFailure({found.error().outcome, fmt::format("{}: {}", how, found.error().message)});
     }
+    NoteLayout(attempt, other.name);
     if (found->what.empty()) continue;
     attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,
                          fmt::format("{}: {}", how, found->what));

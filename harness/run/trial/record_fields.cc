@@ -61,6 +61,8 @@ void SetStatistic(Record& record, const StatisticOutcome& statistic) {
   record.stat_bias_margin = statistic.bias_margin;
   record.stat_cluster_margin = statistic.cluster.margin;
   record.stat_group_margin = statistic.group.margin;
+  if (statistic.shared_row.row >= 0) record.stat_row_margin = statistic.shared_row.margin;
+  if (statistic.granularity.results > 0) record.stat_last_bits_margin = statistic.granularity.margin;
   record.stat_reason = statistic.reason;
   record.stat_group = statistic.group_where;
 }
@@ -197,6 +199,7 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   record.algorithm = attempt.plan.algorithm;
   record.kernel = attempt.plan.kernel;
   record.second_set = attempt.second_set;
+  record.layouts = attempt.layouts;
   if (!attempt.findings) return;
   const Findings& found = *attempt.findings;
   SetOutputs(record, problem, found);

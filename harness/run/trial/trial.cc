@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/base/profile.h"
 #include "harness/base/stopwatch.h"
@@ -71,7 +72,9 @@ Call<Execution> Trial::Execute(const PreparedPlan& plan, const std::vector<Tenso
 }
 
 Call<void> Trial::RunOwnInputs(const PreparedPlan& plan) {
-  for (const Prefill prefill : kPrefills) {
+  std::vector<Prefill> prefills(std::begin(kPrefills), std::end(kPrefills));
+  if (by_.twins.empty() && by_.random_bounds.empty() && !HasSecondSet()) prefills.push_back(Prefill::kPositive);
+  for (const Prefill prefill : prefills) {
     auto execution = Execute(plan, data_.inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
     JudgeRun(std::move(execution->outputs));
@@ -94,7 +97,7 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
   const BoundModel& bound = by_.outputs[number].bound;
   std::vector<ErrorMetrics>& runs = found.evidence.runs;
   // Equal bits get equal metrics; most second runs are that.
-  if (runs.size() == 1 && SameBits(raw_[0][number], raw_[1][number])) {
+  if (!runs.empty() && SameBits(raw_.front()[number], raw_.back()[number])) {
     runs.push_back(runs[0]);
     return;
   }
@@ -119,9 +122,11 @@ void Trial::JudgeBits() {
     Evidence& evidence = found_.outputs[k].evidence;
     evidence.unwritten = unwritten.count;
     evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, evidence.shape, unwritten);
-    evidence.bits_equal = SameBits(raw_[0][k], raw_[1][k]);
+    const auto same = [&](const std::vector<Tensor>& outputs) { return SameBits(raw_[0][k], outputs[k]); };
+    evidence.bits_equal = std::ranges::all_of(raw_, same);
   }
-  if (SameBits(raw_[0], raw_[1])) raw_.pop_back();
+  const auto same = [this](const std::vector<Tensor>& outputs) { return SameBits(raw_[0], outputs); };
+  if (std::ranges::all_of(raw_, same)) raw_.resize(1);
 }
 
 void Trial::FindLowerClasses() {
@@ -142,7 +147,8 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
   for (size_t variant = 0; variant < by_.twins.size(); ++variant) {
     const size_t number = by_.twins[variant].output();
     const std::shared_ptr<const Twin> twin = by_.twins[variant].Get();
-    auto execution = Execute(plan, twin->inputs, kPrefills[variant % std::size(kPrefills)]);
+    const Prefill prefill = variant % 2 == 0 ? Prefill::kPositive : Prefill::kSentinel;
+    auto execution = Execute(plan, twin->inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
@@ -162,13 +168,16 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
   return {};
 }
 
-Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
+bool Trial::HasSecondSet() const {
   const Problem& problem = data_.problem;
   const bool cheap = problem.flops <= kMostFlopsOfSecondSet && problem.bytes <= kMostBytesOfSecondSet;
-  if (by_.TwinOfAll() != nullptr || !cheap) return {};
-  const CaseData* second = context_.SecondSet();
-  if (second == nullptr) return {};
-  auto execution = plan.Execute(second->inputs, Prefill::kNanPayload);
+  return by_.TwinOfAll() == nullptr && cheap && context_.SecondSet() != nullptr;
+}
+
+Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
+  if (!HasSecondSet()) return {};
+  const CaseData* const second = context_.SecondSet();
+  auto execution = plan.Execute(second->inputs, Prefill::kPositive);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, found_);
   found_.execute_s += execution->host_seconds;
@@ -191,7 +200,7 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
 Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
   if (by_.random_bounds.empty()) return {};
   const CaseData& random = context_.RandomSet();
-  auto execution = plan.Execute(random.inputs, Prefill::kNanPayload);
+  auto execution = plan.Execute(random.inputs, Prefill::kPositive);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, found_);
   found_.execute_s += execution->host_seconds;
@@ -237,7 +246,6 @@ void Trial::KeepRuns() {
   const auto keep = [&](size_t run) {
     attempt_.kept.push_back({fmt::format("run{}", run + 1), KeptOutputSet::kOwn, ClonesOf(raw_[run])});
   };
-  const bool both = raw_.size() > 1;
   for (size_t run = 0; run < raw_.size(); ++run) {
     const bool holds = std::ranges::all_of(
         found_.outputs, [run](const OutputFindings& output) { return Holds(output.evidence.runs[run]); });
@@ -245,7 +253,9 @@ void Trial::KeepRuns() {
   }
   if (!attempt_.kept.empty()) return;
   keep(0);
-  if (both) keep(1);
+  const auto other = [this](const std::vector<Tensor>& outputs) { return !SameBits(raw_[0], outputs); };
+  const auto at = std::ranges::find_if(raw_, other);
+  if (at != raw_.end()) keep(static_cast<size_t>(at - raw_.begin()));
 }
 
 }  // namespace assay

@@ -25,6 +25,7 @@ class Trial {
   // random data where its own are not that.
   Call<void> RunOwnInputs(const PreparedPlan& plan);
   Call<void> RunTwins(const PreparedPlan& plan);
+  bool HasSecondSet() const;
   Call<void> RunSecondSet(const PreparedPlan& plan);
   Call<void> RunRandomSet(const PreparedPlan& plan);
   Call<void> RunRelations(const PreparedPlan& plan, RelationEffort effort);

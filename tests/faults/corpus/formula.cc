@@ -3,6 +3,9 @@
 // named by what it is and its number among its kind, as "reduction-2".
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ops/formula_cases.h"
 #include "tests/faults/corpus/formula_plan.h"
 
 namespace corpus {
@@ -15,7 +18,6 @@ using assay::formula::Kind;
 using assay::formula::Node;
 
 constexpr uint64_t kSchedules = 8;
-constexpr int kMostPlaces = 4;  // of a kind
 
 using IsPlace = bool (*)(const Graph&, const Node&);
 
@@ -52,9 +54,9 @@ bool IsMove(const Graph&, const Node& node) {
 bool IsConstant(const Graph&, const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0;
 }
-// Where results are cut off.
+// Where results are cut off. Zero, where unsigned ones are, is not moved by a factor.
 bool IsLimit(const Graph& graph, const Node& node) {
-  if (node.kind != Kind::kConst) return false;
+  if (!IsConstant(graph, node)) return false;
   const int at = static_cast<int>(&node - graph.nodes.data());
   return std::ranges::any_of(graph.nodes, [&](const Node& user) {
     using assay::formula::Function;
@@ -76,6 +78,12 @@ int PlaceOf(const Graph& graph, IsPlace is_place, int number) {
     if (is_place(graph, graph.nodes[i]) && --number == 0) return static_cast<int>(i);
   }
   return -1;
+}
+
+std::vector<assay::formula::Definition> FewDefinitions(const FormulaOperator& op) {
+  std::vector<assay::formula::Definition> definitions;
+  for (const assay::CaseSpec& spec : op.FewCases()) definitions.push_back(op.WholeDefinitionOf(op.Bind(spec).value()));
+  return definitions;
 }
 
 // A fault without its place in a graph.
@@ -100,9 +108,11 @@ const FaultKind kKinds[] = {
     {"reduction", "last-term-dropped", IsReduction, BugOf(BugKind::kSkipsTerm, 4)},
     {"reduction", "last-term-dropped-in-last-slice", IsReduction, BugOf(BugKind::kSkipsTerm, 4, Where::kLastSlice)},
     {"reduction", "tail-dropped", HasTail, BugOf(BugKind::kSkipsTail)},
+    {"reduction", "blind-to-nan", IsReduction, BugOf(BugKind::kBlindToNan)},
     {"sum", "in-bf16", IsSum, BugOf(BugKind::kNarrowSum)},
     {"sum", "kept-in-bf16", IsSum, BugOf(BugKind::kNarrowValue)},
     {"recurrence", "in-bf16", IsRecurrence, BugOf(BugKind::kNarrowSum)},
+    {"recurrence", "blind-to-nan", IsRecurrence, BugOf(BugKind::kBlindToNan)},
     {"recurrence", "forgets-every-16-steps", IsLongRecurrence, BugOf(BugKind::kForgets)},
     {"function", "of-12-bits", IsFunction, BugOf(BugKind::kFewBits)},
     {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
@@ -123,6 +133,20 @@ const FaultKind kKinds[] = {
      BugOf(BugKind::kSkipsRank, 0, Where::kLastSlice)},
     {"selection", "blind-to-nan", IsSelection, BugOf(BugKind::kBlindToNan)},
 };
+
+// How many places of that name the graphs of an operator have at most, in cases that have every choice. Extents decide
+// which of them have a tail or are long.
+int MostPlaces(const std::vector<assay::formula::Definition>& cases, std::string_view place) {
+  int64_t most = 0;
+  for (const FaultKind& kind : kKinds) {
+    if (kind.place != place) continue;
+    for (const assay::formula::Definition& one : cases) {
+      const auto is_place = [&](const Node& node) { return kind.is_place(one.graph(), node); };
+      most = std::max<int64_t>(most, std::ranges::count_if(one.graph().nodes, is_place));
+    }
+  }
+  return static_cast<int>(most);
+}
 
 Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::string(Description)> why_not,
               std::function<std::unique_ptr<plugin::Plan>(Description, bool)> create) {
@@ -175,29 +199,46 @@ Entry FixedEntry(const FormulaOperator& op, std::string name, const FormulaFault
                  [&op, fault](Description d, bool exact) { return MakeFaultyFormula(op, d, fault, exact); });
 }
 
+// Of an operand that not every case has.
+Entry ShiftedEntry(const FormulaOperator& op, const std::string& operand) {
+  const auto place = [&op, operand](Description d) {
+    const auto inputs = DefinitionFor(op, d).graph().inputs;
+    const auto found = std::ranges::find(inputs, operand, &assay::formula::InputInfo::name);
+    return found == inputs.end() ? -1 : static_cast<int>(found - inputs.begin());
+  };
+  const auto why_not = [&op, place, operand](Description d) {
+    const std::string refusal = WhyNot(op)(d);
+    return refusal.empty() && place(d) < 0 ? "there is no operand " + operand : refusal;
+  };
+  const auto create = [&op, place](Description d, bool exact) {
+    FormulaFault shifted;
+    shifted.shifted_input = place(d);
+    return MakeFaultyFormula(op, d, shifted, exact);
+  };
+  return EntryOf(op, fmt::format("fault.{}-shifted-by-one", operand), why_not, create);
+}
+
 }  // namespace
 
 std::vector<Entry> FormulaEntries() {
   std::vector<Entry> entries;
-  for (const FormulaOperator* op : FormulasOfCorpus()) {
+  for (const FormulaOperator* op : assay::AllFormulas()) {
     entries.push_back(FixedEntry(*op, "legal.plain", {}));
     for (const Algorithm schedule : op->Algorithms()) {
       for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));
       if (schedule != Algorithm::kDirect) entries.push_back(UndeclaredEntry(*op, schedule));
     }
+    const std::vector<assay::formula::Definition> cases = FewDefinitions(*op);
     for (const FaultKind& kind : kKinds) {
-      for (int number = 1; number <= kMostPlaces; ++number) entries.push_back(PlacedEntry(*op, kind, number));
+      const int most = MostPlaces(cases, kind.place);
+      for (int number = 1; number <= most; ++number) entries.push_back(PlacedEntry(*op, kind, number));
     }
     FormulaFault last_unwritten;
     last_unwritten.leaves_last = true;
     entries.push_back(FixedEntry(*op, "fault.last-element-unwritten", last_unwritten));
-    const auto inputs = static_cast<int>(op->schema().operands.size()) - 1;
-    for (int i = 0; i < inputs; ++i) {
-      FormulaFault shifted;
-      shifted.shifted_input = i;
-      entries.push_back(FixedEntry(
-          *op, fmt::format("fault.{}-shifted-by-one", op->schema().operands[static_cast<size_t>(i)]), shifted));
-    }
+    std::vector<std::string> inputs = op->schema().operands;
+    inputs.pop_back();
+    for (const std::string& input : inputs) entries.push_back(ShiftedEntry(*op, input));
   }
   return entries;
 }

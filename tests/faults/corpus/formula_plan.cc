@@ -61,9 +61,10 @@ Graph WithFault(Graph graph, const FormulaFault& fault) {
 }
 
 // To integers of eight bits, which wrap: nothing but what the formula says cuts them off.
-void RoundToBytes(std::vector<long double>& values) {
+void RoundToBytes(bool are_signed, std::vector<long double>& values) {
   for (long double& x : values) {
-    x = std::isfinite(x) ? static_cast<int8_t>(static_cast<uint64_t>(std::llrint(x)) & 0xFF) : 0;
+    const auto byte = static_cast<uint8_t>(std::isfinite(x) ? std::llrint(x) : 0);
+    x = are_signed ? static_cast<int8_t>(byte) : byte;
   }
 }
 
@@ -95,7 +96,8 @@ class FormulaPlan : public plugin::HostPlan {
     std::vector<DenseOutput<long double>> results(outputs.size());
     for (size_t k = 0; k < outputs.size(); ++k) {
       results[k].values = Compute(k, elements);
-      if (description_.outputs()[k].dtype == plugin::kI8) RoundToBytes(results[k].values);
+      const plugin::DType type = description_.outputs()[k].dtype;
+      if (type == plugin::kI8 || type == plugin::kU8) RoundToBytes(type == plugin::kI8, results[k].values);
       if (LeavesLast()) results[k].LeaveUnwritten(std::ssize(results[k].values) - 1);
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
@@ -158,15 +160,6 @@ class LegalPlan final : public FormulaPlan {
 };
 
 }  // namespace
-
-std::vector<const assay::FormulaOperator*> FormulasOfCorpus() {
-  std::vector<const assay::FormulaOperator*> formulas;
-  for (const assay::Operator* op : assay::OperatorRegistry::Global().All()) {
-    const auto* formula = dynamic_cast<const assay::FormulaOperator*>(op);
-    if (formula != nullptr) formulas.push_back(formula);
-  }
-  return formulas;
-}
 
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule) {

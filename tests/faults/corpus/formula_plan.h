@@ -13,8 +13,6 @@
 
 namespace corpus {
 
-std::vector<const assay::FormulaOperator*> FormulasOfCorpus();
-
 // The formula of a description, as that schedule has it. Attributes are read, so that none is unknown.
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule = assay::Algorithm::kDirect);

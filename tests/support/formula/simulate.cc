@@ -21,7 +21,7 @@ using formula::Strictness;
 
 // A value, and of what it was made: a compiler may see that.
 struct Made {
-  enum class From : uint8_t { kOther, kProduct, kSum, kStrictSum, kExponential };
+  enum class From : uint8_t { kOther, kConstant, kProduct, kSum, kStrictSum, kExponential };
   double value = 0;
   From from = From::kOther;
   double a = 0, b = 0;  // a b, a + b, exp(a + b)
@@ -64,7 +64,7 @@ class Implementation {
     if (!IsFloat(types_[static_cast<size_t>(input)])) return {value};
     return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)};
   }
-  Made Constant(double value) const { return {f_.unit.Round(value)}; }
+  Made Constant(double value) const { return {f_.unit.Round(value), Made::From::kConstant}; }
   static bool IsLarger(const Node&, const Made& a, const Made& b) {
     return std::isnan(a.value) ? !std::isnan(b.value) : a.value > b.value;
   }
@@ -113,6 +113,7 @@ class Implementation {
       case Function::kMul:
         return Multiplied(*x[0], *x[1]);
       case Function::kDiv:
+        if (IsScale(*x[1])) return {f_.unit.Mul(a, 1 / b)};
         return {habits_.reciprocals ? f_.unit.Mul(a, f_.Div(1, b)) : f_.Div(a, b)};
       case Function::kNegate:
         return {-a};
@@ -146,6 +147,12 @@ class Implementation {
         return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a)))};
     }
     return {};
+  }
+
+  // A constant power of two: dividing by it is exact, however bad divisions are.
+  static bool IsScale(const Made& x) {
+    int exponent = 0;
+    return x.from == Made::From::kConstant && std::fabs(std::frexp(x.value, &exponent)) == 0.5;
   }
 
   // A product may go in without being rounded first.

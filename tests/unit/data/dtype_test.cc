@@ -188,6 +188,16 @@ TEST(DType, IntegersSaturateAndRoundToEven) {
   EXPECT_EQ(static_cast<int64_t>(EncodeOne(DType::kI64, -0x1p63)), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(static_cast<int64_t>(EncodeOne(DType::kI64, 0x1p53 - 1)), (int64_t{1} << 53) - 1);
   EXPECT_EQ(DecodeOne(DType::kI8, 0x80), -128.0);
+  for (int code = 0; code < 256; ++code) {
+    EXPECT_EQ(DecodeOne(DType::kU8, static_cast<uint64_t>(code)), code);
+    EXPECT_EQ(EncodeOne(DType::kU8, code), static_cast<uint64_t>(code));
+  }
+  EXPECT_EQ(EncodeOne(DType::kU8, 254.5), 254U);
+  EXPECT_EQ(EncodeOne(DType::kU8, 127.5), 128U);
+  EXPECT_EQ(EncodeOne(DType::kU8, 1e9), 255U);
+  EXPECT_EQ(EncodeOne(DType::kU8, -0.75), 0U);
+  EXPECT_EQ(EncodeOne(DType::kU8, -INFINITY), 0U);
+  EXPECT_EQ(EncodeOne(DType::kU8, NAN), 0U);
   EXPECT_EQ(DecodeOne(DType::kI32, 0x80000000u), -2147483648.0);
 }
 
@@ -222,7 +232,8 @@ TEST(DType, NamesParseAndErrorsListThem) {
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().code, ErrorCode::kUsage);
   EXPECT_NE(bad.error().message.find("'float'"), std::string::npos);
-  EXPECT_NE(bad.error().message.find("f64, f32, f16, bf16, e4m3, e5m2, i8, i32, i64, c64, c128"), std::string::npos);
+  EXPECT_NE(bad.error().message.find("f64, f32, f16, bf16, e4m3, e5m2, i8, i32, i64, c64, c128, u8"),
+            std::string::npos);
 }
 
 }  // namespace

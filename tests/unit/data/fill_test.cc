@@ -68,6 +68,20 @@ TEST(Fill, IntegersUseTheirRangeButTheLowestValue) {
   }
 }
 
+// What a signed byte becomes when its first bit is another one is the number 128 above it.
+TEST(Fill, UnsignedBytesAreSignedOnesFromZeroUp) {
+  for (const std::string& name : KnownFills()) {
+    const std::string fill = name == "cancel-K" ? "cancel-100" : name;
+    const Tensor i8 = Filled(fill, DType::kI8, {64, 512}), u8 = Filled(fill, DType::kU8, {64, 512});
+    for (int64_t i = 0; i < u8.size(); ++i) ASSERT_EQ(u8.data()[i], i8.data()[i] ^ std::byte{0x80}) << fill << " " << i;
+  }
+  for (const std::string name : {"special", "edges", "extremes"}) {
+    const Moments ends = Of(Values(name, DType::kU8, {256, 64}));
+    EXPECT_EQ(ends.low, 0) << name;
+    EXPECT_EQ(ends.high, 255) << name;
+  }
+}
+
 TEST(Fill, LognormalHasNormalLogarithm) {
   std::vector<double> logs;
   double signs = 0;

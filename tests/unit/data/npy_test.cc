@@ -115,6 +115,13 @@ TEST(Npy, BitsNeedAMeaning) {
   EXPECT_EQ(ParseNpy(bytes, DType::kBF16)->ToDoubles(), (std::vector<double>{1}));
   EXPECT_THAT(ErrorOf(bytes), HasSubstr("bf16"));
   EXPECT_THAT(ErrorOf(bytes, DType::kE4M3), HasSubstr("cannot hold e4m3"));
+  const std::string byte = Npy(Header("|u1", "(2,)"), "\x38\xff");
+  EXPECT_EQ(ParseNpy(byte)->ToDoubles(), (std::vector<double>{56, 255}));
+  EXPECT_EQ(ParseNpy(byte)->dtype(), DType::kU8);
+  EXPECT_EQ(ParseNpy(byte, DType::kE4M3)->ToDoubles()[0], 1);
+  EXPECT_EQ(ParseNpy(byte, DType::kI8)->ToDoubles(), (std::vector<double>{56, -1}));
+  EXPECT_THAT(ErrorOf(byte, DType::kBF16), HasSubstr("cannot hold bf16, only e4m3, e5m2, u8 or i8"));
+  EXPECT_THAT(ErrorOf(Npy(Header("|V1", "(1,)"), "\x38")), HasSubstr("no meaning of their own"));
   EXPECT_EQ(ParseNpy(Npy(Header("|V1", "(1,)"), "\x38"), DType::kE4M3)->dtype(), DType::kE4M3);
 }
 

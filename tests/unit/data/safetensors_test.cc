@@ -139,6 +139,16 @@ TEST_F(Safetensors, HostileHeadersAreErrors) {
   EXPECT_FALSE(ReadSafetensors(path_).has_value());
 }
 
+TEST_F(Safetensors, UnsignedBytesKeepTheirType) {
+  const uint8_t bytes[] = {0, 127, 128, 255};
+  ASSERT_TRUE(WriteSafetensors(path_, {{"q", DType::kU8, {4}, bytes}}, {}).has_value());
+  EXPECT_NE(Bytes().find("\"U8\""), std::string::npos);
+  const auto file = ReadSafetensors(path_);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  EXPECT_EQ(file->Find("q")->dtype(), DType::kU8);
+  EXPECT_EQ(file->Find("q")->ToDoubles(), (std::vector<double>{0, 127, 128, 255}));
+}
+
 TEST_F(Safetensors, OneTensorOfAnotherTypeDoesNotHideTheRest) {
   WriteRaw(
       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"m":{"dtype":"BOOL","shape":[2],"data_offsets":[4,6]},)"

@@ -139,11 +139,37 @@ TEST(PrefillTest, TwoValuesThatDifferAndAreWhatTheyClaim) {
   }
 }
 
+// So that neither a maximum nor a minimum with what lay there stays unseen.
+TEST(PrefillTest, TheThirdHasTheOtherSign) {
+  for (const DType dtype : AllDTypes()) {
+    if (dtype == DType::kU8) continue;  // without signs: the next test
+    std::vector<double> negative(IsComplex(dtype) ? 2 : 1), positive = negative;
+    ToF64(dtype, PrefillElement(dtype, Prefill::kSentinel).data(), negative);
+    ToF64(dtype, PrefillElement(dtype, Prefill::kPositive).data(), positive);
+    for (size_t part = 0; part < positive.size(); ++part) {
+      EXPECT_LT(negative[part], 0) << Name(dtype);
+      EXPECT_GT(positive[part], 0) << Name(dtype);
+      if (!IsInt(dtype)) {
+        EXPECT_EQ(positive[part], -negative[part]) << Name(dtype);
+      }
+    }
+  }
+}
+
+TEST(PrefillTest, WithoutSignsTheSecondIsLargeAndTheThirdSmall) {
+  double second = 0, third = 0;
+  ToF64(DType::kU8, PrefillElement(DType::kU8, Prefill::kSentinel).data(), {&second, 1});
+  ToF64(DType::kU8, PrefillElement(DType::kU8, Prefill::kPositive).data(), {&third, 1});
+  EXPECT_GT(second, 128);
+  EXPECT_LT(third, 128);
+  EXPECT_GT(third, 0);
+}
+
 TEST(PrefillTest, FillsEveryElement) {
   for (const DType dtype : AllDTypes()) {
     const BufferLayout layout = MakeLayout(dtype, {3, 5}, {1, 2}, 0);
     std::vector<std::byte> image(layout.total_bytes);
-    for (const Prefill prefill : {Prefill::kNanPayload, Prefill::kSentinel}) {
+    for (const Prefill prefill : {Prefill::kNanPayload, Prefill::kSentinel, Prefill::kPositive}) {
       WriteOutputImage(layout, prefill, image);
       EXPECT_EQ(PrefilledElements(ReadImage(layout, image), prefill).count, 15) << Name(dtype);
       EXPECT_TRUE(CheckGuards(layout, image).empty());

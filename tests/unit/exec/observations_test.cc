@@ -97,7 +97,8 @@ TEST_P(UnwrittenTest, OnlyWhatHoldsThePrefillBothTimes) {
 
 INSTANTIATE_TEST_SUITE_P(DTypes, UnwrittenTest,
                          testing::Values(DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kE4M3,
-                                         DType::kE5M2, DType::kI8, DType::kI32, DType::kI64, DType::kC64, DType::kC128),
+                                         DType::kE5M2, DType::kI8, DType::kI32, DType::kI64, DType::kC64, DType::kC128,
+                                         DType::kU8),
                          [](const auto& dtype) { return std::string(Name(dtype.param)); });
 
 TEST(ChangedElementsTest, CountsElementsNotBytes) {

@@ -39,6 +39,7 @@ JudgedCase::JudgedCase(const JudgedCaseSpec& spec) : got(spec.dtype, spec.shape)
   const int64_t n = got.size() * (IsComplex(spec.dtype) ? 2 : 1);
   const RandomStream y(spec.seed, 1), s(spec.seed, 2), e(spec.seed, 3), low(spec.seed, 4);
   const double scale = IsInt(spec.dtype) ? 20 : spec.dtype == DType::kE4M3 ? 30 : 3;
+  const double middle = spec.dtype == DType::kU8 ? 128 : 0;
   golden.shape = spec.shape;
   golden.value.resize(static_cast<size_t>(n));
   golden.magnitude = golden.sigma = golden.error = second = Plane(n, spec.wide);
@@ -54,7 +55,7 @@ JudgedCase::JudgedCase(const JudgedCaseSpec& spec) : got(spec.dtype, spec.shape)
   std::vector<double> out(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     const auto k = static_cast<uint64_t>(i), at = static_cast<size_t>(i);
-    const double value = scale * y.Normal(k);
+    const double value = middle + scale * y.Normal(k);
     golden.value[at] = IsInt(spec.dtype) || spec.exact ? Round(spec.dtype, value) : value;
     if (spec.low_parts) golden.value_lo[at] = golden.value[at] * 0x1p-54 * low.Uniform(k);
     const double magnitude = std::fabs(value) + std::fabs(8 * s.Normal(k));

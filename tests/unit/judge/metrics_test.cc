@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 constexpr DType kAllTypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kE4M3, DType::kE5M2,
-                               DType::kI8,  DType::kI32, DType::kI64, DType::kC64,  DType::kC128};
+                               DType::kI8,  DType::kI32, DType::kI64, DType::kC64,  DType::kC128, DType::kU8};
 
 void ExpectClose(double got, long double expected, const char* what) {
   EXPECT_LE(std::fabs(got - expected), 1e-11L * std::fabs(expected)) << what << " " << got << " " << expected;

@@ -306,5 +306,26 @@ TEST(Decide, Margins) {
   EXPECT_EQ(decision.exceptional_margin, kInf);
 }
 
+TEST(Decide, MarginsAreTheLargerOnesOfOwnAndRandomData) {
+  const auto with = [](double bound, double statistic) {
+    ErrorMetrics m = GoodEvidence().runs[0];
+    m.bound_margin = bound, m.statistic.applicable = true, m.statistic.margin = statistic;
+    if (statistic > 1) m.statistic.reason = "beyond 8 standard deviations";
+    return m;
+  };
+  Evidence evidence = GoodEvidence();
+  evidence.runs.assign(2, with(0.5, 3)), evidence.random = with(0.125, 0.02), evidence.random_id = "other";
+  Decision decision = Decide(evidence);
+  EXPECT_EQ(decision.verdict, Verdict::kMismatch);
+  EXPECT_EQ(decision.stat_margin, 3);
+  EXPECT_EQ(decision.bound_margin, 0.5);
+  evidence.runs.assign(2, with(0.125, 0.02)), evidence.random = with(0.5, 3);
+  decision = Decide(evidence);
+  EXPECT_EQ(decision.stat_margin, 3);
+  EXPECT_EQ(decision.bound_margin, 0.5);
+  evidence.runs[0].statistic.applicable = evidence.runs[1].statistic.applicable = false;
+  EXPECT_EQ(Decide(evidence).stat_margin, 3);
+}
+
 }  // namespace
 }  // namespace assay

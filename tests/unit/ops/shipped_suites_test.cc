@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "harness/data/fill/fill.h"
 #include "harness/plan/suite.h"
 #include "ops/conv/conv.h"
+#include "ops/formula_operator.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -59,6 +61,25 @@ double TotalFlops(const std::vector<PlannedCase>& cases) {
 
 TEST(ShippedSuites, EveryCaseIsOne) {
   for (const std::string& name : ListSuites({ASSAY_SUITE_DIR})) EXPECT_FALSE(Shipped(name).empty()) << name;
+}
+
+// Of those that make cases from their own declaration, each gets some that no line above names, and they bind.
+TEST(ShippedSuites, OthersAreTheOperatorsThatNoLineNames) {
+  const auto cases = ParseSuite("gelu dtypes=f32 n=3\nothers\n", "s.suite", RealOperators());
+  ASSERT_TRUE(cases) << cases.error().message;
+  std::map<std::string, std::set<std::string>> types;
+  for (const PlannedCase& planned : *cases) {
+    types[planned.spec.op].insert(DTypeListText(planned.spec.dtypes));
+    EXPECT_TRUE(planned.bound) << planned.spec.Id();
+    EXPECT_LT(planned.bound->problem.flops, 1e5) << planned.spec.Id();
+    EXPECT_EQ(planned.timed, planned.spec.op == "gelu");
+  }
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    const auto* formula = dynamic_cast<const FormulaOperator*>(op);
+    const std::string& name = op->schema().op;
+    const size_t expected = formula == nullptr ? 0 : name == "gelu" ? 1 : formula->types().size();
+    EXPECT_EQ(types[name].size(), expected) << name;
+  }
 }
 
 TEST(ShippedSuites, EachContainsTheSmallerOne) {

@@ -195,6 +195,7 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"require contract=f31", "s.suite:1:18: ", "'f31' is not a field or shortcut"},
       {"require contract=", "s.suite:1:18: ", "contract=none"},
       {"timed", "s.suite:1:1: ", "write: timed no"},
+      {"others gelu", "s.suite:1:8: ", "write: others"},
       {"timed never", "s.suite:1:7: ", "timed takes yes or no"},
       {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},
       {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},

@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr const char* kWithOthers = "libassay_corpus_held.so";  // the plugin that has all parts
+
 class PartLists : public testing::Test {
  protected:
   PartLists() : folder_(std::filesystem::path(testing::TempDir()) / ("assay-parts-" + std::to_string(getpid()))) {
@@ -20,7 +22,9 @@ class PartLists : public testing::Test {
   ~PartLists() override { std::filesystem::remove_all(folder_); }
 
   void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
-  Result<CorpusParts> Read() const { return CorpusParts::Read(folder_ / "plugin.so"); }
+  Result<CorpusParts> Read(CorpusPart part = CorpusPart::kTuned, const char* plugin = "plugin.so") const {
+    return CorpusParts::Read(folder_ / plugin, part);
+  }
 
  private:
   const std::filesystem::path folder_;
@@ -52,10 +56,29 @@ TEST_F(PartLists, WithoutListsAllIsTuned) {
   ASSERT_TRUE(parts) << parts.error().message;
   EXPECT_TRUE(parts->Has(CorpusPart::kTuned, "matmul", "fault.a"));
   EXPECT_FALSE(parts->Has(CorpusPart::kFresh, "matmul", "fault.a"));
+  EXPECT_TRUE(Read(CorpusPart::kAll));
+  EXPECT_TRUE(Read(CorpusPart::kAll, kWithOthers));
+}
+
+TEST_F(PartLists, AListThatIsMissedIsAnErrorThatNamesIt) {
+  const auto complains_of = [](const Result<CorpusParts>& parts, const char* list) {
+    ASSERT_FALSE(parts);
+    EXPECT_NE(parts.error().message.find(list), std::string::npos) << parts.error().message;
+    EXPECT_NE(parts.error().message.find("assay_backend_corpus_held"), std::string::npos) << parts.error().message;
+  };
+  complains_of(Read(CorpusPart::kHeld), "held_back.txt");
+  complains_of(Read(CorpusPart::kFresh), "held_back.txt");
+  complains_of(Read(CorpusPart::kTuned, kWithOthers), "held_back.txt");
+  Write("held_back.txt", "matmul fault.a\n");
+  complains_of(Read(CorpusPart::kFresh), "fresh.txt");
+  complains_of(Read(), "fresh.txt");
+  Write("fresh.txt", "");
+  EXPECT_TRUE(Read(CorpusPart::kFresh));
+  EXPECT_TRUE(Read(CorpusPart::kTuned, kWithOthers));
 }
 
 TEST_F(PartLists, ALineOfOtherWordsIsAnErrorThatSaysWhere) {
-  Write("fresh.txt", "matmul fault.b\nmatmul\n");
+  Write("held_back.txt", ""), Write("fresh.txt", "matmul fault.b\nmatmul\n");
   const auto parts = Read();
   ASSERT_FALSE(parts);
   EXPECT_NE(parts.error().message.find("fresh.txt:2: 'matmul'"), std::string::npos) << parts.error().message;

@@ -56,6 +56,18 @@ TEST(PowerInterval, PairsOfOneCaseCountForLessWhereTheyAreMissedTogether) {
   EXPECT_GT(lumped.high, alone.high);
 }
 
+TEST(PowerInterval, CasesAreTheTrialsWhereAllPairsAreCaughtOrNone) {
+  const std::vector<DrawnTogether> all(20, {50, 50}), none(20, {0, 50});
+  EXPECT_EQ(ClusteredInterval(all).low, ShareInterval(20, 20).low);
+  EXPECT_EQ(ClusteredInterval(all).high, 1);
+  EXPECT_EQ(ClusteredInterval(none).high, ShareInterval(0, 20).high);
+  EXPECT_EQ(ClusteredInterval(none).low, 0);
+  const std::vector<DrawnTogether> with_empty = {{50, 50}, {0, 0}};
+  EXPECT_EQ(ClusteredInterval(with_empty).low, ShareInterval(1, 1).low);
+  EXPECT_EQ(ClusteredInterval({}).low, 0);
+  EXPECT_EQ(ClusteredInterval({}).high, 1);
+}
+
 std::vector<PlannedCase> CasesOf(const std::map<std::string, int>& counts) {
   std::vector<PlannedCase> cases;
   for (const auto& [op, count] : counts) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "tests/support/operator_cases.h"
@@ -15,14 +16,17 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const char* const kTypes[] = {"f32-f32-i8",   "bf16-f32-i8",  "f16-f32-i8",    "f32-f32-e4m3", "bf16-f32-e4m3",
-                              "f16-f32-e4m3", "f32-f32-e5m2", "bf16-f32-e5m2", "f16-f32-e5m2"};
+const char* const kTypes[] = {"f32-f32-i8",    "bf16-f32-i8",  "f16-f32-i8",   "f32-f32-e4m3",
+                              "bf16-f32-e4m3", "f16-f32-e4m3", "f32-f32-e5m2", "bf16-f32-e5m2",
+                              "f16-f32-e5m2",  "f32-f32-u8",   "bf16-f32-u8",  "f16-f32-u8"};
+const char* const kTypesWithZero[] = {"f32-f32-i8-i8", "bf16-f32-i8-i8", "f32-f32-u8-u8",
+                                      "f16-f32-u8-u8", "f32-f32-i32-i8", "f32-f32-i32-u8"};
 
 double Largest(DType out) {
-  return IsInt(out) ? 127 : FormatOf(out).max_finite;
+  return out == DType::kU8 ? 255 : IsInt(out) ? 127 : FormatOf(out).max_finite;
 }
 double Smallest(DType out) {
-  return IsInt(out) ? -128 : -FormatOf(out).max_finite;
+  return out == DType::kU8 ? 0 : IsInt(out) ? -128 : -FormatOf(out).max_finite;
 }
 double GapAt(DType out, double t) {
   return IsInt(out) ? 1 : UlpAt(FormatOf(out), t);
@@ -44,7 +48,8 @@ double CutOff(DType out, double t) {
   return Saturated(out, std::trunc(t / GapAt(out, t)) * GapAt(out, t));
 }
 double Wrapped(DType out, double t) {
-  if (IsInt(out)) return static_cast<double>(static_cast<int8_t>(static_cast<uint8_t>(std::llrint(t) & 0xFF)));
+  const auto byte = static_cast<uint8_t>(std::llrint(IsInt(out) ? t : 0) & 0xFF);
+  if (IsInt(out)) return out == DType::kU8 ? byte : static_cast<int8_t>(byte);
   return std::fabs(t) > Largest(out) ? std::fmod(t, Largest(out)) : Right(out, t);
 }
 double Unsaturated(DType out, double t) {
@@ -56,12 +61,14 @@ using Conversion = double (*)(DType, double);
 // What a tensor would be, computed in double from the inputs.
 std::vector<double> Converted(const Problem& problem, const std::vector<Tensor>& inputs, Conversion convert) {
   const std::vector<double> x = inputs[0].ToDoubles(), scale = inputs[1].ToDoubles();
+  const std::vector<double> zeros = inputs.size() == 3 ? inputs[2].ToDoubles() : std::vector<double>();
   const auto columns = static_cast<size_t>(problem.Int("n"));
   const std::string& per = problem.Text("per");
   std::vector<double> y;
   for (size_t i = 0; i < x.size(); ++i) {
-    const double s = per == "tensor" ? scale[0] : per == "row" ? scale[i / columns] : scale[i % columns];
-    y.push_back(convert(problem.output().dtype, x[i] / s + static_cast<double>(problem.Int("zero"))));
+    const size_t own = per == "tensor" ? 0 : per == "row" ? i / columns : i % columns;
+    const double zero = zeros.empty() ? static_cast<double>(problem.Int("zero")) : zeros[own];
+    y.push_back(convert(problem.output().dtype, x[i] / scale[own] + zero));
   }
   return y;
 }
@@ -91,8 +98,8 @@ Seen Judge(const std::string& id, Conversion convert) {
   return seen;
 }
 
-TEST(Quantize, FourFaultsAreSeenInEveryType) {
-  for (const std::string types : kTypes) {
+void ExpectFourFaultsSeen(std::span<const char* const> all_types) {
+  for (const std::string types : all_types) {
     for (const std::string per : {"tensor", "row", "column"}) {
       const std::string id =
           "quantize/" + types + "/rows=5,n=60" + (per == "tensor" ? "" : ",per=" + per) + "/fill=normal/seed=0";
@@ -104,6 +111,90 @@ TEST(Quantize, FourFaultsAreSeenInEveryType) {
       EXPECT_GT(Judge(id, Wrapped).by_twin, 20) << id;
       EXPECT_GT(Judge(id, Unsaturated).by_twin, 5) << id;
     }
+  }
+}
+
+TEST(Quantize, FourFaultsAreSeenInEveryType) {
+  ExpectFourFaultsSeen(kTypes);
+}
+
+TEST(Quantize, FourFaultsAreSeenAroundZerosThatAreOperands) {
+  ExpectFourFaultsSeen(kTypesWithZero);
+}
+
+// Beside one zero for all, a code that belongs to the next row or column is seen.
+TEST(Quantize, CodesOfZeroThatAreMistakenAreSeen) {
+  for (const std::string types : kTypesWithZero) {
+    for (const std::string per : {"row", "column"}) {
+      const Problem problem = Bind("quantize/" + types + "/rows=5,n=60,per=" + per + "/fill=normal/seed=0");
+      for (const Twin& twin : TwinsOf(problem, "f32acc;math=1")) {
+        std::vector<Tensor> shifted;
+        for (const Tensor& input : twin.inputs) shifted.push_back(input.Clone());
+        std::vector<double> zeros = shifted[2].ToDoubles();
+        std::ranges::rotate(zeros, zeros.begin() + 1);
+        shifted[2].SetDoubles(zeros);
+        const std::vector<double> wrong = Converted(problem, shifted, Right);
+        int64_t seen = 0;
+        for (size_t i = 0; i < wrong.size(); ++i) {
+          seen += Accepts(twin, problem.output().dtype, static_cast<int64_t>(i), wrong[i]) ? 0 : 1;
+        }
+        EXPECT_GT(seen, 150) << types << " " << per;
+      }
+    }
+  }
+}
+
+// ONNX's order: the quotient is rounded, then the code is added.
+std::vector<double> RoundedBeforeTheCode(const Problem& problem, const std::vector<Tensor>& inputs) {
+  const std::vector<double> x = inputs[0].ToDoubles(), scale = inputs[1].ToDoubles(), zeros = inputs[2].ToDoubles();
+  const auto columns = static_cast<size_t>(problem.Int("n"));
+  std::vector<double> y;
+  for (size_t i = 0; i < x.size(); ++i) {  // per row
+    y.push_back(Saturated(problem.output().dtype, std::nearbyint(x[i] / scale[i / columns]) + zeros[i / columns]));
+  }
+  return y;
+}
+
+TEST(Quantize, CodesThatAreOperandsMayBeAddedAfterTheRounding) {
+  for (const std::string types : kTypesWithZero) {
+    const Problem problem = Bind("quantize/" + types + "/rows=5,n=60,per=row/fill=normal/seed=0");
+    std::vector<Tensor> inputs = Op("quantize").MakeInputs(problem);
+    inputs[1].SetDoubles(std::vector<double>{0.5, 2, 0.25, 4, 1});  // every other quotient of the next line is a tie
+    std::vector<double> halves;
+    for (int i = 0; i < 300; ++i)
+      halves.push_back(inputs[1].ToDoubles()[static_cast<size_t>(i / 60)] * (i % 60 - 30) / 2);
+    inputs[0].SetDoubles(halves);
+    inputs[2].SetDoubles(std::vector<double>{1, 5, 77, 0, 127});
+    const Golden golden = Op("quantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+    const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=1");
+    const std::vector<double> of_case = RoundedBeforeTheCode(problem, inputs),
+                              right = Converted(problem, inputs, Right);
+    EXPECT_NE(of_case, right) << types;
+    for (size_t i = 0; i < of_case.size(); ++i) {
+      EXPECT_TRUE(Accepts(bound, golden, static_cast<int64_t>(i), of_case[i])) << types << " element " << i;
+      EXPECT_TRUE(Accepts(bound, golden, static_cast<int64_t>(i), right[i])) << types << " element " << i;
+    }
+    for (const Twin& twin : TwinsOf(problem, "f32acc;math=1")) {
+      const std::vector<double> of_twin = RoundedBeforeTheCode(problem, twin.inputs);
+      for (size_t i = 0; i < of_twin.size(); ++i) {
+        EXPECT_TRUE(Accepts(twin, problem.output().dtype, static_cast<int64_t>(i), of_twin[i])) << types << " " << i;
+      }
+    }
+  }
+}
+
+// An operand of equal codes is the attribute.
+TEST(Quantize, ZeroIsTheSameAsOperandAndAsAttribute) {
+  const Problem by_attribute = Bind("quantize/f32-f32-u8/rows=5,n=60,per=row,zero=131/fill=normal/seed=0");
+  std::vector<Tensor> inputs = Op("quantize").MakeInputs(by_attribute);
+  const Golden expected = Op("quantize").ComputeGolden(by_attribute, inputs, Tier::kFast);
+  for (const std::string types : {"f32-f32-u8-u8", "f32-f32-i32-u8"}) {
+    const Problem by_operand = Bind("quantize/" + types + "/rows=5,n=60,per=row/fill=normal/seed=0");
+    std::vector<Tensor> with_zero = Op("quantize").MakeInputs(by_operand);
+    for (const double zero : with_zero[2].ToDoubles()) EXPECT_TRUE(zero >= 0 && zero <= 255) << types << " " << zero;
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(with_zero[i].ToDoubles(), inputs[i].ToDoubles());
+    with_zero[2].SetDoubles(std::vector<double>(5, 131));
+    EXPECT_EQ(Op("quantize").ComputeGolden(by_operand, with_zero, Tier::kFast).value, expected.value) << types;
   }
 }
 
@@ -188,7 +279,7 @@ TEST(Quantize, WhatIsNotFiniteSaturatesAndNanStays) {
     for (const double x : {kInf, -kInf}) {
       const One one(types, x, 0.5);
       EXPECT_TRUE(one.Takes(Saturated(out, x))) << types;
-      EXPECT_FALSE(one.Takes(Saturated(out, -x)) || one.Takes(0)) << types;
+      EXPECT_FALSE(one.Takes(Saturated(out, -x)) || one.Takes(1)) << types;
       EXPECT_TRUE(IsInt(out) || !(one.Takes(kNan) || one.Takes(x))) << types;
     }
     const One nan(types, kNan, 0.5);
@@ -210,6 +301,13 @@ TEST(Quantize, ScalesFollowFromTheChoiceAndRefusalsAreNamed) {
   EXPECT_FALSE(Op("quantize").InferAttrs(operands, {}).has_value());
   EXPECT_FALSE(TryBind("quantize/f32-f32-e4m3/rows=3,n=4,zero=1/fill=normal/seed=0").has_value());
   EXPECT_FALSE(TryBind("quantize/f32-f32-i8/rows=3,n=4,zero=128/fill=normal/seed=0").has_value());
+  EXPECT_TRUE(TryBind("quantize/f32-f32-u8/rows=3,n=4,zero=255/fill=normal/seed=0").has_value());
+  EXPECT_FALSE(TryBind("quantize/f32-f32-u8/rows=3,n=4,zero=256/fill=normal/seed=0").has_value());
+  EXPECT_FALSE(TryBind("quantize/f32-f32-u8/rows=3,n=4,zero=-1/fill=normal/seed=0").has_value());
+  const Result<Problem> both = TryBind("quantize/f32-f32-u8-u8/rows=3,n=4,zero=5/fill=normal/seed=0");
+  ASSERT_FALSE(both.has_value());
+  EXPECT_NE(both.error().message.find("the operand zero_point has the codes of zero"), std::string::npos);
+  EXPECT_EQ(Bind("quantize/f32-f32-i32-u8/rows=3,n=4,per=column/fill=normal/seed=0").inputs[2].shape, Shape{4});
 }
 
 }  // namespace

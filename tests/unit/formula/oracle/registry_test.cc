@@ -6,205 +6,76 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <filesystem>
+#include <set>
 
 #include "harness/base/whole_file.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_cases.h"
 #include "ops/relation.h"
-#include "tests/support/formula/exact.h"
-#include "tests/support/formula/simulate.h"
 #include "tests/support/operator_cases.h"
+#include "tests/unit/formula/oracle/generic_checks.h"
 
 namespace assay::test {
 namespace {
 
-struct FormulaCase {
-  std::string id;
-  Problem problem;
-  const FormulaOperator* op;
-  Algorithm schedule = Algorithm::kDirect;
-};
-
-// A case of these types, with every axis of this extent, and with all outputs.
-FormulaCase CaseOf(const FormulaOperator& op, const std::vector<DType>& types, int64_t extent, std::string_view fill) {
-  CaseSpec spec{.op = op.schema().op,
-                .dtypes = CanonicalDTypes(types, op.schema()).value(),
-                .attrs = {},
-                .fill = std::string(fill),
-                .seed = 1};
-  for (const AttrDef& attr : op.schema().attrs) {
-    if (attr.default_value.empty()) spec.attrs.emplace_back(attr.key, std::to_string(extent));
-  }
-  if (spec.attrs.size() > 2) {
-    for (auto& [key, value] : spec.attrs) value = key == "d" || key == "n" ? value : "2";
-  }
-  const AttrList required = spec.attrs;
-  for (const AttrDef& attr : op.schema().attrs) {
-    const bool is_flag = attr.type == AttrType::kInt && attr.default_value == "0";
-    if (is_flag) spec.attrs.emplace_back(attr.key, "1");
-  }
-  Result<Problem> problem = op.Bind(spec);
-  if (!problem) {  // some types do not permit it
-    spec.attrs = required;
-    problem = op.Bind(spec);
-  }
-  if (!problem) ADD_FAILURE() << problem.error().message;
-  return {problem->spec.Id(), *problem, &op};
+void ExpectNone(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) ADD_FAILURE() << problem;
 }
 
-// The same with each of its outputs in focus.
-std::vector<FormulaCase> OutputsOf(const FormulaCase& one) {
-  std::vector<FormulaCase> all;
-  for (size_t k = 0; k < one.problem.outputs.size(); ++k) {
-    all.push_back({one.id + " " + one.problem.outputs[k].name, FocusedOn(one.problem, k), one.op});
-  }
-  return all;
-}
-
-// Of one output of every operator in every type and schedule: check(case, types of the dtype list).
-template <class Check>
-void ForEveryOutput(const FormulaOperator& op, int64_t extent, const Check& check) {
-  for (const std::vector<DType>& types : op.types()) {
-    for (FormulaCase& one : OutputsOf(CaseOf(op, types, extent, "normal"))) {
-      for (const Algorithm schedule : op.Algorithms()) {
-        one.schedule = schedule;
-        check(one, types);
-      }
-    }
-  }
-}
-
-std::vector<const FormulaOperator*> AllFormulas() {
-  std::vector<const FormulaOperator*> all;
-  for (const Operator* op : OperatorRegistry::Global().All()) {
-    if (const auto* formula = dynamic_cast<const FormulaOperator*>(op)) all.push_back(formula);
-  }
-  return all;
-}
-
-std::vector<std::vector<double>> ElementsOf(std::span<const Tensor> inputs) {
-  std::vector<std::vector<double>> elements;
-  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-  return elements;
-}
-
+// Each file of ops/defs is an operator of its name.
 TEST(FormulaRegistry, OperatorsAreThere) {
-  EXPECT_GE(AllFormulas().size(), 21U);
+  std::set<std::string> files, operators;
+  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_FORMULAS)) files.insert(entry.path().stem());
+  for (const FormulaOperator* op : AllFormulas()) operators.insert(op->schema().op);
+  EXPECT_EQ(files, operators);
+  EXPECT_FALSE(operators.empty());
+}
+
+TEST(FormulaRegistry, SchemasGiveCasesOfEveryTypeAndChoice) {
+  for (const FormulaOperator* op : AllFormulas()) {
+    const Findings findings = CheckCases(*op);
+    ExpectNone(findings.problems);
+    EXPECT_GE(findings.checked, 2 * std::ssize(op->types())) << op->schema().op;
+  }
 }
 
 TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
   for (const FormulaOperator* op : AllFormulas()) {
-    ForEveryOutput(*op, 6, [op](const FormulaCase& one, const std::vector<DType>&) {
-      const std::vector<Tensor> inputs = op->MakeInputs(one.problem);
-      const formula::Definition definition = op->DefinitionOf(one.problem, one.schedule);
-      const auto exact = EvaluateExactly(definition.graph(), definition.graph().outputs[0], ElementsOf(inputs));
-      for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
-        const Golden golden = op->ComputeGolden(one.problem, inputs, tier);
-        ASSERT_EQ(golden.size(), std::ssize(exact)) << one.id;
-        for (int64_t i = 0; i < golden.size(); ++i) {
-          const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[static_cast<size_t>(i)];
-          EXPECT_LE(exact[static_cast<size_t>(i)].DistanceFrom(golden.value[static_cast<size_t>(i)], lo),
-                    golden.error[i])
-              << one.id << " element " << i;
-        }
-      }
-    });
+    const Findings findings = CheckGoldenValues(*op);
+    ExpectNone(findings.problems);
+    EXPECT_GT(findings.checked, 0) << op->schema().op;
   }
 }
 
-double RoundToType(DType type, double x) {
-  return IsInt(type) ? std::nearbyint(x) : RoundTo(FormatOf(type), x);
-}
-
-// The largest error over the bound of 1,000 executions, rounded to the output's type and judged as a run judges.
-double LargestLegalError(const FormulaCase& one, const std::vector<DType>& types) {
-  const bool f64 = std::ranges::find(types, DType::kF64) != types.end();
-  const std::vector<Tensor> inputs = one.op->MakeInputs(one.problem);
-  const std::vector<std::vector<double>> elements = ElementsOf(inputs);
-  const formula::Definition definition = one.op->DefinitionOf(one.problem, one.schedule);
-  Contract contract = Declared(f64 ? "f64;math=2" : "f32acc;math=4");
-  contract.alg = one.schedule;
-  const Golden golden = one.op->ComputeGolden(one.problem, inputs, f64 ? Tier::kReproducible : Tier::kFast);
-  const DeclaredBound bound = BoundOf(one.problem, golden, contract);
-  std::vector<DType> input_types;
-  for (const Operand& input : one.problem.inputs) input_types.push_back(input.dtype);
-  double worst = 0;
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
-    const std::vector<double> y =
-        Simulate(definition.graph(), definition.graph().outputs[0], elements, input_types, contract, seed);
-    for (size_t i = 0; i < y.size(); ++i) {
-      const auto at = static_cast<int64_t>(i);
-      const double got = RoundToType(one.problem.output().dtype, y[i]);
-      if (!Accepts(bound, golden, at, got)) {
-        ADD_FAILURE() << one.id << " seed " << seed << " element " << i << ": " << got << " instead of "
-                      << golden.value[i];
-        return worst;
-      }
-      const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
-      worst = std::max(worst, std::fabs((y[i] - golden.value[i]) - lo) / AccumulatedBound(bound, golden, at));
-    }
-  }
-  return worst;
-}
-
+// And the bound is of some use: executions come near it.
 TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
   for (const FormulaOperator* op : AllFormulas()) {
-    std::map<std::string, double> worst_of_all;  // by output
-    ForEveryOutput(*op, 8, [&](const FormulaCase& one, const std::vector<DType>& types) {
-      const double worst = LargestLegalError(one, types);
+    SlackReport slack;
+    const Findings findings = CheckLegalExecutions(*op, slack);
+    ExpectNone(findings.problems);
+    EXPECT_EQ(findings.checked, kExecutions * std::ssize(slack)) << op->schema().op;
+    ExpectNone(CheckSlack(slack).problems);
+    for (const auto& [key, worst] : slack) {
       const std::string schedule =
-          one.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(one.schedule));
-      const std::string key =
-          fmt::format("slack {} {}{} {}", op->schema().op, one.problem.output().name, schedule, DTypeListText(types));
-      RecordProperty(key, op->Selects(one.problem) ? "exact" : fmt::format("{:.3f}", worst));
-      if (op->Selects(one.problem)) return;
-      fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id + schedule, worst);
-      double& of_output = worst_of_all[one.problem.output().name + schedule];
-      of_output = std::max(of_output, worst);
-    });
-    for (const auto& [output, worst] : worst_of_all) {
-      EXPECT_GT(worst, 0.05) << op->schema().op << " " << output << ": the bound is of no use";
+          key.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(key.schedule));
+      const std::string text = worst ? fmt::format("{:.3f}", *worst) : "exact";
+      RecordProperty(fmt::format("slack {} {}{} {}", op->schema().op, key.output, schedule, key.types), text);
+      fmt::print("{:50} largest legal error / bound {}\n",
+                 fmt::format("{} {} {}{}", op->schema().op, key.types, key.output, schedule), text);
     }
   }
 }
 
-void ExpectThatTheTwinShowsMissingTerms(const FormulaOperator& op, const Problem& problem) {
-  const DType type = problem.output().dtype;
-  const std::vector<Tensor> inputs = op.MakeInputs(problem);
-  std::vector<int64_t> outputs;
-  for (int64_t i = 0; i < NumElements(problem.output().shape); i += 37) outputs.push_back(i);
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
-  if (op.OmittedTerms(problem, inputs, golden.value, outputs).empty() || op.Selects(problem)) return;
-  const std::vector<Twin> twins = TwinsOf(problem, "f32acc;math=2");
-  const std::string what = problem.spec.Id() + " " + problem.output().name;
-  ASSERT_FALSE(twins.empty()) << what;
-  const Twin& twin = twins[0];
-  const std::vector<Mutant> mutants = op.OmittedTerms(problem, twin.inputs, twin.expected, outputs);
-  const auto seen = std::ranges::count_if(mutants, [&](const Mutant& mutant) {
-    return !Accepts(twin, type, mutant.index, RoundToType(type, mutant.value));
-  });
-  testing::Test::RecordProperty(fmt::format("twin {} {} {}", problem.spec.op, problem.output().name, Name(type)),
-                                fmt::format("{} of {}", seen, mutants.size()));
-  EXPECT_GE(static_cast<double>(seen), 0.99 * static_cast<double>(mutants.size())) << what;
-  EXPECT_GE(mutants.size(), 16U) << what;
-}
-
-// Where something can be forgotten, the twin of that output shows it, in the type with the coarsest output too. What
-// selects needs none (selection_test.cc).
+// Where something can be forgotten, the twin of that output shows it, in every type.
 TEST(FormulaRegistry, TwinsShowMissingTerms) {
   for (const FormulaOperator* op : AllFormulas()) {
-    for (const DType type : {DType::kF32, DType::kBF16}) {
-      std::vector<DType> types(op->schema().operands.size(), type);
-      if (std::ranges::find(op->types(), types) == op->types().end()) types = op->types().back();
-      CaseSpec spec = CaseOf(*op, types, 4, "normal").problem.spec;
-      std::string last;
-      for (const AttrDef& attr : op->schema().attrs) last = attr.default_value.empty() ? attr.key : last;
-      for (auto& [key, value] : spec.attrs) value = key == last ? "1000" : value;
-      const Problem problem = op->Bind(spec).value();
-      for (size_t k = 0; k < problem.outputs.size(); ++k) {
-        ExpectThatTheTwinShowsMissingTerms(*op, FocusedOn(problem, k));
-      }
+    TwinReport twins;
+    const Findings findings = CheckTwins(*op, twins);
+    ExpectNone(findings.problems);
+    for (const auto& [key, count] : twins) {
+      if (count.all == 0) continue;  // nothing can be forgotten
+      RecordProperty(fmt::format("twin {} {} {}", op->schema().op, key.first, key.second),
+                     fmt::format("{} of {}", count.seen, count.all));
     }
   }
 }

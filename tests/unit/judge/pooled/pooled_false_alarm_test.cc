@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "ops/attention/attention.h"
 #include "ops/softmax/softmax.h"
 #include "tests/support/simulate/attention.h"
 #include "tests/support/simulate/conv.h"
+#include "tests/support/simulate/fft.h"
 #include "tests/support/simulate/softmax.h"
 #include "tests/support/simulate/sums.h"
 #include "tests/unit/judge/pooled/pooled_case.h"
@@ -46,7 +49,7 @@ void RunSumsOf(const std::vector<PooledType>& types, const std::vector<std::stri
 }
 
 TEST(PooledFalseAlarm, Sums) {
-  PooledTally matmul, conv, reduce;
+  PooledTally matmul, conv, reduce, narrow;
   RunSumsOf({{"f64", "acc=f64"}, {"f32", "acc=f32"}, {"f16", "acc=f32"}, {"bf16", "acc=f32"}, {"f16", "acc=f16"}},
             {"matmul/{}/m=6,n=6,k=9,batch=2", "matmul/{}/m=16,n=20,k=64", "matmul/{}/m=5,n=7,k=1",
              "matmul/{}/m=6,n=5,k=33,alpha=0.3,beta=-1.5,bias=1", "matmul/{}/m=9,n=9,k=130"},
@@ -57,6 +60,10 @@ TEST(PooledFalseAlarm, Sums) {
             {"reduce/{}/shape=20x70,axes=-1", "reduce/{}/shape=3x9x40,axes=0+1,kind=mean",
              "reduce/{}/shape=20x150,axes=-1,kind=l2", "reduce/{}/shape=12x90,axes=-1,kind=logsumexp"},
             12, reduce);
+  // Sums that are narrower than their outputs leave zeros there.
+  RunSumsOf({{"f16-f16-f32", "acc=f16"}, {"bf16-bf16-f32", "acc=bf16"}, {"f16-f16-f32", "acc=tc<23,4>"}},
+            {"matmul/{}/m=16,n=20,k=64", "matmul/{}/m=6,n=6,k=9,batch=2"}, 4, narrow);
+  narrow.Print("narrow sums");
   matmul.Print("matmul"), conv.Print("conv"), reduce.Print("reduce");
   EXPECT_GE(matmul.results + conv.results + reduce.results, 4000U);
 }
@@ -151,6 +158,64 @@ TEST(PooledFalseAlarm, Softmax) {
   }
   tally.Print("softmax");
   EXPECT_GE(tally.results, 1000U);
+}
+
+// Forward and unscaled, of one complex axis.
+std::vector<double> Transform(const PooledCase& c, int64_t n, const LineTransform& line) {
+  const std::vector<double> x = c.inputs[0].ToDoubles();
+  std::vector<double> got;
+  for (size_t at = 0; at < x.size(); at += static_cast<size_t>(2 * n)) {
+    Signal signal;
+    for (size_t j = at; j < at + static_cast<size_t>(2 * n); j += 2) {
+      signal.push_back({static_cast<float>(x[j]), static_cast<float>(x[j + 1])});
+    }
+    for (const C32& y : line(signal, RoundedTwiddle)) got.insert(got.end(), {y.re, y.im});
+  }
+  return got;
+}
+
+TEST(PooledFalseAlarm, Transforms) {
+  PooledTally tally;
+  for (const NamedLine& line : LegalLines()) {
+    if (std::string_view(line.name) == "real packed") continue;
+    PooledRun run;
+    for (const int64_t n : {2, 3, 4, 8, 12, 16, 37, 64, 210}) {
+      if (std::string_view(line.name) == "stockham" && !std::has_single_bit(static_cast<uint64_t>(n))) continue;
+      for (int seed = 0; seed < 12; ++seed) {
+        const PooledCase c(
+            fmt::format("fft/c64/kind=c2c,n={},batch=8/fill={}/seed={}", n, seed % 2 == 0 ? "uniform" : "normal", seed),
+            fmt::format("f32;alg={}", line.algorithm).c_str());
+        run.Add(c, Transform(c, n, line.run), line.name);
+      }
+    }
+    tally.Add(run);
+  }
+  tally.Print("fft");
+  EXPECT_GE(tally.results, 400U);
+  EXPECT_TRUE(tally.largest.contains("output_bits"));
+}
+
+// The magnitude of a formula is that of its results, and the logarithm of a sum may be far smaller than the maximum
+// that is added to it: neither excuses zeros that cancellation leaves.
+TEST(PooledFalseAlarm, OutputBitsAreAskedWhereTheTermsOfTheLastAdditionAreKnown) {
+  const auto is_asked = [](const char* id, const char* contract) {
+    const PooledCase c(id, contract);
+    const std::vector<PooledEvidence> asked = c.Gather(c.golden.value);
+    return std::ranges::any_of(asked, [](const PooledEvidence& one) { return one.question == "output_bits"; });
+  };
+  for (const char* id :
+       {"matmul/f32/m=6,n=6,k=9", "conv/f32/n=1,c=3,o=4,i=9x8,k=3x3", "reduce/f32/shape=20x70,axes=-1,kind=l2",
+        "softmax/f32/shape=4x77", "attention/f32/b=1,h=1,l=8,d=20"}) {
+    EXPECT_TRUE(is_asked((std::string(id) + "/fill=normal/seed=1").c_str(), "acc=f32;math=1")) << id;
+  }
+  EXPECT_TRUE(is_asked("fft/c64/kind=c2c,n=16,batch=8/fill=normal/seed=1", "acc=f32;alg=fft"));
+  for (const char* id : {"layer_norm/f32/rows=7,n=33", "rope/f32/b=1,h=2,l=9,d=16", "softmax_backward/f32/rows=7,n=33",
+                         "reduce/f32/shape=20x70,axes=-1,kind=logsumexp"}) {
+    EXPECT_FALSE(is_asked((std::string(id) + "/fill=normal/seed=1").c_str(), "acc=f32;math=1")) << id;
+  }
+  for (const char* contract : {"acc=f16", "acc=bf16", "acc=tc<23,4>"}) {
+    EXPECT_FALSE(is_asked("matmul/f16-f16-f32/m=6,n=6,k=9/fill=normal/seed=1", contract)) << contract;
+  }
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ TEST(Granularity, OutputsOfTooFewBitsAreSeen) {
     const StatisticOutcome holds = c.Judge(right).statistic;
     ASSERT_TRUE(holds.applicable) << id;
     EXPECT_LT(holds.granularity.margin, 0.75) << id;
+    EXPECT_GT(holds.granularity.results, 0) << id;
     for (const int bits : {11, 17, 19, 20}) {
       const StatisticOutcome fails = c.Judge(NearestOf(right, bits)).statistic;
       EXPECT_GT(fails.granularity.margin, 1) << id << " " << bits;

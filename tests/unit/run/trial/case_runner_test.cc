@@ -61,6 +61,19 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInARelationIsNamedWithIt) {
   ExpectNoPlanLeft();
 }
 
+// It hides where what lay there is NaN or negative.
+TEST_F(CaseRunnerOf, AMaximumWithWhatLayThereShowsWithAPositiveNumber) {
+  for (const char* id : {kSum, "reduce/f32/shape=5x9,axes=1,kind=max/fill=normal/seed=0",
+                         "reduce/f32/shape=5x9,axes=1,kind=max/fill=special/seed=0",
+                         "reduce/f32/shape=1,axes=0,kind=max/fill=normal/seed=0",
+                         "softmax/f32/shape=5x9/fill=normal/seed=0"}) {
+    planned_ = Planned(id);
+    data_ = DataOf(planned_);
+    session_->behave = Doing({.keeps_larger = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
+    EXPECT_EQ(Judge().verdict, Verdict::kMismatch) << id;
+  }
+}
+
 TEST_F(CaseRunnerOf, EachImplementationIsJudgedInTheOrderOfItsOffer) {
   session_->offer = Offering({{"second", "f32acc"}, {"first", "f32"}, {"third", "f32acc"}});
   session_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.implementation == "first"; });
@@ -226,7 +239,19 @@ TEST_F(OtherLayout, AWrongElementThereIsAMismatch) {
   EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
   EXPECT_EQ(attempt.record.verdict, "mismatch");
   EXPECT_THAT(attempt.reason, HasSubstr("with padded rows and an unaligned start: "));
+  EXPECT_EQ(attempt.record.layouts, "padded");
+  ASSERT_EQ(attempt.kept.size(), 1U);
+  EXPECT_EQ(attempt.kept[0].label, "padded");
   EXPECT_FALSE(attempt.memory_fault);
+}
+
+TEST_F(OtherLayout, OfLargeCasesIsSkippedAndTheRecordSaysSo) {
+  planned_ = Planned("reduce/f32/shape=8400x2000,axes=1/fill=normal/seed=0");
+  data_ = DataOf(planned_);
+  const Attempt attempt = Judge();
+  EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
+  EXPECT_EQ(attempt.record.layouts, "skipped: more than 64 MiB");
+  for (const FakeCall& call : session_->calls) EXPECT_FALSE(call.padded);
 }
 
 TEST_F(OtherLayout, AnUnwrittenElementThereIsAMismatch) {
@@ -243,7 +268,9 @@ TEST_F(OtherLayout, ASideEffectThereIsAFaultOfMemory) {
 
 TEST_F(OtherLayout, MayBeUnsupported) {
   for (const Asked what : {Asked::kQuery, Asked::kPrepare, Asked::kExecute}) {
-    EXPECT_EQ(JudgeWhere({.fails = Outcome::kUnsupported}, what).verdict, Verdict::kPass);
+    const Attempt attempt = JudgeWhere({.fails = Outcome::kUnsupported}, what);
+    EXPECT_EQ(attempt.verdict, Verdict::kPass);
+    EXPECT_EQ(attempt.record.layouts, "padded=not offered;permuted=not offered");
   }
 }
 

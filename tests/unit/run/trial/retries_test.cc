@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/trial/second_try.h"
+#include "harness/run/trial/retries.h"
 
 #include <gmock/gmock.h>
 
@@ -10,8 +10,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class SecondTry : public EngineTest {
+class Retries : public EngineTest {
  protected:
+  RetrySettings retries_;
+
   // The first one dies in its first execution.
   Attempt TryTwice(const FakeSession::Behaviour& second, bool timed = false) {
     settings_.perf_time_s = 0.01;
@@ -20,22 +22,22 @@ class SecondTry : public EngineTest {
     session_->calls.clear();
     session_->behave = DoingAt({.fails = Outcome::kCrash}, Asked::kExecute, 0);
     runner.Judge(device_, [&](Attempt first) { attempt = std::move(first); });
-    EXPECT_TRUE(EndedWithItsWorker(device_, attempt));
+    EXPECT_TRUE(IsRetried(device_, attempt, retries_));
     session_->calls.clear();
     session_->behave = second;
-    TryOnceMore(runner, device_, attempt, timed);
+    TryAgain(runner, device_, attempt, retries_, timed);
     ExpectNoPlanLeft();
     return attempt;
   }
 };
 
-TEST_F(SecondTry, TheSameEndStaysTheVerdict) {
+TEST_F(Retries, TheSameEndStaysTheVerdict) {
   const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kPrepare, 0));
   EXPECT_EQ(attempt.record.verdict, "crash");
   EXPECT_THAT(attempt.record.reason, HasSubstr("[so once more, alone in a fresh worker]"));
 }
 
-TEST_F(SecondTry, AnyOtherEndIsFlaky) {
+TEST_F(Retries, AnyOtherEndIsFlaky) {
   const Deed others[] = {{}, {.fails = Outcome::kTimeout}, {.fails = Outcome::kUnsupported}, {.wrong = true}};
   const char* const ends[] = {"pass", "timeout", "unsupported", "mismatch"};
   for (size_t i = 0; i < std::size(others); ++i) {
@@ -47,34 +49,34 @@ TEST_F(SecondTry, AnyOtherEndIsFlaky) {
 }
 
 // Not in the one that began meanwhile, for the next implementation.
-TEST_F(SecondTry, HasAFreshWorker) {
+TEST_F(Retries, HasAFreshWorker) {
   CaseRunner runner(planned_, data_, settings_);
   Attempt attempt;
   attempt.implementation = "plain";
   attempt.SetFailure({Outcome::kCrash, "it crashed"});
   ASSERT_TRUE(session_->Describe());
-  TryOnceMore(runner, device_, attempt, false);
+  TryAgain(runner, device_, attempt, retries_, false);
   for (const FakeCall& call : session_->calls) EXPECT_EQ(call.worker, call.what == Asked::kDescribe ? 1 : 2);
   EXPECT_EQ(attempt.verdict, Verdict::kFlaky);
 }
 
-TEST_F(SecondTry, IsTimedWhereTheFirstOneWas) {
+TEST_F(Retries, IsTimedWhereTheFirstOneWas) {
   TryTwice(DoingAt({}, Asked::kBatch, 0), false);
   EXPECT_TRUE(session_->CallsOf(Asked::kBatch).empty());
   const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kBatch, 0), true);
   EXPECT_EQ(attempt.verdict, Verdict::kCrash);
 }
 
-TEST_F(SecondTry, IsForThoseThatEndedWithTheirWorkerAlone) {
+TEST_F(Retries, IsForThoseThatEndedWithTheirWorkerAlone) {
   Attempt attempt;
   for (const Verdict verdict : {Verdict::kError, Verdict::kMismatch, Verdict::kUnsupported, Verdict::kPass}) {
     attempt.verdict = verdict;
-    EXPECT_FALSE(EndedWithItsWorker(device_, attempt));
+    EXPECT_FALSE(IsRetried(device_, attempt, retries_));
   }
   attempt.verdict = Verdict::kTimeout;
-  EXPECT_TRUE(EndedWithItsWorker(device_, attempt));
+  EXPECT_TRUE(IsRetried(device_, attempt, retries_));
   device_.problem = "its plugin ends while it loads";
-  EXPECT_FALSE(EndedWithItsWorker(device_, attempt));
+  EXPECT_FALSE(IsRetried(device_, attempt, retries_));
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/trial/retries.h"
+
+#include <fmt/format.h>
+
+#include "harness/run/trial/tries.h"
+
+namespace assay {
+namespace {
+
+std::string HowOften(int64_t times) {
+  if (times == 1) return "once more, alone in a fresh worker";
+  return fmt::format("{} more times, each alone in a fresh worker", times);
+}
+
+// Of the further tries.
+std::string Which(int64_t number) {
+  if (number == 1) return "Once more, alone in a fresh worker";
+  return fmt::format("In further try {}, each alone in a fresh worker", number);
+}
+
+}  // namespace
+
+bool IsRetried(const Device& device, const Attempt& attempt, const RetrySettings& settings) {
+  if (!device.problem.empty() || settings.most < 1) return false;
+  if (attempt.device_lost && settings.reset) return true;
+  switch (attempt.verdict) {
+    case Verdict::kCrash:
+    case Verdict::kTimeout:
+      return true;
+    case Verdict::kError:
+    case Verdict::kNondeterministic:
+      return settings.of_answers;
+    default:
+      return false;
+  }
+}
+
+std::string EndOf(const Attempt& attempt) {
+  return fmt::format("{}{}{}", Name(attempt.verdict), attempt.reason.empty() ? "" : ": ", attempt.reason);
+}
+
+std::string HowItEnded(const Attempt& attempt) {
+  const bool ended = attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
+  return ended ? EndOf(attempt) : "";
+}
+
+void BringBack(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen) {
+  if (!settings.reset || attempt.interrupted) return;
+  if (!attempt.device_lost) return settings.reset->SetBack(device);
+  if (settings.reset->Reset(device, attempt.reason, seen)) device.session->Restart();
+}
+
+void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed) {
+  Tries tries;
+  tries.Add(attempt.verdict);
+  std::string other;  // end
+  while (other.empty() && tries.count() <= settings.most) {
+    const uint64_t seen = settings.reset ? settings.reset->Resets(device) : 0;
+    device.session->Restart();
+    Attempt next = runner.JudgeAgain(device, attempt.implementation);
+    if (next.interrupted) break;
+    BringBack(settings, device, next, seen);
+    if (timed && next.verdict == Verdict::kPass) runner.Time(device, next);
+    tries.Add(next.verdict);
+    if (next.verdict != attempt.verdict) other = EndOf(next);
+  }
+  if (tries.count() < 2) return;
+  if (other.empty()) {
+    attempt.SetVerdict(attempt.verdict, attempt.result_class, fmt::format("{} [so {}]", attempt.reason, HowOften(tries.count() - 1)));
+  } else {
+    attempt.SetVerdict(Verdict::kFlaky, ResultClass::kNone,
+                       fmt::format("it ends differently from try to try. First {}. {}, {}", EndOf(attempt),
+                                   Which(tries.count() - 1), other));
+  }
+  tries.Describe(attempt.record);
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generic checks share: the cases that they draw, and how results are named, rounded and compared.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/formula_cases.h"
+
+namespace assay::test {
+
+inline constexpr uint64_t kDrawSeed = 21;
+
+// Of one list of types.
+struct TypedCases {
+  std::string types;
+  DrawnCases drawn;
+};
+
+// Drawn for exact arithmetic and executions, which go through every number one after the other.
+std::vector<TypedCases> SmallCases(const FormulaOperator& op);
+
+// The cases that have an output, with it in focus, by its name.
+std::map<std::string, std::vector<Problem>> ByOutput(const std::vector<Problem>& cases);
+
+std::vector<std::vector<double>> AllElements(std::span<const Tensor> inputs);
+std::string NameOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect);
+bool IsDouble(const Problem& problem);  // of some operand
+double RoundedToType(DType type, double x);
+double LowPart(const Golden& golden, size_t i);
+
+}  // namespace assay::test

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/formula/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/unit/formula/oracle/generic_cases.h"
+#include "tests/unit/formula/oracle/generic_checks.h"
+
+namespace assay::test {
+namespace {
+
+// An output with all that executions are held against.
+class Judgement {
+ public:
+  Judgement(const Subject& subject, Problem problem, Algorithm schedule)
+      : problem_(std::move(problem)),
+        schedule_(schedule),
+        contract_(Declared(IsDouble(problem_) ? "f64;math=2" : "f32acc;math=4")),
+        definition_(subject.formula.DefinitionOf(problem_, schedule)) {
+    contract_.alg = schedule;
+    const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem_);
+    elements_ = AllElements(inputs);
+    for (const Operand& input : problem_.inputs) types_.push_back(input.dtype);
+    golden_ = subject.judged.ComputeGolden(problem_, inputs, IsDouble(problem_) ? Tier::kReproducible : Tier::kFast);
+    bound_ = {subject.judged.Bound(problem_, golden_, contract_), contract_, problem_.output().dtype};
+  }
+
+  // The largest error over the bound of the execution that the seed decides; nullopt: noted what is rejected.
+  std::optional<double> Execute(uint64_t seed, Findings& findings) const {
+    const std::vector<double> y =
+        Simulate(definition_.graph(), definition_.graph().outputs[0], elements_, types_, contract_, seed);
+    double worst = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      const double got = RoundedToType(problem_.output().dtype, y[i]);
+      if (!Accepts(bound_, golden_, at, got)) {
+        findings.problems.push_back(
+            fmt::format("{}: a correct execution is rejected, seed {} element {}: {} instead of "
+                        "{}",
+                        NameOf(problem_, schedule_), seed, i, got, golden_.value[i]));
+        return std::nullopt;
+      }
+      const double error = std::fabs((y[i] - golden_.value[i]) - LowPart(golden_, i));
+      const double share = error == 0 || !std::isfinite(error) ? 0 : error / AccumulatedBound(bound_, golden_, at);
+      // Which the output's rounding may hide. Executions in double have errors of the machine's functions on top.
+      if (share > 1 && !IsDouble(problem_)) {
+        findings.problems.push_back(
+            fmt::format("{}: a correct execution is beyond the bound, seed {} element {}: {} is {} "
+                        "times the bound from {}",
+                        NameOf(problem_, schedule_), seed, i, y[i], share, golden_.value[i]));
+        return std::nullopt;
+      }
+      worst = std::max(worst, share);
+    }
+    ++findings.checked;
+    return worst;
+  }
+
+ private:
+  Problem problem_;
+  Algorithm schedule_;
+  Contract contract_;
+  formula::Definition definition_;
+  std::vector<std::vector<double>> elements_;
+  std::vector<DType> types_;
+  Golden golden_;
+  DeclaredBound bound_;
+};
+
+// kExecutions / ASSAY_TEST_SEEDS of one output, spread over its cases; the largest error over the bound.
+double Execute(const Subject& subject, const std::vector<Problem>& cases, Algorithm schedule, Findings& findings) {
+  double worst = 0;
+  const auto count = static_cast<int64_t>(cases.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const Judgement judgement(subject, cases[static_cast<size_t>(i)], schedule);
+    for (int64_t seed = i; seed < kExecutions / ASSAY_TEST_SEEDS; seed += count) {
+      const std::optional<double> largest = judgement.Execute(static_cast<uint64_t>(seed), findings);
+      if (!largest) break;
+      worst = std::max(worst, *largest);
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack) {
+  Findings findings;
+  for (const auto& [types, drawn] : SmallCases(subject.formula)) {
+    for (const auto& [output, cases] : ByOutput(drawn.cases)) {
+      for (const Algorithm schedule : subject.formula.Algorithms()) {
+        const double worst = Execute(subject, cases, schedule, findings);
+        std::optional<double>& known = slack[{output, schedule, types}];
+        if (!subject.formula.Selects(cases[0])) known = std::max(known.value_or(0), worst);
+      }
+    }
+  }
+  return findings;
+}
+
+Findings CheckSlack(const SlackReport& slack) {
+  std::map<std::pair<std::string, Algorithm>, double> largest;  // of all types
+  for (const auto& [key, worst] : slack) {
+    if (!worst) continue;
+    double& known = largest[{key.output, key.schedule}];
+    known = std::max(known, *worst);
+  }
+  Findings findings{.problems = {}, .checked = std::ssize(largest)};
+  for (const auto& [key, worst] : largest) {
+    if (worst >= kLeastSlack) continue;
+    findings.problems.push_back(
+        fmt::format("{} {}: the largest error of all correct executions is {} of the bound, less "
+                    "than {}: the bound is of no use",
+                    key.first, AlgorithmName(key.second), worst, kLeastSlack));
+  }
+  return findings;
+}
+
+}  // namespace assay::test

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ops/formula/faults.h"
+#include "tests/support/operator_cases.h"
+#include "tests/unit/formula/oracle/generic_cases.h"
+#include "tests/unit/formula/oracle/generic_checks.h"
+
+namespace assay::test {
+namespace {
+
+constexpr int64_t kLongSum = 32;  // terms from which on each sampled one has to be seen
+
+// What can be forgotten of an output: the most terms of one of its sums and the like, and whether something beside
+// them.
+struct Forgettable {
+  int64_t terms = 0;
+  bool on_any_data = false;
+};
+Forgettable ForgettableOf(const formula::Graph& graph) {
+  Forgettable all;
+  for (const formula::FaultyNode& faulty : formula::FaultyNodes(graph)) {
+    if (formula::ShowsOnAnyData(graph.At(faulty.node))) {
+      all.on_any_data = true;
+    } else {
+      all.terms = std::max(all.terms, faulty.terms);
+    }
+  }
+  return all;
+}
+
+// Names of omitted terms.
+using Keys = std::set<int64_t>;
+Keys KeysOf(const std::vector<Mutant>& mutants) {
+  Keys keys;
+  for (const Mutant& mutant : mutants) keys.insert(mutant.key);
+  return keys;
+}
+template <class Accepted>
+Keys SeenOf(std::vector<Mutant> mutants, const Accepted& accepted) {
+  std::erase_if(mutants, accepted);
+  return KeysOf(mutants);
+}
+
+// Each omitted term that changes a result of case or twin is seen on the twin; what shows on any data, on the case's
+// own.
+void CheckTwin(const Subject& subject, const Problem& problem, bool on_any_data, TwinCount& count, Findings& findings) {
+  const DType type = problem.output().dtype;
+  const Contract contract = Declared(IsDouble(problem) ? "f64;math=2" : "f32acc;math=2");
+  std::vector<int64_t> outputs;
+  for (int64_t i = 0; i < NumElements(problem.output().shape); i += 37) outputs.push_back(i);
+  const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem);
+  const Golden golden = subject.judged.ComputeGolden(problem, inputs, Tier::kFast);
+  const std::vector<Mutant> mutants = subject.formula.OmittedTerms(problem, inputs, golden.value, outputs);
+  Keys all = KeysOf(mutants), seen;
+  if (on_any_data) {
+    const DeclaredBound bound{subject.judged.Bound(problem, golden, contract), contract, type};
+    seen = SeenOf(mutants, [&](const Mutant& mutant) {
+      return Accepts(bound, golden, mutant.index, RoundedToType(type, mutant.value));
+    });
+  }
+  if (const std::optional<Twin> twin = subject.judged.MakeTwin(problem, contract, 0)) {
+    const auto on_twin = subject.formula.OmittedTerms(problem, twin->inputs, twin->expected, outputs);
+    all.merge(KeysOf(on_twin));
+    seen.merge(SeenOf(on_twin, [&](const Mutant& mutant) {
+      return Accepts(*twin, type, mutant.index, RoundedToType(type, mutant.value));
+    }));
+  }
+  const auto count_of = [](const Keys& keys) { return static_cast<int64_t>(keys.size()); };
+  findings.checked += count_of(all);
+  count.all += count_of(all);
+  count.seen += count_of(seen);
+  if (seen.size() < all.size()) {
+    count.example = fmt::format("{} of {} in {}", all.size() - seen.size(), all.size(), NameOf(problem));
+  }
+}
+
+}  // namespace
+
+// Axes are long in turn, and cases are drawn again until of each output so many terms were asked for.
+Findings CheckTwins(const Subject& subject, TwinReport& twins) {
+  constexpr int kRounds = 20;
+  Findings findings;
+  const DrawLimits limits{.long_least = 300, .long_most = 1100, .others_most = 4, .most_work = 1e5};
+  CaseDrawer drawer(subject.formula, limits, kDrawSeed);
+  for (const std::vector<DType>& row : subject.formula.types()) {
+    std::set<std::string> open;
+    for (int round = 0; round < ASSAY_TEST_SEEDS || (round < kRounds && !open.empty()); ++round) {
+      for (const auto& [output, cases] : ByOutput(drawer.DrawFew({row}, drawer.axes()).cases)) {
+        if (round >= ASSAY_TEST_SEEDS && !open.contains(output)) continue;
+        TwinCount& count = twins[{output, DTypeListText(row)}];
+        bool forgets = false;
+        for (const Problem& problem : cases) {
+          const Forgettable forgettable = ForgettableOf(subject.formula.DefinitionOf(problem).graph());
+          forgets = forgets || forgettable.terms > 0;
+          const bool selects_alone = forgettable.terms == 0 && forgettable.on_any_data;
+          if (forgettable.terms < kLongSum && !selects_alone) continue;
+          CheckTwin(subject, problem, forgettable.on_any_data, count, findings);
+        }
+        if (forgets && count.all < kLongSum) open.insert(output);
+        if (count.all >= kLongSum) open.erase(output);
+      }
+    }
+    for (const auto& [key, count] : twins) {
+      if (key.second != DTypeListText(row)) continue;
+      if (static_cast<double>(count.seen) >= kLeastSeen * static_cast<double>(count.all)) continue;
+      findings.problems.push_back(fmt::format("{} {} {}: of {} omitted terms {} are seen; not {}",
+                                              subject.formula.schema().op, key.second, key.first, count.all, count.seen,
+                                              count.example));
+    }
+    for (const std::string& output : open) {
+      findings.problems.push_back(fmt::format("{} {}: in no case of {} rounds did {} omitted terms change {}",
+                                              subject.formula.schema().op, DTypeListText(row), kRounds, kLongSum,
+                                              output));
+    }
+  }
+  return findings;
+}
+
+}  // namespace assay::test
