@@ -181,6 +181,7 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
   const auto most = static_cast<int64_t>(std::max(2.0, kMostWork / work));
   const int64_t stride = (std::ssize(lanes) + most - 1) / most;
+  const int64_t terms = std::ranges::max(nodes, {}, &formula::FaultyNode::terms).terms;
   int64_t number = 0;
   for (const int64_t lane : lanes) {
     if (number++ % stride != 0) continue;
@@ -196,7 +197,7 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
         const auto at = static_cast<size_t>(telling);
         const double y = values[static_cast<size_t>(places[at])], value = y + (wrong[at] - right[at]);
         if (AreAlike(out, value, y)) continue;
-        const int64_t key = (lane * std::ssize(graph.nodes) + faulty.node) * faulty.terms + term;
+        const int64_t key = (lane * std::ssize(graph.nodes) + faulty.node) * terms + term;
         mutants.push_back({.index = places[at], .value = value, .term = term, .key = key});
       }
     }

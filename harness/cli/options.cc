@@ -87,7 +87,8 @@ void AddPython(CLI::App& app, BackendOptions& o) {
 void AddTimeout(CLI::App& app, BackendOptions& o) {
   AddNumber<double>(
       app, "--timeout", o.timeout_s, kSecondsLimits,
-      "seconds after which a call of a backend is a timeout; they pass slower while others share the host");
+      "seconds after which a call of a backend is a timeout; they pass slower while others share the host. Default: 60 "
+      "and what its work may take, or what calls before it show");
 }
 
 void AddSetAside(CLI::App& app, RunOptions& o) {

@@ -86,8 +86,8 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
   std::vector<std::string> words;
   if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
   if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s != defaults.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
+  if (options.backend.timeout_s) {
+    words.insert(words.end(), {"--timeout", fmt::format("{}", *options.backend.timeout_s)});
   }
   if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
     words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});

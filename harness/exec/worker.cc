@@ -43,14 +43,14 @@ Call<void> Worker::Start() {
     return sealed;
   }
   if (!options_.words.empty()) {
-    const Call<Json> become = Request("become", {{"words", options_.words}}, options_.startup_timeout_s);
+    const Call<Json> become = Request("become", {{"words", options_.words}}, CallLimit{options_.startup_timeout_s});
     if (!become) return tl::unexpected(become.error());
   }
   if (options_.plugin.empty() || !options_.loads) {
     has_started_ = true;
     return {};
   }
-  const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
+  const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, CallLimit{options_.startup_timeout_s});
   has_started_ = loaded.has_value();
   if (loaded) return {};
   const bool answered = running();  // else the message has what it printed
@@ -67,7 +67,7 @@ Call<void> Worker::StartSealed() {
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
   if (!child) return CallFailed(Outcome::kHost, child.error().message);
   process_ = std::move(*child);
-  const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, options_.startup_timeout_s);
+  const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, CallLimit{options_.startup_timeout_s});
   if (!sealed) return tl::unexpected(sealed.error());
   Reply reply(*sealed);
   process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));
@@ -76,7 +76,8 @@ Call<void> Worker::StartSealed() {
   return Killed(Outcome::kProtocol, fmt::format("seal: {}", reply.problem()));
 }
 
-Call<Json> Worker::Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
+Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit,
+                           std::span<const int> fds) {
   ASSAY_CHECK(running());
   // Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
   const uint64_t number = DrawEntropy();
@@ -84,7 +85,7 @@ Call<Json> Worker::Request(const std::string& call, Json message, double timeout
   message[kSequence] = number;
   const Result<std::string> frame = EncodeFrame(message);
   if (!frame) return CallFailed(Outcome::kError, frame.error().message);
-  const Call<Json> json = Exchange(call, *frame, timeout_s, fds);
+  const Call<Json> json = Exchange(call, *frame, limit, fds);
   if (!json) return json;
   if (Call<void> own = CheckIsAnswer(call, *json, number); !own) return tl::unexpected(own.error());
   Reply reply(*json);
@@ -99,7 +100,7 @@ Call<Json> Worker::Request(const std::string& call, Json message, double timeout
   return CallFailed(outcome, outcome == Outcome::kOutOfMemory ? WithLimit(text, 0) : text);
 }
 
-Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, double timeout_s,
+Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, const CallLimit& limit,
                             std::span<const int> fds) {
   ReadSocket();  // whether it is closed is seen by Await
   if (buffer_.size() > 0) {
@@ -107,8 +108,8 @@ Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, d
                                                   buffer_.size(), kNotDue));
   }
   // A failed send is seen by Await, as the end of the process or as the deadline.
-  [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, After(timeout_s));
-  return Await(call, timeout_s);
+  [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, After(limit.seconds));
+  return Await(call, limit);
 }
 
 Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number) {
@@ -125,8 +126,8 @@ Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, ui
                 fmt::format("{}: the answer belongs to another request: {}: {}", call, what, kNotDue));
 }
 
-Call<Json> Worker::Await(const std::string& call, double timeout_s) {
-  const double end = time_->Seconds() + timeout_s;
+Call<Json> Worker::Await(const std::string& call, const CallLimit& limit) {
+  const double end = time_->Seconds() + limit.seconds;
   // Rounded up. Where time is shared, poll() is back before the end.
   const auto milliseconds_left = [&] {
     return static_cast<int>(std::clamp(std::ceil((end - time_->Seconds()) * 1e3), 0.0, kLongestPoll));
@@ -149,7 +150,7 @@ Call<Json> Worker::Await(const std::string& call, double timeout_s) {
     }
     if (milliseconds_left() == 0) {
       return Killed(Outcome::kTimeout,
-                    fmt::format("{} did not end within {} s; the worker was killed", call, timeout_s));
+                    fmt::format("{} did not end within {} s{}; the worker was killed", call, limit.seconds, limit.why));
     }
   }
 }

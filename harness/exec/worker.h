@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/exec/call_limits.h"
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
 #include "harness/exec/seal/seal.h"
@@ -42,7 +43,7 @@ class Worker {
   bool running() const { return process_.running(); }
 
   // Sends {"call": call, ...} and returns the answer of an ASSAY_OK. `fds` are copied to the worker.
-  Call<Json> Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+  Call<Json> Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds = {});
 
   // By which the deadlines of calls count from now on. Not while one is made.
   void EndWhen(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
@@ -67,8 +68,9 @@ class Worker {
   std::string StderrTail() const;
 
  private:
-  Call<Json> Await(const std::string& call, double timeout_s);
-  Call<Json> Exchange(const std::string& call, const std::string& frame, double timeout_s, std::span<const int> fds);
+  Call<Json> Await(const std::string& call, const CallLimit& limit);
+  Call<Json> Exchange(const std::string& call, const std::string& frame, const CallLimit& limit,
+                      std::span<const int> fds);
   // Of a message: that it answers this request, and that nothing follows it.
   Call<void> CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number);
   bool ReadSocket();   // false: the other end is closed

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/profile.h"
+#include "harness/exec/call_clock.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session_plan.h"
 
@@ -45,10 +46,13 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
 }
 
 WorkerSession::WorkerSession(SessionOptions options)
-    : options_(options), spare_(std::make_unique<SpareMemory>()), worker_(std::move(options.worker)) {}
+    : limits_(options.call_timeout_s, options.prepare_timeout_s, options.timeouts_are_constant),
+      spare_(std::make_unique<SpareMemory>()),
+      worker_(std::move(options.worker)) {}
 WorkerSession::~WorkerSession() = default;
 
-Call<Json> WorkerSession::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
+Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallWork& work, std::span<const int> fds,
+                              double expected_s) {
   if (!worker_.running()) {
     plans_.clear();
     const Span span(Phase::kStart);
@@ -60,8 +64,16 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, double time
     }
     ++workers_started_;
   }
-  Call<Json> answer = worker_.Request(call, std::move(message), timeout_s, fds);
-  if (!answer) NoteChange(call, answer.error());
+  CallLimit limit = limits_.Of(call, work);
+  limit.seconds += expected_s;
+  const CallClock clock;
+  Call<Json> answer = worker_.Request(call, std::move(message), limit, fds);
+  if (answer) {
+    limits_.NoteEnd(call, work, clock.Seconds());
+    return answer;
+  }
+  if (answer.error().outcome == Outcome::kTimeout) limits_.NoteTimeout(call);
+  NoteChange(call, answer.error());
   return answer;
 }
 
@@ -87,7 +99,7 @@ void WorkerSession::Restart() {
 
 Call<void> WorkerSession::Close() {
   if (!worker_.running()) return {};
-  const Call<Json> closed = Ask("close", Json::object(), options_.call_timeout_s);
+  const Call<Json> closed = Ask("close", Json::object(), {});
   plans_.clear();
   if (!closed) return tl::unexpected(closed.error());
   return {};
@@ -118,12 +130,13 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
     plan->image_at.push_back(alias > 0 ? plan->image_at[alias - 1] : plan->image_bytes);
     if (alias == 0) plan->image_bytes += plan->layouts[i].total_bytes;  // a multiple of the alignment
   }
+  plan->work = problem.flops + static_cast<double>(plan->image_bytes);
   plan->upload_s.assign(plan->layouts.size(), kNever);
   plan->download_s = plan->upload_s;
   Json message = {
       {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
   const Span span(Phase::kPrepare);
-  const Call<Json> json = Ask("prepare", std::move(message), options_.prepare_timeout_s);
+  const Call<Json> json = Ask("prepare", std::move(message), {plan->work});
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   const Nanoseconds begin = reply.Integer("begin_ns");
@@ -152,7 +165,7 @@ Call<void> WorkerSession::Release(uint64_t plan) {
   std::vector<Plan::Memory> memory = std::move((*found)->memory);
   plans_.erase(plan);
   const Span span(Phase::kRelease);
-  const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
+  const Call<Json> released = Ask("release", {{"plan", worker_plan}}, {});
   if (!released) return tl::unexpected(released.error());
   spare_->Keep(std::move(memory));
   return {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/profile.h"
+#include "harness/exec/call_limits.h"
 #include "harness/exec/session.h"
 #include "harness/exec/worker.h"
 
@@ -17,8 +18,9 @@ namespace assay {
 
 struct SessionOptions {
   WorkerOptions worker;
-  double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
-  double prepare_timeout_s = 300;  // compilers are slow
+  double call_timeout_s = 60;        // each of: query, upload, execute, download, a batch of timed repetitions
+  double prepare_timeout_s = 300;    // compilers are slow
+  bool timeouts_are_constant = true;  // else they follow the work and the calls before, see CallLimits
 };
 
 class WorkerSession final : public Session {
@@ -65,7 +67,9 @@ class WorkerSession final : public Session {
  private:
   struct Plan;
   class SpareMemory;
-  Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+  // `expected_s`: what it takes by itself, beside its work, as a timed loop does.
+  Call<Json> Ask(const std::string& call, Json message, const CallWork& work, std::span<const int> fds = {},
+                 double expected_s = 0);
   void NoteChange(const std::string& call, WorkerFailure& failure);
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t sets);
@@ -73,7 +77,8 @@ class WorkerSession final : public Session {
     size_t first = 0, end = 0;  // of the plan's: the inputs, then the outputs
   };
   Call<double> Upload(Plan& plan, std::span<const Piece> images);  // by their bytes in images
-  Call<double> Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds);
+  // `count` operands of the plan.
+  Call<double> Transfer(Phase phase, const Plan& plan, Json pieces, size_t count, std::vector<double>& seconds);
   // Operands of a set; what is found is added to the execution, which says with what its outputs were prefilled.
   struct Fetch {
     size_t set = 0;
@@ -89,7 +94,7 @@ class WorkerSession final : public Session {
   void NoteLibraries(const std::string& of_plan);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
-  SessionOptions options_;
+  CallLimits limits_;
   std::string device_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
   std::unique_ptr<SpareMemory> spare_;

@@ -24,10 +24,9 @@ Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const Bat
                   {"cache", request.cache == CacheState::kCold ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM},
                   {"processor", request.processor}};
   const size_t count = request.sets.size();
-  const double timeout_s = options_.call_timeout_s + request.expected_s;
   const Span span(phase);
   const CallClock clock;
-  const Call<Json> json = Ask("execute", std::move(message), timeout_s);
+  const Call<Json> json = Ask("execute", std::move(message), {plan.work, count}, {}, request.expected_s);
   if (!json) return tl::unexpected(json.error());
   Batch batch{.elapsed_s = clock.Seconds()};
   Reply reply(*json);

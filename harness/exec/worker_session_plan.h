@@ -34,6 +34,7 @@ struct WorkerSession::Plan {
   std::vector<BufferLayout> layouts;
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory
   uint64_t image_bytes = 0;        // of all operands of a set
+  double work = 0;                 // operations and bytes of an execution
   std::vector<Memory> memory;
   std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 

@@ -40,7 +40,7 @@ std::string ProblemOf(const ImplementationInfo& info, const std::vector<Implemen
 
 Call<BackendDescription> WorkerSession::Describe() {
   const Span span(Phase::kQuery);
-  const Call<Json> json = Ask("describe", Json::object(), options_.call_timeout_s);
+  const Call<Json> json = Ask("describe", Json::object(), {});
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   BackendDescription backend;
@@ -67,7 +67,7 @@ Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const
   const std::vector<BufferLayout> layouts = LayoutsOf(problem, variant);
   const Span span(Phase::kQuery);
   const Call<Json> json =
-      Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, options_.call_timeout_s);
+      Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, {});
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   std::vector<ImplementationInfo> found;
@@ -85,7 +85,7 @@ Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const
 
 Call<std::vector<CapabilityLine>> WorkerSession::Capabilities(int64_t device) {
   const Span span(Phase::kQuery);
-  const Call<Json> json = Ask("capabilities", {{"device", device}}, options_.call_timeout_s);
+  const Call<Json> json = Ask("capabilities", {{"device", device}}, {});
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   std::vector<CapabilityLine> lines;

@@ -70,7 +70,7 @@ Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
                                 {"size", plan.image_bytes},
                                 {"inputs", plan.inputs},
                                 {"images", std::move(images)}},
-                               options_.call_timeout_s, fds);
+                               {static_cast<double>(plan.image_bytes), added}, fds);
   if (!bound) return tl::unexpected(bound.error());
   plan.memory.push_back(std::move(*memory));
   for (size_t set = first; set < sets; ++set) {
@@ -87,10 +87,12 @@ Call<std::span<std::byte>> WorkerSession::Staged(uint64_t plan, size_t set, size
   return (*found)->SentImage(set, operand).subspan(layout.offset, layout.span_bytes);
 }
 
-Call<double> WorkerSession::Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds) {
+Call<double> WorkerSession::Transfer(Phase phase, const Plan& plan, Json pieces, size_t count,
+                                     std::vector<double>& seconds) {
   const Span span(phase);
   const CallClock clock;
-  const Call<Json> done = Ask(Name(phase), std::move(message), options_.call_timeout_s);
+  const Call<Json> done = Ask(Name(phase), {{"plan", plan.worker_plan}, {"pieces", std::move(pieces)}},
+                              {static_cast<double>(plan.image_bytes), count});
   if (!done) return tl::unexpected(done.error());
   const double elapsed_s = clock.Seconds();
   Reply reply(*done);
@@ -119,7 +121,7 @@ Call<double> WorkerSession::Upload(Plan& plan, std::span<const Piece> images) {
   for (const Piece& piece : images) pieces.push_back({piece.set, piece.operand, piece.first, piece.bytes});
   std::vector<double> seconds;
   const Call<double> done =
-      Transfer(Phase::kUpload, {{"plan", plan.worker_plan}, {"pieces", std::move(pieces)}}, images.size(), seconds);
+      Transfer(Phase::kUpload, plan, std::move(pieces), images.size(), seconds);
   for (size_t i = 0; i < seconds.size(); ++i) {
     double& fastest = plan.upload_s[images[i].operand];
     if (images[i].bytes == plan.layouts[images[i].operand].total_bytes) fastest = std::min(fastest, seconds[i]);
@@ -179,7 +181,7 @@ Call<double> WorkerSession::Download(Plan& plan, std::span<const Fetch> fetches)
   }
   std::vector<double> seconds;
   const Call<double> done =
-      Transfer(Phase::kDownload, {{"plan", plan.worker_plan}, {"pieces", std::move(pieces)}}, operands, seconds);
+      Transfer(Phase::kDownload, plan, std::move(pieces), operands, seconds);
   if (!done) return done;
   const Span span(Phase::kObserve);
   std::span<const double> left = seconds;

@@ -39,7 +39,7 @@ struct BackendOptions {
   std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
-  double timeout_s = 60;
+  std::optional<double> timeout_s;  // --timeout: a constant; without, see CallLimits
   SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };

@@ -35,6 +35,10 @@ struct AttentionCase {
     int64_t first = 0, last = 0;
   };
   Range KeysOf(int64_t row) const;
+  double CountKeys(int64_t row) const {  // of these; 1 where there are none
+    const Range keys = KeysOf(row);
+    return keys.last > keys.first ? static_cast<double>(keys.last - keys.first) : 1;
+  }
 
   int64_t batch = 1, heads = 1, hkv = 1, l = 1, s = 1, d = 1, dv = 1, window = 0;
   bool causal = false, top_left = false, mask_per_head = false, masked_nan = false;

@@ -11,6 +11,7 @@
 //   direction: eps / sqrt(3) each. So does the rescaling at a new maximum, of which a row has about log2 of its blocks;
 //   it is the same for all keys before it, above and below the line.
 // - What all keys have in common cancels, but for the one division at the end: eps |o|, systematic.
+// - Units that share the keys: attention_units.h.
 //
 // Scores and probabilities kept in a narrower format, with its unit roundoff u:
 // - A rounding of p_j moves o by p_j v_j e_j, or, where the same p_j are summed for the division, p_j (v_j - o) e_j;
@@ -26,12 +27,12 @@
 
 #include "harness/base/parallel.h"
 #include "ops/attention/attention.h"
+#include "ops/attention/attention_units.h"
 #include "ops/exp_error.h"
 
 namespace assay {
 namespace {
 
-constexpr double kSmallestKeyBlock = 16;  // of published kernels
 constexpr double kMostScoreError = 0.25;
 constexpr double kShortAccumulator = 0x1p-20;
 
@@ -55,13 +56,6 @@ class ScoreErrors {
   const Plane& rows_;
   double u_mid_, of_dot_ = 0;
 };
-
-bool AllAreSmall(const AttentionCase& op, const ScoreErrors& errors) {
-  for (int64_t row = 0; row < op.Rows(); ++row) {
-    if (!errors.IsSmall(row)) return false;
-  }
-  return true;
-}
 
 // Of weights in the accumulator's own format, in units of v: the deviation of an element.
 class WeightErrors {
@@ -102,28 +96,26 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
   const double u_mid = e.mid;
   const ScoreErrors errors(op, golden, u, u_mid);
   const WeightErrors weights(op, golden, e, u);
-  const bool plain = u_mid == 0 && AllAreSmall(op, errors);
+  const UnitDeviation units(op, golden, e, u);
   const Plane &shift = *golden.Extra("shift_weight"), &move = *golden.Extra("move_weight");
   const Plane &dot = *golden.Extra("dot_weight"), &added = *golden.Extra("added_weight");
   const Plane& range = *golden.Extra("range");
   const bool wide = golden.magnitude.wide();
   const auto deviation = std::make_shared<Plane>(golden.size(), wide);
-  const auto systematic = std::make_shared<Plane>(plain ? 0 : golden.size(), wide);
+  const auto systematic = std::make_shared<Plane>(golden.size(), wide);
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / op.dv;
       const bool small = errors.IsSmall(row);
       const double stored = kRoundingDeviation * u_mid * std::hypot(shift[i], move[i]);
-      const double linear = std::hypot(weights.At(i, row), stored);
+      const double linear = std::hypot(weights.At(i, row), stored, units.At(i, row));
       deviation->SetUp(i, small ? linear * std::exp(2 * errors.At(row)) : linear);
-      if (plain) continue;
       const double squares = kRoundingDeviation * kRoundingDeviation * u_mid * errors.Stored(row);
-      systematic->SetUp(i, small ? squares * (dot[i] + added[i]) : range[i]);
+      systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]));
     }
   });
   bound.statistic.deviations.push_back({deviation.get(), 1});
   bound.owned.push_back(deviation);
-  if (plain) return;
   bound.statistic.systematic.push_back({systematic.get(), 1});
   bound.owned.push_back(systematic);
 }

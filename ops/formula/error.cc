@@ -234,9 +234,8 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   }
   const double* linear = scratch_[10].data();
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
-  const bool may_be_exact = rules_.exact_bits > 0 && rounding == Rounding::kMultiply;
   const bool may_divide_exactly = rules_.faithful_bits > 0 && rounding == Rounding::kDivide;
-  const std::vector<double> before = may_be_exact || may_divide_exactly ? error.r : std::vector<double>();
+  const std::vector<double> before = may_divide_exactly ? error.r : std::vector<double>();
   RoundEach(terms, step, reach, linear, error.r.data());
   // A product with a reciprocal that lies below the normal numbers.
   for (int64_t i = 0; rounding == Rounding::kDivide && rules_.tiny > 0 && i < step.n; ++i) {
@@ -249,8 +248,10 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
     const bool has_reciprocal = divisor >= rules_.tiny && divisor * rules_.tiny <= 1;
     if (reach[1][i] == 0 && is_held && has_reciprocal && HasBits(divisor, 1)) error.r[i] = before[i];
   }
-  for (int64_t i = 0; may_be_exact && i < step.n; ++i) {
-    if (linear[i] == 0 && HasBits(step.z[i], rules_.exact_bits)) error.r[i] = before[i];
+  // One with a reciprocal that overflows.
+  for (int64_t i = 0; rounding == Rounding::kDivide && rules_.by_reciprocals && i < step.n; ++i) {
+    const double size = std::fabs(step.x[1][i]), least = size - reach[1][i];
+    if (size > 0 && !(least * rules_.range > 1)) error.r[i] = kInfinity;
   }
 }
 

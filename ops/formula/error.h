@@ -43,6 +43,7 @@ struct ErrorRules {
   // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
   // results are flushed.
   double lambda = 0, tiny = 0;
+  bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
   double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate
@@ -53,9 +54,7 @@ struct ErrorRules {
   // Roundoff of an accumulator whose sums of terms of one sign lose small ones, always in one direction
   // (ops/lost_terms.h); 0: that is within what `sum` says.
   double lost_terms = 0;
-  // Sums that are exact in every order, since all terms are multiples of a number in which the sum of their magnitudes
-  // has at most this many bits; 0: sums always round.
-  int exact_bits = 0;
+  bool stores = false;  // kRound rounds; else results stay as they are
   // Divisions and reciprocals give results of up to this many bits as they are, so that a divisor that is a power of
   // two costs nothing; 0: they need not.
   int faithful_bits = 0;

@@ -23,19 +23,11 @@ void ForTerms(const std::vector<int64_t>& to, int64_t width, const Visit& visit)
 
 // What a sum's roundings depend on, per result.
 struct TermSums {
-  explicit TermSums(size_t m) : magnitude(m), running(m), squares(m), partial(m), partial_squares(m), lowest(m) {}
+  explicit TermSums(size_t m) : magnitude(m), running(m), squares(m), partial(m), partial_squares(m) {}
   std::vector<double> magnitude;                 // of finite terms, with their reach
   std::vector<double> running, squares;          // the running sum; sum of squared terms
   std::vector<double> partial, partial_squares;  // sums of running sums and of their squares
-  std::vector<double> lowest;                    // weight of the lowest bit of any term
 };
-
-double LowestWeight(double x) {
-  if (x == 0 || !std::isfinite(x)) return kInfinity;
-  int exponent = 0;
-  const auto integer = static_cast<int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
-  return std::ldexp(static_cast<double>(integer & -integer), exponent - 53);
-}
 
 // sigma^2 in units of u^2: of random orders, and of the two along the terms (golden/sigma.md).
 double Energy(const TermSums& sums, size_t i, double y, double terms) {
@@ -90,8 +82,6 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
   const int64_t width = std::ssize(x) / std::ssize(to);
   const double terms = static_cast<double>(plan_->graph().ExtentOf(node.reduced));
   TermSums sums(v.size());
-  if (rules_.exact_bits > 0) std::ranges::fill(sums.lowest, kInfinity);
-  const bool exact_terms = operand.zero && rules_.exact_bits > 0 && node.steps == Steps::kPlain;
   ForTerms(to, width, [&](int64_t i, int64_t at) {
     const double size = std::fabs(x[i]), reach = operand.zero ? 0 : operand.reach[i];
     sums.magnitude[at] += (std::isfinite(size) ? size : 0) + reach;
@@ -100,7 +90,6 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
       sums.squares[at] += x[i] * x[i];
       sums.partial[at] += s, sums.partial_squares[at] += s * s;
     }
-    if (exact_terms) sums.lowest[at] = std::min(sums.lowest[at], LowestWeight(x[i]));
   });
   if (!operand.zero) {
     for (const NodeError::Symbol& symbol : operand.symbols) {
@@ -136,8 +125,7 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
       continue;
     }
     const double magnitude = sums.magnitude[at];
-    const bool exact = exact_terms && magnitude <= std::ldexp(sums.lowest[at], rules_.exact_bits);
-    if (!exact) error.r[at] += gamma * magnitude + lost;
+    error.r[at] += gamma * magnitude + lost;
     // No partial sum is larger; an infinite term decides alone.
     const bool is_copy = terms == 1 && error.r[at] == 0;
     if (!(is_copy ? magnitude <= rules_.range : (1 + gamma) * magnitude < rules_.range)) error.r[at] = kInfinity;

@@ -66,7 +66,9 @@ Expr Log(Expr x);
 Expr Log1p(Expr x);
 Expr Tanh(Expr x);
 Expr Erf(Expr x);
-Expr Sigmoid(Expr x);  // 1 / (1 + exp(-x)), in whatever way
+// 1 / (1 + exp(-x)) in any way whose error is relative. 0.5 + 0.5 tanh(x/2) is off by u absolutely, which of a result
+// near zero is more than any math= grants.
+Expr Sigmoid(Expr x);
 Expr Sqrt(Expr x);
 Expr Rsqrt(Expr x);
 Expr Abs(Expr x);

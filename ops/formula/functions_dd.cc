@@ -22,10 +22,18 @@ DD ExpAny(DD x) {
   return root * root;
 }
 
+constexpr double kTiny = 0x1p-900, kUp = 0x1p200;  // low parts and residues of smaller numbers underflow
+
 DD SqrtOf(DD x) {
+  if (x.hi < kTiny && x.hi > 0) return Scale(SqrtOf(Scale(x, kUp)), 0x1p-100);
   const double root = std::sqrt(x.hi);
   if (root == 0) return {0, 0};
   return QuickTwoSum(root, (std::fma(-root, root, x.hi) + x.lo) / (2 * root));
+}
+
+DD QuotientOf(DD x, DD y) {
+  if (std::fabs(x.hi) < kTiny && std::fabs(y.hi) < 1) return Scale(x, kUp) / Scale(y, kUp);
+  return x / y;
 }
 
 // Subnormal numbers are scaled by 2^64 first.
@@ -79,7 +87,7 @@ DD Apply(Function function, DD x, DD y) {
     case Function::kMul:
       return x * y;
     case Function::kDiv:
-      return x / y;
+      return QuotientOf(x, y);
     case Function::kNegate:
       return -x;
     case Function::kAbs:

@@ -90,30 +90,56 @@ void InverseRoot(const double* x, const double* reach, const double* z, double l
 // What 1 - z^2 and z (1 - z) lose near z = 1, absolutely.
 constexpr double kSaturated = 0x1p-51;
 
-// tanh' = 1 - tanh^2, |tanh''| <= 0.77; the results differ by at most 2.
-void Tanh(const double* reach, const double* z, const Slopes& to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    to.slope[0][i] = 1 - z[i] * z[i];
-    to.curve[i] = std::min(0.385 * reach[i] * reach[i], 2.0 + reach[i]) + kSaturated * reach[i];
-  }
+// How far the whole interval [x - reach, x + reach] is from zero.
+double RoomOf(double x, double reach) {
+  return std::max(std::fabs(x) - reach, 0.0);
 }
 
-// erf' = 2 / sqrt(pi) exp(-x^2), |erf''| <= 0.968.
-ASSAY_MULTIVERSION void ErrorFunction(const double* x, const double* reach, const Slopes& to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to.slope[0][i] = -x[i] * x[i];
-  internal::ExpKernels(to.slope[0], to.slope[0], n);
-  for (int64_t i = 0; i < n; ++i) {
-    to.slope[0][i] *= 1.1283791670955128;
-    to.curve[i] = std::min(0.4841 * reach[i] * reach[i], 2.0 + 1.13 * reach[i]);
-  }
+// A function that is saturated on the whole interval: its curvature there is `most_curved` at most, and it changes by
+// `most_change` at most. Whichever says less of the rest, given what is known of it everywhere.
+double RestOf(double everywhere, double most_curved, double most_change, double slope, double reach) {
+  return std::min({everywhere, 0.5 * most_curved * reach * reach, most_change + slope * reach});
 }
 
-// s' = s (1 - s), |s''| <= 0.09623 and, below zero, at most s'.
-void SigmoidSlopes(const double* reach, const double* z, const Slopes& to, int64_t n) {
+// tanh' = 1 - tanh^2, |tanh''| <= 0.77 and, at x, at most 8 exp(-2 |x|); 1 - |tanh| <= 2 exp(-2 |x|).
+ASSAY_MULTIVERSION void Tanh(const double* x, const double* reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to.curve[i] = -2 * RoomOf(x[i], reach[i]);
+  internal::ExpKernels(to.curve, to.curve, n);
   for (int64_t i = 0; i < n; ++i) {
-    const double slope = z[i] * (1 - z[i]), a = reach[i];
+    const double e = to.curve[i], a = reach[i], slope = 1 - z[i] * z[i];
     to.slope[0][i] = slope;
-    to.curve[i] = a < 1 ? 0.5 * slope * (1 + 2 * a) * a * a : std::min(0.0482 * a * a, 1.0 + a);
+    to.curve[i] = RestOf(0.385 * a * a, 8 * e, 2 * e, slope, a) + kSaturated * a;
+  }
+}
+
+// erf' = 2 / sqrt(pi) exp(-x^2); |erf''| = 4 / sqrt(pi) |x| exp(-x^2) <= 0.968, less and less beyond 1 / sqrt 2;
+// 1 - |erf| <= exp(-x^2).
+ASSAY_MULTIVERSION void ErrorFunction(const double* x, const double* reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double room = RoomOf(x[i], reach[i]);
+    to.slope[0][i] = -x[i] * x[i];
+    to.curve[i] = -room * room;
+  }
+  internal::ExpKernels(to.slope[0], to.slope[0], n);
+  internal::ExpKernels(to.curve, to.curve, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[i], room = RoomOf(x[i], a), e = to.curve[i];
+    const double slope = to.slope[0][i] * 1.1283791670955128;
+    to.slope[0][i] = slope;
+    to.curve[i] = RestOf(0.4841 * a * a, room > 1 ? 2.2567583341910252 * room * e : 0.968, 2 * e, slope, a);
+    to.curve[i] += x[i] * x[i] * 0x1p-52 * slope * a;  // the square above is rounded
+  }
+}
+
+// s' = s (1 - s); |s''| <= 0.09623 and at most s' <= exp(-|x|), which is also at least the smaller of s and 1 - s.
+ASSAY_MULTIVERSION void SigmoidSlopes(const double* x, const double* reach, const double* z, const Slopes& to,
+                                      int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to.curve[i] = -RoomOf(x[i], reach[i]);
+  internal::ExpKernels(to.curve, to.curve, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const double slope = z[i] * (1 - z[i]), a = reach[i], e = to.curve[i];
+    to.slope[0][i] = slope;
+    to.curve[i] = a < 1 ? 0.5 * slope * (1 + 2 * a) * a * a : RestOf(0.0482 * a * a, e, e, slope, a);
     if (z[i] > 0.5) to.curve[i] += kSaturated * a;
   }
 }
@@ -193,11 +219,11 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
     case Function::kLog1p:
       return Logarithm(x[0], 1, reach[0], to, n);
     case Function::kTanh:
-      return Tanh(reach[0], z, to, n);
+      return Tanh(x[0], reach[0], z, to, n);
     case Function::kErf:
       return ErrorFunction(x[0], reach[0], to, n);
     case Function::kSigmoid:
-      return SigmoidSlopes(reach[0], z, to, n);
+      return SigmoidSlopes(x[0], reach[0], z, to, n);
   }
 }
 

@@ -8,24 +8,6 @@
 namespace assay::formula {
 namespace {
 
-std::string AxisNames(const Graph& graph, AxisSet set) {
-  std::string names;
-  for (; set != 0; set &= set - 1) {
-    const std::string& name = graph.axes[static_cast<size_t>(std::countr_zero(set))].name;
-    names += names.empty() ? name : "," + name;
-  }
-  return names;
-}
-
-std::string DescribeMap(const Graph& graph, const Node& node) {
-  const FunctionInfo& info = Info(node.function);
-  const auto arg = [&](size_t i) { return Describe(graph, node.args[i]); };
-  if (info.infix) return fmt::format("({} {} {})", arg(0), info.name, arg(1));
-  std::string args = arg(0);
-  for (size_t i = 1; i < node.args.size(); ++i) args += ", " + arg(i);
-  return fmt::format("{}({})", info.name, args);
-}
-
 // Those that lead to an output.
 std::vector<bool> NodesOf(const Graph& graph, size_t output) {
   std::vector<bool> needed(graph.nodes.size());
@@ -94,48 +76,6 @@ double CountFlops(const Graph& graph) {
     }
   }
   return flops;
-}
-
-std::string Describe(const Graph& graph, int index) {
-  const Node& node = graph.At(index);
-  const auto reduction = [&](const char* name) {
-    return fmt::format("{}[{}]({})", name, AxisNames(graph, node.reduced), Describe(graph, node.args[0]));
-  };
-  switch (node.kind) {
-    case Kind::kIn:
-      return graph.inputs[static_cast<size_t>(node.input)].name;
-    case Kind::kConst:
-      return fmt::format("{:.6g}", node.constant);
-    case Kind::kIndex:
-      return fmt::format("index({})", graph.axes[static_cast<size_t>(node.axis)].name);
-    case Kind::kMap:
-      return DescribeMap(graph, node);
-    case Kind::kSum:
-      return reduction("sum");
-    case Kind::kProd:
-      return reduction("prod");
-    case Kind::kMax:
-      return reduction("max");
-    case Kind::kMin:
-      return reduction("min");
-    case Kind::kRecur:
-      return fmt::format("recur[{}]({})", graph.axes[static_cast<size_t>(node.axis)].name,
-                         Describe(graph, node.args.back()));
-    case Kind::kAt:
-      return fmt::format("at[{}]({})", graph.axes[static_cast<size_t>(node.axis)].name, Describe(graph, node.args[0]));
-    case Kind::kTopK:
-      return fmt::format("{}{}[{}]({})", node.places ? "places of " : "", node.smallest ? "smallest" : "largest",
-                         graph.axes[static_cast<size_t>(node.from_axis)].name, Describe(graph, node.args[0]));
-    case Kind::kGather:
-      return fmt::format("gather[{}]({}, {})", graph.axes[static_cast<size_t>(node.from_axis)].name,
-                         Describe(graph, node.args[0]), Describe(graph, node.args[1]));
-    case Kind::kScatterAdd:
-      return fmt::format("scatter_add[{}]({}, {}, {})", graph.axes[static_cast<size_t>(node.axis)].name,
-                         Describe(graph, node.args[0]), Describe(graph, node.args[1]), Describe(graph, node.args[2]));
-    case Kind::kRound:
-      return fmt::format("round[{}]({})", Name(node.format), Describe(graph, node.args[0]));
-  }
-  return {};
 }
 
 }  // namespace assay::formula

@@ -157,7 +157,4 @@ inline AxisSet OutputSet(const OutputInfo& output) {
 // number that is selected from.
 double CountFlops(const Graph& graph);
 
-// The graph as a formula for people: "c = x - mean" once per node would be too much; this is its last node written out.
-std::string Describe(const Graph& graph, int node);
-
 }  // namespace assay::formula

@@ -102,6 +102,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   rules.sum = u;
   rules.rescale = Join(u, eps);
   rules.divide = Join(Join(eps, u), mid);  // or a product with a rounded reciprocal
+  rules.by_reciprocals = rules.stores = true;
   if (contract.math_ulp <= 1 && contract.mid == Intermediate::kNone) rules.faithful_bits = contract.AccExactBits();
   rules.root = rules.function = Join(eps, mid);
   rules.composition = Join(Join(Join(eps, eps), Join(u, u)), mid);
@@ -132,7 +133,7 @@ ErrorRules SystematicRules(const Contract& contract, bool double_double) {
 // A function's error is taken as uniform within 1 ulp = 2 u, the variance of which is 4/3 u^2.
 ErrorRules SigmaRules() {
   ErrorRules rules;
-  rules.quadrature = true;
+  rules.quadrature = rules.stores = true;
   rules.add = rules.multiply = kRoundingDeviation * kSigmaUnit;
   rules.sum = kSigmaUnit;  // times the deviation's own constant
   rules.divide = rules.root = rules.function = std::sqrt(4.0 / 3) * kSigmaUnit;

@@ -17,6 +17,11 @@ CMAKE, BUILD, VENDOR, GATE, *CMAKE_ARGUMENTS = sys.argv[1:]
 CASES = ["matmul/f32/m=5,n=7,k=64/fill=normal/seed=0", "matmul/f32/m=33,n=17,k=129/fill=uniform/seed=1"]
 
 
+# Of two outputs: with ties, with NaN, and with all elements of a row.
+SELECTIONS = ["top_k/f32/rows=7,k=5,n=33/fill=normal/seed=0", "top_k/f32/rows=3,k=9,n=9/fill=special/seed=1",
+              "top_k/f32/rows=4,k=3,n=40/fill=ties/seed=2"]
+
+
 class Consumer(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -49,13 +54,13 @@ class Consumer(unittest.TestCase):
     def plugin(self, name):
         return self.build / f"libassay_{name}.so"
 
-    def judge(self, name):
+    def judge(self, name, cases=CASES):
         """Exit code and records of the column of one plugin."""
         out = self.dir / f"out-{name}"
-        done = self.do(self.prefix / "bin/assay", "run", *[word for case in CASES for word in ("--case", case)],
+        done = self.do(self.prefix / "bin/assay", "run", *[word for case in cases for word in ("--case", case)],
                        "--plugin", f"{name}={self.plugin(name)}", "--backend", name, "--no-perf", "--out", out)
         records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-        self.assertEqual([r["case_id"] for r in records], CASES, done.stderr)
+        self.assertEqual([r["case_id"] for r in records], cases, done.stderr)
         self.assertEqual({(r["backend"], r["device"], r["implementation"]) for r in records},
                          {(name, "Example 1", "loops")})
         return done.returncode, records
@@ -67,6 +72,12 @@ class Consumer(unittest.TestCase):
                 self.assertEqual([r["verdict"] for r in records], ["pass", "pass"], [r["reason"] for r in records])
                 self.assertTrue(all(r["twin"] for r in records))
                 self.assertEqual(code, 0)
+
+    def test_two_outputs_are_judged(self):
+        code, records = self.judge("vendor_top_k", SELECTIONS)
+        self.assertEqual([r["verdict"] for r in records], ["pass"] * 3, [r["reason"] for r in records])
+        self.assertEqual(code, 0)
+        self.check(self.prefix / "bin/assay", "check-plugin", self.plugin("vendor_top_k"))
 
     def test_the_example_stays_short(self):
         text = re.sub(r"/\*.*?\*/", "", (pathlib.Path(VENDOR) / "vendor_backend.c").read_text(), flags=re.DOTALL)

@@ -30,7 +30,7 @@ CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, c
   Call<void> started = worker.Start();
   if (!started) return {&check, "crash", started.error().message};
   const Call<Json> answer = worker.Request(
-      "check", {{"plugin", plugin.path}, {"check", check.name}, {"problems", problems}}, plugin.timeout_s);
+      "check", {{"plugin", plugin.path}, {"check", check.name}, {"problems", problems}}, CallLimit{plugin.timeout_s});
   if (answer) {
     Reply reply(*answer);
     CheckedRule checked{&check, reply.Text("kind", kMaxNameBytes), reply.Text("finding", kMaxTextBytes)};

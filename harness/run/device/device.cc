@@ -28,7 +28,7 @@ namespace {
 // `interpreter`: of a file of kernels; else null.
 std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, const BackendOptions& backend,
                                            const Interpreter* interpreter) {
-  const double timeout_s = backend.timeout_s;
+  const double timeout_s = backend.timeout_s.value_or(60);
   SessionOptions options;
   options.worker.seal = SealFor(backend.sandbox);
   if (interpreter != nullptr) {
@@ -40,6 +40,7 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   options.worker.startup_timeout_s = timeout_s;
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
+  options.timeouts_are_constant = backend.timeout_s.has_value();
   return std::make_shared<WorkerSession>(std::move(options));
 }
 

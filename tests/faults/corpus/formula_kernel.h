@@ -25,7 +25,7 @@ enum class BugKind : uint8_t {
   kFewBits,      // results of the node have 12 bits, as approximations of functions have
   kForgets,      // of a recurrence: begins anew every 16 steps
   kSkipsRank,    // of a selection: the second rank is overlooked, or stands behind the third
-  kBlindToNan,   // of a selection: comparisons with NaN are false
+  kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none
   kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
   kLastWins,     // of numbers that are added at places: only the last of a place counts
 };
@@ -67,6 +67,7 @@ class FormulaKernel {
     bool first = true;
     for (size_t k = 0; k < terms.size(); ++k) {
       if (Skips(node, k, terms.size())) continue;
+      if (Is(node, BugKind::kBlindToNan) && std::isnan(*terms[k])) continue;
       result = first ? *terms[k] : Kept(node, Joined(node, result, *terms[k]));
       first = false;
     }
@@ -75,7 +76,7 @@ class FormulaKernel {
 
   T Step(const assay::formula::Node& node, const T* a, const T* h, T b, int64_t t) const {
     const bool begins = Is(node, BugKind::kForgets) && t % 16 == 0;
-    if (h == nullptr || begins) return b;
+    if (h == nullptr || begins || (Is(node, BugKind::kBlindToNan) && std::isnan(*h))) return b;
     return Kept(node, (a == nullptr ? *h : *a * *h) + b);
   }
 

@@ -49,6 +49,11 @@ Expr LayerNorm(Expr x, Axis n) {
   const Expr c = x - Mean(x, n);
   return c * Rsqrt(Mean(c * c, n) + 1e-5);
 }
+// Of what was stored in between, as after a residual connection.
+Expr StoredNorm(Expr x, Axis n) {
+  const Expr stored = Round(x + 0.1 * Max(x, n), DType::kBF16);
+  return stored * Rsqrt(Mean(stored * stored, n) + 1e-6);
+}
 Expr OnePassVariance(Expr x, Axis n) {
   const Expr mean = Mean(x, n);
   return Max0(Mean(x * x, n) - mean * mean);
@@ -134,6 +139,7 @@ const std::vector<Example>& AllExamples() {
       {"layer_norm_far", BuildAffineNorm, 30},
       {"one_pass_variance", Rowwise(OnePassVariance), 2},
       {"rms_norm", Rowwise(RmsNorm)},
+      {"stored_norm", Rowwise(StoredNorm)},
       {"l2", Rowwise(Norm)},
       {"sum", Rowwise(SumOfRow)},
       {"mean", Rowwise(MeanOfRow)},

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
 
 #include "ops/binding.h"
 #include "tests/unit/special_values.h"
@@ -30,6 +33,7 @@ class Row {
   std::vector<double> Run() {
     if (keys_.empty()) return std::vector<double>(static_cast<size_t>(op_.dv), op_.masked_nan ? NAN : 0.0);
     for (int64_t key : keys_) scores_.push_back(Score(key));
+    if (form_.units > 1) return ByUnits();
     return form_.block == 0 ? AtOnce() : ByBlocks();
   }
 
@@ -65,15 +69,19 @@ class Row {
     return s;
   }
 
+  double Log2E() const { return f_.unit.Round(std::numbers::log2e); }
+  double Exp2(double x) const { return f_.Exp(x * std::numbers::ln2); }
+  // Where all that was seen is -inf, in units of ln 2 at the latest, kernels subtract zero.
+  static double Known(double max) { return max == -kInf ? 0 : max; }
   double Exp(double x, double max) const {
-    if (!form_.base2) return f_.Exp(f_.unit.Add(x, -max));
-    const double log2e = f_.unit.Round(1.4426950408889634);
-    return f_.Exp(f_.unit.Add(f_.unit.Mul(x, log2e), -f_.unit.Mul(max, log2e)) * 0.6931471805599453);
+    if (!form_.base2) return f_.Exp(f_.unit.Add(x, -Known(max)));
+    const double below = Known(f_.unit.Mul(max, Log2E()));
+    return Exp2(form_.fused ? f_.unit.Fma(x, Log2E(), -below) : f_.unit.Add(f_.unit.Mul(x, Log2E()), -below));
   }
 
-  double Weighted(std::span<const double> p, size_t first, int64_t c) const {
+  double Weighted(std::span<const double> p, std::span<const size_t> seen, int64_t c) const {
     std::vector<double> v;
-    for (size_t i = 0; i < p.size(); ++i) v.push_back(V(keys_[first + i], c));
+    for (size_t i = 0; i < p.size(); ++i) v.push_back(V(keys_[seen[i]], c));
     return Sum(p, v, form_.schedule, f_.unit);
   }
 
@@ -84,29 +92,115 @@ class Row {
     const double total = Sum(p, {}, form_.schedule, f_.unit);
     for (double& x : p) x = Narrowed(contract_, form_.normalise ? f_.Div(x, total) : x);
     for (int64_t c = 0; c < op_.dv; ++c) {
-      const double y = Weighted(p, 0, c);
+      const double y = Weighted(p, Every(), c);
       o.push_back(f_.unit.Out(type_, form_.normalise ? y : f_.Div(y, total)));
     }
     return o;
   }
 
   std::vector<double> ByBlocks() const {
-    std::vector<double> o(static_cast<size_t>(op_.dv), 0.0);
-    double max = -kInf, total = 0;
-    const auto block = static_cast<size_t>(form_.block);
-    for (size_t first = 0; first < scores_.size(); first += block) {
-      const size_t last = std::min(scores_.size(), first + block);
-      const double top = std::max(max, *std::max_element(scores_.begin() + first, scores_.begin() + last));
-      const double rescale = max == -kInf ? 0 : Exp(max, top);
-      std::vector<double> p;
-      for (size_t i = first; i < last; ++i) p.push_back(Exp(scores_[i], top));
-      total = f_.unit.Add(f_.unit.Mul(total, rescale), Sum(p, {}, form_.schedule, f_.unit));
-      for (double& x : p) x = Narrowed(contract_, x);
-      for (int64_t c = 0; c < op_.dv; ++c) o[c] = f_.unit.Add(f_.unit.Mul(o[c], rescale), Weighted(p, first, c));
-      max = top;
+    Part all = Unit(Every());
+    const double inverse = f_.Div(1, all.total);
+    for (double& x : all.o) {
+      x = f_.unit.Out(type_, form_.normalise ? f_.unit.Mul(x, inverse) : f_.Div(x, all.total));
     }
-    const double inverse = f_.Div(1, total);
-    for (double& x : o) x = f_.unit.Out(type_, form_.normalise ? f_.unit.Mul(x, inverse) : f_.Div(x, total));
+    return all.o;
+  }
+
+  // What a unit has of its keys: their maximum, the sum of exp(score - maximum), and that of its products with v.
+  struct Part {
+    double max = -kInf, total = 0;
+    std::vector<double> o;
+  };
+
+  Part Unit(std::span<const size_t> keys) const {
+    Part part{.o = std::vector<double>(static_cast<size_t>(op_.dv), 0.0)};
+    const size_t block = form_.block == 0 ? keys.size() : static_cast<size_t>(form_.block);
+    for (size_t first = 0; first < keys.size(); first += block) {
+      const auto seen = keys.subspan(first, std::min(block, keys.size() - first));
+      double top = part.max;
+      for (const size_t i : seen) top = std::max(top, scores_[i]);
+      const double rescale = part.max == -kInf ? 0 : Exp(part.max, top);
+      std::vector<double> p;
+      for (const size_t i : seen) p.push_back(Exp(scores_[i], top));
+      part.total = f_.unit.Add(f_.unit.Mul(part.total, rescale), Sum(p, {}, form_.schedule, f_.unit));
+      for (double& x : p) x = Narrowed(contract_, x);
+      for (int64_t c = 0; c < op_.dv; ++c) {
+        part.o[c] = f_.unit.Add(f_.unit.Mul(part.o[c], rescale), Weighted(p, seen, c));
+      }
+      part.max = top;
+    }
+    return part;
+  }
+
+  std::vector<size_t> Every() const {
+    std::vector<size_t> keys(scores_.size());
+    std::iota(keys.begin(), keys.end(), size_t{0});
+    return keys;
+  }
+
+  std::vector<double> ByUnits() const {
+    const size_t n = scores_.size(), units = std::min(n, static_cast<size_t>(form_.units));
+    std::vector<Part> parts;
+    for (size_t unit = 0; unit < units; ++unit) {
+      std::vector<size_t> keys;
+      for (size_t i = 0; i < n; ++i) {
+        if ((form_.strided ? i % units : i * units / n) == unit) keys.push_back(i);
+      }
+      parts.push_back(Unit(keys));
+    }
+    return form_.join == UnitJoin::kSums ? JoinBySums(parts) : JoinByLogSums(std::move(parts));
+  }
+
+  // sum of w x over the parts, in the schedule's order.
+  template <class Of>
+  double Joined(const std::vector<double>& w, const std::vector<Part>& parts, Of of) const {
+    std::vector<double> x;
+    for (const Part& part : parts) x.push_back(of(part));
+    return Sum(w, x, form_.schedule, f_.unit);
+  }
+
+  std::vector<double> JoinBySums(const std::vector<Part>& parts) const {
+    double top = -kInf;
+    for (const Part& part : parts) top = std::max(top, part.max);
+    std::vector<double> w, o;
+    for (const Part& part : parts) w.push_back(Exp(part.max, top));
+    const double total = Joined(w, parts, [](const Part& part) { return part.total; });
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      o.push_back(f_.unit.Out(type_, f_.Div(Joined(w, parts, [&](const Part& part) { return part.o[c]; }), total)));
+    }
+    return o;
+  }
+
+  // In units of ln 2 the maximum's product with log2 e is that of the exponents: its rounding is no error then.
+  double LogSum(double max, double total) const {
+    if (!InBase2()) return f_.unit.Add(max, f_.Log(total));
+    return f_.unit.Add(max, f_.Of(std::log2(total)));
+  }
+  bool InBase2() const { return form_.base2 && !form_.natural_joins; }
+  double Weight(double x, double top) const {
+    return InBase2() ? Exp2(f_.unit.Add(x, -top)) : f_.Exp(f_.unit.Add(x, -top));
+  }
+
+  std::vector<double> JoinByLogSums(std::vector<Part> parts) const {
+    std::vector<double> log_sums, w, o;
+    for (Part& part : parts) {
+      log_sums.push_back(LogSum(InBase2() ? f_.unit.Mul(part.max, Log2E()) : part.max, part.total));
+      for (double& x : part.o) x = part.total == 0 ? 0 : f_.Div(x, part.total);  // of no keys there is no weight
+    }
+    const auto weigh = [&](double top) {
+      w.clear();
+      for (const double x : log_sums) w.push_back(Weight(x, top));
+    };
+    const double top = *std::ranges::max_element(log_sums);
+    weigh(top);
+    const double total = Sum(w, {}, form_.schedule, f_.unit);
+    const bool of_all = form_.join == UnitJoin::kLogSumOfAll;
+    if (of_all) weigh(LogSum(top, total));
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const double y = Joined(w, parts, [&](const Part& part) { return part.o[c]; });
+      o.push_back(f_.unit.Out(type_, of_all ? y : f_.Div(y, total)));
+    }
     return o;
   }
 
@@ -132,6 +226,32 @@ std::vector<AttentionForm> AllAttentionForms(uint64_t seed) {
       for (Order order : {Order::kSequential, Order::kReverse, Order::kPairwise, Order::kRandom}) {
         ++turn;
         forms.push_back({{order, turn % 3 == 0, seed}, bias, block, turn % 2 == 0, turn % 5 < 2, turn % 7 < 3});
+      }
+    }
+  }
+  return forms;
+}
+
+std::vector<AttentionForm> AllUnitForms(uint64_t seed, int64_t most) {
+  std::vector<AttentionForm> forms;
+  unsigned turn = 0;
+  for (const Bias bias : kBiases) {
+    for (const int64_t units : {2, 3, 4, 8, 16, 64}) {
+      if (units > most) continue;
+      for (const UnitJoin join : {UnitJoin::kSums, UnitJoin::kLogSums, UnitJoin::kLogSumOfAll}) {
+        for (const int base : {0, 1, 2}) {  // e, e after exponentials of base 2, 2
+          const unsigned at = turn++;
+          forms.push_back({.schedule = {kOrders[at % std::size(kOrders)], at % 3 == 0, seed},
+                           .bias = bias,
+                           .block = at % 2 == 0 ? 0 : 16,
+                           .base2 = base > 0,
+                           .scale_q = at % 7 < 3,
+                           .units = units,
+                           .strided = at % 5 < 2,
+                           .join = join,
+                           .fused = at % 4 < 2,
+                           .natural_joins = base == 1});
+        }
       }
     }
   }

@@ -92,5 +92,23 @@ TEST(FormulaPropagation, CorrectImplementationsStayWithinTheContract) {
   }
 }
 
+// A sum beside itself is nothing, unless it is computed anew and then may be another number.
+TEST(FormulaPropagation, ASumThatIsComputedTwiceHasTwoErrors) {
+  const Contract contract = ParseDeclaration("f32;math=1").value();
+  const std::vector<std::vector<double>> inputs = {{1, 0.7, 0.3, 1e-3, 5, 0.01}};
+  double reach[2] = {};
+  for (const bool twice : {false, true}) {
+    Graph graph;
+    const Axis r = AddAxis(graph, "r", 1), n = AddAxis(graph, "n", 6);
+    const Expr once = Sum(AddInput(graph, "x", r + n), n);
+    const Expr sum = twice ? Recomputed(once) : once;
+    AddOutput(graph, "y", Strict(sum - sum), r);
+    const ErrorRules rules[] = {ContractRules(contract, {DType::kF32}, false)};
+    reach[twice ? 1 : 0] = Evaluate(graph, graph.outputs[0], inputs, false, rules).reach[0][0];
+  }
+  EXPECT_LT(reach[0], 1e-12);
+  EXPECT_GT(reach[1], 2 * 4 * 0x1p-24) << "of two sums of six terms, each off by its own roundings";
+}
+
 }  // namespace
 }  // namespace assay::formula

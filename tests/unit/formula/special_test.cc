@@ -90,7 +90,8 @@ TEST(FormulaSpecial, WhatIsStatedHoldsForSpecialNumbers) {
       for (uint64_t seed = 0; seed < 50; ++seed) Judge(example, contract, DType::kF32, seed, counts);
       fmt::print("{:20} {:18} stated {:.0f} %\n", declaration, example.name,
                  100.0 * static_cast<double>(counts.stated) / static_cast<double>(counts.stated + counts.open));
-      EXPECT_GT(counts.stated, counts.open) << example.name;
+      EXPECT_GT(static_cast<double>(counts.stated), 0.6 * static_cast<double>(counts.stated + counts.open))
+          << example.name;
     }
   }
 }

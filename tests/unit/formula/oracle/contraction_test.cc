@@ -67,8 +67,9 @@ void WriteConv(const Problem& p, const Elements& inputs, Written& to) {
 
 // As kernels by blocks compute it: q and k scaled apart, scores and their maximum each multiplied by log2 e for a power
 // of two, numerator and denominator rescaled when a larger score comes. In units of log2 e that number is an operand 1,
-// whose products round, and what a factor is off itself is one more such rounding. Where units share the keys, each
-// divides by its own sum and keeps the sum's logarithm, which weighs its results: two more roundings of each weight.
+// whose products round, and what a factor is off itself is one more such rounding. Units share the keys: each divides
+// by its own sum, which is two more roundings of each weight, and keeps its log-sum, here that of one key; they are
+// weighed by the difference to the log-sum of all.
 void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
   Graph& g = to.graph;
   const Shape &q_shape = p.inputs[0].shape, &k_shape = p.inputs[1].shape;
@@ -82,8 +83,10 @@ void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
   const bool is_exact = std::frexp(root, &exponent) == 0.5;
   const auto scale = [&](Expr x) { return is_exact ? root * x : one * (root * x); };
   const Expr scores = Contraction(scale(q), scale(k), d);
-  const Expr weights = one * (one * Exp(one * Strict(one * scores - one * Max(scores, s))));
-  AddOutput(g, "o", RescaledSum(weights * v, s) / RescaledSum(weights, s), b + h + l + dv);
+  const Expr max = Max(scores, s), log_sums = Strict(one * Strict(one * scores - one * max) + one * max);
+  const Expr total = RescaledSum(one * (one * Exp(Strict(log_sums - max))), s);
+  const Expr log_sum = Strict(max + one * Log(total));
+  AddOutput(g, "o", RescaledSum(one * (one * Exp(Strict(log_sums - log_sum))) * v, s), b + h + l + dv);
   to.elements = inputs;
   to.elements.push_back({1});
   to.table_error = 0;
@@ -113,13 +116,15 @@ struct Oracle {
 };
 
 // Errors of scores are in numerator and denominator of attention, which the bound by hand sees where they cancel. It
-// takes their products with log2 e relative to sum |q| |k| or to the largest score: of few keys that shows.
+// takes products with log2 e and log-sums relative to sum |q| |k| or to the largest score, and logarithms of sums as
+// those of any split, not of units that have one key each: of few keys that shows. That attention's bound by hand is not too
+// small is shown by simulated executions (attention_units_test, false_alarm_test); the formula's is no lower limit.
 constexpr Oracle kOracles[] = {
     {"matmul/{}/m=7,n=9,k=64/fill={}/seed=3", WriteMatmul},
     {"matmul/{}/m=3,n=5,k=1000/fill={}/seed=3", WriteMatmul},
     {"conv/{}/n=2,c=12,o=3,i=20,k=3,pad=1,stride=2/fill={}/seed=3", WriteConv},
-    {"attention/{}/b=1,h=2,l=5,s=2,d=16/fill={}/seed=3", WriteAttention, 0, 1.08},
-    {"attention/{}/b=1,h=2,l=5,s=7,d=12,scale=0.5625/fill={}/seed=3", WriteAttention, 0, 1},
+    {"attention/{}/b=1,h=2,l=5,s=2,d=16/fill={}/seed=3", WriteAttention, 0, 1.18},
+    {"attention/{}/b=1,h=2,l=5,s=7,d=12,scale=0.5625/fill={}/seed=3", WriteAttention, 0, 1.04},
     {"attention/{}/b=1,h=2,l=5,s=40,d=16/fill={}/seed=3", WriteAttention, 0, 1},
     {"attention/{}/b=1,h=2,l=5,s=40,d=64,scale=0.140625/fill={}/seed=3", WriteAttention, 0, 1},
     {"attention/{}/b=1,h=2,l=5,s=500,d=16/fill={}/seed=3", WriteAttention, 0, 1},

@@ -101,6 +101,34 @@ TEST(PooledFalseAlarm, Attention) {
   EXPECT_GE(tally.results, 1000U);
 }
 
+// Each join of units is an implementation, whose log-sums are rounded beside scores of some hundreds.
+TEST(PooledFalseAlarm, AttentionByUnits) {
+  constexpr PooledType kTypes[] = {{"f32", "acc=f32;math=1"}, {"f32", "acc=f32;math=4"}};
+  PooledTally tally;
+  for (const PooledType& type : kTypes) {
+    PooledRun run;
+    for (const char* shape : {"b=1,h=2,l=9,s=40,d=8", "b=1,h=1,l=6,s=90,d=4,scale=100"}) {
+      for (int seed = 0; seed < 12; ++seed) {
+        const PooledCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape,
+                                       seed % 3 == 0 ? "near_one" : "normal", seed),
+                           type.contract);
+        const AttentionCase op(c.problem);
+        const auto forms = AllUnitForms(static_cast<uint64_t>(seed), 3);
+        for (size_t at = 0; at < forms.size(); at += 2) {
+          std::vector<double> got;
+          for (int64_t row = 0; row < op.Rows(); ++row) {
+            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
+          }
+          run.Add(c, got, fmt::format("form {}", at));
+        }
+      }
+    }
+    tally.Add(run);
+  }
+  tally.Print("attention by units");
+  EXPECT_GE(tally.results, 500U);
+}
+
 TEST(PooledFalseAlarm, Softmax) {
   constexpr PooledType kTypes[] = {{"f32", "acc=f32;math=1"}, {"f32", "acc=f32;math=4"}, {"bf16", "acc=f32;math=2"}};
   PooledTally tally;

@@ -2,6 +2,8 @@
 // No correct implementation fails the statistic, whatever its order of additions, its accumulator and the data.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ops/softmax/softmax.h"
 #include "tests/support/simulate/attention.h"
 #include "tests/support/simulate/conv.h"
@@ -202,6 +204,34 @@ TEST(NoFalseAlarm, Attention) {
   }
   EXPECT_GE(tally.applicable, 1000);
   Report("attention", tally);
+}
+
+// Log-sums of units beside scores of any size: those of scale=100 reach some hundreds.
+TEST(NoFalseAlarm, AttentionByUnits) {
+  constexpr TypeCase kTypes[] = {{"f32", "acc=f32;math=1"}, {"f32", "acc=f32;math=4"}, {"f16", "acc=f32;math=2"}};
+  AlarmTally tally;
+  uint64_t seed = 0;
+  for (const TypeCase& type : kTypes) {
+    for (const char* fill : {"uniform", "normal", "near_one"}) {
+      for (const char* shape : {"b=1,h=2,l=9,s=40,d=8", "b=1,h=1,l=24,s=64,d=16,causal=1", "b=1,h=1,l=4,s=150,d=16",
+                                "b=1,h=1,l=6,s=90,d=4,scale=100", "b=1,h=1,l=8,s=33,d=80,softcap=5"}) {
+        const StatisticCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed),
+                              type.contract);
+        const AttentionCase op(c.problem);
+        const auto forms = AllUnitForms(seed++, static_cast<int64_t>(std::ceil(op.CountKeys(0) / 16)));
+        for (size_t at = seed % 3; at < forms.size(); at += 3) {
+          std::vector<double> got;
+          for (int64_t row = 0; row < op.Rows(); ++row) {
+            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
+          }
+          tally.Add(c, got, fmt::format("form {}", at));
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GE(tally.applicable, 300);
+  Report("attention by units", tally);
 }
 
 }  // namespace

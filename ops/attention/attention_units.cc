@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention/attention_units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace assay {
+namespace {
+
+double PowerBelow(double x) {
+  return x > 0 && std::isfinite(x) ? std::ldexp(1.0, std::ilogb(x)) : x;
+}
+
+// What the ulp of an exponent or logarithm of up to x is relative to: the power of two below it, in units of 1 or ln 2.
+double SizeOf(double x) {
+  return std::max(PowerBelow(x), PowerBelow(x * std::numbers::log2e) * std::numbers::ln2);
+}
+
+// Rounded, the log-sum of all is no less than the largest log-sum that it is made of, so that no unit weighs more than
+// one: `units` of them make o that many times as large at most.
+double Growth(double log_units, double rounding, double others) {
+  return std::expm1(std::min(log_units, rounding) + others);
+}
+
+}  // namespace
+
+double LogSumErrors::OfWeight(double keys) const {
+  const double most = std::max(1.0, keys - 1);  // another unit has one at least
+  return std::expm1(3 * std::log1p(u_)) * std::log(most) + (1 + 4 * u_) * eps_ * SizeOf(std::log(most));
+}
+
+double LogSumErrors::OfAll(double keys, double largest) const {
+  const double log_keys = std::log(keys);
+  const double others = std::expm1(4 * std::log1p(u_)) * log_keys + (1 + 4 * u_) * eps_ * SizeOf(log_keys);
+  return Growth(log_keys, u_ * SizeOf(largest + log_keys), others);
+}
+
+UnitDeviation::UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
+    : op_(op),
+      value_(golden.value),
+      rows_(*golden.Extra("rows")),
+      shift_(*golden.Extra("shift_weight")),
+      move_(*golden.Extra("move_weight")),
+      u_(u),
+      eps_(e.eps) {
+  for (int64_t row = 0; row < op.Rows(); ++row) of_rows_.push_back(RowOf(row));
+}
+
+UnitDeviation::Row UnitDeviation::RowOf(int64_t row) const {
+  const double keys = op_.CountKeys(row), units = std::ceil(keys / kSmallestKeyBlock);
+  if (units <= 1) return {};
+  const auto fact = [&](RowFact f) { return rows_[row * kRowFacts + f]; };
+  // The mean of |t| is not known apart from that of an added mask.
+  const double spread = op_.mask == MaskKind::kAdd ? 0 : fact(kAddedMean);
+  const double log_total = std::max(0.0, std::log(keys) - spread);
+  return {.of_log = eps_ / std::sqrt(3.0) * SizeOf(log_total),
+          .of_max = u_ * SizeOf(fact(kStored)),
+          .log_keys = std::log(keys / 2),
+          .of_all = Growth(std::log(units), u_ * SizeOf(fact(kStored) + log_total), 0) / std::sqrt(3.0),
+          .systematic = eps_ * SizeOf(std::log(units))};
+}
+
+double UnitDeviation::At(int64_t i, int64_t row) const {
+  const Row& r = of_rows_[static_cast<size_t>(row)];
+  if (r.log_keys == 0 || !(shift_[i] > 0)) return 0;
+  const double of_sum = u_ * SizeOf(move_[i] / shift_[i] + r.log_keys), of_max = std::min(r.of_max, of_sum);
+  const double of_weights = shift_[i] * std::hypot(std::hypot(of_max, of_max, of_sum), r.of_log);
+  return std::hypot(of_weights, r.of_all * Size(i));
+}
+
+}  // namespace assay

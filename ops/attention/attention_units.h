@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Units that share a row's keys, and what it costs to join their results (golden/README.md has the derivation).
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "ops/attention/attention.h"
+#include "ops/exp_error.h"
+
+namespace assay {
+
+inline constexpr double kSmallestKeyBlock = 16;  // of published kernels
+
+// Joined by log-sums, m + log l of each unit: of the hard bound.
+class LogSumErrors {
+ public:
+  explicit LogSumErrors(const OperationErrors& e) : u_(e.u), eps_(e.eps) {}
+
+  // Of the exponent of a key's weight, n keys in all: so many more roundings relative to its score and to |mask| + |t|,
+  // and beside them so much.
+  static constexpr double kOfScore = 2, kOfAdded = 3;
+  double OfWeight(double keys) const;
+  // Of o itself, relative to it, where nothing is divided by the weights' sum. `largest`: of |score| with its mask.
+  double OfAll(double keys, double largest) const;
+
+ private:
+  double u_, eps_;
+};
+
+// How errors of units are distributed: of the statistic. u: of the accumulator.
+class UnitDeviation {
+ public:
+  UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u);
+  // The deviation of an element, and what is systematic.
+  double At(int64_t i, int64_t row) const;
+  double Systematic(int64_t i, int64_t row) const { return of_rows_[static_cast<size_t>(row)].systematic * Size(i); }
+
+ private:
+  // Deviations of a unit's weight, from its logarithm and from each product of its maximum, and of the log-sum of all,
+  // which is relative to |o|; none where there are no units.
+  struct Row {
+    double of_log = 0, of_max = 0, log_keys = 0, of_all = 0, systematic = 0;
+  };
+  Row RowOf(int64_t row) const;
+  double Size(int64_t i) const {
+    const double y = value_[static_cast<size_t>(i)];
+    return std::isfinite(y) ? std::fabs(y) : 0;
+  }
+
+  const AttentionCase& op_;
+  const std::vector<double>& value_;
+  const Plane &rows_, &shift_, &move_;
+  double u_, eps_;
+  std::vector<Row> of_rows_;
+};
+
+}  // namespace assay
