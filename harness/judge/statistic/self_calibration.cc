@@ -19,7 +19,7 @@ constexpr int64_t kFewestSamples = 64;  // less gives no scale; a stratum withou
 constexpr int64_t kSampleGrain = 512;   // samples, each a few cache misses
 constexpr int64_t kSamplesAhead = 8;    // those are asked for
 constexpr size_t kSearchedChunks = 4;
-constexpr double kNotFinite = -1;         // no sample
+constexpr double kNoSample = -1;
 constexpr double kNormalMedian = 0.6745;  // of |x| for standard normal x
 constexpr double kNormalTail = 2.576;     // its 99 % quantile
 // Against that scale. The slack is the one that groups have for the model of sigma.
@@ -68,14 +68,19 @@ class Calibration {
   }
 
  private:
-  // |e| in standard deviations, the output's own rounding included; never less than E_gold explains.
+  // |e| in standard deviations, the output's own rounding included; never less than E_gold explains. Nothing is rounded
+  // in a zero of no terms, such as an output of a convolution that sees nothing but padding: it says nothing of how
+  // large errors are.
   double Scaled(int64_t i, double x, const Judgement& judged) const {
-    if (!judged.finite || judge_.Open(i)) return 0;
+    if (!judged.finite) return kNoSample;
+    if (judge_.Open(i)) return 0;
+    const double sigma = judge_.Sigma(i);
+    if (sigma == 0 && judge_.golden().value[static_cast<size_t>(i)] == 0) return kNoSample;
     const FloatFormat& format = FormatOf(judge_.dtype());
     const double ulp = UlpAt(format, std::max(std::fabs(x), std::fabs(judge_.golden().value[static_cast<size_t>(i)])));
     const double own = std::max(judge_.params().own_rounding * ulp, judge_.params().lambda_out);
     const double beyond = std::max(0.0, std::fabs(judged.error) - judge_.Systematic(i) - GoldenError(i));
-    return beyond / std::sqrt(judge_.Sigma(i) * judge_.Sigma(i) + own * own / 3);
+    return beyond == 0 ? 0 : beyond / std::hypot(sigma, own / std::sqrt(3.0));  // squares of the smallest are 0
   }
   double GoldenError(int64_t i) const { return PlaneAt(judge_.golden().error, i, judge_.golden().size()); }
 
@@ -85,20 +90,20 @@ class Calibration {
     const auto place = [stretch](int64_t k) {
       return stretch * k + static_cast<int64_t>(static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15U >> 32) % stretch;
     };
-    std::vector<double> scaled(static_cast<size_t>(count), kNotFinite);
+    std::vector<double> scaled(static_cast<size_t>(count), kNoSample);
     ParallelFor(count, kSampleGrain, [&](int64_t begin, int64_t end) {
       TileReader reader(judge_, got_);
       for (int64_t k = begin; k < end; ++k) {
         if (k + kSamplesAhead < end) reader.Prefetch(place(k + kSamplesAhead));
         reader.Read(place(k), 1);
         const Judgement judged = judge_.Judge(place(k), reader.Got(0), reader.GotLow(0));
-        if (judged.finite) scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
+        scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
       }
     });
     std::array<std::vector<double>, kStrata> samples;
     for (int64_t k = 0; k < count; ++k) {
       const double sample = scaled[static_cast<size_t>(k)];
-      if (sample != kNotFinite) samples[strata_.Of(place(k))].push_back(sample);
+      if (sample != kNoSample) samples[strata_.Of(place(k))].push_back(sample);
     }
     for (size_t s = 0; s < kStrata; ++s) scales_[s] = ScaleOf(samples[s]);
     for (size_t s = 1; s < kStrata; ++s) scales_[s] = std::max(scales_[s], scales_[0]);

@@ -60,7 +60,8 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
 // The error of every part of an output against the median of its own: sigma_i^2 and the variance of the output's
 // rounding scale each |e_i|, and the larger of median / 0.6745 and 99 % quantile / 2.576 over up to 8192 of them in
 // each stratum (interior, last partial row of 64 x 64 tiles, last partial column, corner) is the implementation's
-// scale. The largest is sought in the chunks with the largest r. Sets self_margin and self_reason.
+// scale. Zeros of no terms, which nothing rounds, do not count. The largest is sought in the chunks with the largest r.
+// Sets self_margin and self_reason.
 void CalibrateOnItself(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                        StatisticOutcome& outcome);
 
