@@ -10,6 +10,7 @@
 #include <map>
 
 #include "golden/store/store_format.h"
+#include "harness/base/cache_folder.h"
 #include "harness/data/safetensors.h"
 
 namespace assay {
@@ -142,19 +143,11 @@ Result<Golden> GoldenOf(const SafetensorsFile& file) {
   return golden;
 }
 
-// The folder that an environment variable names; empty when it is not set.
-std::filesystem::path FolderFrom(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 std::filesystem::path GoldenStore::DefaultRoot() {
-  if (const auto root = FolderFrom("ASSAY_GOLDEN_STORE"); !root.empty()) return root;
-  if (const auto cache = FolderFrom("XDG_CACHE_HOME"); !cache.empty()) return cache / "assay/golden";
-  const auto home = FolderFrom("HOME");
-  return home.empty() ? home : home / ".cache/assay/golden";
+  const char* root = std::getenv("ASSAY_GOLDEN_STORE");
+  return root != nullptr && *root != '\0' ? std::filesystem::path(root) : CacheFolder("golden");
 }
 
 std::filesystem::path StoreFileName(const GoldenKey& key, int generator_version, int golden_version) {

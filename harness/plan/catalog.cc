@@ -14,6 +14,7 @@
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
 #include "harness/model/contract.h"
+#include "harness/plan/design_store.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -175,7 +176,8 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
 
 Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
-  const OpCatalog ops = Catalog();
+  OpCatalog ops = Catalog();
+  if (options.keeps_designs) ops.designs = DesignStore::DefaultRoot();
   auto source = CasesOf(options, ops);
   if (!source) return tl::unexpected(source.error());
   if (!options.contract.empty()) {

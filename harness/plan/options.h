@@ -20,6 +20,7 @@ struct CaseOptions {
   std::optional<std::string> shard;
   std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
   std::optional<uint64_t> seed;                  // replaces every case's seed
+  bool keeps_designs = true;  // of `cover` lines, between runs (DesignStore)
 };
 
 // What workers may do beside what every driver needs.

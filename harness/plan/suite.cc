@@ -222,7 +222,8 @@ class SuiteParser {
   const OpCatalog& ops_;
   std::vector<PlannedCase> cases_;
   std::vector<CoverLine> covers_;
-  std::unordered_map<std::string, std::future<Cover>> designs_;  // of lines not yet reached, by "file:line"
+  // Of lines not yet reached, by "file:line".
+  std::unordered_map<std::string, std::future<std::vector<CaseSpec>>> designs_;
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here
 };

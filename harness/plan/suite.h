@@ -26,6 +26,7 @@
 // all their tags; two lines that require different things of it are an error.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
@@ -47,6 +48,7 @@ struct OpCatalog {
   // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: cases stay unbound.
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
+  std::filesystem::path designs = {};  // where those of `cover` lines are kept (DesignStore); empty: nowhere
 };
 
 // That there is none of this name, and which may be meant.

@@ -8,6 +8,7 @@
 
 #include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
+#include "harness/plan/design_store.h"
 
 namespace assay {
 namespace {
@@ -60,16 +61,18 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
   return cover;
 }
 
-std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops) {
+std::future<std::vector<CaseSpec>> BeginCover(const CoverLine& cover, const OpCatalog& ops) {
   return std::async(std::launch::async,
-                    [op = ops.op(cover.op), options = cover.options] { return MakeCover(*op, options); });
+                    [op = ops.op(cover.op), options = cover.options, store = DesignStore(ops.designs)] {
+                      return store.CasesOf(*op, options);
+                    });
 }
 
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, Cover design,
-                                             const OpCatalog& ops) {
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover,
+                                             std::vector<CaseSpec> design, const OpCatalog& ops) {
   std::vector<PlannedCase> cases;
   std::map<std::string, double> planned;  // cases by their types
-  for (CaseSpec& spec : design.cases) {
+  for (CaseSpec& spec : design) {
     const Result<SharedCase> bound = ops.bind ? ops.bind(spec) : SharedCase();
     if (!bound) return line.Fail(line.words[0].column, bound.error().message);
     const bool thorough = planned[DTypeListText(spec.dtypes)]++ < cover.thorough;

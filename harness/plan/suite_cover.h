@@ -16,11 +16,12 @@ namespace assay {
 // Precondition: the line's first word is `cover`. Errors point at the word that is wrong.
 Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops);
 
-// The design, which takes a second or so, on a thread of its own. `ops` outlives it.
-std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops);
+// The cases of the design, which takes seconds unless they are kept (OpCatalog::designs), on a thread of its own. `ops`
+// outlives it.
+std::future<std::vector<CaseSpec>> BeginCover(const CoverLine& cover, const OpCatalog& ops);
 
-// Its cases, bound.
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, Cover design,
-                                             const OpCatalog& ops);
+// These cases, bound.
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover,
+                                             std::vector<CaseSpec> design, const OpCatalog& ops);
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 
 #include "golden/store/store.h"
 #include "harness/base/check.h"
+#include "harness/plan/design_store.h"
 
 namespace assay {
 
@@ -19,6 +20,7 @@ SealOptions SealFor(const SandboxOptions& options) {
   seal.granted = options.granted;
   for (const std::filesystem::path& path : options.hidden) seal.hidden.push_back(path.string());
   seal.hidden.push_back(GoldenStore::DefaultRoot().string());
+  seal.hidden.push_back(DesignStore::DefaultRoot().string());  // which cases there are is not theirs to change
   for (const std::string& limit : options.limits) ASSAY_CHECK(SetLimit(limit, seal.limits));
   return seal;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/plan/cover/coverage.h"
+#include "tests/unit/plan/sample_operator.h"
 #include "tests/unit/plan/test_catalog.h"
 
 namespace assay {
@@ -18,57 +19,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Of six attributes, one of them a size. Refuses bias with i8, and more than 64 rows.
-class Sample : public Operator {
- public:
-  const OpSchema& schema() const override { return MatmulSchema(); }
-
-  CaseSpace Space() const override {
-    CaseSpace space;
-    space.Vary("dtypes", {"f32", "bf16", "i8-i8-i32"}, kInTriples);
-    space.AddKnob("m", ExtentValues(129));
-    space.AddKnob("n", {"1"});
-    space.AddKnob("k", {"1"});
-    const Extent m = [](const CaseView& view) { return view.Int("m"); };
-    AddResidues(space, "m", {"m"}, m, {2, 3, 8});
-    AddMagnitude(space, "m", {"m"}, m, {1, 16, 64}, kInTriples);
-    space.Vary("transa", {"0", "1"}, kInTriples);
-    space.Vary("bias", {"0", "1"}, kInTriples);
-    space.Vary("fill", {"normal", "ramp", "special"}, kInTriples);
-    space.useless = [](const CaseView& view) {
-      return view.spec.fill == "ramp" && view.Int("transa") == 1 ? "ramps look alike" : "";
-    };
-    return space;
-  }
-
-  Result<Problem> Bind(const CaseSpec& spec) const override {
-    const AttrReader attrs(spec, schema());
-    if (attrs.Int("m") > 64) return UsageError("too many rows");
-    if (attrs.Int("bias") == 1 && IsInt(spec.dtypes.front())) return UsageError("bias=1 must be 0 for integers");
-    Problem problem;
-    problem.spec = assay::Canonicalise(spec, schema()).value();
-    problem.outputs = {{"y", DType::kF32, {attrs.Int("m")}}};
-    problem.flops = static_cast<double>(attrs.Int("m"));
-    return problem;
-  }
-
-  std::vector<Tensor> MakeInputs(const Problem&) const override { return {}; }
-  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { return {}; }
-  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { return {}; }
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
-  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor>, std::span<const double>,
-                                   std::span<const int64_t>) const override {
-    return {};
-  }
-};
-
-const Sample& TheSample() {
-  static const Sample sample;
+const SampleOperator& TheSample() {
+  static const SampleOperator sample;
   return sample;
 }
 
 // Three sizes, whose relation hardly a random draw meets, and one that none meets.
-class ThreeSizes : public Sample {
+class ThreeSizes : public SampleOperator {
  public:
   CaseSpace Space() const override {
     CaseSpace space;

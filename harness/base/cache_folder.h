@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where this user keeps what can be computed again.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace assay {
+
+// $XDG_CACHE_HOME/assay/<name>, else ~/.cache/assay/<name>; empty where neither is known.
+std::filesystem::path CacheFolder(std::string_view name);
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What covering designs came to, kept between runs: the ids of their cases, a file for each design, in a folder of the
+// user's. A design takes seconds, and every run of a suite with `cover` lines needs it. It follows from the program,
+// the operator and the options alone, which the file states; one that states others, or is damaged, is computed anew
+// and replaced. Any number of processes may share a folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/base/build_id.h"
+#include "harness/plan/cover/cover.h"
+
+namespace assay {
+
+class DesignStore {
+ public:
+  // An empty folder, or a program of which nobody knows which one it is: nothing is kept.
+  explicit DesignStore(std::filesystem::path root, std::string program = OwnBuildId())
+      : root_(std::move(root)), program_(std::move(program)) {}
+  // $XDG_CACHE_HOME/assay/designs, else ~/.cache/assay/designs.
+  static std::filesystem::path DefaultRoot();
+
+  // Cover::cases: those that are kept, or else computed and kept from here on, where the folder can be written to.
+  std::vector<CaseSpec> CasesOf(const Operator& op, const CoverOptions& options) const;
+  std::filesystem::path PathOf(const Operator& op, const CoverOptions& options) const;
+
+ private:
+  std::optional<std::vector<CaseSpec>> Load(const Operator& op, const CoverOptions& options) const;
+  void Save(const Operator& op, const CoverOptions& options, const std::vector<CaseSpec>& cases) const;
+  std::string KeyOf(const Operator& op, const CoverOptions& options) const;
+
+  std::filesystem::path root_;
+  std::string program_;
+};
+
+}  // namespace assay
