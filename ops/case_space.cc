@@ -99,7 +99,8 @@ std::string Take(AttrList& attrs, std::string_view key) {
   const auto found = std::ranges::find(attrs, key, &AttrList::value_type::first);
   if (found == attrs.end()) return "";
   std::string value = std::move(found->second);
-  attrs.erase(found);
+  *found = std::move(attrs.back());  // the others need not stay in order
+  attrs.pop_back();
   return value;
 }
 
