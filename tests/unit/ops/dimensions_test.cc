@@ -14,7 +14,6 @@
 namespace assay {
 namespace {
 
-using ::testing::IsEmpty;
 
 const std::vector<const Operator*>& Operators() {
   static const std::vector<const Operator*> all = OperatorRegistry::Global().All();
@@ -110,11 +109,13 @@ TEST(Dimensions, NoLevelIsOneThatNothingGives) {
   }
 }
 
-// A suite, the strength that its lines have for every operator, and whether they are about those of ops/defs too.
+// A suite, the strength that its lines have for every operator, whether they are about those of ops/defs too, and how
+// many pairs of an operator a search may give up on (ops/README.md).
 struct ShippedCover {
   const char* suite;
   int strength;
   bool formulas;
+  size_t not_found = 0;
 };
 
 size_t OperatorsOf(const ShippedCover& shipped) {
@@ -139,14 +140,15 @@ TEST_P(ShippedCoverage, HasAllThatIsPossible) {
   const std::vector<Coverage> coverages = CoverageOf(*cases, lines, catalog);
   EXPECT_EQ(coverages.size(), static_cast<size_t>(GetParam().strength - 1) * OperatorsOf(GetParam()));
   for (const Coverage& coverage : coverages) {
-    EXPECT_THAT(coverage.missing, IsEmpty()) << coverage.op;
+    EXPECT_LE(coverage.missing.size(), coverage.strength == 2 ? GetParam().not_found : 0)
+        << coverage.op << ": " << testing::PrintToString(coverage.missing);
     EXPECT_GT(coverage.covered, 500) << coverage.op;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
                          testing::Values(ShippedCover{"default", 2, false}, ShippedCover{"conformance", 3, false},
-                                         ShippedCover{"covering", 3, true}),
+                                         ShippedCover{"covering", 3, true, 2}),
                          [](const auto& shipped) { return std::string(shipped.param.suite); });
 
 }  // namespace
