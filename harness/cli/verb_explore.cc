@@ -73,6 +73,7 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   settings.limits = options.limits;
   settings.cases = options.cases.value_or(0);
   settings.requirement = options.contract;
+  settings.strict = options.run.strict;
   return settings;
 }
 
@@ -132,6 +133,14 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
   if (cases == 0) {  // --cases refuses 0, and nothing is covered
     Print(fmt::format("\nno case was explored {}\n",
                       result.interrupted ? "before the interruption" : "within the time; give more with --for"));
+    return;
+  }
+  if (explorer.taken() == 0) {
+    Print(fmt::format("\nno backend took any of {} cases{}\n", cases,
+                      options.run.backend.implementations.empty()
+                          ? ""
+                          : fmt::format(" with an implementation that --impl {} fits",
+                                        fmt::join(options.run.backend.implementations, ","))));
     return;
   }
   Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", cases, ProgramWord(),

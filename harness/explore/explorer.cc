@@ -88,7 +88,7 @@ std::vector<PlannedCase> Explorer::Next() {
   return cases;
 }
 
-void Explorer::Judged(std::span<const Record> records) {
+void Explorer::Judged(std::span<const std::string> ids, std::span<const Record> records) {
   while (!records.empty()) {
     const std::string& id = records.front().case_id;
     const auto other = std::ranges::find_if(records, [&](const Record& r) { return r.case_id != id; });
@@ -96,6 +96,9 @@ void Explorer::Judged(std::span<const Record> records) {
     const auto open = open_.extract(id);
     if (!open.empty()) JudgedCase(open.mapped(), records.first(count));
     records = records.subspan(count);
+  }
+  for (const std::string& id : ids) {
+    if (const auto open = open_.extract(id); !open.empty()) JudgedCase(open.mapped(), {});
   }
 }
 
@@ -113,7 +116,10 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
     if (of.op == planned.bound->op) of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
   }
   // A pass that a rule does not expect fails the run, and shows no fault of the device.
-  const auto is_failure = [](const Record& r) { return FailsRun(r) && r.verdict != Name(Verdict::kPass); };
+  const auto is_failure = [&](const Record& r) {
+    return FailsRun(r, settings_.strict) &&
+           (r.verdict != Name(Verdict::kPass) || r.result_class == Name(ResultClass::kSuspect));
+  };
   if (std::ranges::none_of(records, is_failure)) return;
   if (!saved_.contains(planned.spec.Id())) ++failed_;  // else it was made from another
   for (const Record& record : records) {
@@ -126,7 +132,10 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
 void Explorer::Failed(const PlannedCase& planned, const Record& record) {
   const std::string id = planned.spec.Id();
   const std::string who = record.implementation.empty() ? record.backend : record.backend + ":" + record.implementation;
-  const std::string what = fmt::format("{} of {}: {}", record.verdict, who, Short(record.reason));
+  const bool is_suspect = !FailsRun(record);  // or inconclusive: what strict runs count alone
+  const bool passed = record.verdict == Name(Verdict::kPass);
+  const std::string what =
+      fmt::format("{} of {}: {}", passed ? record.result_class : record.verdict, who, Short(record.reason));
   if (const auto known = saved_.find(id); known != saved_.end()) {  // of another implementation, or made from another
     if (known->second.comment.find(what) == std::string::npos) known->second.comment += "\n# " + what;
     return;
@@ -135,8 +144,8 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
     return d.session && d.backend == record.backend && d.device.name == record.device;
   });
   // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and
-  // nothing would be known of what is smaller.
-  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
+  // nothing would be known of what is smaller. A suspect proves nothing, and a smaller one would show less.
+  const bool shrinks = !is_suspect && device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
                        !FailedAfterPassing(record) && ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
   CaseSpec smallest = planned.spec;
   if (shrinks) {

@@ -28,6 +28,7 @@ struct ExploreSettings {
   size_t cases = 0;                    // 0: as many as there is time for
   std::function<bool()> is_time_over;  // asked before each few cases
   std::string requirement;             // of all cases; "": the default of each
+  bool strict = false;                 // suspect and inconclusive results are failures too
 };
 
 class Explorer : public CaseSource {
@@ -37,7 +38,7 @@ class Explorer : public CaseSource {
            const RunFolder& folder);
 
   std::vector<PlannedCase> Next() override;
-  void Judged(std::span<const Record> records) override;
+  void Judged(std::span<const std::string> ids, std::span<const Record> records) override;
   size_t total() const override { return settings_.cases; }
   std::string StatusText() const override;
 
@@ -48,6 +49,8 @@ class Explorer : public CaseSource {
     std::vector<Explored> sets;
   };
   std::vector<OfOperator> Coverage() const;
+  // Cases that some backend took.
+  size_t taken() const { return taken_; }
   // Cases that failed, and those that the suite file has of them.
   size_t failures() const { return failed_; }
   size_t saved() const { return saved_.size(); }

@@ -35,8 +35,9 @@ int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
   return ExitCode(verdicts, flags);
 }
 
-bool FailsRun(const Record& record) {
+bool FailsRun(const Record& record, bool strict) {
   ExitFlags flags;
+  flags.strict = strict;
   const std::vector<Verdict> verdicts = VerdictsOf({record}, flags);
   const int code = ExitCode(verdicts, flags);
   return code != kExitOk && code != kExitNothing;

@@ -24,7 +24,7 @@ bool IsKnown(const Record& record);
 // not know is an error. What all of them show together counts too (harness/model/pooled_evidence.h).
 int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags);
 
-// Whether this record alone makes the exit code say that something failed.
-bool FailsRun(const Record& record);
+// Whether this record alone makes the exit code say that something failed; `strict`: as with --strict.
+bool FailsRun(const Record& record, bool strict = false);
 
 }  // namespace assay

@@ -20,8 +20,9 @@ class CaseSource {
   // run them while these are prepared; all others are.
   virtual std::vector<PlannedCase> Next() = 0;
 
-  // The results of some of them, as they will stand in the file.
-  virtual void Judged(std::span<const Record> records) = 0;
+  // The results of some of them, as they will stand in the file, by case. `ids`: the cases that have come to their end;
+  // one without a record is one that no implementation took which the user asked for.
+  virtual void Judged(std::span<const std::string> ids, std::span<const Record> records) = 0;
 
   virtual size_t total() const = 0;            // cases that it will give; 0: not known
   virtual std::string StatusText() const = 0;  // for those who watch

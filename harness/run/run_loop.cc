@@ -200,8 +200,12 @@ class Loop {
     }
     JudgeAndTime(group);
     if (source_ == nullptr) return;
-    for (size_t i = 0; i < prepared.size(); ++i) cases_[first + i] = PlannedCase();  // such a run may last for days
-    if (!settings_.runner.interrupted()) source_->Judged(kept_.TakeJudged());
+    std::vector<std::string> ids;
+    for (size_t i = 0; i < prepared.size(); ++i) {
+      ids.push_back(cases_[first + i].spec.Id());
+      cases_[first + i] = PlannedCase();  // such a run may last for days
+    }
+    if (!settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged());
   }
 
   void JudgeAndTime(std::deque<CaseAtWork>& group) {

@@ -29,7 +29,7 @@ int LevelIn(const Dimension& dimension, const CaseSpec& spec, const OpSchema& sc
 }  // namespace
 
 Candidates::Candidates(const Operator& op, const CoverLimits& limits)
-    : op_(&op), limits_(limits), space_(op.Space()), dimensions_of_(space_.knobs.size()) {
+    : op_(&op), limits_(limits), space_(op.Space()), index_of_(space_.knobs.size()), dimensions_of_(space_.knobs.size()) {
   for (const Knob& knob : space_.knobs) {
     const auto key = std::ranges::find(knob.keys, "dtypes");
     if (key == knob.keys.end()) continue;
@@ -62,9 +62,13 @@ Candidates::Candidates(const Operator& op, const CoverLimits& limits)
 
 int Candidates::Add(size_t knob, const std::string& value) {
   auto& values_of = space_.knobs[knob].values;
-  const auto known = std::ranges::find(values_of, std::vector{value});
-  const int index = static_cast<int>(known - values_of.begin());
-  if (known != values_of.end()) return index;
+  std::map<std::string, int>& known = index_of_[knob];
+  if (known.empty()) {
+    for (int at = 0; at < values(knob); ++at) known.emplace(values_of[static_cast<size_t>(at)][0], at);
+  }
+  const int index = values(knob);
+  const auto [found, is_new] = known.emplace(value, index);
+  if (!is_new) return found->second;
   values_of.push_back({value});
   Choice choice(knobs());
   choice[knob] = index;

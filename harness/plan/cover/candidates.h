@@ -2,6 +2,7 @@
 // Cases that an operator's declaration can make: one value of each knob, as a case, with the level of each dimension.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ class Candidates {
   const Operator* op_;
   CoverLimits limits_;
   CaseSpace space_;
+  std::vector<std::map<std::string, int>> index_of_;  // of the values of each knob, once one was added
   std::vector<std::vector<int>> knobs_of_, dimensions_of_;
   std::vector<std::vector<DType>> dtypes_;  // of each value of the knob that has them
   // Of a dimension that one knob decides: the level for each of its values.

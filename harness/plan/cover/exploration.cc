@@ -34,7 +34,10 @@ int64_t LargestOf(const Knob& knob) {
 
 Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed)
     : op_(&op), limits_(limits), seed_(seed), candidates_(op, limits), random_(seed) {
-  for (const Knob& knob : candidates_.space().knobs) largest_.push_back(LargestOf(knob));
+  for (const Knob& knob : candidates_.space().knobs) {
+    largest_.push_back(LargestOf(knob));
+    declared_.push_back(static_cast<int>(knob.values.size()));
+  }
   MakeNextDesign();
 }
 
@@ -112,9 +115,9 @@ Choice Exploration::RandomChoice() {
   return choice;
 }
 
-// Of a size, any number: half of them from the list, half with as many of each magnitude.
+// Of a size, any number: half of them from the list that is declared, half with as many of each magnitude.
 int Exploration::RandomValue(size_t knob) {
-  const int listed = candidates_.values(knob);
+  const int listed = declared_[knob];
   if (!IsSize(knob)) return Below(listed);
   if (Below(2) == 0) return std::min(Below(listed), Below(listed));
   int bits = 0;

@@ -68,6 +68,7 @@ class Exploration {
   Candidates candidates_;
   std::mt19937_64 random_;
   std::vector<int64_t> largest_;  // of each knob that is a size; 0: it is none
+  std::vector<int> declared_;     // of each knob, how many values its list has before any is added
   int turn_ = 0;
   int designs_ = 0;
   Cover design_;

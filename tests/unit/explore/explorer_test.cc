@@ -115,6 +115,37 @@ TEST_F(Exploring, AFaultOfOddRowsIsFoundAndMadeSmall) {
   EXPECT_THAT(Suite(), HasSubstr("# found with matmul/"));
 }
 
+// --impl: such a case leaves no record, and the same number of cases must give the same ones again.
+TEST_F(Exploring, CasesThatNoChosenImplementationTakesHaveRun) {
+  session_->offer = [](const Problem& problem, const LayoutVariant&) {
+    return std::vector<ImplementationInfo>{{Rows(problem.spec.Id()) % 2 == 0 ? "plain" : "other", "f32acc"}};
+  };
+  loop_.runner.implementations = {"plain"};
+  const LoopResult result = Explore();
+  EXPECT_EQ(explored_, 40u);
+  EXPECT_GT(result.records.size(), 0u);
+  EXPECT_LT(result.records.size(), 40u);
+}
+
+TEST_F(Exploring, ASuspectIsAFailureWithStrictAlone) {
+  for (const bool strict : {false, true}) {
+    settings_.strict = strict;
+    path_ = temporary_.Path(strict ? "strict" : "usual");
+    RunFolder folder = RunFolder::Create(path_).value();
+    const std::vector<Device> devices = {FakeDevice("fake", session_)};
+    Explorer explorer(settings_, devices, loop_, folder);
+    const std::vector<std::string> ids = {explorer.Next()[0].spec.Id()};
+    Record record;
+    record.case_id = ids[0], record.backend = "fake", record.implementation = "plain", record.reason = "unlike others";
+    record.verdict = record.outcome = Name(Verdict::kPass);
+    record.result_class = Name(ResultClass::kSuspect);
+    explorer.Judged(ids, std::span(&record, 1));
+    EXPECT_EQ(explorer.failures(), strict ? 1u : 0u);
+    EXPECT_EQ(explorer.saved(), strict ? 1u : 0u);
+    if (strict) EXPECT_THAT(Suite(), HasSubstr("suspect of fake:plain: unlike others"));
+  }
+}
+
 TEST_F(Exploring, EveryImplementationThatFailsACaseIsNamed) {
   settings_.cases = 8;
   session_->offer = Offering({{"plain", "f32acc"}, {"other", "f32acc"}});

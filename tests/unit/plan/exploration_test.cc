@@ -66,6 +66,30 @@ TEST(Exploration, SizesAreNotThoseOfTheDeclarationAlone) {
   EXPECT_GT(others, 20);
 }
 
+// Of the random half of the cases; the other half comes from designs.
+TEST(Exploration, DeclaredSizesKeepTheirShareHoweverLongItLasts) {
+  std::set<std::string> declared;
+  const CaseSpace space = Softmax().Space();
+  for (const auto& value : space.knobs[2].values) declared.insert(value[0]);
+  Exploration exploration(Softmax(), {.elements = 1e5, .flops = 1e7}, 11);
+  const auto share_of = [&](int count) {
+    int sizes = 0, found = 0;
+    for (int i = 0; i < count; ++i) {
+      const CaseSpec spec = exploration.Next().value();
+      for (const int64_t extent : AttrReader(spec, Softmax().schema()).List("shape")) {
+        if (i % 2 == 0 || extent < 32) continue;
+        ++sizes;
+        found += declared.contains(std::to_string(extent));
+      }
+    }
+    return static_cast<double>(found) / sizes;
+  };
+  const double first = share_of(1500);
+  share_of(3000);
+  EXPECT_GT(first, 0.25);
+  EXPECT_NEAR(share_of(1500), first, 0.095);  // some 1,100 sizes: three deviations
+}
+
 TEST(Exploration, ReachesAllPairs) {
   Exploration exploration(Softmax(), {.elements = 512, .flops = 1e5}, 3);
   for (int i = 0; i < 1000; ++i) exploration.Judged(exploration.Next().value(), true, std::nullopt);
