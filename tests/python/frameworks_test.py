@@ -121,6 +121,25 @@ class Functions(unittest.TestCase):
                 return None if case.attrs.get("tie") == "first" and case.op == "top_k" else smooth(case)
             self.assertGreater(self.hold("torch", here, lambda a: None if a is None else torch.from_numpy(a.copy()), suite), 8)
 
+    def test_both_addends_of_a_product(self):
+        """alpha a b + beta c + bias: a function with one addend drops none."""
+        rng = numpy.random.default_rng(1)
+        a, b, c, bias = (rng.standard_normal(shape, numpy.float32) for shape in ((5, 7), (7, 3), (5, 3), (3,)))
+        tried = 0
+        for name, convert in (("torch", lambda module: module.from_numpy), ("onnxruntime", lambda module: lambda x: x)):
+            if any(importlib.util.find_spec(module) is None for module in FRAMEWORKS[name].needs):
+                continue
+            tried += 1
+            give = convert(importlib.import_module(name))
+            matmul = importlib.import_module(f"assay.frameworks.{name}_ops").matmul
+            leading = ("CPUExecutionProvider",) if name == "onnxruntime" else ()
+            for attrs in ({"alpha": 1.0, "beta": 1.0}, {"alpha": -2.0, "beta": 0.5}):
+                with self.subTest(framework=name, **attrs):
+                    y = matmul(*leading, give(a), give(b), give(c), give(bias), **attrs)
+                    assay.assert_close("matmul", [a, b, c, bias], y, contract="f32acc;math=20", bias=1, **attrs)
+        if not tried:
+            self.skipTest("neither torch nor onnxruntime is installed")
+
     def test_onnxruntime(self):
         self.need("onnxruntime")
         from assay.frameworks import onnxruntime_ops

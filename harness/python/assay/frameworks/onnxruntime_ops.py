@@ -13,12 +13,13 @@ def _name(x):
 
 
 def matmul(p, a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, beta=0.0, **_):
-    """MatMul where it says it all, else Gemm, which has transposition, factors and one addend."""
+    """MatMul where it says it all, else Gemm, which has transposition, factors and one addend; node Add has the second."""
     addend = c if c is not None else bias
     if addend is None and not transa and not transb and alpha == 1:
         return run(p, "MatMul", [a, b], [_name(a)])
-    return run(p, "Gemm", [a, b, addend], [_name(a)], transA=int(transa), transB=int(transb), alpha=float(alpha),
-               beta=float(beta) if c is not None else 1.0)
+    y = run(p, "Gemm", [a, b, addend], [_name(a)], transA=int(transa), transB=int(transb), alpha=float(alpha),
+            beta=float(beta) if c is not None else 1.0)
+    return y if c is None or bias is None else run(p, "Add", [y, bias], [_name(a)])
 
 
 def int_matmul(p, a, b, **_):
