@@ -151,6 +151,28 @@ class Functions(unittest.TestCase):
         for suite in ("smoke", "formulas"):
             self.assertGreater(self.hold("onnxruntime", mapped, lambda a: a, suite), 8)
 
+    def test_operands_of_jax_lie_in_the_memory_that_the_harness_fills(self):
+        """Where XLA can look there; what it copies is right all the same, and said to be copied."""
+        self.need("jax")
+        import ml_dtypes
+        from assay._frameworks import Jax, Operand
+        tools = Jax("cpu")
+        memory = numpy.arange(4096 + 64, dtype=numpy.uint8)
+        first = -memory.ctypes.data % 64
+        for name, code, bits, dtype in (("f32", 2, 32, numpy.float32), ("bf16", 4, 16, ml_dtypes.bfloat16)):
+            for places, strides, shares in ((0, None, True), (1, None, False), (0, "turned", False)):
+                size = numpy.dtype(dtype).itemsize
+                begin = first + places * size
+                view = memory[begin:begin + 1024 * size].view(dtype).reshape(32, 32)
+                view = view.T if strides else view
+                view.flags.writeable = False
+                operand = Operand("x", code, bits, view.shape, tuple(step // size for step in view.strides))
+                with self.subTest(dtype=name, places=places, strides=strides):
+                    given = tools.given(view, operand)
+                    self.assertEqual(tools.shares(view), shares)
+                    self.assertEqual(given.unsafe_buffer_pointer() == view.ctypes.data, shares)
+                    self.assertEqual(numpy.asarray(given).tobytes(), view.tobytes())
+
     def test_jax(self):
         self.need("jax")
         import jax
