@@ -99,6 +99,8 @@ class Frameworks(Program):
                 self.assertRegex(own[0]["library_version"], rf"^{name} \d+\.\d+.*CPython")
         attention = {r["implementation"] for r in records if r["backend"] == "torch" and r["op"] == "attention"}
         self.assertLessEqual({"sdpa", "sdpa-math", "sdpa-flash"}, attention)
+        softmax = {(r["backend"], r["implementation"]) for r in records if r["op"] == "softmax" and r["verdict"] == "pass"}
+        self.assertLessEqual({("torch", "eager"), ("torch", "compile"), ("jax", "eager"), ("jax", "jit")}, softmax)
 
     def test_kernels_of_torch_and_jax_in_turns(self):
         (self.dir / "pair.py").write_text(textwrap.dedent("""

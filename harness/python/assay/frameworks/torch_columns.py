@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from . import torch_attention, torch_more_ops, torch_ops
+from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
 from ._columns import FLOATS, Column, only, register
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
@@ -68,6 +68,24 @@ COLUMNS = [
 ]
 
 
+# What Inductor (2.15) writes for these calls the functions of eager; quantize has steps that it cannot trace.
+_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize")
+
+
+def _within_compile(column, missing):
+    def supports(case):
+        return missing or (column.supports is None or column.supports(case))
+    name = "compile" + ("-" + column.name if column.name else "")
+    return column._replace(function=torch_compiled.compiled(column.function), name=name, supports=supports)
+
+
+def _compiled(device):
+    """Nothing documents what Inductor computes with; it keeps operands of 16 bits in f32 between the steps that it joins
+    (torch/_inductor/config.py, emulate_precision_casts), so that the contracts of eager hold all the more."""
+    missing = torch_compiled.missing(device)
+    return [_within_compile(column, missing) for column in COLUMNS if column.op not in _NOT_COMPILED]
+
+
 def _one_extent(case):
     return case.shapes["q"][-1] == case.shapes["v"][-1] or "values have another extent than keys"
 
@@ -84,7 +102,7 @@ def columns(device):
         if device in torch_attention.DEVICES[name]:
             chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
-    return COLUMNS + chosen
+    return COLUMNS + _compiled(device) + chosen
 
 
 def register_all():
