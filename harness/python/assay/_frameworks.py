@@ -53,6 +53,14 @@ class Memory:
         self._bytes = 0 if 0 in operand.shape else sum(step for step in reach if step > 0) - self._first + size
         self._buffers: dict[tuple[int, bool], Any] = {}
 
+    def zeros(self) -> Any:
+        """An array of the same layout, whose memory is its own."""
+        if self._bytes == 0:
+            return self._numpy.empty(self._shape, self._dtype)
+        memory = self._numpy.zeros(self._bytes + 64, "uint8")
+        begin = (self._first - memory.ctypes.data) % 64  # aligned as the harness's operands are
+        return self._numpy.ndarray(self._shape, self._dtype, memory[begin:], -self._first, self._strides)
+
     def at(self, pointer: int, writable: bool) -> Any:
         if self._bytes == 0:
             return self._numpy.empty(self._shape, self._dtype)

@@ -92,6 +92,7 @@ def _jitted(column):
             compiled[key] = jax.jit(functools.partial(column.function, **attrs))
         return compiled[key](*operands)
 
+    call.compiles = True
     return column._replace(function=call, name="jit" + ("-" + column.name if column.name else ""))
 
 

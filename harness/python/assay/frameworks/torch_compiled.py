@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of PyTorch within torch.compile, whose backend Inductor writes C++ for the CPU, and Triton for GPUs."""
+"""Functions of PyTorch within torch.compile, whose backend Inductor writes C++ for the CPU, and Triton for GPUs. What it
+compiles lies below TMPDIR, which goes with the worker: a library that a worker left half written would fail for ever."""
 from __future__ import annotations
 
 import functools
@@ -8,11 +9,7 @@ import shutil
 import sysconfig
 from types import FunctionType
 
-# What is compiled stays from run to run where the worker has a folder for that; TMPDIR goes with the worker.
-if "XDG_CACHE_HOME" in os.environ:
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(os.environ["XDG_CACHE_HOME"], "torchinductor"))
-
-import torch  # noqa: E402  after the variable
+import torch
 
 
 def missing(device):
@@ -49,4 +46,5 @@ def compiled(function):
             made[key] = make(attrs)
         return made[key](*operands)
 
+    call.compiles = True
     return call
