@@ -117,6 +117,45 @@ class Frameworks(Program):
         softmax = {(r["backend"], r["implementation"]) for r in records if r["op"] == "softmax" and r["verdict"] == "pass"}
         self.assertLessEqual({("torch", "eager"), ("torch", "compile"), ("jax", "eager"), ("jax", "jit")}, softmax)
 
+    def test_tensors_that_are_no_plain_ones(self):
+        (self.dir / "odd.py").write_text(textwrap.dedent("""
+            import assay
+            import torch
+
+            def kernel(**more):
+                return assay.kernel("exp", contract="f32acc; math=256", dtypes=["f32"], framework="torch", **more)
+
+            @kernel()
+            def with_gradient(x):
+                return torch.exp(x.clone().requires_grad_())
+
+            @kernel()
+            def transposed(x):
+                return torch.exp(torch.stack([x, x], 1))[:, 0]
+
+            @kernel()
+            def without_memory(x):
+                return torch.exp(x.to("meta"))
+
+            @kernel()
+            def in_bf16(x):
+                return torch.exp(x).bfloat16()
+
+            @kernel(device="cuda:7")
+            def elsewhere(x):
+                return torch.exp(x)
+        """))
+        _, records = self.records("--kernels", "odd.py", "--backend", "odd", "--case", "exp/f32/n=2049/fill=normal/seed=0")
+        found = {r["implementation"]: r for r in records}
+        expected = {"with_gradient": ("pass", ""), "transposed": ("pass", ""), "without_memory": ("error", "meta"),
+                    "in_bf16": ("error", "returned torch.bfloat16|returned bfloat16")}
+        for name, (verdict, reason) in expected.items():
+            with self.subTest(name):
+                self.assertEqual(found[name]["verdict"], verdict, found[name]["reason"])
+                if reason:
+                    self.assertRegex(found[name]["reason"], reason)
+        self.assertNotIn("pass", [r["verdict"] for r in records if r["device"] != found["transposed"]["device"]])
+
     def test_kernels_of_torch_and_jax_in_turns(self):
         (self.dir / "pair.py").write_text(textwrap.dedent("""
             import assay

@@ -33,6 +33,7 @@ def main(folder, program):
         return 1
     here = os.path.dirname(os.path.abspath(__file__))
     tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",), ("pytest_plugin_test.py", "Distributed"),
+             ("arrays_test.py", "MlDtypes", "Torch"),
              ("framework_columns_test.py", program, "Frameworks", python)]
     failed = [name for name, *arguments in tests
               if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=2400).returncode != 0]
