@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy
 
 from assay.frameworks._masks import visible
+from assay.frameworks._shapes import dims
 from assay.frameworks.onnxruntime_models import ELEMENTS, run
 
 TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -29,14 +30,9 @@ def int_matmul(p, a, b, **_):
     return run(p, "MatMulInteger", [a, b], ["int32"])
 
 
-def _dims(value, rank):
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    return values * rank if len(values) == 1 else values
-
-
 def _conv_attrs(x, stride, pad, dilation, groups):
     rank = x.ndim - 2
-    return {"strides": _dims(stride, rank), "pads": _dims(pad, rank) * 2, "dilations": _dims(dilation, rank),
+    return {"strides": dims(stride, rank), "pads": dims(pad, rank) * 2, "dilations": dims(dilation, rank),
             "group": int(groups)}
 
 

@@ -8,6 +8,7 @@ import numpy
 from openvino import opset15 as opset
 
 from assay.frameworks._masks import visible
+from assay.frameworks._shapes import dims
 from assay.frameworks.openvino_models import model
 
 
@@ -27,11 +28,6 @@ def matmul(a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, be
     return y if bias is None else opset.add(y, bias)
 
 
-def _dims(value, rank):
-    values = list(value) if isinstance(value, (tuple, list)) else [value]
-    return values * rank if len(values) == 1 else values
-
-
 @model
 def conv(x, w, bias=None, *, stride=1, pad=0, dilation=1, groups=1, **_):
     """Convolution, and GroupConvolution, whose weights have an axis of groups."""
@@ -39,8 +35,8 @@ def conv(x, w, bias=None, *, stride=1, pad=0, dilation=1, groups=1, **_):
     if groups != 1:
         call, outputs = opset.group_convolution, w.shape[0]
         w = opset.reshape(w, _axes([groups, outputs // groups, *w.shape[1:]]), False)
-    pads = _dims(pad, rank)
-    y = call(x, w, _dims(stride, rank), pads, pads, _dims(dilation, rank))
+    pads = list(dims(pad, rank))
+    y = call(x, w, list(dims(stride, rank)), pads, pads, list(dims(dilation, rank)))
     return y if bias is None else opset.add(y, opset.reshape(bias, _axes([1, -1] + [1] * rank), False))
 
 
