@@ -23,7 +23,7 @@ class Program(unittest.TestCase):
     def assay(self, *args):
         variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
         variables["ASSAY_GOLDEN_STORE"] = str(self.dir / "store")
-        return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=1500)
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=3000)
 
     def records(self, *args):
         done = self.assay("run", "--python", PYTHON, "--out", "out", "--progress", "none", "--no-perf", *args)

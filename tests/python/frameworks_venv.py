@@ -36,7 +36,7 @@ def main(folder, program):
              ("arrays_test.py", "MlDtypes", "Torch"),
              ("framework_columns_test.py", program, "Frameworks", python)]
     failed = [name for name, *arguments in tests
-              if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=2400).returncode != 0]
+              if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=5400).returncode != 0]
     return 1 if failed else 0
 
 
