@@ -115,6 +115,7 @@ const FaultKind kKinds[] = {
     {"recurrence", "blind-to-nan", IsRecurrence, BugOf(BugKind::kBlindToNan)},
     {"recurrence", "forgets-every-16-steps", IsLongRecurrence, BugOf(BugKind::kForgets)},
     {"function", "of-12-bits", IsFunction, BugOf(BugKind::kFewBits)},
+    {"function", "blind-to-nan", IsFunction, BugOf(BugKind::kBlindToNan)},
     {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
     {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
     {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
