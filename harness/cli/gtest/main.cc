@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay_gtest: the cases of a run as tests of GoogleTest, for test runners, IDEs and CTest that know its options and its
-// output. GoogleTest's options choose among the cases (--gtest_filter, shards, --gtest_output), those of `assay run`
-// cases, backends and what is required. What is chosen runs as one run, as it would in `assay run --no-perf`, before the
-// first test; each test then says what its case came to.
+// assay_gtest: the cases of a run as tests of GoogleTest, for test runners, IDEs and CTest that know its options and
+// its output. GoogleTest's options choose among the cases (--gtest_filter, shards, --gtest_output), those of `assay
+// run` cases, backends and what is required. What is chosen runs as one run, as it would in `assay run --no-perf`,
+// before the first test; each test then says what its case came to.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -79,7 +79,8 @@ class CaseRun : public testing::Environment {
 };
 
 std::string WhoText(const Record& record) {
-  const std::string backend = record.device.empty() ? record.backend : fmt::format("{}[{}]", record.backend, record.device);
+  const std::string backend =
+      record.device.empty() ? record.backend : fmt::format("{}[{}]", record.backend, record.device);
   return record.implementation.empty() ? backend : fmt::format("{}:{}", backend, record.implementation);
 }
 
@@ -146,7 +147,7 @@ int RunTests(int argc, char** argv) {
     return error.get_exit_code() == 0 ? app.exit(error) : Complain(kExitUsage, error.what());
   }
   if (!options.selection.shard) options.selection.shard = "0/1";  // GoogleTest's own variables are for its tests
-  auto* run = new CaseRun(std::move(options));  // GoogleTest deletes it
+  auto* run = new CaseRun(std::move(options));                    // GoogleTest deletes it
   testing::AddGlobalTestEnvironment(run);
   if (const auto registered = RegisterCases(*run); !registered) {
     return Complain(kExitUsage, registered.error().message);
