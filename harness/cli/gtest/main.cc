@@ -5,15 +5,13 @@
 // before the first test; each test then says what its case came to.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
 #include <set>
-#include <string_view>
 
-#include "harness/cases/host_memory.h"
 #include "harness/cli/options.h"
+#include "harness/cli/process.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
@@ -159,11 +157,8 @@ int RunTests(int argc, char** argv) {
 }  // namespace assay::cli
 
 int main(int argc, char** argv) try {
-  const bool is_worker = argc > 1 && std::string_view(argv[1]) == "worker";  // of a run of this program
-  if (is_worker) return assay::cli::Main(argc, argv);
-  umask(umask(0) | S_IWOTH);
-  assay::KeepFreedMemory();
-  return assay::cli::RunTests(argc, argv);
+  assay::cli::PrepareProcess(argc, argv);
+  return assay::cli::IsWorker(argc, argv) ? assay::cli::Main(argc, argv) : assay::cli::RunTests(argc, argv);
 } catch (const std::exception& e) {
   return assay::cli::Complain(assay::kExitHarness, std::string("internal error: ") + e.what());
 }
