@@ -71,6 +71,8 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
     for (size_t k = 0; k < axes.size(); ++k) {
       if (plan.InnerOf(formula::SetOf(axes[k])) != 0) along = static_cast<int>(k);
     }
+    // Of what has no such axis each element is alone with its special value, or one would be all that a row has.
+    if (along < 0 && HasNaN(ParseFill(problem.spec.fill).value())) along = kEachElement;
     inputs.push_back(FillInput(problem, static_cast<int>(i), along, i == 0 ? 0 : 1));
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
     if (const int places = graph.inputs[i].places_along; places >= 0) {

@@ -115,9 +115,13 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
   std::string attrs;
   for (const auto& [key, value] : problem.spec.attrs) attrs += fmt::format(" {}={}", key, value);
   if (got.dtype() != expected.dtype) {
-    return UsageError(fmt::format("{}: {} has dtype {}, expected {}; say {} {}={} if its values are of that type",
-                                  problem.spec.op, name, Name(got.dtype()), Name(expected.dtype),
-                                  OptionName(asker, "dtype"), name, Name(expected.dtype)));
+    const bool may_hold = IsFloat(got.dtype()) && (IsFloat(expected.dtype) || IsComplex(expected.dtype));
+    const std::string what_to_do =
+        may_hold ? fmt::format("say {} {}={} if its values are of that type", OptionName(asker, "dtype"), name,
+                               Name(expected.dtype))
+                 : "convert it before it is written, as NumPy's astype does";
+    return UsageError(fmt::format("{}: {} has dtype {}, expected {}; {}", problem.spec.op, name, Name(got.dtype()),
+                                  Name(expected.dtype), what_to_do));
   }
   if (SameLayout(got.shape(), expected.shape)) return {};
   if (MayBroadcast(problem, name) && BroadcastsTo(got.shape(), expected.shape)) return {};

@@ -135,7 +135,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
                       result.interrupted ? "before the interruption" : "within the time; give more with --for"));
     return;
   }
-  if (explorer.taken() == 0) {
+  if (explorer.taken() == 0 && !result.interrupted) {  // then the last results were not counted
     Print(fmt::format("\nno backend took any of {} cases{}\n", cases,
                       options.run.backend.implementations.empty()
                           ? ""

@@ -9,10 +9,10 @@
 namespace assay {
 namespace {
 
-constexpr double kSlowDevice = 1e9;       // operations or bytes a second: a plain loop on one core
-constexpr size_t kManyCalls = 32;         // of a kind, before they say how long one may take
-constexpr double kFarLonger = 50;         // than the slowest of them
-constexpr double kLeastShortenedS = 15;   // a driver may compile, or clear its cache, within any call
+constexpr double kSlowDevice = 1e9;      // operations or bytes a second: a plain loop on one core
+constexpr size_t kManyCalls = 32;        // of a kind, before they say how long one may take
+constexpr double kFarLonger = 50;        // than the slowest of them
+constexpr double kLeastShortenedS = 15;  // a driver may compile, or clear its cache, within any call
 
 }  // namespace
 

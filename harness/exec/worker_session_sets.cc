@@ -120,8 +120,7 @@ Call<double> WorkerSession::Upload(Plan& plan, std::span<const Piece> images) {
   Json pieces = Json::array();
   for (const Piece& piece : images) pieces.push_back({piece.set, piece.operand, piece.first, piece.bytes});
   std::vector<double> seconds;
-  const Call<double> done =
-      Transfer(Phase::kUpload, plan, std::move(pieces), images.size(), seconds);
+  const Call<double> done = Transfer(Phase::kUpload, plan, std::move(pieces), images.size(), seconds);
   for (size_t i = 0; i < seconds.size(); ++i) {
     double& fastest = plan.upload_s[images[i].operand];
     if (images[i].bytes == plan.layouts[images[i].operand].total_bytes) fastest = std::min(fastest, seconds[i]);
@@ -180,8 +179,7 @@ Call<double> WorkerSession::Download(Plan& plan, std::span<const Fetch> fetches)
     }
   }
   std::vector<double> seconds;
-  const Call<double> done =
-      Transfer(Phase::kDownload, plan, std::move(pieces), operands, seconds);
+  const Call<double> done = Transfer(Phase::kDownload, plan, std::move(pieces), operands, seconds);
   if (!done) return done;
   const Span span(Phase::kObserve);
   std::span<const double> left = seconds;

@@ -17,7 +17,7 @@ from assay.frameworks._masks import visible
 
 class Names(unittest.TestCase):
     def test_an_unknown_framework_lists_those_that_there_are(self):
-        with self.assertRaisesRegex(assay.UsageError, "called 'troch'; there are torch, onnxruntime, jax"):
+        with self.assertRaisesRegex(assay.UsageError, "called 'troch'; there are torch, onnxruntime, jax, openvino"):
             demand("troch")
 
     def test_a_missing_framework_says_what_to_install(self):
@@ -121,6 +121,25 @@ class Functions(unittest.TestCase):
                 return None if case.attrs.get("tie") == "first" and case.op == "top_k" else smooth(case)
             self.assertGreater(self.hold("torch", here, lambda a: None if a is None else torch.from_numpy(a.copy()), suite), 8)
 
+    def test_both_addends_of_a_product(self):
+        """alpha a b + beta c + bias: a function with one addend drops none."""
+        rng = numpy.random.default_rng(1)
+        a, b, c, bias = (rng.standard_normal(shape, numpy.float32) for shape in ((5, 7), (7, 3), (5, 3), (3,)))
+        tried = 0
+        for name, convert in (("torch", lambda module: module.from_numpy), ("onnxruntime", lambda module: lambda x: x)):
+            if any(importlib.util.find_spec(module) is None for module in FRAMEWORKS[name].needs):
+                continue
+            tried += 1
+            give = convert(importlib.import_module(name))
+            matmul = importlib.import_module(f"assay.frameworks.{name}_ops").matmul
+            leading = ("CPUExecutionProvider",) if name == "onnxruntime" else ()
+            for attrs in ({"alpha": 1.0, "beta": 1.0}, {"alpha": -2.0, "beta": 0.5}):
+                with self.subTest(framework=name, **attrs):
+                    y = matmul(*leading, give(a), give(b), give(c), give(bias), **attrs)
+                    assay.assert_close("matmul", [a, b, c, bias], y, contract="f32acc;math=20", bias=1, **attrs)
+        if not tried:
+            self.skipTest("neither torch nor onnxruntime is installed")
+
     def test_onnxruntime(self):
         self.need("onnxruntime")
         from assay.frameworks import onnxruntime_ops
@@ -131,6 +150,28 @@ class Functions(unittest.TestCase):
             return function and (lambda *operands, **attrs: function("CPUExecutionProvider", *operands, **attrs))
         for suite in ("smoke", "formulas"):
             self.assertGreater(self.hold("onnxruntime", mapped, lambda a: a, suite), 8)
+
+    def test_operands_of_jax_lie_in_the_memory_that_the_harness_fills(self):
+        """Where XLA can look there; what it copies is right all the same, and said to be copied."""
+        self.need("jax")
+        import ml_dtypes
+        from assay._frameworks import Jax, Operand
+        tools = Jax("cpu")
+        memory = numpy.arange(4096 + 64, dtype=numpy.uint8)
+        first = -memory.ctypes.data % 64
+        for name, code, bits, dtype in (("f32", 2, 32, numpy.float32), ("bf16", 4, 16, ml_dtypes.bfloat16)):
+            for places, strides, shares in ((0, None, True), (1, None, False), (0, "turned", False)):
+                size = numpy.dtype(dtype).itemsize
+                begin = first + places * size
+                view = memory[begin:begin + 1024 * size].view(dtype).reshape(32, 32)
+                view = view.T if strides else view
+                view.flags.writeable = False
+                operand = Operand("x", code, bits, view.shape, tuple(step // size for step in view.strides))
+                with self.subTest(dtype=name, places=places, strides=strides):
+                    given = tools.given(view, operand)
+                    self.assertEqual(tools.shares(view), shares)
+                    self.assertEqual(given.unsafe_buffer_pointer() == view.ctypes.data, shares)
+                    self.assertEqual(numpy.asarray(given).tobytes(), view.tobytes())
 
     def test_jax(self):
         self.need("jax")

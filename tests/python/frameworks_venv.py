@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi"]
+PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi", "openvino", "pytest",
+            "pytest-xdist"]
 
 
 def run(*command, limit):
@@ -31,10 +32,11 @@ def main(folder, program):
         print("pip could not install the frameworks:\n" + installed.stderr[-2000:])
         return 1
     here = os.path.dirname(os.path.abspath(__file__))
-    tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",),
+    tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",), ("pytest_plugin_test.py", "Distributed"),
+             ("arrays_test.py", "MlDtypes", "Torch"),
              ("framework_columns_test.py", program, "Frameworks", python)]
     failed = [name for name, *arguments in tests
-              if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=2400).returncode != 0]
+              if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=5400).returncode != 0]
     return 1 if failed else 0
 
 

@@ -143,6 +143,12 @@ class Faulty(Program):
                     self.assertRegex(found[name]["reason"], reason)
         self.assertNotEqual(found["forks"]["verdict"], "pass", found["forks"]["reason"])
 
+    def test_one_that_keeps_a_reference_to_its_input(self):
+        """It computes from the first one for ever, which other shapes show."""
+        _, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", "keeps_its_first_input", "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["error"])
+        self.assertRegex(records[0]["reason"], r"it returned float32 of shape \(257,\), where float32 of shape")
+
     def test_one_that_hangs_is_ended(self):  # alone, as its time-out would be short for the others on a busy machine
         done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", "hangs", "--timeout", "10",
                                          "--no-perf", "--relations", "none")

@@ -88,11 +88,28 @@ class Plugin(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stdout + done.stderr)
 
-    def test_several_processes_share_the_cases(self):
-        if importlib.util.find_spec("xdist") is None:
-            self.skipTest("pytest-xdist is not installed (Debian: python3-pytest-xdist)")
-        done = self.pytest("-n", "2", "-k", "returned or wrong")
+
+@unittest.skipUnless(importlib.util.find_spec("xdist"), "pytest-xdist is not installed: pip install pytest-xdist")
+class Distributed(Plugin):
+    """All of the above in two processes of pytest-xdist, and what is about these."""
+
+    def pytest(self, *arguments, **more):
+        return super().pytest("-n", "2", *arguments, **more)
+
+    def test_a_test_runs_for_each_case(self):
+        done = self.pytest("-v", "-k", "returned or checked or plain")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # Both processes collect the same ids in the same order, else xdist refuses them.
+        self.assertRegex(done.stdout, r"\[gw\d\].* PASSED .*test_returned\[softmax/f32/shape=2x128x128/fill=normal/seed=0\]")
+        self.assertIn(f"{2 * CASES + 1} passed", done.stdout)
+
+    def test_junit_has_each_case_once(self):
+        done = self.pytest("-k", "returned or wrong", "--junitxml", "junit.xml")
         self.assertIn(f"{CASES} failed, {2 * CASES} passed", done.stdout)
+        cases = xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().iter("testcase")
+        names = [case.get("name") for case in cases]
+        self.assertEqual(len(names), 3 * CASES)
+        self.assertEqual(len(set(names)), len(names))
 
 
 if __name__ == "__main__":

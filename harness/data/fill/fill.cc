@@ -76,12 +76,14 @@ FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
   job.size = out.size() * job.components;
   const Shape& shape = out.shape();
   if (shape.empty()) return job;
+  job.channels = shape.back();
+  job.each_element = reduced_axis == kEachElement;
+  if (job.each_element) return job;
   const int rank = static_cast<int>(shape.size());
   const int axis = reduced_axis < 0 ? reduced_axis + rank : reduced_axis;
   ASSAY_CHECK(axis >= 0 && axis < rank);
   job.length = shape[static_cast<size_t>(axis)];
   for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) job.inner *= shape[i];
-  job.channels = shape.back();
   return job;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,8 @@ bool HasNaN(const FillSpec& fill);
 // operator sums over (-1: the last), along which the lines of cancel, ramp, near_one, special, edges, masked and ties
 // run. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
 // factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on
-// thread count.
+// thread count. kEachElement: there is no such axis, and every element is a line of its own.
+inline constexpr int kEachElement = std::numeric_limits<int>::min();
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 
 }  // namespace assay

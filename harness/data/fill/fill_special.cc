@@ -59,10 +59,16 @@ int64_t IndexOf(Place place, int64_t length) {
   return 0;
 }
 
+// Where every element is a line, each kind is planted twice, in small tensors less often: rules leave some results open.
+int64_t StepOf(const FillJob& job, int64_t step) {
+  const int64_t lines = job.lines();
+  return std::min(job.each_element ? std::max(step, lines / (2 * kKinds)) : step, lines);
+}
+
 void PlantSpecials(const FillJob& job, Tensor& out) {
   const RandomStream random = job.Random(Purpose::kSpecials);
   const int64_t lines = job.lines();
-  const int64_t step = std::min<int64_t>(4, lines);
+  const int64_t step = StepOf(job, 4);
   const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
   const uint64_t first_kind = random.Below(1, kKinds);
   for (int64_t line = start; line < lines; line += step) {
@@ -75,7 +81,7 @@ void PlantSpecials(const FillJob& job, Tensor& out) {
 void PlantEdges(const FillJob& job, Tensor& out) {
   const RandomStream random = job.Random(Purpose::kSpecials);
   const int64_t lines = job.lines();
-  const int64_t step = std::min<int64_t>(2, lines);
+  const int64_t step = StepOf(job, 2);
   const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
   const uint64_t first_kind = random.Below(1, kKinds);
   for (int64_t line = start; line < lines; line += step) {

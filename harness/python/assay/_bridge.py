@@ -97,7 +97,7 @@ class Bridge:
         unknown = sorted({k.op for k in kernels} - set(self._operators))
         if unknown:
             raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
-        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime"} & set(sys.modules))
+        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino"} & set(sys.modules))
         # What computes comes first: bounds on the version of a library are on the first number (expectations).
         versions = [f"{name} {getattr(sys.modules.get(name) or __import__(name), '__version__', '?')}"
                     for name in sorted(used, key=lambda name: (name == "numpy", name))]

@@ -53,6 +53,14 @@ class Memory:
         self._bytes = 0 if 0 in operand.shape else sum(step for step in reach if step > 0) - self._first + size
         self._buffers: dict[tuple[int, bool], Any] = {}
 
+    def zeros(self) -> Any:
+        """An array of the same layout, whose memory is its own."""
+        if self._bytes == 0:
+            return self._numpy.empty(self._shape, self._dtype)
+        memory = self._numpy.zeros(self._bytes + 64, "uint8")
+        begin = (self._first - memory.ctypes.data) % 64  # aligned as the harness's operands are
+        return self._numpy.ndarray(self._shape, self._dtype, memory[begin:], -self._first, self._strides)
+
     def at(self, pointer: int, writable: bool) -> Any:
         if self._bytes == 0:
             return self._numpy.empty(self._shape, self._dtype)
@@ -69,7 +77,6 @@ class Memory:
 
 class Numpy:
     """Arrays are views, inputs read-only ones."""
-    copies = False
 
     def __init__(self, device: str) -> None:
         import numpy
@@ -84,6 +91,10 @@ class Numpy:
                                   "needs ml_dtypes: install that in the interpreter's environment") from None
             return self.numpy.dtype(getattr(ml_dtypes, operand.type))
         return self.numpy.dtype(operand.type)
+
+    def shares(self, view: Any) -> bool:
+        """Whether given() makes an array of this memory, not of a copy."""
+        return True
 
     def given(self, view: Any, operand: Operand) -> Any:
         return view
@@ -124,6 +135,9 @@ class Torch(Numpy):
         if not hasattr(self.torch, operand.type):
             raise Unsupported(f"this PyTorch has no type {operand.type}, of operand {operand.name}")
         return self.numpy.dtype(_STORED.get(operand.type, operand.type))
+
+    def shares(self, view: Any) -> bool:
+        return not self.copies and all(stride >= 0 for stride in view.strides)
 
     def given(self, view: Any, operand: Operand) -> Any:
         if any(stride < 0 for stride in view.strides):
@@ -171,8 +185,9 @@ class Torch(Numpy):
 
 
 class Jax(Numpy):
-    """Arrays are copies, as JAX takes no memory that changes; what is computed later is waited for."""
-    copies = True
+    """Arrays are views on the host where rows are dense and begin at a multiple of 64 bytes, as XLA wants them, else copies;
+    what is computed later is waited for."""
+    ALIGNMENT = 64
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
@@ -185,8 +200,15 @@ class Jax(Numpy):
                               "jax.config.update(\"jax_enable_x64\", True)")
         return super().dtype(operand)
 
+    def shares(self, view: Any) -> bool:
+        return self.device.platform == "cpu" and view.flags.c_contiguous and view.ctypes.data % self.ALIGNMENT == 0
+
     def given(self, view: Any, operand: Operand) -> Any:
-        return self.jax.block_until_ready(self.jax.device_put(self.numpy.array(view), self.device))
+        # DLPack would take neither NumPy's read-only arrays nor the types of ml_dtypes. The harness changes this memory
+        # between executions alone, for each of which the array is a new one.
+        shared = self.shares(view)
+        view = view if shared else self.numpy.array(view)
+        return self.jax.block_until_ready(self.jax.device_put(view, self.device, may_alias=shared))
 
     def output(self, view: Any, operand: Operand) -> Any:
         raise Unsupported("JAX writes to no array: return the result instead of taking out=")

@@ -3,9 +3,16 @@
  * What changes for an operator of several outputs: the k largest of each row and their places. The outputs follow each
  * other in `outputs`, each with a type, a shape and strides of its own.
  */
+#include "backends/abi/assay_backend.h"
+
+/* A plugin exports one function, which is this file's own. */
+#undef ASSAY_EXPORT
+#define ASSAY_EXPORT static
 #define assay_backend_v1 matmul_backend
 #include "vendor_backend.c"
 #undef assay_backend_v1
+#undef ASSAY_EXPORT
+#define ASSAY_EXPORT __attribute__((visibility("default")))
 
 /* In assay_plan m is the number of rows, n that of their elements, k how many are wanted; the strides are those of x,
  * of the values and of the places. */

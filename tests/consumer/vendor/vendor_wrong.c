@@ -2,9 +2,16 @@
  *
  * The same backend with a kernel bug, to see that it is found: the last term of every sum is dropped.
  */
+#include "backends/abi/assay_backend.h"
+
+/* A plugin exports one function, which is this file's own. */
+#undef ASSAY_EXPORT
+#define ASSAY_EXPORT static
 #define assay_backend_v1 correct_backend
 #include "vendor_backend.c"
 #undef assay_backend_v1
+#undef ASSAY_EXPORT
+#define ASSAY_EXPORT __attribute__((visibility("default")))
 
 static assay_status drop_a_term(assay_device* device, const assay_op_desc* op, const char* implementation,
                                 assay_plan** out, assay_text* error) {

@@ -72,6 +72,11 @@ bool IsFunction(const Graph&, const Node& node) {
          rounding == assay::formula::Rounding::kRoot || rounding == assay::formula::Rounding::kDivide;
 }
 
+// A function that is the result itself: of others a NaN may come in by another way.
+bool IsFunctionResult(const Graph& graph, const Node& node) {
+  return IsFunction(graph, node) && &node == &graph.nodes[static_cast<size_t>(graph.outputs[0].node)];
+}
+
 // The node of that number among its kind, from 1; -1: there is none.
 int PlaceOf(const Graph& graph, IsPlace is_place, int number) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -117,6 +122,7 @@ const FaultKind kKinds[] = {
     {"function", "of-12-bits", IsFunction, BugOf(BugKind::kFewBits)},
     {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
     {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
+    {"result", "blind-to-nan", IsFunctionResult, BugOf(BugKind::kBlindToNan)},
     {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
     {"constant", "off-by-a-thousandth", IsConstant, Scaled(1.001), &FormulaFault::constant},
     {"limit", "beyond-the-type", IsLimit, Scaled(1e3), &FormulaFault::constant},

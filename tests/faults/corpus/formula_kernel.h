@@ -25,7 +25,7 @@ enum class BugKind : uint8_t {
   kFewBits,      // results of the node have 12 bits, as approximations of functions have
   kForgets,      // of a recurrence: begins anew every 16 steps
   kSkipsRank,    // of a selection: the second rank is overlooked, or stands behind the third
-  kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none
+  kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none, functions give 0
   kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
   kLastWins,     // of numbers that are added at places: only the last of a place counts
 };
@@ -59,7 +59,10 @@ class FormulaKernel {
   }
   T Store(const assay::formula::Node&, T x) const { return x; }
 
-  T Map(const assay::formula::Node& node, std::span<const T* const> x) const { return Struck(node, Value(node, x)); }
+  T Map(const assay::formula::Node& node, std::span<const T* const> x) const {
+    const bool blind = Is(node, BugKind::kBlindToNan) && std::isnan(*x[0]);
+    return blind ? T{0} : Struck(node, Value(node, x));
+  }
 
   T Reduce(const assay::formula::Node& node, const std::vector<const T*>& terms) const {
     if (Is(node, BugKind::kLastWins) && terms.size() > 1) return *terms.front() + *terms.back();

@@ -11,6 +11,7 @@ import numpy as np
 import assay
 
 kept = []
+kept_inputs = []
 
 
 def faulty(function):
@@ -139,6 +140,12 @@ def view_of_its_input(x):
 def stale(x):
     kept.append(right(x))
     return kept[0]
+
+
+@faulty
+def keeps_its_first_input(x):
+    kept_inputs.append(x)
+    return right(kept_inputs[0])
 
 
 @faulty

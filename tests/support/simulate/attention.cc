@@ -263,4 +263,13 @@ std::vector<double> RunAttentionRow(const Problem& problem, std::span<const Tens
   return Row(problem, inputs, row, contract, form, fault).Run();
 }
 
+std::vector<double> RunAttention(const Problem& problem, std::span<const Tensor> inputs, const Contract& contract,
+                                 const AttentionForm& form) {
+  std::vector<double> results;
+  for (int64_t row = 0; row < AttentionCase(problem).Rows(); ++row) {
+    for (const double y : RunAttentionRow(problem, inputs, row, contract, form)) results.push_back(y);
+  }
+  return results;
+}
+
 }  // namespace assay::test

@@ -41,5 +41,8 @@ struct AttentionFault {
 std::vector<double> RunAttentionRow(const Problem& problem, std::span<const Tensor> inputs, int64_t row,
                                     const Contract& contract, const AttentionForm& form,
                                     const AttentionFault& fault = {});
+// All rows.
+std::vector<double> RunAttention(const Problem& problem, std::span<const Tensor> inputs, const Contract& contract,
+                                 const AttentionForm& form);
 
 }  // namespace assay::test

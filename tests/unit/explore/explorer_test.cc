@@ -142,7 +142,9 @@ TEST_F(Exploring, ASuspectIsAFailureWithStrictAlone) {
     explorer.Judged(ids, std::span(&record, 1));
     EXPECT_EQ(explorer.failures(), strict ? 1u : 0u);
     EXPECT_EQ(explorer.saved(), strict ? 1u : 0u);
-    if (strict) EXPECT_THAT(Suite(), HasSubstr("suspect of fake:plain: unlike others"));
+    if (strict) {
+      EXPECT_THAT(Suite(), HasSubstr("suspect of fake:plain: unlike others"));
+    }
   }
 }
 

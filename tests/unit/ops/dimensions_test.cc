@@ -151,5 +151,20 @@ INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
                                          ShippedCover{"covering", 3, true, 2}),
                          [](const auto& shipped) { return std::string(shipped.param.suite); });
 
+// Where nothing is reduced, a row is no unit, and one tensor shows all kinds.
+TEST(Inputs, OfElementwiseFormulasHaveSpecialNumbersOfEveryKind) {
+  for (const char* id : {"exp/f32/n=400/fill=special/seed=0", "gelu/bf16/n=400/fill=edges/seed=3",
+                         "tanh/f16/n=800/fill=special/seed=1"}) {
+    const CaseSpec spec = ParseId(id).value();
+    const Operator& op = *OperatorRegistry::Global().Find(spec.op);
+    const std::vector<double> x = op.MakeInputs(op.Bind(spec).value())[0].ToDoubles();
+    const auto nans = std::ranges::count_if(x, [](double value) { return std::isnan(value); });
+    const auto infinities = std::ranges::count_if(x, [](double value) { return std::isinf(value); });
+    EXPECT_GE(nans, 2) << id;
+    EXPECT_GE(infinities, 4) << id;
+    EXPECT_LE(nans + infinities, std::ssize(x) / 20) << id;
+  }
+}
+
 }  // namespace
 }  // namespace assay

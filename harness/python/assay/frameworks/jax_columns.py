@@ -2,6 +2,8 @@
 """Which of JAX's functions are in the column `jax`, for which types, and what is declared of them."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -79,9 +81,25 @@ COLUMNS = [
 ]
 
 
+def _jitted(column):
+    """The function compiled as a whole, once for the attributes of a case."""
+    compiled = {}
+
+    @functools.wraps(column.function)
+    def call(*operands, **attrs):
+        key = tuple(attrs.items())
+        if key not in compiled:
+            compiled[key] = jax.jit(functools.partial(column.function, **attrs))
+        return compiled[key](*operands)
+
+    call.compiles = True
+    return column._replace(function=call, name="jit" + ("-" + column.name if column.name else ""))
+
+
 def register_all():
-    """On every platform that this JAX has; f64 and i64 need its 64 bits, which are set for the whole interpreter."""
+    """On every platform that this JAX has, each function as it is called and within jax.jit; f64 and i64 need its 64 bits,
+    which are set for the whole interpreter."""
     jax.config.update("jax_enable_x64", True)
     platforms = sorted({device.platform for device in jax.devices()} | {"cpu"}, key=lambda name: (name != "cpu", name))
     for platform in platforms:
-        register(COLUMNS, "jax", "eager", platform)
+        register(COLUMNS + [_jitted(column) for column in COLUMNS], "jax", "eager", platform)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from assay.frameworks._masks import visible
+from assay.frameworks._shapes import dims
 
 # Without it, products of f32 may be of operands in bf16 on a TPU, and in TF32 on a GPU (docs.jax.dev, "Matmul precision").
 HIGHEST = lax.Precision.HIGHEST
@@ -27,16 +28,11 @@ def matmul_i32(a, b, **attrs):
     return matmul(a, b, result=jnp.int32, **attrs)
 
 
-def _dims(value, rank):
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    return values * rank if len(values) == 1 else values
-
-
 def conv(x, w, *, stride=1, pad=0, dilation=1, groups=1, result=None, **_):
     """lax.conv_general_dilated, "cross correlation"; `result` is its preferred_element_type."""
     rank = x.ndim - 2
-    return lax.conv_general_dilated(x, w, _dims(stride, rank), [(p, p) for p in _dims(pad, rank)],
-                                    rhs_dilation=_dims(dilation, rank), feature_group_count=int(groups),
+    return lax.conv_general_dilated(x, w, dims(stride, rank), [(p, p) for p in dims(pad, rank)],
+                                    rhs_dilation=dims(dilation, rank), feature_group_count=int(groups),
                                     precision=HIGHEST, preferred_element_type=result)
 
 

@@ -9,14 +9,15 @@ import onnxruntime
 from . import onnxruntime_ops as ops
 from ._columns import Column, only, register
 
-WIDE = ("f32", "f64")
+# Of f16 the CPU has few kernels: the others are those of f32 between two nodes Cast, which ONNX Runtime puts there
+# (onnxruntime/core/optimizer/insert_cast_transformer.cc). Of bf16 it has those of two nodes here, and no such casts.
+NARROW = ("f32", "f16")
+WIDE = ("f64", *NARROW)
 VALUES = tuple(ops.REDUCTIONS)
 
 
 def _addend(case):
-    """Gemm has one addend, and two axes."""
-    if "c" in case.shapes and "bias" in case.shapes:
-        return "Gemm has one addend"
+    """Gemm has two axes, and one addend; another node adds the second, one more step in these types."""
     plain = not {"c", "bias"} & set(case.shapes) and not (case.attrs["transa"] or case.attrs["transb"])
     plain = plain and case.attrs["alpha"] == 1
     if not plain and len(case.shapes["a"]) != 2:
@@ -32,28 +33,52 @@ def _one_axis(case):
 
 ELEMENTS = {"exp": "Exp", "log": "Log", "tanh": "Tanh", "erf": "Erf"}
 
+def _probabilities(dtypes, attrs):
+    """Attention has a kernel for f16, which rounds probabilities to it before they meet the values; its attribute
+    softmax_precision changes nothing there: measured, not documented."""
+    return "mid=f16" if dtypes[0] == "f16" else ""
+
+
+CODES = {"i8": "int8", "u8": "uint8", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+
+
+def _quantize(code):
+    zeros = ("", f"-{code}")  # without and with an operand that has them
+    dtypes = [f"{x}-f32{zero}-{code}" for x in NARROW for zero in zeros]
+    return Column("quantize", functools.partial(ops.quantize, target=CODES[code]), dtypes, code)
+
+
+def _dequantize(dtype):
+    result = {"f32": "float32", "f16": "float16"}[dtype]
+    dtypes = [f"{code}-f32{zero}-{dtype}" for code in CODES for zero in ("", f"-{code}")]
+    return Column("dequantize", functools.partial(ops.dequantize, result=result), dtypes, dtype)
+
+
 COLUMNS = [
     Column("matmul", ops.matmul, WIDE, supports=_addend),
     Column("matmul", ops.int_matmul, ("i8-i8-i32",), "integer", supports=only(transa=False, transb=False)),
-    Column("conv", ops.conv, ("f32",)),
+    Column("conv", ops.conv, NARROW),
+    Column("conv", ops.int_conv, ("i8-i8-i32",), "integer"),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
     Column("softmax", ops.softmax, WIDE, extra="masked=nan"),
     Column("reduce", ops.reduce, WIDE, supports=only(kind=VALUES, nan="propagate")),
-    Column("reduce", ops.reduce, ("f32-i64", "f64-i64"), "indices", supports=_one_axis),
-    Column("attention", ops.attention, ("f32",), shown=("mask_per_head",)),
+    Column("reduce", ops.reduce, ("f32-i64", "f64-i64", "f16-i64"), "indices", supports=_one_axis),
+    Column("attention", ops.attention, NARROW, extra=_probabilities, shown=("mask_per_head",)),
     # epsilon is an f32 attribute, so that f64 has none that is meant.
-    Column("layer_norm", ops.layer_norm, ("f32",), supports=only(stats=False)),
-    Column("rms_norm", ops.rms_norm, ("f32",)),
-    Column("group_norm", ops.group_norm, ("f32",)),
-    Column("gelu", ops.gelu, ("f32",)),
-    *(Column(op, ops.element(node), ("f32",)) for op, node in ELEMENTS.items()),
+    Column("layer_norm", ops.layer_norm, (*NARROW, "bf16"), supports=only(stats=False)),
+    Column("rms_norm", ops.rms_norm, NARROW),
+    Column("group_norm", ops.group_norm, NARROW),
+    Column("gelu", ops.gelu, NARROW),
+    Column("rope", ops.rope, NARROW),
+    *(Column(op, ops.element(node), NARROW if op == "erf" else WIDE) for op, node in ELEMENTS.items()),
     Column("cumsum", ops.cumsum, WIDE),
     # Of equal elements the one with the lower index comes first (onnx.ai, TopK).
     Column("top_k", ops.top_k, WIDE),
     Column("sort", ops.sort, WIDE),
-    Column("gather", ops.gather, ("f64", "f32", "f16")),
-    Column("scatter_add", ops.scatter_add, WIDE),
-    Column("quantize", ops.quantize, ("f32-f32-i8",)),
+    Column("gather", ops.gather, (*WIDE, "bf16")),
+    Column("scatter_add", ops.scatter_add, ("f64", "f32")),
+    *(_quantize(code) for code in CODES),
+    *(_dequantize(dtype) for dtype in NARROW),
 ]
 
 

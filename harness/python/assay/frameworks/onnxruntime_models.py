@@ -5,6 +5,7 @@ The nodes are those of the ONNX operator specification, at the version of opset 
 """
 from __future__ import annotations
 
+import ctypes
 import functools
 
 import ml_dtypes
@@ -16,7 +17,7 @@ from onnx import TensorProto, helper
 OPSET = min(23, onnx.defs.onnx_opset_version())  # the first one with Attention and RMSNormalization
 
 ELEMENTS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16,
-            "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "int32": TensorProto.INT32,
+            "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int32": TensorProto.INT32,
             "int64": TensorProto.INT64, "bool": TensorProto.BOOL, "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
             "float8_e5m2": TensorProto.FLOAT8E5M2}
 NUMPY = {element: name for name, element in ELEMENTS.items()}
@@ -53,8 +54,12 @@ def _value(array):
 
 def _array(value):
     name = NUMPY[value.element_type()]
-    array = value.numpy()
-    return array.view(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) and array.dtype.name != name else array
+    if not hasattr(ml_dtypes, name):
+        return value.numpy()
+    # numpy() refuses bf16 and e5m2, and has e4m3 as bits.
+    dtype, shape = numpy.dtype(getattr(ml_dtypes, name)), value.shape()
+    data = ctypes.string_at(value.data_ptr(), dtype.itemsize * numpy.prod(shape, dtype=int))
+    return numpy.frombuffer(data, dtype).reshape(shape)
 
 
 def run(provider, node, operands, results, **attrs):

@@ -2,10 +2,14 @@
 """Nodes of ONNX under the names, operands and attributes of the suites. Each takes the execution provider first."""
 from __future__ import annotations
 
+import ml_dtypes
 import numpy
 
 from assay.frameworks._masks import visible
-from assay.frameworks.onnxruntime_models import run
+from assay.frameworks._shapes import dims
+from assay.frameworks.onnxruntime_models import ELEMENTS, run
+
+TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
 
 def _name(x):
@@ -13,26 +17,22 @@ def _name(x):
 
 
 def matmul(p, a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, beta=0.0, **_):
-    """MatMul where it says it all, else Gemm, which has transposition, factors and one addend."""
+    """MatMul where it says it all, else Gemm, which has transposition, factors and one addend; node Add has the second."""
     addend = c if c is not None else bias
     if addend is None and not transa and not transb and alpha == 1:
         return run(p, "MatMul", [a, b], [_name(a)])
-    return run(p, "Gemm", [a, b, addend], [_name(a)], transA=int(transa), transB=int(transb), alpha=float(alpha),
-               beta=float(beta) if c is not None else 1.0)
+    y = run(p, "Gemm", [a, b, addend], [_name(a)], transA=int(transa), transB=int(transb), alpha=float(alpha),
+            beta=float(beta) if c is not None else 1.0)
+    return y if c is None or bias is None else run(p, "Add", [y, bias], [_name(a)])
 
 
 def int_matmul(p, a, b, **_):
     return run(p, "MatMulInteger", [a, b], ["int32"])
 
 
-def _dims(value, rank):
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    return values * rank if len(values) == 1 else values
-
-
 def _conv_attrs(x, stride, pad, dilation, groups):
     rank = x.ndim - 2
-    return {"strides": _dims(stride, rank), "pads": _dims(pad, rank) * 2, "dilations": _dims(dilation, rank),
+    return {"strides": dims(stride, rank), "pads": dims(pad, rank) * 2, "dilations": dims(dilation, rank),
             "group": int(groups)}
 
 
@@ -123,8 +123,25 @@ def scatter_add(p, x, indices, updates, **_):
     return run(p, "ScatterND", [x, indices.astype(numpy.int64)[:, None], updates], [_name(x)], reduction="add")
 
 
-def quantize(p, x, scale, *, per="tensor", zero=0, target="int8", **_):
+_AXIS = {"row": 0, "column": 1}
+
+
+def quantize(p, x, scale, zero_point=None, *, per="tensor", zero=0, target="int8", **_):
     """QuantizeLinear: y = saturate(x / scale + zero), where the quotient is rounded to the nearest, ties to even, as its
     specification (onnx.ai) says."""
-    codes = numpy.full(scale.shape, zero).astype(target)
-    return run(p, "QuantizeLinear", [x, scale, codes], [target], axis={"row": 0, "column": 1}.get(per, 1))
+    codes = numpy.full(scale.shape, zero).astype(TYPES.get(target, target)) if zero_point is None else zero_point
+    return run(p, "QuantizeLinear", [x, scale, codes], [target], axis=_AXIS.get(per, 1))
+
+
+def dequantize(p, q, scale, zero=None, *, per="tensor", result="float32", **_):
+    """DequantizeLinear: y = (x - zero) scale, which its attribute output_dtype rounds to another type than that of scale."""
+    wanted = {} if result == _name(scale) else {"output_dtype": ELEMENTS[result]}
+    return run(p, "DequantizeLinear", [q, scale, zero], [result], axis=_AXIS.get(per, 1), **wanted)
+
+
+def rope(p, x, cos, sin, **_):
+    """RotaryEmbedding of three axes, which has the heads beside each other and takes rows of cos and sin by position."""
+    b, l, h, d = x.shape
+    places = numpy.broadcast_to(numpy.arange(l), (b, l))
+    y = run(p, "RotaryEmbedding", [x.reshape(b, l, h * d), cos, sin, places], [_name(x)], num_heads=h)
+    return y.reshape(x.shape)

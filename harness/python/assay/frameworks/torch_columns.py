@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from . import torch_attention, torch_more_ops, torch_ops
+from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
 from ._columns import FLOATS, Column, only, register
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
@@ -15,9 +15,12 @@ INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
 _propagates = only(nan="propagate")
 
 
-def _one_addend(case):
-    """torch.addmm and its like have one, and neither they nor linear round before they add."""
-    return "PyTorch's products have one addend" if {"c", "bias"} <= set(case.shapes) else only(epilogue="fused")(case)
+def _adds(case):
+    """Neither torch.addmm and its like nor linear round before they add, but they have one addend: a second one is added to
+    what is rounded to the result's type, which is one more step in f32 and f64, and the whole result in 16 bits."""
+    if {"c", "bias"} <= set(case.shapes) and case.dtypes[-1] not in ("f32", "f64"):
+        return "PyTorch's products have one addend, and round to 16 bits before a second one is added"
+    return only(epilogue="fused")(case)
 
 
 def _flushes(dtypes, attrs):
@@ -34,7 +37,7 @@ def _is_index(case):
 
 
 COLUMNS = [
-    Column("matmul", torch_ops.matmul, extra=_flushes, supports=_one_addend),
+    Column("matmul", torch_ops.matmul, extra=_flushes, supports=_adds),
     Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm", supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
     Column("conv", torch_ops.conv, extra=_flushes),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
@@ -65,6 +68,24 @@ COLUMNS = [
 ]
 
 
+# What Inductor (2.15) writes for these calls the functions of eager; quantize has steps that it cannot trace.
+_NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize")
+
+
+def _within_compile(column, missing):
+    def supports(case):
+        return missing or (column.supports is None or column.supports(case))
+    name = "compile" + ("-" + column.name if column.name else "")
+    return column._replace(function=torch_compiled.compiled(column.function), name=name, supports=supports)
+
+
+def _compiled(device):
+    """Nothing documents what Inductor computes with; it keeps operands of 16 bits in f32 between the steps that it joins
+    (torch/_inductor/config.py, emulate_precision_casts), so that the contracts of eager hold all the more."""
+    missing = torch_compiled.missing(device)
+    return [_within_compile(column, missing) for column in COLUMNS if column.op not in _NOT_COMPILED]
+
+
 def _one_extent(case):
     return case.shapes["q"][-1] == case.shapes["v"][-1] or "values have another extent than keys"
 
@@ -81,7 +102,7 @@ def columns(device):
         if device in torch_attention.DEVICES[name]:
             chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
-    return COLUMNS + chosen
+    return COLUMNS + _compiled(device) + chosen
 
 
 def register_all():

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 
 
 def matmul(a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, beta=0.0, epilogue="fused", **_):
-    """torch.matmul, linear, addmm and baddbmm, whichever has the terms."""
+    """torch.matmul, linear, addmm and baddbmm, whichever has the terms. They have one addend: where there is c too, bias is
+    added to their result, which has been rounded to its type by then."""
     if transa:
         a = a.mT
     if bias is not None and c is None and alpha == 1 and a.dim() == 2:
@@ -18,8 +19,8 @@ def matmul(a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, be
     if transb:
         b = b.mT
     if c is not None:
-        call = torch.addmm if a.dim() == 2 else torch.baddbmm
-        return call(c, a, b, beta=beta, alpha=alpha)
+        y = (torch.addmm if a.dim() == 2 else torch.baddbmm)(c, a, b, beta=beta, alpha=alpha)
+        return y if bias is None else y + bias
     if bias is not None:
         if a.dim() == 2:
             return torch.addmm(bias, a, b, alpha=alpha)

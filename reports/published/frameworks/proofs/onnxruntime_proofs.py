@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime
 from onnx import helper
 
-TYPES = {"float32": 1, "float64": 11, "int64": 7}
+TYPES = {"float32": 1, "float64": 11, "float16": 10, "int64": 7, "bool": 9}
 
 
 def node(op, *inputs, **attrs):
@@ -45,3 +45,19 @@ y = node("GroupNormalization", x, one, zero, num_groups=1, epsilon=1e-5)
 z = x.astype(np.float64)
 exact = (z - z.mean()) / np.sqrt(z.var() + 1e-5)
 print("GroupNormalization float32 of 100 + 0.01 N(0, 1):", y[0, 0, :3], "exact:", exact[0, 0, :3].round(4))
+
+for dtype in (np.float32, np.float16):
+    q, k, v = (np.ones((1, 1, 2, 8), dtype) for _ in range(3))
+    v[0, 0, 1] = np.nan
+    y = node("Attention", q, k, v, np.array([[True, False], [True, False]]))
+    print(f"Attention {dtype.__name__}, the mask hides a key whose values are NaN:", y[0, 0, 0, 0], "without that key: 1.0")
+
+rng = np.random.default_rng(0)
+q, k, v = (rng.standard_normal((1, 1, 64, 64)).astype(np.float16) for _ in range(3))
+wide = [x[0, 0].astype(np.float64) for x in (q, k, v)]
+p = np.exp(wide[0] @ wide[1].T / 8)
+exact = p / p.sum(1, keepdims=True) @ wide[2]
+for name, y in (("f16", node("Attention", q, k, v)), ("f16, softmax_precision=1 (f32)", node("Attention", q, k, v, softmax_precision=1)),
+                ("f32, rounded to f16", node("Attention", *(x.astype(np.float32) for x in (q, k, v))).astype(np.float16))):
+    error = np.abs(y[0, 0].astype(np.float64) - exact) / np.spacing(np.abs(exact).astype(np.float16)).astype(np.float64)
+    print(f"Attention {name}: median error {np.median(error):.2f} ulp, largest {error.max():.0f} ulp")

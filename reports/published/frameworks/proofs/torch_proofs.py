@@ -53,3 +53,23 @@ gamma = torch.ones(4)
 _, dgamma, _ = torch.ops.aten.native_layer_norm_backward(dy, x, (4,), mean, rstd, gamma, gamma, [True, True, True])
 print("native_layer_norm_backward float32, rstd of a row is inf: dgamma", dgamma.tolist(), "exact:",
       (dy.double() * (x.double() - mean.double()) * rstd.double()).sum(0).tolist())
+
+
+def dx(dy, x, mean, rstd, weight):
+    return torch.ops.aten.native_layer_norm_backward(dy, x, (x.shape[1],), mean, rstd, weight, torch.zeros_like(weight),
+                                                     [True, True, True])[0]
+
+
+# From here on: what torch.compile needs a C++ compiler for.
+x, dy = torch.zeros(1, 100), torch.zeros(1, 100)
+x[0, 0], dy[0, 10] = 1, 7e36
+given = dy, x, torch.zeros(1, 1), torch.ones(1, 1), torch.ones(100)
+print(f"native_layer_norm_backward float32, dy 7e36 in a row of 100: dx {dx(*given)[0, 10]:.6g}, within torch.compile:",
+      torch.compile(dx)(*given)[0, 10].item(), f"exact: {7e36 * 0.99:.6g}")
+x = torch.tensor([1e-3, 1e-6, 1e-9]).repeat(64)
+y, exact = torch.compile(torch.erf)(x), torch.erf(x.double())
+for i in range(3):
+    print(f"erf float32 within torch.compile of {x[i]:.3g}: {y[i]:.5g} exact: {exact[i]:.5g}")
+x, i = torch.zeros(1, 8, dtype=torch.float16), torch.zeros(4096, dtype=torch.int64)
+y = torch.compile(lambda x, i, y: torch.index_add(x, 0, i, y))(x, i, torch.ones(4096, 8, dtype=torch.float16))
+print("index_add float16 within torch.compile of 4096 ones is", y[0, 0].item(), "exact: 4096")

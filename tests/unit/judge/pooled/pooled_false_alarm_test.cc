@@ -83,15 +83,10 @@ TEST(PooledFalseAlarm, Attention) {
         const PooledCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape,
                                        seed % 3 == 0 ? "uniform" : "normal", seed),
                            type.contract);
-        const AttentionCase op(c.problem);
         const auto forms = AllAttentionForms(static_cast<uint64_t>(seed));
         for (size_t at = 0; at < forms.size(); at += 2) {
           if (forms[at].block > 0 && forms[at].bias != Bias::kNone) continue;
-          std::vector<double> got;
-          for (int64_t row = 0; row < op.Rows(); ++row) {
-            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
-          }
-          run.Add(c, got, fmt::format("form {}", at));
+          run.Add(c, RunAttention(c.problem, c.inputs, c.contract, forms[at]), fmt::format("form {}", at));
         }
       }
     }
@@ -112,14 +107,9 @@ TEST(PooledFalseAlarm, AttentionByUnits) {
         const PooledCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape,
                                        seed % 3 == 0 ? "near_one" : "normal", seed),
                            type.contract);
-        const AttentionCase op(c.problem);
         const auto forms = AllUnitForms(static_cast<uint64_t>(seed), 3);
         for (size_t at = 0; at < forms.size(); at += 2) {
-          std::vector<double> got;
-          for (int64_t row = 0; row < op.Rows(); ++row) {
-            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
-          }
-          run.Add(c, got, fmt::format("form {}", at));
+          run.Add(c, RunAttention(c.problem, c.inputs, c.contract, forms[at]), fmt::format("form {}", at));
         }
       }
     }

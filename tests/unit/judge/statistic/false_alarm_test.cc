@@ -188,15 +188,10 @@ TEST(NoFalseAlarm, Attention) {
                                 "b=1,h=1,l=8,s=33,d=80,softcap=5"}) {
         const StatisticCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed),
                               type.contract);
-        const AttentionCase op(c.problem);
         const auto forms = AllAttentionForms(seed++);
         for (size_t at = seed % 2; at < forms.size(); at += 2) {
           if (forms[at].block > 0 && forms[at].bias != Bias::kNone) continue;
-          std::vector<double> got;
-          for (int64_t row = 0; row < op.Rows(); ++row) {
-            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
-          }
-          tally.Add(c, got, fmt::format("form {}", at));
+          tally.Add(c, RunAttention(c.problem, c.inputs, c.contract, forms[at]), fmt::format("form {}", at));
         }
         if (HasFailure()) return;
       }
@@ -220,11 +215,7 @@ TEST(NoFalseAlarm, AttentionByUnits) {
         const AttentionCase op(c.problem);
         const auto forms = AllUnitForms(seed++, static_cast<int64_t>(std::ceil(op.CountKeys(0) / 16)));
         for (size_t at = seed % 3; at < forms.size(); at += 3) {
-          std::vector<double> got;
-          for (int64_t row = 0; row < op.Rows(); ++row) {
-            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
-          }
-          tally.Add(c, got, fmt::format("form {}", at));
+          tally.Add(c, RunAttention(c.problem, c.inputs, c.contract, forms[at]), fmt::format("form {}", at));
         }
         if (HasFailure()) return;
       }

@@ -20,14 +20,6 @@ std::vector<double> NearestOf(std::vector<double> values, int bits) {
   return values;
 }
 
-std::vector<double> RunAttention(const StatisticCase& c, const AttentionForm& form) {
-  std::vector<double> got;
-  for (int64_t row = 0; row < AttentionCase(c.problem).Rows(); ++row) {
-    for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, form)) got.push_back(y);
-  }
-  return got;
-}
-
 // Errors that are smaller than what functions may be off, so that nothing else sees them.
 TEST(Granularity, OutputsOfTooFewBitsAreSeen) {
   for (const char* id :
@@ -35,8 +27,8 @@ TEST(Granularity, OutputsOfTooFewBitsAreSeen) {
         "matmul/f32/m=5,n=7,k=9/fill=normal/seed=3", "matmul/f32/m=16,n=20,k=64/fill=uniform/seed=4"}) {
     const StatisticCase c(id, "acc=f32;math=2");
     const bool attention = c.problem.spec.op == "attention";
-    const std::vector<double> right =
-        attention ? RunAttention(c, AllAttentionForms(0)[0]) : RunMatmul(c.problem, c.inputs, AllSchedules(0)[0], {});
+    const std::vector<double> right = attention ? RunAttention(c.problem, c.inputs, c.contract, AllAttentionForms(0)[0])
+                                                : RunMatmul(c.problem, c.inputs, AllSchedules(0)[0], {});
     const StatisticOutcome holds = c.Judge(right).statistic;
     ASSERT_TRUE(holds.applicable) << id;
     EXPECT_LT(holds.granularity.margin, 0.75) << id;

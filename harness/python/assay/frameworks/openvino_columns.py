@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes of OpenVINO are in the column `openvino`, for which types, and what is declared of them."""
+from __future__ import annotations
+
+from openvino import opset15 as opset
+
+from . import openvino_ops as ops
+from ._columns import Column, only, register
+
+# Models of f16 and f64 are computed in f32 on the CPU (docs.openvino.ai, "CPU Device"), so that f64 is left out.
+NARROW = ("f32", "f16", "bf16")
+# Results of exponentials that are subnormal are zeros: measured (openvino_proofs.py), not documented.
+_FLUSHES = {"exp": "ftz=out"}
+ELEMENTS = {"exp": opset.exp, "log": opset.log, "tanh": opset.tanh, "erf": opset.erf}
+
+
+def _plain(case):
+    """What is added or multiplied to a product is a node of its own: one more step in f32, a rounding in 16 bits."""
+    more = {"c", "bias"} & set(case.shapes) or case.attrs["alpha"] != 1
+    if more and case.dtypes[0] != "f32":
+        return "other nodes round to 16 bits before they add"
+    return only(epilogue="fused")(case)
+
+
+def _attends(case):
+    """The node has one number of heads, and makes NaN of a row that sees no key."""
+    if case.shapes["q"][1] != case.shapes["k"][1]:
+        return "keys have fewer heads"
+    sees_all = case.attrs["align"] == "tl" or case.shapes["k"][2] >= case.shapes["q"][2]
+    return sees_all and "mask" not in case.shapes or "a row may see no key"
+
+
+def _transforms(case):
+    """Scaled as the nodes are: not at all forward, by the number of elements the other way."""
+    kind, direction, norm = (case.attrs[key] for key in ("kind", "dir", "norm"))
+    if (kind, direction) not in ops.NODES:
+        return "of this sign there is none"
+    return norm == "backward" or (norm == "none" and direction == "fwd") or f"it has no norm={norm}"
+
+
+COLUMNS = [
+    Column("matmul", ops.matmul, NARROW, supports=_plain),
+    Column("conv", ops.conv, NARROW),
+    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    Column("softmax", ops.softmax, NARROW, extra="masked=nan;ftz=out"),
+    Column("reduce", ops.reduce, NARROW, supports=only(kind=tuple(ops.REDUCTIONS), nan="propagate")),
+    Column("fft", ops.fft, ("c64", "f32-c64", "c64-f32"), supports=_transforms),
+    Column("attention", ops.attention, NARROW, shown=("mask_per_head",), supports=_attends),
+    Column("layer_norm", ops.layer_norm, ("f32",), supports=only(stats=False)),
+    Column("group_norm", ops.group_norm, ("f32", "f16")),
+    Column("gelu", ops.gelu, NARROW),
+    *(Column(op, ops.element(node), NARROW, extra=_FLUSHES.get(op, "")) for op, node in ELEMENTS.items()),
+    Column("cumsum", ops.cumsum, NARROW),
+    Column("top_k", ops.top_k, NARROW),
+    Column("sort", ops.sort, NARROW),
+    Column("gather", ops.gather, NARROW),
+    Column("scatter_add", ops.scatter_add, ("f32",)),
+]
+
+
+def register_all():
+    """On the CPU, the one device of it that has been tried."""
+    register(COLUMNS, "numpy", "cpu")

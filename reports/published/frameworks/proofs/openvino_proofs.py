@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Needs numpy and openvino. Each line is a finding: what came out beside what is right.
+import math
+
+import numpy as np
+import openvino as ov
+from openvino import opset15 as opset
+
+core = ov.Core()
+AXIS = opset.constant(np.array([1], np.int64))
+
+
+def node(make, x, element=None, **settings):
+    """The results of a node of one operand on the CPU, in f32 unless said otherwise."""
+    element = element or ov.Type(x.dtype)
+    parameter = opset.parameter(list(x.shape), element)
+    result = make(parameter)
+    results = list(result) if isinstance(result, list) else [result]
+    model = core.compile_model(ov.Model(results, [parameter]), "CPU", settings or {"INFERENCE_PRECISION_HINT": "f32"})
+    request = model.create_infer_request()
+    request.set_input_tensor(ov.Tensor(x, list(x.shape), element))
+    outputs = [np.empty(tuple(port.shape), np.uint16 if port.element_type == ov.Type.bf16 else port.element_type.to_dtype())
+               for port in model.outputs]
+    for i, (output, port) in enumerate(zip(outputs, model.outputs)):
+        request.set_output_tensor(i, ov.Tensor(output, list(output.shape), port.element_type))
+    request.infer()
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def row_with_nan(place):
+    x = np.zeros((1, 100), np.float32)
+    x[0, place] = np.nan
+    return x
+
+
+def top(x):
+    return opset.topk(x, opset.constant(np.int64(3)), 1, "max", "value", "i64", True).outputs()
+
+
+for name, make in (("ReduceMax", lambda x: opset.reduce_max(x, AXIS)), ("ReduceMin", lambda x: opset.reduce_min(x, AXIS))):
+    lost = sum(not np.isnan(node(make, row_with_nan(place))[0]) for place in range(100))
+    print(f"{name} float32 of a row of 100 with one NaN: no NaN for {lost} of its 100 places")
+lost = sum(not np.isnan(node(top, row_with_nan(place))[0]).any() for place in range(100))
+print(f"TopK float32, the 3 largest of such a row: no NaN for {lost} of its 100 places")
+y = node(lambda x: opset.topk(x, opset.constant(np.int64(4)), 1, "min", "value", "i64", True).outputs(),
+         np.array([[3, np.nan, 1, 2]], np.float32))[0]
+print("TopK float32, all of [3, NaN, 1, 2], the smallest first:", y[0])
+
+x = np.array([[0, np.inf, 0, 0]], np.float32)
+print("Softmax float32 of", x[0], "is", node(lambda p: opset.softmax(p, 1), x)[0], "by its formula: NaN, as Inf - Inf is")
+
+x = np.array([[1e-3, 1e-6, 1e-9]], np.float32)
+print("Erf float32 of", x[0], "is", node(opset.erf, x)[0], "exact:", np.array([math.erf(v) for v in x[0]]))
+x = np.array([[-88, -90, -100]], np.float32)
+print("Exp float32 of", x[0], "is", node(opset.exp, x)[0], "exact:", np.exp(x.astype(np.float64))[0])
+x = np.full((1, 512), 0x3f80, np.uint16)  # ones of bf16
+y = node(lambda p: opset.cum_sum(p, opset.constant(np.int64(1))), x, ov.Type.bf16)
+print("CumSum bf16 of 512 ones: the last is", (y[0, -1:].astype(np.uint32) << 16).view(np.float32)[0], "exact: 512")
+
+rng = np.random.default_rng(0)
+a = rng.standard_normal((64, 64), np.float32)
+exact = a.astype(np.float64) @ a.astype(np.float64).T
+for name, settings in (("without a hint", {"PERFORMANCE_HINT": "LATENCY"}),
+                       ("with the hint f32", {"INFERENCE_PRECISION_HINT": "f32"})):
+    y = node(lambda p: opset.matmul(p, p, False, True), a, **settings)
+    print(f"MatMul float32 {name}: error up to {np.abs(y - exact).max():.2g}")

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What judging an array in a test takes (libassay, and with it assay.assert_close): a product of 64 x 256 by 256 x 64 in
+// f32, beside the golden value's own time, which the record has. The shortest of many calls, since other work on a
+// machine only adds. Target: at most 1 ms above the golden value.
+#include <assay/assay.h>
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/bench/targets.h"
+
+namespace assay::bench {
+namespace {
+
+constexpr int64_t kRows = 64, kTerms = 256;
+constexpr double kTargetMs = 1;
+constexpr int kCalls = 400;
+
+class Product {
+ public:
+  Product() {
+    for (size_t i = 0; i < a_.size(); ++i) {
+      a_[i] = static_cast<float>(std::sin(static_cast<double>(i * i % 9973)));
+      b_[i] = static_cast<float>(std::cos(static_cast<double>(i * i % 8191)));
+    }
+    for (int64_t row = 0; row < kRows; ++row) {
+      for (int64_t column = 0; column < kRows; ++column) {
+        for (int64_t k = 0; k < kTerms; ++k) {
+          y_[row * kRows + column] += a_[row * kTerms + k] * b_[k * kRows + column];
+        }
+      }
+    }
+  }
+  Product(const Product&) = delete;
+
+  // The seconds of the golden value, of a judgement.
+  double Judge() const {
+    const assay_array a = Matrix(a_.data(), a_shape_), b = Matrix(b_.data(), b_shape_), y = Matrix(y_.data(), y_shape_);
+    const assay_array *inputs[] = {&a, &b}, *outputs[] = {&y};
+    assay_question question{};
+    question.struct_size = sizeof question;
+    question.op = "matmul";
+    question.n_inputs = 2, question.inputs = inputs;
+    question.n_outputs = 1, question.outputs = outputs;
+    assay_verdict* verdict = nullptr;
+    if (assay_judge(&question, &verdict) != ASSAY_RESULT_OK || assay_verdict_passed(verdict) == 0) {
+      std::fprintf(stderr, "the product does not pass: %s\n", verdict == nullptr ? assay_last_error() : assay_verdict_text(verdict));
+      std::exit(2);
+    }
+    const std::string record = assay_verdict_record(verdict), key = "\"golden_s\":";
+    assay_verdict_free(verdict);
+    return std::strtod(record.c_str() + record.find(key) + key.size(), nullptr);
+  }
+
+ private:
+  static assay_array Matrix(const float* data, const int64_t* shape) {
+    assay_array array{};
+    array.struct_size = sizeof array;
+    array.data = data, array.shape = shape, array.rank = 2;
+    array.type_code = ASSAY_FLOAT, array.bits = 32, array.lanes = 1;
+    return array;
+  }
+  std::vector<float> a_ = std::vector<float>(kRows * kTerms), b_ = a_, y_ = std::vector<float>(kRows * kRows);
+  int64_t a_shape_[2] = {kRows, kTerms}, b_shape_[2] = {kTerms, kRows}, y_shape_[2] = {kRows, kRows};
+};
+
+void BM_Judge(benchmark::State& state) {
+  const Product product;
+  double golden_s = 0;
+  for (auto _ : state) golden_s += product.Judge();
+  state.counters["golden_s"] = benchmark::Counter(golden_s, benchmark::Counter::kAvgIterations);
+}
+BENCHMARK(BM_Judge)->Unit(benchmark::kMillisecond);
+
+void Check(Targets& targets) {
+  const Product product;
+  double shortest_s = HUGE_VAL;
+  for (int i = 0; i < kCalls; ++i) {
+    double golden_s = 0;
+    const double call_s = SecondsOf([&] { golden_s = product.Judge(); });
+    shortest_s = std::min(shortest_s, call_s - golden_s);
+  }
+  targets.AtMost("judge_64x64x256_ms_above_golden", kTargetMs, shortest_s * 1e3);
+}
+
+}  // namespace
+}  // namespace assay::bench
+
+int main(int argc, char** argv) {
+  return assay::bench::RunWithTargets(argc, argv, assay::bench::Check);
+}
