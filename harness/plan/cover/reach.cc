@@ -37,6 +37,79 @@ std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decid
   return fmt::format("no values of {} give both", why);
 }
 
+// What a walk's refused choices lead to: each with the first value of each other knob that is no size, and with all of the
+// plain case's values; then one other knob turned to each of its values, or all other sizes at once. Where that makes the
+// operator refuse for another reason, goes on from there.
+class OtherKnobs {
+ public:
+  OtherKnobs(const Candidates& candidates, const Reach& reach, const std::vector<bool>& decides)
+      : candidates_(candidates), reach_(reach), decides_(decides) {
+    for (size_t knob = 0; knob < decides.size(); ++knob) {
+      if (decides[knob]) continue;
+      const bool is_size = candidates.IsSize(knob);
+      const int count = is_size ? kSmallest : candidates.values(knob);
+      for (int value = 0; value < count; value += is_size ? kSizeStep : 1) turns_.emplace_back(knob, value);
+    }
+  }
+
+  std::optional<Candidate> Find(const WalkEnd& walk) {
+    for (const auto& [reason, choices] : walk.refused) {
+      const size_t some = std::min(kOfOneReason, choices.size());
+      for (size_t i = 0; i < some && !found_; ++i) {
+        const size_t at = i / 2 * choices.size() / some;  // large ones and small ones in turn
+        TryPlain(choices[i % 2 == 0 ? choices.size() - 1 - at : at]);
+      }
+    }
+    for (size_t next = 0; next < open_.size() && next < kMostTurned && !found_; ++next) Turn(Choice(open_[next]));
+    return std::move(found_);
+  }
+
+ private:
+  // Whether the search is over.
+  bool Try(const Choice& choice) {
+    Candidate candidate{choice, {}, {}};
+    const std::string refusal = reach_.Complete(candidate);
+    if (refusal.empty()) {
+      found_ = std::move(candidate);
+    } else if (!candidates_.IsLimit(refusal) && met_[WithoutNumbers(refusal)]++ < kOfOneReason) {
+      open_.push_back(choice);
+    }
+    return found_.has_value();
+  }
+
+  void TryPlain(const Choice& choice) {
+    Choice first_values = choice, plain = choice;
+    for (size_t knob = 0; knob < decides_.size(); ++knob) {
+      if (decides_[knob]) continue;
+      if (!candidates_.IsSize(knob)) first_values[knob] = 0;
+      plain[knob] = reach_.base()[knob];
+    }
+    [[maybe_unused]] const bool over = Try(choice) || Try(first_values) || Try(plain);
+  }
+
+  void Turn(const Choice& from) {
+    for (const int value : kSomeSizes) {
+      Choice choice = from;
+      for (size_t knob = 0; knob < decides_.size(); ++knob) {
+        if (!decides_[knob] && candidates_.IsSize(knob)) choice[knob] = value;
+      }
+      if (Try(choice)) return;
+    }
+    for (const auto& [knob, value] : turns_) {
+      Choice choice = from;
+      if (std::exchange(choice[knob], value) != value && Try(choice)) return;
+    }
+  }
+
+  const Candidates& candidates_;
+  const Reach& reach_;
+  const std::vector<bool>& decides_;
+  std::vector<std::pair<size_t, int>> turns_;  // a knob that does not decide, and its value
+  std::vector<Choice> open_;                   // to go on from
+  std::map<std::string, size_t> met_;          // how often each reason was gone on from
+  std::optional<Candidate> found_;
+};
+
 }  // namespace
 
 Reach::Reach(const Candidates& candidates, std::mt19937_64& random)
@@ -148,65 +221,13 @@ Reached Reach::Walk(const Tuple& tuple) {
       Complete(*reached.candidate);
       return reached;
     }
-    reached.candidate = WithOtherKnobs(decides, walk);
+    reached.candidate = OtherKnobs(candidates_, *this, decides).Find(walk);
     if (reached.candidate || walk.ended) break;
   }
   if (reached.candidate) return reached;
   reached.why = WhyNone(candidates_, decides, walk.refusals);
   reached.is_impossible = walk.ended;
   return reached;
-}
-
-// From choices of each reason, the same with the first value of each other knob that is no size, and with all of the
-// plain case's values: turns one other knob to each of its values,
-// or all other sizes. Where that makes the operator refuse for another reason, goes on from there.
-std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk) {
-  std::vector<std::pair<size_t, int>> turns;  // a knob and its value
-  for (size_t knob = 0; knob < decides.size(); ++knob) {
-    if (decides[knob]) continue;
-    const bool is_size = candidates_.IsSize(knob);
-    const int count = is_size ? kSmallest : candidates_.values(knob);
-    for (int value = 0; value < count; value += is_size ? kSizeStep : 1) turns.emplace_back(knob, value);
-  }
-  std::vector<Choice> open;
-  std::map<std::string, size_t> met;  // how often each reason was gone on from
-  const auto try_case = [&](const Choice& choice) -> std::optional<Candidate> {
-    Candidate candidate{choice, {}, {}};
-    const std::string refusal = Complete(candidate);
-    if (refusal.empty()) return candidate;
-    if (!candidates_.IsLimit(refusal) && met[WithoutNumbers(refusal)]++ < kOfOneReason) open.push_back(choice);
-    return std::nullopt;
-  };
-  for (const auto& [reason, choices] : walk.refused) {
-    const size_t some = std::min(kOfOneReason, choices.size());
-    for (size_t i = 0; i < some; ++i) {
-      const size_t at = i / 2 * choices.size() / some;  // large ones and small ones in turn
-      Choice choice = choices[i % 2 == 0 ? choices.size() - 1 - at : at];
-      if (auto found = try_case(choice)) return found;
-      Choice plain = choice;
-      for (size_t knob = 0; knob < decides.size(); ++knob) {
-        if (!decides[knob] && !candidates_.IsSize(knob)) plain[knob] = 0;
-        if (!decides[knob]) choice[knob] = base_[knob];
-      }
-      if (auto found = try_case(plain)) return found;
-      if (auto found = try_case(choice)) return found;
-    }
-  }
-  for (size_t next = 0; next < open.size() && next < kMostTurned; ++next) {
-    for (const int value : kSomeSizes) {
-      Choice choice = open[next];
-      for (size_t knob = 0; knob < decides.size(); ++knob) {
-        if (!decides[knob] && candidates_.IsSize(knob)) choice[knob] = value;
-      }
-      if (auto found = try_case(choice)) return found;
-    }
-    for (const auto& [knob, value] : turns) {
-      Choice choice = open[next];
-      if (std::exchange(choice[knob], value) == value) continue;
-      if (auto found = try_case(choice)) return found;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace assay

@@ -44,7 +44,6 @@ class Reach {
   AllowedValues AllowedBy(const Tuple& tuple) const;
   std::optional<Reached> NoValueLeft(const AllowedValues& allowed) const;
   Choice Draw(const AllowedValues& allowed, const std::vector<bool>& decides, int tried);
-  std::optional<Candidate> WithOtherKnobs(const std::vector<bool>& decides, const WalkEnd& walk);
 
   const Candidates& candidates_;
   WalkMemo memo_;
