@@ -154,4 +154,4 @@ class CArrays:
         strides = None if given.strides is None else extents(*given.strides)
         self._keep += [given, shape, strides]
         return Array(ctypes.sizeof(Array), encoded(name), given.pointer, shape, strides, rank, given.code, given.bits, 1,
-                     encoded(as_type))
+                     encoded(as_type, f"dtypes: the type of {name}"))
