@@ -113,7 +113,8 @@ def take(array: Any, name: str) -> GivenArray:
     kind = type(array)
     try:
         if kind.__module__ == "numpy" or hasattr(array, "__array_interface__"):
-            return _from_numpy(array, name) if hasattr(array, "flags") and hasattr(array, "dtype") else _as_numpy(array, name)
+            is_like_numpys = hasattr(array, "flags") and hasattr(array, "dtype")
+            return _from_numpy(array, name) if is_like_numpys else _as_numpy(array, name)
         if hasattr(array, "data_ptr") and hasattr(array, "detach"):
             return _from_torch(array, name)
         if hasattr(array, "__dlpack_device__"):

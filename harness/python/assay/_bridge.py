@@ -75,7 +75,10 @@ class Bridge:
             status, answer = ERROR, what + explain(error, self._file)
         finally:
             self._flush()
-        data = answer.encode(errors="replace").replace(b"\0", b"?")[:capacity - 1] + b"\0"
+        data = answer.encode(errors="replace").replace(b"\0", b"?")
+        if status == OK and len(data) >= capacity:
+            status, data = ERROR, b"the answer has more than %d bytes: too many kernels of this operator" % (capacity - 1)
+        data = data[:capacity - 1] + b"\0"
         ctypes.memmove(text, data, len(data))
         return status
 

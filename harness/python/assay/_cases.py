@@ -135,8 +135,8 @@ class Cases(Sequence[Case]):
         return (self[i] for i in range(len(self)))
 
 
-def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Names = None, dtype: Names = None, filter: Optional[str] = None,
-          ids: Sequence[str] = ()) -> Cases:
+def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Names = None, dtype: Names = None,
+          filter: Optional[str] = None, ids: Sequence[str] = ()) -> Cases:
     """The cases of a suite, by name or path, that match everything given, as `assay list cases` selects them.
 
     op, dtype: one or several names. filter: globs on ids, "softmax/*:-*fill=special*". ids: cases by their ids, beside or
