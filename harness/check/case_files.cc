@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "harness/base/atomic_file.h"
 #include "harness/base/json_text.h"
@@ -162,9 +164,12 @@ Result<Returned> ReadManifest(const fs::path& dir) {
     auto plan = ParsePlanJson(json.at("plan").dump());
     if (!plan) return bad(plan.error().message);
     Returned returned{*std::move(plan), {}};
+    std::set<std::string> seen;
     for (const Json& one : json.at("cases")) {
       auto again = ReturnedCaseOf(one, dir);
       if (!again) return bad(again.error().message);
+      const std::string id = again->planned.spec.Id();
+      if (!seen.insert(id).second) return bad(id + " is there twice: it would count twice; write the inputs anew");
       returned.cases.push_back(*std::move(again));
     }
     return returned;

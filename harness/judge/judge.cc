@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
+#include "golden/value_range.h"
 #include "harness/data/infinity.h"
 
 namespace assay {
@@ -71,6 +73,22 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   return p;
 }
 
+template <class Number>
+double LargestOf(std::span<const Number> numbers) {
+  Number largest = 0;
+  bool all_numbers = true;
+  for (const Number x : numbers) {
+    largest = x > largest ? x : largest;
+    all_numbers &= x == x;
+  }
+  return all_numbers ? static_cast<double>(largest) : kInfinity;
+}
+
+// Infinity where a NaN is among them.
+double LargestOf(const Plane& plane) {
+  return plane.wide() ? LargestOf(plane.f64()) : LargestOf(plane.f32());
+}
+
 }  // namespace
 
 ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype)
@@ -103,6 +121,29 @@ bool ElementJudge::MayOverflow(int64_t i) const {
   const double y = golden_->value[i];
   if (params_.exact || !std::isfinite(y) || Unbounded(i)) return false;
   return PartialOverflowAt(*bound_, *golden_, i).Any() || std::fabs(y) + Accumulated(i) >= params_.overflow_at;
+}
+
+// Rounded sums of non-negative numbers grow with each of them.
+double ElementJudge::MostAccumulated() const {
+  if (params_.exact) return 0;
+  double sum = params_.constant + LargestOf(golden_->error);
+  for (const BoundTerm& term : bound_->terms) {
+    if (term.coefficient < 0) return kInfinity;
+    const double largest = LargestOf(*term.plane);
+    if (largest != 0 && term.coefficient != 0) sum += term.coefficient * largest;
+  }
+  return sum;
+}
+
+bool ElementJudge::NowhereUnbounded() const {
+  return bound_->also.empty() && MostAccumulated() < kInfinity;
+}
+
+bool ElementJudge::NowhereOverflowing() const {
+  if (params_.exact) return true;
+  const ValueRange values = RangeOf(golden_->value.data(), golden_->size());
+  return values.all_finite && values.max_abs + MostAccumulated() < params_.overflow_at &&
+         bound_->growth * LargestOf(golden_->magnitude) < bound_->partial_overflow_at;
 }
 
 double ElementJudge::Sigma(int64_t i) const {
@@ -159,18 +200,25 @@ double ElementJudge::Rounded(int64_t i) const {
   return RoundToOutput(RoundingSource(i));
 }
 
-Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
+const ValueWhere* ElementJudge::Decided(int64_t i) const {
+  for (const ValueWhere& where : bound_->value_where) {
+    if (!(PlaneAt(*where.plane, i, golden_->size()) < where.at)) return &where;
+  }
+  return nullptr;
+}
+
+Judgement ElementJudge::Compare(int64_t i, double got, double got_lo) const {
+  if (Decided(i) != nullptr) return {};
   const double y = golden_->value[i];
   const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
+  return {.finite = std::isfinite(got) && std::isfinite(y), .error = (got - y) - (lo - got_lo)};
+}
+
+Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
+  if (const ValueWhere* decided = Decided(i)) return {.accepted = got == decided->value};
+  const double y = golden_->value[i];
   const double accumulated = Accumulated(i);
-  Judgement judged;
-  for (const ValueWhere& where : bound_->value_where) {
-    if (PlaneAt(*where.plane, i, golden_->size()) < where.at) continue;
-    judged.accepted = got == where.value;
-    return judged;
-  }
-  judged.finite = std::isfinite(got) && std::isfinite(y);
-  judged.error = (got - y) - (lo - got_lo);
+  Judgement judged = Compare(i, got, got_lo);
   if (!params_.exact) {
     judged.allowed = accumulated * kJudgeSlack;
     if (judged.finite) judged.rounding = params_.reach.Of(got, judged.error);

@@ -67,6 +67,8 @@ class ElementJudge {
 
   // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
   Judgement Judge(int64_t i, double got, double got_lo = 0) const;
+  // Its `finite` and `error` alone.
+  Judgement Compare(int64_t i, double got, double got_lo = 0) const;
 
   // Whether more than the bound's results may be right (BoundModel::also).
   bool Open(int64_t i) const { return AlsoAt(*bound_, i) != 0; }
@@ -75,6 +77,9 @@ class ElementJudge {
   // Whether the result, or some legal order of the finite terms on the way to it, may leave the range of finite
   // numbers. False where nothing at all is promised.
   bool MayOverflow(int64_t i) const;
+  // Whether neither can be true of any element, by the largest numbers of the planes. False: look at each.
+  bool NowhereUnbounded() const;
+  bool NowhereOverflowing() const;
   double Accumulated(int64_t i) const;  // A_i
   double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
   double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
@@ -93,6 +98,8 @@ class ElementJudge {
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   bool AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
+  const ValueWhere* Decided(int64_t i) const;  // what a policy of the contract decides of this element, or null
+  double MostAccumulated() const;              // no A_i is larger
 
   const Golden* golden_;
   const BoundModel* bound_;

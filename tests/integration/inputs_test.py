@@ -130,6 +130,16 @@ class Inputs(OwnFolder):
         path.write_text(path.read_text().replace(case["input_hash"], "0" * 16))
         self.assertIn("makes other inputs of the case", self.check(3)["softmax"]["reason"])
 
+    def test_a_case_that_stands_twice_is_refused(self):
+        self.write(cases=CASES[:1])
+        path = self.dir / "cases/manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["cases"] *= 2
+        path.write_text(json.dumps(manifest))
+        done = self.assay("check", "--manifest", "cases")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(f"{CASES[0]} is there twice", done.stderr)
+
     def test_bad_input(self):
         self.write(cases=CASES[:1])
         for words, args in ((["is not empty"], ["inputs", "--case", CASES[0], "--out", "cases"]),

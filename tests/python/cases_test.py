@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of suites from Python: cases_test.py [CLASS]."""
 import gc
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -27,9 +29,17 @@ class Cases(unittest.TestCase):
     def test_what_does_not_exist_is_a_usage_error(self):
         for words, kwargs in (("no suite 'smoky'", {"suite": "smoky"}), ("sofmax", {"suite": "smoke", "op": "sofmax"}),
                               ("nothing", {"suite": "smoke", "filter": "nothing"}), ("op=", {"suite": "smoke", "op": [1]}),
+                              ("dtype=5 is no text", {"suite": "smoke", "dtype": 5}), ("suite=5 is no text", {"suite": 5}),
+                              ("ids=3 is no text", {"ids": [3]}),
                               ("--case|case", {"ids": ["softmax/f32/rows=4"]})):
             with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
                 assay.cases(**kwargs)
+
+    def test_a_suite_may_be_a_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            suite = pathlib.Path(folder) / "mine.suite"
+            suite.write_text("softmax dtypes=f32 shape=4x8 fill=normal\n")
+            self.assertEqual(assay.cases(suite).ids, ["softmax/f32/shape=4x8/fill=normal/seed=0"])
 
     def test_outputs_are_judged_for_the_inputs(self):
         for case in assay.cases("smoke", op="softmax", dtype="f32"):

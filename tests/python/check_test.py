@@ -173,6 +173,11 @@ class Failures(unittest.TestCase):
                 ("contract: ", lambda: assay.check("matmul", [a, b], y, contract="acc=f99")),
                 ("NUL", lambda: assay.check("matmul", [a, b], y, contract="f32\0acc")),
                 ("tier 'best'", lambda: assay.check("matmul", [a, b], y, tier="best")),
+                ("tier=1 is no text", lambda: assay.check("matmul", [a, b], y, tier=1)),
+                ("contract=b'f32acc' is no text", lambda: assay.check("matmul", [a, b], y, contract=b"f32acc")),
+                ("are no Unicode", lambda: assay.check("matmul", [a, b], y, transa="\udcff")),
+                ("dtypes='bf16' is no mapping", lambda: assay.check("matmul", [a, b], y, dtypes="bf16")),
+                ("dtypes: the type of a=3 is no text", lambda: assay.check("matmul", [a, b], y, dtypes={"a": 3})),
                 ("dtypes has 'w'", lambda: assay.check("matmul", [a, b], y, dtypes={"w": "bf16"}))):
             with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
                 call()

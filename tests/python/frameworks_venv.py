@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 
-PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi", "openvino", "pytest",
-            "pytest-xdist"]
+PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi", "openvino", "tinygrad",
+            "pytest", "pytest-xdist"]
 
 
 def run(*command, limit):

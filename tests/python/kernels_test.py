@@ -101,6 +101,21 @@ class Right(Program):
         _, records = self.run_kernels(path, "--case", CASE, "--no-perf")
         self.assertEqual([(r["verdict"], r["implementation"]) for r in records], [("pass", "right")])
 
+    def test_a_file_with_the_name_of_a_module_does_not_stand_in_its_place(self):
+        """NumPy and assay import json; the file lies on the path behind both."""
+        for name in ("json", "numpy", "assay"):
+            path = self.write("""
+                import json
+                assert json.loads("[1]") == [1]
+
+                @assay.kernel("exp", contract="f32acc")
+                def right(x):
+                    return np.exp(x.astype(np.float64)).astype(x.dtype)
+            """, name + ".py")
+            with self.subTest(name):
+                _, records = self.run_kernels(path, "--case", CASE, "--no-perf", out="out-" + name)
+                self.assertEqual([r["verdict"] for r in records], ["pass"], [r["reason"] for r in records])
+
 
 class Faulty(Program):
     EXPECTED = {

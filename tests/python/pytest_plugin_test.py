@@ -36,6 +36,29 @@ def test_nothing(assay_case):
 def test_plain():
     assert True
 '''
+ASYNC = TESTS.partition("@assay")[0] + '''
+@assay.mark.suite(SUITE)
+async def test_right(assay_case):
+    return softmax(assay_case)
+
+@assay.mark.suite(SUITE)
+async def test_wrong(assay_case):
+    return softmax(assay_case) * np.float32(1.01)
+
+@assay.mark.suite(SUITE)
+async def test_nothing(assay_case):
+    pass
+'''
+AWAITING = '''
+import asyncio, inspect, pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if inspect.iscoroutinefunction(pyfuncitem.obj):
+        names = pyfuncitem._fixtureinfo.argnames
+        asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+        return True
+'''
 SUITE = '"smoke", op="softmax", dtype=["f32"], filter="*shape=2x128x128/*:*shape=17x33x5*:-*log=1*"'
 CASES = 2
 
@@ -78,6 +101,13 @@ class Plugin(unittest.TestCase):
     def test_a_test_that_judges_nothing_fails(self):
         done = self.pytest("-k", "nothing")
         self.assertIn(f"{CASES} failed", done.stdout)
+        self.assertIn("nothing was judged", done.stdout)
+
+    def test_what_an_async_test_returns_is_judged(self):
+        (self.dir / "conftest.py").write_text(AWAITING)  # in the place of a plugin that awaits tests
+        done = self.pytest(tests=ASYNC.replace("SUITE", SUITE))
+        self.assertIn(f"{2 * CASES} failed, {CASES} passed", done.stdout)
+        self.assertIn("mismatch: softmax", done.stdout)
         self.assertIn("nothing was judged", done.stdout)
 
     def test_wrong_use_is_said_at_collection(self):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "harness/base/parallel.h"
@@ -20,6 +21,7 @@ constexpr int64_t kSampleGrain = 512;   // samples, each a few cache misses
 constexpr int64_t kSamplesAhead = 8;    // those are asked for
 constexpr size_t kSearchedChunks = 4;
 constexpr double kNoSample = -1;
+constexpr double kSmallestVariance = std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
 constexpr double kNormalMedian = 0.6745;  // of |x| for standard normal x
 constexpr double kNormalTail = 2.576;     // its 99 % quantile
 // Against that scale. The slack is the one that groups have for the model of sigma.
@@ -37,6 +39,7 @@ class Strata {
     if (whole_columns_ == 0) whole_columns_ = layout.columns;
   }
   size_t Of(int64_t value) const {
+    if (whole_rows_ == layout_.slab_rows && whole_columns_ == layout_.columns) return 0;
     const int64_t row = value / layout_.columns % layout_.slab_rows, column = value % layout_.columns;
     return (row >= whole_rows_ ? 1U : 0U) + (column >= whole_columns_ ? 2U : 0U);
   }
@@ -53,6 +56,7 @@ class Calibration {
         got_(got),
         chunks_(chunks),
         parts_(IsComplex(got.dtype()) ? 2 : 1),
+        format_(FormatOf(judge.dtype())),
         layout_(got.shape(), parts_),
         strata_(layout_) {}
 
@@ -68,21 +72,35 @@ class Calibration {
   }
 
  private:
-  // |e| in standard deviations, the output's own rounding included; never less than E_gold explains. Nothing is rounded
-  // in a zero of no terms, such as an output of a convolution that sees nothing but padding: it says nothing of how
-  // large errors are.
-  double Scaled(int64_t i, double x, const Judgement& judged) const {
+  // |e| of value i, which the reader has at `k`, in standard deviations, the output's own rounding included; never less
+  // than E_gold explains. Nothing is rounded in a zero of no terms, such as an output of a convolution that sees nothing
+  // but padding: it says nothing of how large errors are.
+  double Scaled(int64_t i, const TileReader& reader, int64_t k = 0) const {
+    const double x = reader.Got(k), y = judge_.golden().value[static_cast<size_t>(i)];
+    const Judgement judged = judge_.Compare(i, x, reader.GotLow(k));
     if (!judged.finite) return kNoSample;
     if (judge_.Open(i)) return 0;
     const double sigma = judge_.Sigma(i);
-    if (sigma == 0 && judge_.golden().value[static_cast<size_t>(i)] == 0) return kNoSample;
-    const FloatFormat& format = FormatOf(judge_.dtype());
-    const double ulp = UlpAt(format, std::max(std::fabs(x), std::fabs(judge_.golden().value[static_cast<size_t>(i)])));
+    if (sigma == 0 && y == 0) return kNoSample;
+    const double ulp = UlpAt(format_, std::max(std::fabs(x), std::fabs(y)));
     const double own = std::max(judge_.params().own_rounding * ulp, judge_.params().lambda_out);
     const double beyond = std::max(0.0, std::fabs(judged.error) - judge_.Systematic(i) - GoldenError(i));
-    return beyond == 0 ? 0 : beyond / std::hypot(sigma, own / std::sqrt(3.0));  // squares of the smallest are 0
+    if (beyond == 0) return 0;
+    const double variance = sigma * sigma + own * own / 3;
+    // Squares of the smallest numbers are 0.
+    return beyond / (variance >= kSmallestVariance ? std::sqrt(variance) : std::hypot(sigma, own / std::sqrt(3.0)));
   }
   double GoldenError(int64_t i) const { return PlaneAt(judge_.golden().error, i, judge_.golden().size()); }
+
+  // f(value index, its Scaled).
+  template <class F>
+  void ForEachScaled(int64_t begin, int64_t end, TileReader& reader, const F& f) const {
+    for (int64_t at = begin; at < end; at += kJudgeTile) {
+      const int64_t count = std::min(kJudgeTile, end - at);
+      reader.Read(at, count);
+      for (int64_t k = 0; k < count; ++k) f(at + k, Scaled(at + k, reader, k));
+    }
+  }
 
   void MeasureScales() {
     const int64_t values = judge_.golden().size(), count = std::min(values, kSamples), stretch = values / count;
@@ -90,19 +108,22 @@ class Calibration {
     const auto place = [stretch](int64_t k) {
       return stretch * k + static_cast<int64_t>(static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15U >> 32) % stretch;
     };
-    std::vector<double> scaled(static_cast<size_t>(count), kNoSample);
+    scaled_.assign(static_cast<size_t>(count), kNoSample);
     ParallelFor(count, kSampleGrain, [&](int64_t begin, int64_t end) {
       TileReader reader(judge_, got_);
+      if (stretch == 1) {
+        ForEachScaled(begin, end, reader, [&](int64_t i, double scaled) { scaled_[static_cast<size_t>(i)] = scaled; });
+        return;
+      }
       for (int64_t k = begin; k < end; ++k) {
         if (k + kSamplesAhead < end) reader.Prefetch(place(k + kSamplesAhead));
         reader.Read(place(k), 1);
-        const Judgement judged = judge_.Judge(place(k), reader.Got(0), reader.GotLow(0));
-        scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
+        scaled_[static_cast<size_t>(k)] = Scaled(place(k), reader);
       }
     });
     std::array<std::vector<double>, kStrata> samples;
     for (int64_t k = 0; k < count; ++k) {
-      const double sample = scaled[static_cast<size_t>(k)];
+      const double sample = scaled_[static_cast<size_t>(k)];
       if (sample != kNoSample) samples[strata_.Of(place(k))].push_back(sample);
     }
     for (size_t s = 0; s < kStrata; ++s) scales_[s] = ScaleOf(samples[s]);
@@ -113,13 +134,15 @@ class Calibration {
   // as short sums do, the tail is longer than the median tells.
   static double ScaleOf(std::vector<double>& sample) {
     if (static_cast<int64_t>(sample.size()) < kFewestSamples) return 0;
-    const auto quantile = [&](double share) {
-      const auto at = sample.begin() + static_cast<int64_t>(share * static_cast<double>(sample.size()));
-      std::nth_element(sample.begin(), at, sample.end());
-      return *at;
+    const auto place = [&](double share) {
+      return sample.begin() + static_cast<int64_t>(share * static_cast<double>(sample.size()));
     };
-    const double middle = quantile(0.5) / kNormalMedian;
-    return middle == 0 ? 0 : std::max(middle, quantile(0.99) / kNormalTail);
+    const auto median = place(0.5), tail = place(0.99);
+    std::nth_element(sample.begin(), median, sample.end());
+    if (*median == 0) return 0;
+    const double middle = *median / kNormalMedian;
+    std::nth_element(median, tail, sample.end());  // below the median nothing is larger
+    return std::max(middle, *tail / kNormalTail);
   }
 
   std::vector<int64_t> Searched() const {
@@ -148,20 +171,30 @@ class Calibration {
     ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
       TileReader reader(judge_, got_);
       for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-        ForEachInChunk(judge_, reader, searched[k], [&](int64_t i, double x, const Judgement& judged) {
-          found[k].Consider({Scaled(i, x, judged) / scales_[strata_.Of(i)], i});
-        });
+        SearchChunk(searched[k], reader, found[k]);
       }
     });
     for (const Largest& next : found) largest_.Consider(next);
+  }
+
+  void SearchChunk(int64_t chunk, TileReader& reader, Largest& largest) const {
+    const int64_t begin = chunk * kJudgeChunk, end = std::min(begin + kJudgeChunk, judge_.golden().size());
+    const auto consider = [&](int64_t i, double scaled) { largest.Consider({scaled / scales_[strata_.Of(i)], i}); };
+    if (std::ssize(scaled_) < judge_.golden().size()) {
+      ForEachScaled(begin, end, reader, consider);
+    } else {  // every value was a sample
+      for (int64_t i = begin; i < end; ++i) consider(i, scaled_[static_cast<size_t>(i)]);
+    }
   }
 
   const ElementJudge& judge_;
   const Tensor& got_;
   const std::vector<ChunkTotals>& chunks_;
   const int parts_;
+  const FloatFormat& format_;
   const GroupLayout layout_;
   const Strata strata_;
+  std::vector<double> scaled_;  // of each sample
   std::array<double, kStrata> scales_{};
   Largest largest_;
 };

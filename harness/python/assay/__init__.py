@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # Where each name is: importing assay is to cost nothing where no test needs it.
 _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Error": "_errors",
-          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "kernel": "_kernels", "Mismatch": "_errors", "UsageError": "_errors", "Verdict": "_verdict",
-          "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases", "check": "_check", "mark": "_marks",
-          "operators": "_operators"}
+          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "UsageError": "_errors",
+          "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
+          "check": "_check", "kernel": "_kernels", "mark": "_marks", "operators": "_operators"}
 
 __all__ = sorted(_HOMES)
 

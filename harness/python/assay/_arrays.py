@@ -113,7 +113,8 @@ def take(array: Any, name: str) -> GivenArray:
     kind = type(array)
     try:
         if kind.__module__ == "numpy" or hasattr(array, "__array_interface__"):
-            return _from_numpy(array, name) if hasattr(array, "flags") and hasattr(array, "dtype") else _as_numpy(array, name)
+            is_like_numpys = hasattr(array, "flags") and hasattr(array, "dtype")
+            return _from_numpy(array, name) if is_like_numpys else _as_numpy(array, name)
         if hasattr(array, "data_ptr") and hasattr(array, "detach"):
             return _from_torch(array, name)
         if hasattr(array, "__dlpack_device__"):
@@ -154,4 +155,4 @@ class CArrays:
         strides = None if given.strides is None else extents(*given.strides)
         self._keep += [given, shape, strides]
         return Array(ctypes.sizeof(Array), encoded(name), given.pointer, shape, strides, rank, given.code, given.bits, 1,
-                     encoded(as_type))
+                     encoded(as_type, f"dtypes: the type of {name}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.metadata
 import os
 import sys
 import traceback
@@ -32,6 +33,11 @@ def explain(error: BaseException, kernels: str) -> str:
         name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
         places.append(f"{name}:{frame.lineno} in {frame.name}" + (f": {frame.line}" if frame.line else ""))
     return text + "".join(f"; {'at' if i == 0 else 'from'} {place}" for i, place in enumerate(places))
+
+
+def _version_of(name: str) -> str:
+    stated = getattr(sys.modules.get(name) or __import__(name), "__version__", None)
+    return stated or importlib.metadata.version(name)
 
 
 class Calls(Structure):
@@ -69,7 +75,10 @@ class Bridge:
             status, answer = ERROR, what + explain(error, self._file)
         finally:
             self._flush()
-        data = answer.encode(errors="replace").replace(b"\0", b"?")[:capacity - 1] + b"\0"
+        data = answer.encode(errors="replace").replace(b"\0", b"?")
+        if status == OK and len(data) >= capacity:
+            status, data = ERROR, b"the answer has more than %d bytes: too many kernels of this operator" % (capacity - 1)
+        data = data[:capacity - 1] + b"\0"
         ctypes.memmove(text, data, len(data))
         return status
 
@@ -97,10 +106,9 @@ class Bridge:
         unknown = sorted({k.op for k in kernels} - set(self._operators))
         if unknown:
             raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
-        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino"} & set(sys.modules))
+        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad"} & set(sys.modules))
         # What computes comes first: bounds on the version of a library are on the first number (expectations).
-        versions = [f"{name} {getattr(sys.modules.get(name) or __import__(name), '__version__', '?')}"
-                    for name in sorted(used, key=lambda name: (name == "numpy", name))]
+        versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
         return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _library
 from ._arrays import CArrays, GivenArray
@@ -26,7 +27,7 @@ _BITS = {"bf16": "uint16", "e4m3": "uint8", "e5m2": "uint8"}
 def _listed(what: str, names: Names) -> Optional[str]:
     if names is None or isinstance(names, str):
         return names
-    if not all(isinstance(name, str) for name in names):
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
         raise UsageError(f"{what}={names!r} is no text and no sequence of texts")
     return ",".join(names)
 
@@ -95,7 +96,7 @@ class Case:
         given = take_all(outputs, list(self.outputs), "output", {})
         arrays = CArrays([(name, array, self._bits_of(name, array)) for name, array, _ in given])
         return take_verdict(_library.made(self._library.assay_case_judge, self._handle, arrays.count, arrays.pointers,
-                                          _library.encoded(contract)))
+                                          _library.encoded(contract, "contract")))
 
     def _bits_of(self, name: Optional[str], array: GivenArray) -> Optional[str]:
         expected = self.outputs.get(name or "", ("",))[0]
@@ -134,8 +135,8 @@ class Cases(Sequence[Case]):
         return (self[i] for i in range(len(self)))
 
 
-def cases(suite: Optional[str] = None, *, op: Names = None, dtype: Names = None, filter: Optional[str] = None,
-          ids: Sequence[str] = ()) -> Cases:
+def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Names = None, dtype: Names = None,
+          filter: Optional[str] = None, ids: Sequence[str] = ()) -> Cases:
     """The cases of a suite, by name or path, that match everything given, as `assay list cases` selects them.
 
     op, dtype: one or several names. filter: globs on ids, "softmax/*:-*fill=special*". ids: cases by their ids, beside or
@@ -143,7 +144,10 @@ def cases(suite: Optional[str] = None, *, op: Names = None, dtype: Names = None,
     """
     if isinstance(ids, str):
         ids = [ids]
+    if isinstance(suite, os.PathLike):
+        suite = os.fspath(suite)
     selection = _library.Selection(
-        ctypes.sizeof(_library.Selection), _library.encoded(suite), _library.encoded(_listed("op", op)),
-        _library.encoded(_listed("dtype", dtype)), _library.encoded(filter), len(ids), _library.texts(list(ids)))
+        ctypes.sizeof(_library.Selection), _library.encoded(suite, "suite"), _library.encoded(_listed("op", op)),
+        _library.encoded(_listed("dtype", dtype)), _library.encoded(filter, "filter"), len(ids),
+        _library.texts(list(ids), "ids"))
     return Cases(_library.made(_library.load().assay_cases_select, ctypes.byref(selection)))

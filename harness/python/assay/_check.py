@@ -39,8 +39,8 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types.
     require: a contract that `contract` has to meet; else the verdict is "below_contract".
     tier: "auto", "fast" or "reproducible" golden values.
-    dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that the values of a
-        float array are of.
+    dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
+        the values of a float array are of.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
         the shapes may be left out.
 
@@ -50,6 +50,8 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     """
     if not isinstance(op, str):
         raise UsageError(f"op {op!r} is no text; name the operator, such as \"matmul\"")
+    if dtypes is not None and not isinstance(dtypes, Mapping):
+        raise UsageError(f"dtypes={dtypes!r} is no mapping from names of arrays to types, such as {{\"a\": \"bf16\"}}")
     dtypes = dtypes or {}
     given_inputs = take_all(inputs, operand_order(op, False), "input", dtypes)
     given_outputs = take_all(outputs, operand_order(op, True), "output", dtypes)
@@ -61,8 +63,8 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     c_inputs, c_outputs = CArrays(given_inputs), CArrays(given_outputs)
     question = _library.Question(
         ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
-        c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract), _library.encoded(require),
-        _library.encoded(tier))
+        c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract, "contract"),
+        _library.encoded(require, "require"), _library.encoded(tier, "tier"))
     library = _library.load()
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 

@@ -58,8 +58,10 @@ class Kernel:
     def why_not(self, case: KernelCase, order: Sequence[str], defaults: Mapping[str, Sequence[str]]) -> str:
         """The reason why it does not take a case, "" when it does."""
         if self.dtypes is not None and not any(_fits(text, case.dtypes) for text in self.dtypes):
-            return f"it is declared for {', '.join(self.dtypes)}, not for {'-'.join(case.dtypes if len(set(case.dtypes)) > 1 else case.dtypes[:1])}"
-        return self._operand_problem(case, order) or self._attribute_problem(case, order, defaults) or self._own_reason(case)
+            asked = case.dtypes if len(set(case.dtypes)) > 1 else case.dtypes[:1]
+            return f"it is declared for {', '.join(self.dtypes)}, not for {'-'.join(asked)}"
+        problem = self._operand_problem(case, order) or self._attribute_problem(case, order, defaults)
+        return problem or self._own_reason(case)
 
     def _operand_problem(self, case: KernelCase, order: Sequence[str]) -> str:
         if self.takes_any_operands:

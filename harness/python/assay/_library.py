@@ -115,12 +115,20 @@ def made(function: Any, *arguments: Any) -> c_void_p:
     return handle
 
 
-def encoded(text: Optional[str]) -> Optional[bytes]:
-    """A text for C; what stands behind a NUL would be lost there without a word."""
-    if text is not None and "\0" in text:
-        raise UsageError(f"{text!r} has a NUL character")
-    return None if text is None else text.encode()
+def encoded(text: Optional[str], what: str = "") -> Optional[bytes]:
+    """A text for C, called `what` where it is none. What stands behind a NUL would be lost there without a word."""
+    if text is None:
+        return None
+    named = f"{what}={text!r}" if what else repr(text)
+    if not isinstance(text, str):
+        raise UsageError(f"{named} is no text; give a str")
+    if "\0" in text:
+        raise UsageError(f"{named} has a NUL character")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{named} has characters that are no Unicode: surrogates alone") from None
 
 
-def texts(values: list[str]) -> Any:
-    return (c_char_p * len(values))(*[encoded(value) for value in values])
+def texts(values: list[str], what: str = "") -> Any:
+    return (c_char_p * len(values))(*[encoded(value, what) for value in values])

@@ -8,12 +8,21 @@ import os
 import sys
 
 
+def _module_name(path: str) -> str:
+    """Of the file, unless another module has it: json.py of kernels is not to stand in the place of json."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    if not name.isidentifier() or name in sys.modules:
+        return "assay_kernels"
+    found = importlib.util.find_spec(name)
+    is_own = found is None or (found.origin is not None and os.path.realpath(found.origin) == os.path.realpath(path))
+    return name if is_own else "assay_kernels"
+
+
 def _import_kernels(path: str) -> None:
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.append(folder)
-    name = os.path.splitext(os.path.basename(path))[0]
-    spec = importlib.util.spec_from_file_location(name if name.isidentifier() else "assay_kernels", path)
+    spec = importlib.util.spec_from_file_location(_module_name(path), path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     sys.modules[spec.name] = module  # type: ignore[union-attr]
     spec.loader.exec_module(module)  # type: ignore[union-attr]

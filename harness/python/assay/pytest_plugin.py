@@ -51,6 +51,38 @@ def assay_case(request: Any) -> assay.Case:
     return found[index]
 
 
+def _judge(item: Any, mark: Any, output: Any) -> None:
+    """What the test returned, or that it has judged something itself."""
+    __tracebackhide__ = True
+    case = item.funcargs["assay_case"]
+    if output is None:
+        if case.checked == 0:
+            pytest.fail("the test returned nothing and called assay_case.check() never: nothing was judged", pytrace=False)
+        return
+    try:
+        case.check(output, mark.kwargs.get("contract"), strict=mark.kwargs.get("strict", False))
+    except assay.Mismatch as mismatch:
+        pytest.fail(str(mismatch), pytrace=False)
+
+
+def _judging(item: Any, mark: Any) -> Any:
+    """An async test that judges what it returns, which the plugin that awaits it drops."""
+    test = item.obj
+
+    @functools.wraps(test)
+    async def call(*operands: Any, **named: Any) -> None:
+        __tracebackhide__ = True
+        _judge(item, mark, await test(*operands, **named))
+    return call
+
+
+def pytest_collection_modifyitems(items: Any) -> None:
+    for item in items:
+        mark = item.get_closest_marker(_MARK)
+        if mark is not None and inspect.iscoroutinefunction(getattr(item, "obj", None)):
+            item.obj = _judging(item, mark)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
     """Calls the test itself, as pytest would warn of what it returns."""
@@ -59,13 +91,5 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
         return None
     __tracebackhide__ = True
     names = pyfuncitem._fixtureinfo.argnames
-    case = pyfuncitem.funcargs["assay_case"]
-    output = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
-    if output is not None:
-        try:
-            case.check(output, mark.kwargs.get("contract"), strict=mark.kwargs.get("strict", False))
-        except assay.Mismatch as mismatch:
-            pytest.fail(str(mismatch), pytrace=False)
-    elif case.checked == 0:
-        pytest.fail("the test returned nothing and called assay_case.check() never: nothing was judged", pytrace=False)
+    _judge(pyfuncitem, mark, pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True

@@ -149,6 +149,8 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
 
   const ElementJudge judge(c.golden, c.bound, c.contract, rule.dtype);
   EXPECT_EQ(judge.Judge(kPlace, rule.got).accepted, rule.accepted);
+  EXPECT_FALSE(judge.Unbounded(kPlace) && judge.NowhereUnbounded());
+  EXPECT_FALSE(judge.MayOverflow(kPlace) && judge.NowhereOverflowing());
   const ErrorMetrics m = c.Judge();
   EXPECT_EQ(m.Holds(), rule.accepted) << m.where;
   EXPECT_EQ(m.violations + m.nonfinite_mismatch, rule.accepted ? 0 : 1);
@@ -159,6 +161,22 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
     ASSERT_TRUE(m.nonfinite_example);
     EXPECT_EQ(m.nonfinite_example->index, kPlace);
   }
+}
+
+// Which is what spares a look at each element.
+TEST(NonFiniteRules, PlanesOfOrdinaryNumbersRuleOutWhatNoElementHas) {
+  JudgedCase c({.shape = {43}, .extra_term = true, .wide = true});
+  const auto rules_out = [&] {
+    const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
+    return std::pair(judge.NowhereUnbounded(), judge.NowhereOverflowing());
+  };
+  EXPECT_EQ(rules_out(), std::pair(true, true));
+  c.second.Set(7, 1e47);  // its share of A is beyond f32's range
+  EXPECT_EQ(rules_out(), std::pair(true, false));
+  c.bound.terms[1].coefficient = 1e300;  // their product is infinite
+  EXPECT_EQ(rules_out(), std::pair(false, false));
+  c.second.Set(7, kNaN);
+  EXPECT_EQ(rules_out(), std::pair(false, false));
 }
 
 TEST(NonFiniteRules, ExactOutputsNeedTheSameValue) {

@@ -29,8 +29,8 @@ def _reduces(dtypes, attrs):
 
 
 def _attention(dtypes, attrs):
-    """Probabilities are rounded to the type of the keys before they meet the values: probs = softmax(...).astype(key.dtype) in
-    jax/_src/nn/functions.py of 0.10.2."""
+    """Probabilities are rounded to the type of the keys before they meet the values: jax/_src/nn/functions.py of 0.10.2
+    has probs = softmax(...).astype(key.dtype)."""
     return _joined(_flushes(dtypes, attrs), f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else "")
 
 

@@ -17,8 +17,8 @@ from onnx import TensorProto, helper
 OPSET = min(23, onnx.defs.onnx_opset_version())  # the first one with Attention and RMSNormalization
 
 ELEMENTS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16,
-            "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int32": TensorProto.INT32,
-            "int64": TensorProto.INT64, "bool": TensorProto.BOOL, "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
+            "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8,
+            "int32": TensorProto.INT32, "int64": TensorProto.INT64, "bool": TensorProto.BOOL, "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
             "float8_e5m2": TensorProto.FLOAT8E5M2}
 NUMPY = {element: name for name, element in ELEMENTS.items()}
 

@@ -38,7 +38,8 @@ def _is_index(case):
 
 COLUMNS = [
     Column("matmul", torch_ops.matmul, extra=_flushes, supports=_adds),
-    Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm", supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
+    Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm",
+           supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
     Column("conv", torch_ops.conv, extra=_flushes),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
     Column("softmax", torch_ops.softmax, extra="masked=nan"),

@@ -59,6 +59,10 @@ def dx(dy, x, mean, rstd, weight):
     return torch.ops.aten.native_layer_norm_backward(dy, x, (x.shape[1],), mean, rstd, weight, torch.zeros_like(weight),
                                                      [True, True, True])[0]
 
+gelu = torch.nn.functional.gelu
+for dtype in (torch.float32, torch.bfloat16, torch.float64):
+    x = torch.full((16,), torch.inf, dtype=dtype)
+    print(f"F.gelu {dtype} of 16 times +inf: {gelu(x)[0].item()} of one: {gelu(x[:1])[0].item()} exact: inf")
 
 # From here on: what torch.compile needs a C++ compiler for.
 x, dy = torch.zeros(1, 100), torch.zeros(1, 100)
