@@ -9,6 +9,7 @@
 
 #include "harness/data/fill/fill.h"
 #include "ops/binding.h"
+#include "ops/formula/digest.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
 #include "ops/formula_indices.h"
@@ -111,6 +112,10 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   golden.error.SetRowUp(0, evaluation.reach[0], 1);
   KeepInputs(inputs, golden);
   return golden;
+}
+
+std::string FormulaOperator::FormulaDigest(const Problem& problem) const {
+  return formula::DigestOf(DefinitionOf(problem).graph());
 }
 
 }  // namespace assay

@@ -22,6 +22,7 @@ class FormulaOperator final : public Operator {
   std::vector<Tensor> MakeInputs(const Problem& problem) const override;
   Status CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const override;
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override;
+  std::string FormulaDigest(const Problem& problem) const override;
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;
   std::vector<Algorithm> Algorithms() const override { return schedules_; }

@@ -162,6 +162,10 @@ class Operator {
 
   virtual Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const = 0;
 
+  // What golden values follow from beside the case and kGoldenVersion: a digest of a formula that its author changes
+  // without a version. Stored values of another digest are not used. Default: of code that has a version, "".
+  virtual std::string FormulaDigest(const Problem&) const { return {}; }
+
   // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
   virtual BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const = 0;
 

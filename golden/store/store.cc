@@ -31,6 +31,7 @@ Metadata MetadataOf(const GoldenKey& key, const Golden& golden) {
       {"exact", golden.exact ? "1" : "0"},
       {"components", golden.size() == NumElements(golden.shape) ? "1" : "2"}};
   if (!key.output.empty()) metadata["output"] = key.output;
+  if (!key.formula.empty()) metadata["formula"] = key.formula;
   return metadata;
 }
 
@@ -97,13 +98,15 @@ Status CheckIdentity(const SafetensorsFile& file, const Metadata& expected) {
                                               found->second, expected.at(name)));
     }
   }
-  const auto output_of = [](const Metadata& metadata) {
-    const auto found = metadata.find("output");
+  const auto find = [](const Metadata& metadata, const std::string& name) {
+    const auto found = metadata.find(name);
     return found == metadata.end() ? std::string() : found->second;
   };
-  if (output_of(file.metadata) != output_of(expected)) {
-    return Fail(ErrorCode::kIo, fmt::format("belongs to something else: output is '{}', expected '{}'",
-                                            output_of(file.metadata), output_of(expected)));
+  for (const std::string name : {"output", "formula"}) {
+    const std::string is = find(file.metadata, name), should_be = find(expected, name);
+    if (is == should_be) continue;
+    return Fail(ErrorCode::kIo,
+                fmt::format("belongs to something else: {} is '{}', expected '{}'", name, is, should_be));
   }
   return {};
 }
@@ -153,6 +156,7 @@ std::filesystem::path GoldenStore::DefaultRoot() {
 std::filesystem::path StoreFileName(const GoldenKey& key, int generator_version, int golden_version) {
   std::string text = fmt::format("{}\n{}\n{}\n{}", key.case_id, generator_version, golden_version, Name(key.tier));
   if (!key.output.empty()) text += "\n" + key.output;
+  if (!key.formula.empty()) text += "\nformula\n" + key.formula;
   const std::string hash = HashHex(HashBytes(text.data(), text.size()));
   return std::filesystem::path(hash.substr(0, 2)) / (hash + std::string(kStoreExtension));
 }
@@ -190,7 +194,8 @@ Status GoldenStore::Save(const GoldenKey& key, const Golden& golden) const {
   return WriteGolden(PathOf(key), key, golden, Durability::kWhenever);
 }
 
-Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden, Durability durability) {
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden,
+                   Durability durability) {
   const std::vector<TensorRef> tensors = TensorsOf(golden);
   Metadata metadata = MetadataOf(key, golden);
   metadata["checksum"] = Checksum(tensors, metadata);

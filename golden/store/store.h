@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of golden values: one safetensors file per (case id, generator version, golden version, tier), written
-// under a temporary name and renamed, with a checksum over everything. A damaged, truncated or foreign file is
-// reported, recomputed and replaced, never used. Any number of processes may share a store. store_files.h lists and
-// collects.
+// The store of golden values: one safetensors file per (case id, generator version, golden version, tier, output,
+// formula), written under a temporary name and renamed, with a checksum over everything. A damaged, truncated or
+// foreign file is reported, recomputed and replaced, never used. Any number of processes may share a store.
+// store_files.h lists and collects.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,8 @@ struct GoldenKey {
   std::string case_id;
   std::string input_hash;
   Tier tier = Tier::kFast;
-  std::string output = {};  // its name; "" of an operator's first
+  std::string output = {};   // its name; "" of an operator's first
+  std::string formula = {};  // digest of the formula that the value is of; "" of code, which has kGoldenVersion
 };
 
 class GoldenStore {

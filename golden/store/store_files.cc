@@ -56,7 +56,7 @@ void ReadIdentity(StoreFile& file) {
     return;
   }
   file.key = {text("case_id"), text("input_hash"), tier == Name(Tier::kFast) ? Tier::kFast : Tier::kReproducible,
-              text("output")};
+              text("output"), text("formula")};
   file.generator_version = *generator, file.golden_version = *golden;
   if (StoreFileName(file.key, *generator, *golden) != file.path.parent_path().filename() / file.path.filename()) {
     file.problem = fmt::format("{}: belongs to something else: its content is that of {}, {} tier", file.path.string(),

@@ -18,6 +18,7 @@ struct StoreFile {
   enum class Kind : uint8_t {
     kGolden,        // of this program's versions
     kOtherVersion,  // of another generator or golden version: never read
+    kOtherFormula,  // of a formula that its operator no longer has: never read. Said by those who know operators
     kDamaged,       // has a golden file's name, but is none, or another case's
     kTemporary,     // half written; by a process that runs or by one that was killed
     kForeign,       // of nobody's that this store knows
@@ -26,9 +27,9 @@ struct StoreFile {
   Kind kind = Kind::kForeign;
   int64_t bytes = 0;
   double age_s = 0;  // since it was written or last read
-  GoldenKey key;     // of the first two kinds
+  GoldenKey key;     // of the first three kinds
   int generator_version = 0, golden_version = 0;
-  std::string problem;  // of the third
+  std::string problem;  // of the fourth
 };
 
 // Sorted by case id and tier; what has none comes last, by path. A folder that is not there holds nothing. Reads
@@ -47,8 +48,8 @@ struct GcResult {
   std::vector<StoreFile> failed;           // could not be removed: `problem` says why
 };
 
-// Removes other versions' files, damaged ones, what killed writers left, and golden files beyond the limits. Foreign
-// files, and those that a running process writes, stay.
+// Removes files of other versions and formulas, damaged ones, what killed writers left, and golden files beyond the
+// limits. Foreign files, and those that a running process writes, stay.
 GcResult CollectGarbage(std::vector<StoreFile> files, const GcLimits& limits);
 
 // What killed writers left.

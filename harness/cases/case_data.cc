@@ -57,7 +57,8 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
 }
 
 GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier) {
-  return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name};
+  return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name,
+          data.op->FormulaDigest(data.outputs[output].problem)};
 }
 
 std::string GoldenHashOf(const CaseData& data) {

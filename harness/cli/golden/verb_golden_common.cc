@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/parallel.h"
 #include "harness/cases/host_memory.h"
 #include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
@@ -15,6 +18,20 @@ constexpr double kLargeFlops = 1e8;  // worth all threads: tens of milliseconds
 
 bool IsLarge(const SharedCase& bound) {
   return bound != nullptr && bound->problem.flops > kLargeFlops;
+}
+
+// Whether the program looks for this value under another digest. Of what it cannot bind it says nothing.
+bool IsOfOtherFormula(const StoreFile& file) {
+  const auto spec = SpecOfId(file.key.case_id);
+  if (file.kind != StoreFile::Kind::kGolden || !spec) return false;
+  const auto bound = BindCase(*spec);
+  if (!bound) return false;
+  const std::vector<Operand>& outputs = (*bound)->problem.outputs;
+  const auto output =
+      file.key.output.empty() ? outputs.begin() : std::ranges::find(outputs, file.key.output, &Operand::name);
+  if (output == outputs.end()) return false;
+  const Problem problem = FocusedOn((*bound)->problem, static_cast<size_t>(output - outputs.begin()));
+  return (*bound)->op->FormulaDigest(problem) != file.key.formula;
 }
 
 }  // namespace
@@ -46,10 +63,12 @@ Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options) {
   const auto store = StoreOf(options);
   if (!store) return tl::unexpected(store.error());
   auto files = ListStore(store->root());
-  if (files) {
-    std::erase_if(*files, [&](const StoreFile& f) {
-      return !f.key.case_id.empty() && !MatchesFilter(options.selection.filter, f.key.case_id);
-    });
+  if (!files) return files;
+  std::erase_if(*files, [&](const StoreFile& f) {
+    return !f.key.case_id.empty() && !MatchesFilter(options.selection.filter, f.key.case_id);
+  });
+  for (StoreFile& file : *files) {
+    if (IsOfOtherFormula(file)) file.kind = StoreFile::Kind::kOtherFormula;
   }
   return files;
 }

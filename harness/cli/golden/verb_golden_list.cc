@@ -20,6 +20,8 @@ const char* KindName(StoreFile::Kind kind) {
       return "golden";
     case StoreFile::Kind::kOtherVersion:
       return "other version";
+    case StoreFile::Kind::kOtherFormula:
+      return "other formula";
     case StoreFile::Kind::kDamaged:
       return "damaged";
     case StoreFile::Kind::kTemporary:
@@ -30,7 +32,8 @@ const char* KindName(StoreFile::Kind kind) {
 }
 
 bool HasIdentity(const StoreFile& file) {
-  return file.kind == StoreFile::Kind::kGolden || file.kind == StoreFile::Kind::kOtherVersion;
+  using Kind = StoreFile::Kind;
+  return file.kind == Kind::kGolden || file.kind == Kind::kOtherVersion || file.kind == Kind::kOtherFormula;
 }
 
 // The id, and of further outputs which one.
@@ -46,6 +49,7 @@ std::string ListJson(const std::vector<StoreFile>& files) {
     if (HasIdentity(f)) {
       row["case_id"] = f.key.case_id;
       if (!f.key.output.empty()) row["output"] = f.key.output;
+      if (!f.key.formula.empty()) row["formula"] = f.key.formula;
       row["tier"] = Name(f.key.tier);
       row["generator_version"] = f.generator_version;
       row["golden_version"] = f.golden_version;
@@ -67,7 +71,9 @@ std::string ListTable(const std::vector<StoreFile>& files) {
     const bool identity = HasIdentity(f);
     text += fmt::format("{:<{}}  {:<12} {:>10} {:>8}  {}\n", identity ? IdentityOf(f) : f.path.string(), width,
                         identity ? Name(f.key.tier) : "", f.bytes, AgeText(f.age_s),
-                        identity ? VersionText(f) : KindName(f.kind));
+                        !identity                                  ? KindName(f.kind)
+                        : f.kind == StoreFile::Kind::kOtherFormula ? VersionText(f) + ", other formula"
+                                                                   : VersionText(f));
   }
   return text + fmt::format("{} files, {}; this program reads version {}.{}\n", files.size(), BytesText(bytes),
                             kGeneratorVersion, kGoldenVersion);

@@ -142,7 +142,8 @@ int VerifyStore(const GoldenOptions& options) {
   std::vector<GoldenFinding> damaged;
   size_t others = 0;
   for (const StoreFile& f : *files) {
-    others += f.kind == StoreFile::Kind::kOtherVersion ? 1 : 0;
+    const bool is_old = f.kind == StoreFile::Kind::kOtherVersion || f.kind == StoreFile::Kind::kOtherFormula;
+    others += is_old ? 1 : 0;
     if (f.kind == StoreFile::Kind::kDamaged) damaged.push_back({"damaged", f.key.case_id, f.problem});
     if (f.kind != StoreFile::Kind::kGolden) continue;
     const auto spec = SpecOfId(f.key.case_id);
@@ -150,7 +151,7 @@ int VerifyStore(const GoldenOptions& options) {
     if (spec) golden.push_back(&f), named.Add(*spec);
   }
   if (others > 0)
-    Note(fmt::format("{} values of other versions are not checked; assay golden gc removes them", others));
+    Note(fmt::format("{} values of other versions and formulas are not checked; assay golden gc removes them", others));
   if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store holds no golden value that fits");
 
   GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+
+#include "ops/formula_operator.h"
 
 namespace assay {
 namespace {
@@ -41,6 +44,37 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   const CaseData again = PrepareCase(spec, "auto", store).value();
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(again.outputs[k].golden.value, made.outputs[k].golden.value) << k;
   EXPECT_EQ(again.golden_hash, made.golden_hash);
+  std::filesystem::remove_all(root);
+}
+
+// What its author makes of y while values are stored: of a factor, another node, another axis, of what is rounded.
+CaseData PrepareScaled(const GoldenStore& store, const formula::Definition::Author& state) {
+  const FormulaOperator op("scaled", state);
+  const CaseSpec spec{.op = "scaled", .dtypes = {DType::kF32}, .attrs = {{"n", "20"}}, .fill = "normal"};
+  const BoundCase bound{&op, op.Bind(spec).value()};
+  return PrepareCase(bound, "auto", store).value();
+}
+
+TEST(Case, HasNoGoldenValueOfAFormulaThatWasChanged) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_formulas";
+  std::filesystem::remove_all(root);
+  const GoldenStore store(root);
+  const auto author = [](const std::function<formula::Expr(formula::Expr)>& of) {
+    return [of](formula::Definition& d) {
+      d.SetDoc("y = a function of x");
+      const formula::Axis n = d.Axis("n", "elements");
+      d.Out("y", of(d.In("x", n)), n);
+    };
+  };
+  using formula::Expr;
+  const auto once = author([](Expr x) { return 1.5 * x; }), twice = author([](Expr x) { return 3.0 * x; });
+  const auto root_of = author([](Expr x) { return formula::Sqrt(x * x); });
+  const CaseData first = PrepareScaled(store, once), second = PrepareScaled(store, twice);
+  EXPECT_EQ(first.input_hash, second.input_hash);
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(second.golden().value[i], 2 * first.golden().value[i]);
+  EXPECT_EQ(PrepareScaled(store, root_of).golden().value[3], std::fabs(first.golden().value[3] / 1.5));
+  EXPECT_EQ(PrepareScaled(store, once).golden().value, first.golden().value);
+  EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(root), {}), 6);  // three folders, three files
   std::filesystem::remove_all(root);
 }
 

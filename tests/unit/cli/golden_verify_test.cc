@@ -2,6 +2,7 @@
 // assay golden verify --recompute, on files whose checksum fits: what a program with a fault would have written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -62,6 +63,30 @@ TEST_F(Recomputing, TheFastTierMayDifferByBothErrors) {
   const auto off_by = [](double errors) { return [errors](Golden& g) { g.value.at(2) += errors * g.error[2]; }; };
   EXPECT_EQ(ExitCodeWith("fast", off_by(1)), kExitOk);
   EXPECT_EQ(ExitCodeWith("fast", off_by(3)), kExitFailed);
+}
+
+// A value of a formula that the operator no longer has is none that the program looks for.
+TEST(FormerFormula, IsToldFromOtherValuesAndCollected) {
+  const TemporaryFolder folder;
+  const GoldenStore store(folder.Path("store"));
+  const CaseSpec spec = ParseId("layer_norm/f32/rows=2,n=8,stats=1/fill=normal/seed=0").value();
+  const CaseData data = PrepareCase(spec, "auto", store).value();
+  GoldenKey former = KeyOf(data, 2, Tier::kFast);
+  former.formula = "0123456789abcdef";
+  ASSERT_TRUE(store.Save(former, data.outputs[2].golden));
+  GoldenOptions options;
+  options.store = store.root().string();
+  options.progress = "none";
+  const auto count = [&](StoreFile::Kind kind) {
+    return std::ranges::count(FilesOf(options).value(), kind, &StoreFile::kind);
+  };
+  EXPECT_EQ(count(StoreFile::Kind::kGolden), 3);
+  EXPECT_EQ(count(StoreFile::Kind::kOtherFormula), 1);
+  options.recompute = true;
+  EXPECT_EQ(VerifyGoldens(options), kExitOk);
+  EXPECT_EQ(CollectGoldens(options), kExitOk);
+  EXPECT_EQ(count(StoreFile::Kind::kGolden), 3);
+  EXPECT_EQ(count(StoreFile::Kind::kOtherFormula), 0);
 }
 
 }  // namespace

@@ -146,6 +146,19 @@ TEST_F(Store, FurtherOutputsHaveTheirOwnFiles) {
   EXPECT_NE(store.Load(key_).error().message.find("output is 'mean', expected ''"), std::string::npos);
 }
 
+TEST_F(Store, FormulasHaveTheirOwnFiles) {
+  const GoldenStore store(root_);
+  GoldenKey former = key_, present = key_;
+  former.formula = "0123456789abcdef", present.formula = "0123456789abcdee";
+  ASSERT_TRUE(store.Save(former, Some(1)).has_value());
+  EXPECT_TRUE(store.Load(former)->has_value());
+  EXPECT_FALSE(store.Load(present)->has_value());
+  EXPECT_FALSE(store.Load(key_)->has_value());
+  fs::create_directories(store.PathOf(present).parent_path());
+  fs::copy_file(store.PathOf(former), store.PathOf(present));
+  EXPECT_NE(store.Load(present).error().message.find("formula is '0123456789abcdef'"), std::string::npos);
+}
+
 // Writers of different content under one key: every read sees one whole file.
 TEST_F(Store, ConcurrentThreads) {
   const GoldenStore store(root_);
