@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "harness/base/check.h"
 #include "ops/binding.h"
 #include "ops/formula/block.h"
+#include "ops/formula/formula_error.h"
 #include "ops/formula/parity.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
@@ -97,6 +97,22 @@ Status InferAttr(const Definition& definition, const OpSchema& schema, const for
   return {};
 }
 
+// Which inputs there are, cases do not decide but by their types.
+void RequireInputsOf(const OpSchema& schema, const Graph& graph, const Problem& problem) {
+  const bool lacks = schema.Lacks(problem.spec.dtypes);
+  std::vector<std::string> stated, expected;
+  for (const formula::InputInfo& input : graph.inputs) stated.push_back(input.name);
+  for (const std::string& name : schema.operands) {
+    const bool is_output = name == graph.outputs[0].name;
+    if (!is_output && !(lacks && name == schema.may_lack)) expected.push_back(name);
+  }
+  formula::Require(
+      stated == expected,
+      "operator {}: {} has the inputs {}, but the schema {}. State the same inputs whatever the extents and "
+      "choices",
+      schema.op, problem.spec.Id(), fmt::join(stated, ", "), fmt::join(expected, ", "));
+}
+
 }  // namespace
 
 FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
@@ -107,7 +123,15 @@ FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
   schedules_ = definition.schedules();
   for (const std::string& text : definition.types()) {
     types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
-    ASSAY_CHECK(types_.back().size() == schema_.operands.size() || schema_.Lacks(types_.back()));
+  }
+}
+
+// Before main, where nobody catches anything.
+RegisterFormula::RegisterFormula(const char* name, Definition::Author author) {
+  try {
+    OperatorRegistry::Global().Add(std::make_unique<FormulaOperator>(name, std::move(author)));
+  } catch (const formula::FormulaError& error) {
+    OperatorRegistry::Global().AddMistake(error.what());
   }
 }
 
@@ -136,6 +160,7 @@ Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
   const Definition definition = WholeDefinitionOf(*problem);
   if (!definition.refusal().empty()) return BindError(*problem, definition.refusal());
   const Graph& graph = definition.graph();
+  RequireInputsOf(schema_, graph, *problem);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     problem->inputs.push_back({graph.inputs[i].name, types[i], ShapeOf(graph, graph.inputs[i].axes)});
   }

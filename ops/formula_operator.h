@@ -14,6 +14,7 @@ namespace assay {
 
 class FormulaOperator final : public Operator {
  public:
+  // Throws formula::FormulaError; so does whatever evaluates the definition for a case.
   FormulaOperator(std::string name, formula::Definition::Author author);
 
   const OpSchema& schema() const override { return schema_; }
@@ -67,10 +68,9 @@ class FormulaOperator final : public Operator {
 std::vector<Mutant> FormulaMutants(const formula::Graph& graph, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs, DType out);
 
+// A definition that is wrong becomes one of OperatorRegistry::mistakes.
 struct RegisterFormula {
-  RegisterFormula(const char* name, formula::Definition::Author author) {
-    OperatorRegistry::Global().Add(std::make_unique<FormulaOperator>(name, std::move(author)));
-  }
+  RegisterFormula(const char* name, formula::Definition::Author author);
 };
 
 }  // namespace assay

@@ -114,7 +114,9 @@ OperatorRegistry& OperatorRegistry::Global() {
 // Kept sorted: the order of registration depends on the linker.
 void OperatorRegistry::Add(std::unique_ptr<Operator> op) {
   const std::string& name = op->schema().op;
-  ASSAY_CHECK(Find(name) == nullptr);
+  if (Find(name) != nullptr) {
+    return AddMistake(fmt::format("operator {}: two definitions have this name; give one of them another", name));
+  }
   const auto at = std::ranges::upper_bound(ops_, name, {}, [](const auto& other) { return other->schema().op; });
   ops_.insert(at, std::move(op));
 }

@@ -246,11 +246,15 @@ class OperatorRegistry {
  public:
   static OperatorRegistry& Global();
   void Add(std::unique_ptr<Operator> op);
+  // Of an operator that is not there because its definition is wrong.
+  void AddMistake(std::string what) { mistakes_.push_back(std::move(what)); }
+  const std::vector<std::string>& mistakes() const { return mistakes_; }
   const Operator* Find(std::string_view name) const;  // nullptr when unknown
   std::vector<const Operator*> All() const;           // by name
 
  private:
   std::vector<std::unique_ptr<Operator>> ops_;
+  std::vector<std::string> mistakes_;
 };
 
 template <class Op>

@@ -138,8 +138,11 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
 
 Result<const Operator*> FindOperator(const std::string& name) {
   const Operator* op = OperatorRegistry::Global().Find(name);
-  if (op == nullptr) return UnknownOperator(name, Catalog());
-  return op;
+  if (op != nullptr) return op;
+  for (const std::string& mistake : OperatorRegistry::Global().mistakes()) {
+    if (mistake.starts_with(fmt::format("operator {}:", name))) return Fail(ErrorCode::kInternal, mistake);
+  }
+  return UnknownOperator(name, Catalog());
 }
 
 Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> inputs,

@@ -19,6 +19,7 @@
 #include "harness/base/nearest_word.h"
 #include "harness/base/vectors.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
@@ -182,6 +183,7 @@ int Main(int argc, char** argv) {
   for (const std::string& problem : {FolderProblem(), ThreadsProblem(), ObeyMaxVectors()}) {
     if (!problem.empty()) return Complain(kExitUsage, problem);
   }
+  if (const int code = RefuseMistakes(); code != kExitOk) return code;
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
   return FinishOutput(RunVerb(action));
 }

@@ -6,6 +6,10 @@
 #include <string_view>
 
 #include "harness/cases/host_memory.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/verbs.h"
+#include "ops/formula/formula_error.h"
+#include "ops/operator.h"
 
 namespace assay::cli {
 
@@ -18,6 +22,17 @@ bool IsWorker(int argc, char** argv) {
 void PrepareProcess(int argc, char** argv) {
   umask(umask(0) | S_IWOTH);  // records are evidence: nobody else writes to them, whatever the shell says
   if (!IsWorker(argc, argv)) KeepFreedMemory();
+}
+
+int RefuseMistakes() {
+  int code = kExitOk;
+  for (const std::string& mistake : OperatorRegistry::Global().mistakes()) code = Complain(kExitHarness, mistake);
+  return code;
+}
+
+int ComplainOfException(const std::exception& exception) {
+  const bool is_mistake = dynamic_cast<const formula::FormulaError*>(&exception) != nullptr;
+  return Complain(kExitHarness, (is_mistake ? "" : "internal error: ") + std::string(exception.what()));
 }
 
 }  // namespace assay::cli

@@ -7,7 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "harness/base/check.h"
+#include "harness/base/text.h"
+#include "ops/formula/formula_error.h"
 
 namespace assay::formula {
 namespace {
@@ -29,8 +30,19 @@ Limits LimitsOf(DType type) {
 template <class Map>
 const typename Map::mapped_type& Find(const Map& map, std::string_view key) {
   const auto it = map.find(key);
-  ASSAY_CHECK(it != map.end());
+  Require(it != map.end(),
+          "attribute {}: a case asks for it, but the schema does not. Ask for all attributes whatever the extents",
+          key);
   return it->second;
+}
+
+// Names and keys stand in case ids, on command lines, in names of files and of arguments in Python.
+void RequireWord(std::string_view what, std::string_view name, std::string_view besides = "") {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || besides.find(c) < besides.size(); };
+  const bool starts_well = !name.empty() && (is_letter(name[0]) || !besides.empty());
+  Require(starts_well && std::ranges::all_of(name, fits), "{} '{}': write it with letters, digits and _ alone{}", what,
+          name, besides.empty() ? ", a letter first" : fmt::format(", or one of {}", besides));
 }
 
 }  // namespace
@@ -38,23 +50,75 @@ const typename Map::mapped_type& Find(const Map& map, std::string_view key) {
 Definition::Definition(std::string_view op, const AttrValues* values)
     : op_(op), values_(values), graph_(std::make_unique<Graph>()) {}
 
+// Whatever the author gets wrong, the message names the operator.
+Definition Definition::Run(Definition definition, const Author& author) try {
+  author(definition);
+  definition.RequireWhole();
+  return definition;
+} catch (const FormulaError& error) {
+  throw FormulaError(fmt::format("operator {}: {}", definition.op_, error.what()));
+}
+
 Definition Definition::ForSchema(std::string_view op, const Author& author, const AttrList& given) {
   Definition definition(op, nullptr);
   definition.given_ = given;
-  author(definition);
-  return definition;
+  return Run(std::move(definition), author);
 }
 
 Definition Definition::ForCase(std::string_view op, const Author& author, const AttrValues& values) {
-  Definition definition(op, &values);
-  author(definition);
+  Definition definition = Run(Definition(op, &values), author);
   definition.values_ = nullptr;
   return definition;
 }
 
+// What an author may return without, in a case that makes no sense.
+void Definition::RequireWhole() const {
+  const bool is_schema = values_ == nullptr;
+  if (!is_schema && !refusal_.empty()) return;
+  Require(!doc_.empty(), "has no doc; say with d.SetDoc what it computes, as a formula");
+  Require(!graph_->inputs.empty(), "has no input; state at least one with d.In");
+  Require(!graph_->outputs.empty(), "has no output{}; state the first one with d.Out",
+          is_schema && !refusal_.empty() ? " where all extents are 2, as in its schema, as it returns first" : "");
+  if (is_schema) RequireTypes();
+}
+
+void Definition::RequireTypes() const {
+  size_t listed = graph_->inputs.size() + 1;  // and the first output
+  Require(!types_.empty(), "has no types; name some in d.SetTypes, or leave that call out");
+  for (const std::string& text : types_) {
+    const auto types = ParseDTypeList(text);
+    Require(types.has_value(), "d.SetTypes has '{}': {}", text, types ? "" : types.error().message);
+    Require(std::ranges::count(types_, text) == 1, "d.SetTypes has '{}' twice; name it once", text);
+    const bool fits =
+        types->size() == 1 || types->size() == listed || (!may_lack_.empty() && types->size() == listed - 1);
+    for (size_t i = 0; i < graph_->inputs.size() && types->size() > 0; ++i) {
+      const InputInfo& input = graph_->inputs[i];
+      const DType type = (*types)[types->size() == 1 ? 0 : std::min(i, types->size() - 1)];
+      Require(input.places_along < 0 || IsInt(type), "d.SetTypes has '{}': {} are places, which are integers, as i64",
+              text, input.name);
+    }
+    Require(fits, "d.SetTypes has '{}', of {} types; name one for all operands, or {}: of the inputs, then of {}", text,
+            types->size(), listed, graph_->outputs[0].name);
+  }
+}
+
 void Definition::AddAttr(AttrDef def) {
-  for (const AttrDef& other : attrs_) ASSAY_CHECK(other.key != def.key);
+  RequireWord("attribute", def.key);
+  const bool is_reserved = def.key == "dtypes" || def.key == "fill" || def.key == "seed";
+  Require(!is_reserved, "attribute {}: every case has one of this name; take another name", def.key);
+  Require(std::ranges::find(attrs_, def.key, &AttrDef::key) == attrs_.end(),
+          "attribute {} is stated twice; give one of them another name", def.key);
+  Require(!def.doc.empty(), "attribute {} has no doc; say what it is", def.key);
   attrs_.push_back(std::move(def));
+}
+
+// Names are those of files of tensors too.
+void Definition::RequireNewName(std::string_view what, std::string_view name) const {
+  RequireWord(what, name);
+  const bool is_new = std::ranges::find(graph_->inputs, name, &InputInfo::name) == graph_->inputs.end() &&
+                      std::ranges::find(graph_->outputs, name, &OutputInfo::name) == graph_->outputs.end() &&
+                      std::ranges::find(optional_outputs_, name, &OperandDoc::name) == optional_outputs_.end();
+  Require(is_new, "{} {}: another operand has this name; give each its own", what, name);
 }
 
 Axis Definition::Axis(std::string_view key, std::string_view doc) {
@@ -65,6 +129,7 @@ Axis Definition::Axis(std::string_view key, std::string_view doc) {
 }
 
 Axis Definition::DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over) {
+  Require(times > 0 && over > 0, "axis {}: is {}/{} of another one; both numbers must be positive", text, times, over);
   const formula::Axis axis = AddAxis(*graph_, std::string(text), std::max<int64_t>(times * of.extent / over, 1));
   derived_.push_back({axis.id, of.id, times, over});
   return axis;
@@ -80,10 +145,11 @@ T Definition::Number(AttrType type, std::map<std::string, T, std::less<>> AttrVa
                      std::string_view default_value, std::string_view doc) {
   AddAttr(
       {.key = std::string(key), .type = type, .default_value = std::string(default_value), .doc = std::string(doc)});
-  if (values_ != nullptr) return Find(values_->*of_case, key);
-  T value = 0;
-  std::from_chars(default_value.data(), default_value.data() + default_value.size(), value);
-  return value;
+  const std::optional<T> value = default_value.empty() ? T{0} : ParseNumber<T>(default_value);
+  Require(value.has_value(),
+          "attribute {}: its default '{}' is no number; write one, or \"\" where cases have to say it", key,
+          default_value);
+  return values_ == nullptr ? *value : Find(values_->*of_case, key);
 }
 
 double Definition::Real(std::string_view key, std::string_view default_value, std::string_view doc) {
@@ -95,6 +161,8 @@ int64_t Definition::Integer(std::string_view key, std::string_view default_value
 }
 
 std::string Definition::Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc) {
+  Require(!choices.empty(), "attribute {}: has no choices; name some, the default first", key);
+  for (const std::string& choice : choices) RequireWord(fmt::format("attribute {}: choice", key), choice, "+-.");
   const std::string first = choices.front();
   AddAttr({.key = std::string(key),
            .type = AttrType::kName,
@@ -109,25 +177,30 @@ std::string Definition::Choice(std::string_view key, std::vector<std::string> ch
 }
 
 Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
+  RequireNewName("input", name);
   roles_.push_back(role);
   return AddInput(*graph_, std::string(name), axes);
 }
 
 std::optional<Expr> Definition::InIfListed(std::string_view name, const Axes& axes, Role role) {
-  ASSAY_CHECK(may_lack_.empty());
+  Require(may_lack_.empty(), "input {}: {} may be absent already, and a list of types can leave out one operand", name,
+          may_lack_);
   may_lack_ = name;
   if (values_ != nullptr && values_->lacks_operand) return std::nullopt;
   return In(name, axes, role);
 }
 
 Expr Definition::InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along) {
+  RequireNewName("input", name);
   roles_.push_back(Role::kPlaces);
   return AddPlaces(*graph_, std::string(name), axes, along);
 }
 
 void Definition::Schedule(Algorithm algorithm, const std::function<void()>& state) {
   const bool is_known = std::ranges::find(schedules_, algorithm) != schedules_.end();
-  ASSAY_CHECK(is_known == (algorithm == Algorithm::kDirect));
+  Require(is_known == (algorithm == Algorithm::kDirect),
+          "schedule {}: is not the first one, or stated twice; state kDirect first, and each of the others once",
+          AlgorithmName(algorithm));
   if (!is_known) schedules_.push_back(algorithm);
   if (algorithm == (values_ == nullptr ? Algorithm::kDirect : values_->schedule)) state();
 }
@@ -139,16 +212,20 @@ Flag Definition::Flag(std::string_view key, std::string_view doc) {
   return {std::string(key), value == 1};
 }
 
-// Names are those of files of tensors too.
 void Definition::AddOutputOf(std::string_view name, Expr value, const Axes& axes, OutputType type) {
-  for (const InputInfo& input : graph_->inputs) ASSAY_CHECK(input.name != name);
-  for (const OutputInfo& output : graph_->outputs) ASSAY_CHECK(output.name != name);
+  RequireNewName("output", name);
+  Require(type.kind == OutputType::Kind::kListed || !graph_->outputs.empty(),
+          "output {}: the first output is one of d.Out or d.OutSaturated, whose type is in the list; state that first",
+          name);
   AddOutput(*graph_, std::string(name), value, axes);
   output_types_.push_back(type);
 }
 
 void Definition::Out(std::string_view name, Expr value, const Axes& axes) {
-  ASSAY_CHECK(graph_->outputs.empty());
+  Require(graph_->outputs.empty(),
+          "output {}: d.Out states the first output; state others with d.OutLike, d.OutInPlace, "
+          "d.OutIf or d.OutPlaces",
+          name);
   AddOutputOf(name, value, axes, {});
 }
 
@@ -175,6 +252,12 @@ void Definition::OutInPlace(std::string_view name, Expr value, std::string_view 
 }
 
 void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr value, const Axes& axes) {
+  if (!flag.on) {
+    RequireNewName("output", name);
+    RequireOutput(*graph_, name, value, axes);
+    Require(!graph_->outputs.empty(), "output {}: the first output is there whatever a flag says; state it before",
+            name);
+  }
   if (values_ == nullptr) {
     std::vector<int> ids;
     for (const formula::Axis axis : axes.list) ids.push_back(axis.id);
@@ -184,13 +267,13 @@ void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr va
 }
 
 void Definition::OutPlaces(std::string_view name, Expr places, const Axes& axes) {
-  ASSAY_CHECK(places.node().places);
+  Require(places.graph != nullptr && places.node().places, "output {}: d.OutPlaces takes the places of a TopK", name);
   AddOutputOf(name, places, axes, {OutputType::Kind::kIndex});
 }
 
 size_t Definition::InputNumber(std::string_view name) const {
   const auto found = std::ranges::find(graph_->inputs, name, &InputInfo::name);
-  ASSAY_CHECK(found != graph_->inputs.end());
+  Require(found != graph_->inputs.end(), "an output is to be like {}, which is no input; name one", name);
   return static_cast<size_t>(found - graph_->inputs.begin());
 }
 
@@ -221,6 +304,7 @@ void Definition::FocusOn(size_t output) {
 }
 
 bool Definition::RefuseIf(bool bad, std::string_view why) {
+  Require(!why.empty(), "d.RefuseIf has no reason; say why such cases make no sense");
   if (bad && refusal_.empty()) refusal_ = why;
   return bad;
 }

@@ -64,6 +64,7 @@ class Definition {
   using Author = std::function<void(Definition&)>;
   // Of the schema, where every axis has extent 2.
   // `given`: choices that are not the default ones.
+  // Both throw FormulaError, with the operator's name, where the author is mistaken.
   static Definition ForSchema(std::string_view op, const Author& author, const AttrList& given = {});
   static Definition ForCase(std::string_view op, const Author& author, const AttrValues& values);
   Definition(const Definition&) = delete;
@@ -133,6 +134,10 @@ class Definition {
 
  private:
   Definition(std::string_view op, const AttrValues* values);
+  static Definition Run(Definition definition, const Author& author);
+  void RequireWhole() const;
+  void RequireTypes() const;
+  void RequireNewName(std::string_view what, std::string_view name) const;
   void AddAttr(AttrDef def);
   // The value of a case; of the schema the default.
   template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas as C++ writes them. An Expr is a node of the graph that its builder makes; operators and functions add
-// nodes. Operands may lack axes that others have: they are the same along these.
+// nodes. Operands may lack axes that others have: they are the same along these. What cannot be written is thrown as a
+// FormulaError (formula_error.h).
 #pragma once
 
 #include <functional>
@@ -41,6 +42,8 @@ Expr AddInput(Graph& graph, std::string name, const Axes& axes);
 Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along);
 // `axes`: those of the expression, in the order of memory.
 void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes);
+// Whether that could be done.
+void RequireOutput(const Graph& graph, std::string_view name, Expr value, const Axes& axes);
 
 Expr operator+(Expr x, Expr y);
 Expr operator-(Expr x, Expr y);

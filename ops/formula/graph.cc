@@ -46,6 +46,14 @@ std::vector<bool> ShownElsewhere(const Graph& graph, size_t output) {
 
 }  // namespace
 
+std::string AxesText(const Graph& graph, AxisSet set) {
+  std::string text = "[";
+  for (; set != 0; set &= set - 1) {
+    text += (text.size() > 1 ? "," : "") + graph.axes[static_cast<size_t>(std::countr_zero(set))].name;
+  }
+  return text + "]";
+}
+
 Graph KeepOutput(const Graph& graph, size_t output) {
   const std::vector<bool> needed = NodesOf(graph, output);
   const std::vector<bool> shown = ShownElsewhere(graph, output);

@@ -146,6 +146,9 @@ inline bool CanForget(Kind kind) {
          kind == Kind::kScatterAdd;
 }
 
+// "[rows,n]", ascending.
+std::string AxesText(const Graph& graph, AxisSet set);
+
 // What one of the outputs needs: the others, and nodes that lead to them alone, are gone. Inputs and axes all stay.
 Graph KeepOutput(const Graph& graph, size_t output);
 

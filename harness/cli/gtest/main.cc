@@ -144,6 +144,7 @@ int RunTests(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : Complain(kExitUsage, error.what());
   }
+  if (const int code = RefuseMistakes(); code != kExitOk) return code;
   if (!options.selection.shard) options.selection.shard = "0/1";  // GoogleTest's own variables are for its tests
   auto* run = new CaseRun(std::move(options));                    // GoogleTest deletes it
   testing::AddGlobalTestEnvironment(run);
@@ -160,5 +161,5 @@ int main(int argc, char** argv) try {
   assay::cli::PrepareProcess(argc, argv);
   return assay::cli::IsWorker(argc, argv) ? assay::cli::Main(argc, argv) : assay::cli::RunTests(argc, argv);
 } catch (const std::exception& e) {
-  return assay::cli::Complain(assay::kExitHarness, std::string("internal error: ") + e.what());
+  return assay::cli::ComplainOfException(e);
 }
