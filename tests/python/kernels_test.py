@@ -72,6 +72,17 @@ class Right(Program):
         _, records = self.run_kernels(path, "--case", CASE, "--no-perf", out="op")
         self.assertIn("mine.py has no kernel of exp", records[0]["reason"])
 
+    def test_types_are_listed_as_case_ids_do(self):
+        path = self.write("""
+            @assay.kernel("layer_norm", contract="f32acc;math=4", dtypes=["f32-f32-f32-f32"])
+            def mine(x, gamma, beta, *, eps, stats):
+                mean = x.mean(1, keepdims=True)
+                rstd = 1 / np.sqrt(((x - mean) ** 2).mean(1, keepdims=True) + np.float32(eps))
+                return (x - mean) * rstd * gamma + beta, mean[:, 0].copy(), rstd[:, 0].copy()
+        """)
+        _, records = self.run_kernels(path, "--case", NORM, "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["pass"], records[0]["reason"])
+
     def test_bf16_needs_ml_dtypes(self):
         path = self.write("""
             @assay.kernel("exp", contract="f32acc")

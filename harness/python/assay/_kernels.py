@@ -57,11 +57,15 @@ class Kernel:
 
     def why_not(self, case: KernelCase, order: Sequence[str], defaults: Mapping[str, Sequence[str]]) -> str:
         """The reason why it does not take a case, "" when it does."""
-        if self.dtypes is not None and not any(_fits(text, case.dtypes) for text in self.dtypes):
+        if self.dtypes is not None and not self._takes_types(case, order):
             asked = case.dtypes if len(set(case.dtypes)) > 1 else case.dtypes[:1]
             return f"it is declared for {', '.join(self.dtypes)}, not for {'-'.join(asked)}"
         problem = self._operand_problem(case, order) or self._attribute_problem(case, order, defaults)
         return problem or self._own_reason(case)
+
+    def _takes_types(self, case: KernelCase, order: Sequence[str]) -> bool:
+        inputs = sum(name in case.shapes for name in order)
+        return any(_fits(text, case.dtypes, inputs) for text in self.dtypes or ())
 
     def _operand_problem(self, case: KernelCase, order: Sequence[str]) -> str:
         if self.takes_any_operands:
@@ -105,13 +109,14 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return [inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL)]
 
 
-def _fits(text: str, dtypes: Sequence[str]) -> bool:
-    """Of one type: all operands of floating point have it. Of a list: all operands, or all but integers, are these."""
+def _fits(text: str, dtypes: Sequence[str], inputs: int) -> bool:
+    """Of one type: all operands of floating point have it. Of a list: all operands, or all but integers, or, as in case
+    ids, the inputs and the first output are these."""
     listed = text.split("-")
     floats = [dtype for dtype in dtypes if dtype in _FLOATS]
     if len(listed) == 1:
         return all(dtype == text for dtype in floats or dtypes)
-    return listed in (list(dtypes), floats)
+    return listed in (list(dtypes), floats, list(dtypes[:inputs + 1]))
 
 
 def _is_implied(key: str, value: Any, kind: str, default: str, case: KernelCase) -> bool:
