@@ -66,6 +66,9 @@ struct StatisticModel {
   bool independent_rows = false;
   // How far errors may lean toward zero or away from it in their mean, in deviations. None: as far as they like.
   std::optional<double> lean;
+  // So many different numbers are added to whole groups of outputs, as a bias is: what rounding that addition costs can
+  // be the same in all outputs of a group, since running sums are multiples of their own spacing. 0: none are.
+  int64_t shared_addends = 0;
   double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
   double floor = 0;
   double constant = 0, of_value = 0, of_magnitude = 0, of_sigma = 0;

@@ -168,6 +168,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   BoundModel bound = SumBound(golden, contract, out, {.terms = terms, .height = height, .type_a = in, .type_b = in});
   if (op.bias && !golden.exact) bound.constant += AdditionUnderflow(contract, out) * bound.growth;
   bound.statistic.constant = bound.constant;
+  if (op.bias) bound.statistic.shared_addends = op.o;
   return bound;
 }
 

@@ -228,6 +228,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   const FloatFormat& narrow = FormatOf(DType::kBF16);
   const bool rounds = RoundTo(narrow, op.alpha) != op.alpha || RoundTo(narrow, op.beta) != op.beta;
   if (rounds) bound.statistic.lean.reset();
+  if (op.bias) bound.statistic.shared_addends = op.gemm.n;
 
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
   const double scale = std::abs(op.alpha);

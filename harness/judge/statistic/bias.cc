@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 constexpr int64_t kSample = int64_t{1} << 18;
+constexpr int64_t kShareSamples = 4096;
 
 // Of finite golden values without sign; of those of a large tensor, drawn always alike.
 std::vector<double> SampleValues(const ElementJudge& judge) {
@@ -45,6 +46,24 @@ double CountIndependentValues(const ElementJudge& judge, int64_t finite) {
   return 1 / (1 / n + chance);
 }
 
+// The share of |y_i|'s last addition in the variance of a result, in the mean over the sample. Twice |y_i|: sums on the
+// way may be larger, as where c comes behind the bias.
+double ShareOfLastAddition(const ElementJudge& judge) {
+  const Golden& golden = judge.golden();
+  const int64_t size = golden.size(), step = (size + kShareSamples - 1) / kShareSamples;
+  const FloatFormat& format = FormatOf(judge.dtype());
+  double sum = 0, count = 0;
+  for (int64_t i = 0; i < size; i += step) {
+    const double y = std::fabs(golden.value[static_cast<size_t>(i)]);
+    if (!std::isfinite(y) || y == 0) continue;
+    const double addition = 2 * judge.params().u_acc * y, own = judge.params().own_rounding * UlpAt(format, y);
+    const double all = std::hypot(judge.Sigma(i), own / std::sqrt(3.0));
+    const double share = all > 0 ? addition / (std::sqrt(3.0) * all) : 1;
+    sum += std::min(1.0, share * share), ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
 Bias MakeBias(double lean, double trials, double permitted) {
   const double limit = kBiasThreshold / std::sqrt(trials) + permitted;
   return {lean, limit, std::fabs(lean) / limit};
@@ -52,12 +71,19 @@ Bias MakeBias(double lean, double trials, double permitted) {
 
 }  // namespace
 
+double VarianceOfSharedAddends(const ElementJudge& judge) {
+  const int64_t addends = judge.bound().statistic.shared_addends;
+  return addends > 0 ? ShareOfLastAddition(judge) / static_cast<double>(addends) : 0;
+}
+
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite) {
   const auto n = static_cast<double>(finite);
   const double permitted = *judge.bound().statistic.lean;
   const Bias bias = MakeBias(sum / n, n, permitted);
   // Sorting is worth its while only where it decides.
-  return bias.margin <= 1 ? bias : MakeBias(sum / n, CountIndependentValues(judge, finite), permitted);
+  if (bias.margin <= 1) return bias;
+  const double variance = 1 / CountIndependentValues(judge, finite) + VarianceOfSharedAddends(judge);
+  return MakeBias(sum / n, 1 / variance, permitted);
 }
 
 }  // namespace assay

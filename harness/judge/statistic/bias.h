@@ -20,7 +20,11 @@ struct Bias {
 };
 
 // `sum`: of those r over `finite` values, more than none. Outputs that are the same sum of the same terms, as equal
-// rows of a product are, err alike and count once. Precondition: judge.bound().statistic.lean.
+// rows of a product are, err alike and count once; those that the same number is added to (shared_addends) may err alike
+// in that addition. Precondition: judge.bound().statistic.lean.
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite);
+
+// What that adds to the variance of the mean over all outputs, in units of that of one; 0: nothing is shared.
+double VarianceOfSharedAddends(const ElementJudge& judge);
 
 }  // namespace assay

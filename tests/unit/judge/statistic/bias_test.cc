@@ -145,5 +145,29 @@ TEST(Bias, EqualSumsCountOnce) {
   EXPECT_NEAR(rows.limit, kBiasThreshold / 4 + *c.bound.statistic.lean, 0.05);
 }
 
+// A running sum is a multiple of its own spacing: where it is larger than the bias, the bias is cut off at the same bit
+// in every output of a column.
+TEST(Bias, SumsThatTheSameNumberIsAddedToMayErrAlike) {
+  int beyond_independent = 0;
+  for (int seed = 0; seed < 8; ++seed) {
+    StatisticCase c(fmt::format("matmul/f32/m=20000,n=1,k=2,beta=1,bias=1/fill=large/seed={}", seed), "acc=f32");
+    const std::vector<double> right = RunMatmul(c.problem, c.inputs, Schedule{}, ArithmeticOf(c.contract));
+    const StatisticOutcome judged = c.Judge(right).statistic;
+    ASSERT_TRUE(judged.bias_margin);
+    EXPECT_LE(*judged.bias_margin, 1) << seed;
+    c.bound.statistic.shared_addends = 0;
+    beyond_independent += *c.Judge(right).statistic.bias_margin > 1 ? 1 : 0;
+  }
+  EXPECT_GE(beyond_independent, 4);
+}
+
+TEST(Bias, OneOfManyRoundingsHardlyWidensTheLimit) {
+  const StatisticCase c("matmul/f32/m=40,n=24,k=200,bias=1/fill=normal/seed=0", "acc=f32");
+  const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
+  const Bias found = MeasureBias(judge, 0.5 * 960, 960);
+  EXPECT_GT(found.limit, kBiasThreshold / std::sqrt(960.0) + *c.bound.statistic.lean);
+  EXPECT_LT(found.limit, 1.5 * kBiasThreshold / std::sqrt(960.0) + *c.bound.statistic.lean);
+}
+
 }  // namespace
 }  // namespace assay::test
