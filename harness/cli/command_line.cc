@@ -162,6 +162,7 @@ int Main(int argc, char** argv) {
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
   AddInputsVerb(app, action);
+  AddImportVerb(app, action);
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);

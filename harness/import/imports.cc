@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/import/imports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostWord = 40;  // of a foreign word that is repeated in a summary
+
+// A word of a suite line that ends no line early and is no "key=value".
+std::string TagOf(std::string_view name) {
+  constexpr std::string_view kOthers = "_-.:/*+@,()";
+  std::string tag;
+  for (const char c : name.substr(0, 120)) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    tag += plain || kOthers.find(c) != std::string_view::npos ? c : '_';
+  }
+  return tag == "none" ? "" : tag;
+}
+
+// Operators say behind ';' what they take; cases with one fault then have one reason.
+std::string WithoutAdvice(const std::string& message) {
+  return message.substr(0, message.find(';'));
+}
+
+}  // namespace
+
+Result<CaseSpec> Imports::Canonical(CaseSpec spec) const {
+  const OpSchema* schema = ops_.find(spec.op);
+  if (schema == nullptr) return UnknownOperator(spec.op, ops_);
+  auto canonical = Canonicalise(std::move(spec), *schema);
+  if (!canonical || !ops_.bind) return canonical;
+  if (auto bound = ops_.bind(*canonical); !bound) return tl::unexpected(bound.error());
+  return canonical;
+}
+
+void Imports::Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label) {
+  if (!spec) return Refuse(from, spec.error().message);
+  auto canonical = Canonical(*std::move(spec));
+  if (!canonical) return Refuse(from, WithoutAdvice(canonical.error().message));
+  ++mapped_;
+  const auto [it, is_new] = index_of_id_.try_emplace(canonical->Id(), cases_.size());
+  if (is_new) cases_.push_back({*std::move(canonical), TagOf(label), from.where});
+}
+
+void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors) {
+  auto canonical = Canonical(std::move(spec));
+  if (!canonical) return Refuse(from, WithoutAdvice(canonical.error().message));
+  ++mapped_;
+  cases_.push_back({*std::move(canonical), TagOf(label), from.where, std::move(tensors)});
+}
+
+void Imports::PassOver(std::string_view option) {
+  ++passed_over_[std::string(option.substr(0, kMostWord))];
+}
+
+void Imports::Refuse(const ForeignCase& from, const std::string& reason) {
+  ++unmapped_;
+  constexpr size_t kMostReason = 200;
+  ++count_of_reason_[reason.substr(0, kMostReason)];
+  if (told_) told_({from, reason});
+}
+
+std::vector<std::pair<std::string, size_t>> Imports::Reasons() const {
+  std::vector<std::pair<std::string, size_t>> reasons(count_of_reason_.begin(), count_of_reason_.end());
+  std::ranges::sort(reasons, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return reasons;
+}
+
+std::string ImportedSuite(const Imports& imports, std::string_view title) {
+  std::string text = fmt::format("# {}\n", title);
+  std::string label;
+  for (const ImportedCase& one : imports.cases()) {
+    if (one.label != label) text += fmt::format("tag {}\n", one.label.empty() ? "none" : one.label);
+    label = one.label;
+    text += fmt::format("{} dtypes={}", one.spec.op, DTypeListText(one.spec.dtypes));
+    for (const auto& [key, value] : one.spec.attrs) text += fmt::format(" {}={}", key, value);
+    if (one.spec.fill != "normal") text += " fill=" + one.spec.fill;
+    text += "\n";
+  }
+  return text;
+}
+
+std::string ImportSummary(const Imports& imports) {
+  constexpr size_t kReasons = 40;
+  std::string text = fmt::format("{} mapped, which are {} different cases; {} not mapped\n", imports.mapped(),
+                                 imports.cases().size(), imports.unmapped());
+  if (imports.replaced_types() > 0) {
+    text += fmt::format("{:>8}  of the mapped ones have other types than theirs (--near-types)\n",
+                        imports.replaced_types());
+  }
+  const auto reasons = imports.Reasons();
+  for (size_t i = 0; i < std::min(reasons.size(), kReasons); ++i) {
+    text += fmt::format("{:>8}  {}\n", reasons[i].second, reasons[i].first);
+  }
+  if (reasons.size() > kReasons) {
+    size_t others = 0;
+    for (size_t i = kReasons; i < reasons.size(); ++i) others += reasons[i].second;
+    text += fmt::format("{:>8}  {} further reasons: --verbose lists each case\n", others, reasons.size() - kReasons);
+  }
+  if (!imports.passed_over().empty()) {
+    text += "passed over, as they change nothing that is computed:";
+    for (const auto& [option, count] : imports.passed_over()) text += fmt::format(" {} ({})", option, count);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace assay
