@@ -44,8 +44,18 @@ class BenchdnnReader {
     if (depth == 0) SetDriver(!given_.empty() ? given_ : file.parent_path().filename().string());
     const bool is_output = text->find(kResultMark) != std::string::npos;
     size_t number = 0;
+    std::string begun;  // a line that goes on behind '\'
     for (std::string_view line : Split(*text, '\n')) {
       const std::string where = fmt::format("{}:{}", file.string(), ++number);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (!begun.empty()) line = begun.append(Trim(line));
+      if (line.ends_with('\\')) {
+        begun = std::string(line.substr(0, line.size() - 1));
+        continue;
+      }
+      const std::string whole(line);
+      line = whole;
+      begun.clear();
       if (const size_t mark = line.find(kResultMark); mark != std::string_view::npos) {
         options_.clear();
         line.remove_prefix(mark + kResultMark.size());
@@ -60,8 +70,7 @@ class BenchdnnReader {
  private:
   void ReadLine(std::string_view line, const std::string& where, const fs::path& file, int depth) {
     for (std::string_view word : Split(line, ' ')) {
-      while (word.ends_with('\r') || word.ends_with('\t')) word.remove_suffix(1);
-      while (word.starts_with('\t')) word.remove_prefix(1);
+      word = Trim(word);
       if (word.empty()) continue;
       if (word.starts_with('#')) return;
       if (word.starts_with("--batch=")) {
@@ -87,7 +96,12 @@ class BenchdnnReader {
     if (equals == std::string_view::npos && FindBenchdnnDriver(name) != nullptr) return SetDriver(name);
     if (name == "reset") return options_.clear();
     const std::string_view text = equals == std::string_view::npos ? "" : word.substr(equals + 1);
-    if (!Counts(name)) return imports_.PassOver("--" + name.substr(0, name.find_first_of("0123456789")));
+    if (!Counts(name) && name.starts_with("attr-") && !BenchdnnLeavesResult(name)) name = "attr-others";
+    if (!Counts(name)) return imports_.PassOver("--" + name, BenchdnnLeavesResult(name));
+    if (text.empty()) {  // its default again
+      options_.erase(name);
+      return;
+    }
     std::vector<std::string>& values = options_[name];
     values.clear();
     for (const std::string_view value : Split(text, ',')) {

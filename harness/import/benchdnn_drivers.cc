@@ -189,7 +189,7 @@ Result<CaseSpec> MapSoftmax(Chosen choice, std::string_view problem) {
   const auto x = TypeOf(Value(choice, "sdt")), y = TypeOf(Value(choice, "ddt"));
   if (!x || !y) return tl::unexpected(x ? y.error() : x.error());
   const std::string& axis = Value(choice, "axis");
-  const bool log = Value(choice, "alg") == "LOGSOFTMAX" || Value(choice, "alg") == "softmax_log";
+  const bool log = Value(choice, "alg") == "logsoftmax" || Value(choice, "alg") == "softmax_log";
   if (IsForward(choice)) {
     return CaseSpec{"softmax", {*x, *y}, {{"shape", DimsText(*shape)}, {"axis", axis}, {"log", log ? "1" : "0"}}};
   }
@@ -284,8 +284,7 @@ Result<CaseSpec> MapEltwise(Chosen choice, std::string_view problem) {
   if (!n) return tl::unexpected(n.error());
   const auto type = TypesOf(Value(choice, "dt"), 1);
   if (!type) return tl::unexpected(type.error());
-  std::string alg = Value(choice, "alg");
-  std::ranges::transform(alg, alg.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
+  const std::string& alg = Value(choice, "alg");
   const AttrList elements = {{"n", std::to_string(*n)}};
   if (alg == "exp" || alg == "log" || alg == "tanh") return CaseSpec{alg, *type, elements};
   if (alg == "gelu_erf" || alg == "gelu_tanh") {
@@ -297,7 +296,8 @@ Result<CaseSpec> MapEltwise(Chosen choice, std::string_view problem) {
 using Options = std::vector<std::pair<std::string_view, std::string_view>>;
 
 Options WithAttributes(Options options) {
-  for (const char* name : {"attr-post-ops", "attr-scales", "attr-oscale", "attr-zero-points", "attr-dropout"}) {
+  for (const char* name :
+       {"attr-post-ops", "attr-scales", "attr-oscale", "attr-zero-points", "attr-dropout", "attr-others"}) {
     options.emplace_back(name, "");
   }
   return options;
@@ -357,7 +357,55 @@ const BenchdnnDriver* FindBenchdnnDriver(std::string_view name) {
   return nullptr;
 }
 
+bool BenchdnnLeavesResult(std::string_view option) {
+  constexpr std::string_view kOptions[] = {"allow-enum-tags-only",
+                                           "attr-fpmath",
+                                           "attr-acc-mode",
+                                           "attr-scratchpad",
+                                           "attr-deterministic",
+                                           "tag",
+                                           "stag",
+                                           "wtag",
+                                           "dtag",
+                                           "stat-tag",
+                                           "strides",
+                                           "inplace",
+                                           "skip-impl",
+                                           "impl",
+                                           "runtime-dims-masks",
+                                           "alg",
+                                           "alpha",
+                                           "beta",
+                                           "mode",
+                                           "cold-cache",
+                                           "perf-template",
+                                           "fix-times-per-prb",
+                                           "max-ms-per-prb",
+                                           "engine",
+                                           "ctx-init",
+                                           "ctx-exe",
+                                           "memory-kind",
+                                           "mem-check",
+                                           "fast-ref",
+                                           "v",
+                                           "v0",
+                                           "v1",
+                                           "v2",
+                                           "v5",
+                                           "canonical",
+                                           "start"};
+  return std::ranges::find(kOptions, option) != std::end(kOptions);
+}
+
 std::string BenchdnnMeaning(std::string_view option, std::string_view value) {
+  if (option == "dir" || option == "alg") {
+    std::string text(value);
+    for (char& c : text) {
+      const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
+      if (option == "dir" ? lower : upper) c = static_cast<char>(c ^ 0x20);
+    }
+    return text;
+  }
   if (option == "stag" || option == "wtag") return IsTransposed(value) ? "transposed" : "";
   if (option.starts_with("attr-") || option == "encoding") return value.empty() ? "" : "...";
   if (option == "eps") return value.empty() || value == "0" || value == "0.0" ? "" : std::string(value);

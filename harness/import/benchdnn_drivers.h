@@ -27,4 +27,7 @@ const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
 // The value as far as it counts: values that are one to the driver's map give one text.
 std::string BenchdnnMeaning(std::string_view option, std::string_view value);
 
+// Whether an option that does not count changes nothing that is computed, as far as is known here.
+bool BenchdnnLeavesResult(std::string_view option);
+
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "harness/base/text.h"
 #include "harness/import/extents.h"
 
 namespace assay {
@@ -85,7 +86,8 @@ GgmlResult MapFlashAttention(const GgmlVars& vars, bool near_types) {
   if (*bias != 0) return UsageError("max_bias: slopes of the mask for each head");
   std::map<std::string_view, int64_t> number;
   for (const char* key : {"hsk", "hsv", "nh", "kv", "nb"}) {
-    const auto value = vars.Int(key, 0);
+    const bool formerly = vars.Has("hs") && std::string_view(key).starts_with("hs");
+    const auto value = vars.Int(formerly ? "hs" : key, 0);
     if (!value) return tl::unexpected(value.error());
     number[key] = *value;
   }
@@ -305,45 +307,61 @@ GgmlResult MapSoftMaxBack(const GgmlVars& vars, bool) {
   return MapRows("softmax_backward", vars, "ne");
 }
 
-using GgmlMap = GgmlResult (*)(const GgmlVars& vars, bool near_types);
+struct GgmlOperator {
+  std::string_view known;  // variables; one beside them may change what is computed
+  GgmlResult (*map)(const GgmlVars& vars, bool near_types);
+};
 
-const std::map<std::string_view, GgmlMap>& GgmlMaps() {
-  static const std::map<std::string_view, GgmlMap> maps = {
-      {"MUL_MAT", MapMulMat},
-      {"OUT_PROD", MapOutProd},
-      {"FLASH_ATTN_EXT", MapFlashAttention},
-      {"SOFT_MAX", MapSoftMax},
-      {"SOFT_MAX_BACK", MapSoftMaxBack},
-      {"SUM", [](const GgmlVars& vars, bool) { return MapReduce(vars, "sum", true, true); }},
-      {"SUM_ROWS", [](const GgmlVars& vars, bool) { return MapReduce(vars, "sum", false, true); }},
-      {"MEAN", [](const GgmlVars& vars, bool) { return MapReduce(vars, "mean", false, true); }},
-      {"ARGMAX", [](const GgmlVars& vars, bool) { return MapReduce(vars, "argmax", false, false); }},
-      {"CUMSUM", [](const GgmlVars& vars, bool) { return MapRows("cumsum", vars, "ne"); }},
-      {"ARGSORT", MapArgsort},
-      {"TOP_K", MapTopK},
-      {"GET_ROWS", MapGetRows},
-      {"ROPE", MapRope},
-      {"CONV_2D", [](const GgmlVars& vars, bool near) { return MapConv2d(vars, near, false); }},
-      {"CONV_2D_DW", [](const GgmlVars& vars, bool near) { return MapConv2d(vars, near, true); }},
-      {"CONV_3D", MapConv3d},
-      {"SWIGLU", MapSwiglu},
-      {"EXP", [](const GgmlVars& vars, bool) { return MapElements("exp", vars); }},
-      {"LOG", [](const GgmlVars& vars, bool) { return MapElements("log", vars); }},
-      {"TANH", [](const GgmlVars& vars, bool) { return MapElements("tanh", vars); }},
+const std::map<std::string_view, GgmlOperator>& GgmlOperators() {
+  using Vars = const GgmlVars&;
+  static const std::map<std::string_view, GgmlOperator> operators = {
+      {"MUL_MAT", {"type_a type_b m n k bs nr per k_v v o src_overlap", MapMulMat}},
+      {"OUT_PROD", {"type_a type_b m n k bs nr trans_b", MapOutProd}},
+      {"FLASH_ATTN_EXT",
+       {"hs hsk hsv nh nr nr23 kv nb mask sinks max_bias logit_softcap prec type_KV type_K type_V permute kv_view "
+        "v_is_view_of_k",
+        MapFlashAttention}},
+      {"SOFT_MAX", {"type ne mask sinks m_prec nr23 scale max_bias inplace", MapSoftMax}},
+      {"SOFT_MAX_BACK", {"type ne scale max_bias", MapSoftMaxBack}},
+      {"SUM", {"type ne permute", [](Vars vars, bool) { return MapReduce(vars, "sum", true, true); }}},
+      {"SUM_ROWS", {"type ne permute slice", [](Vars vars, bool) { return MapReduce(vars, "sum", false, true); }}},
+      {"MEAN", {"type ne", [](Vars vars, bool) { return MapReduce(vars, "mean", false, true); }}},
+      {"ARGMAX", {"type ne", [](Vars vars, bool) { return MapReduce(vars, "argmax", false, false); }}},
+      {"CUMSUM", {"type ne", [](Vars vars, bool) { return MapRows("cumsum", vars, "ne"); }}},
+      {"ARGSORT", {"type ne order", MapArgsort}},
+      {"TOP_K", {"type ne k ties", MapTopK}},
+      {"GET_ROWS", {"type n m r be1 be2 b v", MapGetRows}},
+      {"ROPE", {"type ne_a n_dims mode n_ctx fs ef af ff v inplace n_offs", MapRope}},
+      {"CONV_2D",
+       {"ne_input ne_kernel type_kernel stride0 stride1 padding0 padding1 dilation0 dilation1 cwhn",
+        [](Vars vars, bool near) { return MapConv2d(vars, near, false); }}},
+      {"CONV_2D_DW",
+       {"ne_input ne_kernel type_kernel stride padding dilation cwhn",
+        [](Vars vars, bool near) { return MapConv2d(vars, near, true); }}},
+      {"CONV_3D", {"N IC ID IH IW OC KD KH KW s0 s1 s2 p0 p1 p2 d0 d1 d2 type_kernel", MapConv3d}},
+      {"SWIGLU", {"type ne_a v split swapped", MapSwiglu}},
+      {"EXP", {"type ne_a v", [](Vars vars, bool) { return MapElements("exp", vars); }}},
+      {"LOG", {"type ne", [](Vars vars, bool) { return MapElements("log", vars); }}},
+      {"TANH", {"type ne_a v", [](Vars vars, bool) { return MapElements("tanh", vars); }}},
       {"GELU",
-       [](const GgmlVars& vars, bool) {
-         return MapElements("gelu", vars, {{"approx", "tanh"}});
-       }},
-      {"GELU_ERF", [](const GgmlVars& vars, bool) { return MapElements("gelu", vars); }}};
-  return maps;
+       {"type ne_a v",
+        [](Vars vars, bool) {
+          return MapElements("gelu", vars, {{"approx", "tanh"}});
+        }}},
+      {"GELU_ERF", {"type ne_a v", [](Vars vars, bool) { return MapElements("gelu", vars); }}}};
+  return operators;
 }
 
 }  // namespace
 
 Result<GgmlMapped> MapGgml(std::string_view op, const GgmlVars& vars, bool near_types) {
-  const auto at = GgmlMaps().find(op);
-  if (at == GgmlMaps().end()) return UsageError(fmt::format("no operator {} here", op));
-  return at->second(vars, near_types);
+  const auto at = GgmlOperators().find(op);
+  if (at == GgmlOperators().end()) return UsageError(fmt::format("no operator {} here", op.substr(0, 40)));
+  const std::vector<std::string_view> known = Split(at->second.known, ' ');
+  if (const std::string_view key = vars.FirstBeside(known); !key.empty()) {
+    return UsageError(fmt::format("{}: a variable that is not known here", key.substr(0, 40)));
+  }
+  return at->second.map(vars, near_types);
 }
 
 }  // namespace assay

@@ -42,6 +42,13 @@ const std::string_view* GgmlVars::Find(std::string_view key) const {
   return at == vars_.end() ? nullptr : &at->second;
 }
 
+std::string_view GgmlVars::FirstBeside(const std::vector<std::string_view>& known) const {
+  for (const auto& [key, value] : vars_) {
+    if (std::ranges::find(known, key) == known.end()) return key.empty() ? "''" : key;
+  }
+  return {};
+}
+
 std::string_view GgmlVars::Text(std::string_view key, std::string_view usual) const {
   const std::string_view* text = Find(key);
   return text == nullptr ? usual : *text;

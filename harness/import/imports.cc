@@ -53,8 +53,8 @@ void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string
   cases_.push_back({*std::move(canonical), TagOf(label), from.where, std::move(tensors)});
 }
 
-void Imports::PassOver(std::string_view option) {
-  ++passed_over_[std::string(option.substr(0, kMostWord))];
+void Imports::PassOver(std::string_view option, bool known) {
+  ++(known ? passed_over_ : unknown_)[std::string(option.substr(0, kMostWord))];
 }
 
 void Imports::Refuse(const ForeignCase& from, const std::string& reason) {
@@ -103,9 +103,12 @@ std::string ImportSummary(const Imports& imports) {
     for (size_t i = kReasons; i < reasons.size(); ++i) others += reasons[i].second;
     text += fmt::format("{:>8}  {} further reasons: --verbose lists each case\n", others, reasons.size() - kReasons);
   }
-  if (!imports.passed_over().empty()) {
-    text += "passed over, as they change nothing that is computed:";
-    for (const auto& [option, count] : imports.passed_over()) text += fmt::format(" {} ({})", option, count);
+  for (const bool known : {true, false}) {
+    const auto& options = imports.passed_over(known);
+    if (options.empty()) continue;
+    text +=
+        known ? "passed over, as they change nothing that is computed:" : "passed over, as they are not known here:";
+    for (const auto& [option, count] : options) text += fmt::format(" {} ({})", option, count);
     text += "\n";
   }
   return text;

@@ -50,8 +50,8 @@ class Imports {
   // The same with data: each such case is one of its own, also beside another of the same shape.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
-  // An option that says nothing about the mathematics of a case.
-  void PassOver(std::string_view option);
+  // An option that changes nothing that is computed; or one of which that is not known.
+  void PassOver(std::string_view option, bool known);
   // A case that became one of other types.
   void CountReplacedTypes() { ++replaced_types_; }
 
@@ -60,7 +60,7 @@ class Imports {
   size_t replaced_types() const { return replaced_types_; }
   const std::vector<ImportedCase>& cases() const { return cases_; }  // each once, but for those with tensors
   std::vector<std::pair<std::string, size_t>> Reasons() const;       // the most frequent first
-  const std::map<std::string, size_t>& passed_over() const { return passed_over_; }
+  const std::map<std::string, size_t>& passed_over(bool known) const { return known ? passed_over_ : unknown_; }
 
  private:
   Result<CaseSpec> Canonical(CaseSpec spec) const;
@@ -69,7 +69,7 @@ class Imports {
   Told told_;
   std::vector<ImportedCase> cases_;
   std::unordered_map<std::string, size_t> index_of_id_, count_of_reason_;
-  std::map<std::string, size_t> passed_over_;
+  std::map<std::string, size_t> passed_over_, unknown_;
   size_t mapped_ = 0, unmapped_ = 0, replaced_types_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "harness/base/text.h"
 #include "harness/import/extents.h"
 
 namespace assay {
@@ -34,6 +35,7 @@ Result<size_t> AxisOf(int64_t axis, size_t rank) {
 
 std::vector<int64_t> IntegersOf(const OnnxTensor& tensor) {
   std::vector<int64_t> values;
+  if (tensor.data.size() == 0) return values;
   for (const double value : tensor.data.ToDoubles()) values.push_back(static_cast<int64_t>(value));
   return values;
 }
@@ -368,41 +370,58 @@ OnnxResult MapOnnxAttention(const OnnxCall& call) {
   return mapped;
 }
 
-using OnnxMap = OnnxResult (*)(const OnnxCall&);
+struct OnnxOperator {
+  std::string_view known;  // attributes; one beside them may change what is computed
+  OnnxResult (*map)(const OnnxCall& call);
+};
 
-const std::map<std::string_view, OnnxMap>& OnnxMaps() {
-  static const std::map<std::string_view, OnnxMap> maps = {
-      {"MatMul", MapOnnxMatMul},
-      {"Gemm", MapGemm},
-      {"Conv", MapOnnxConv},
-      {"Softmax", [](const OnnxCall& call) { return MapOnnxSoftmax(call, false); }},
-      {"LogSoftmax", [](const OnnxCall& call) { return MapOnnxSoftmax(call, true); }},
-      {"ReduceSum", [](const OnnxCall& call) { return MapOnnxReduce(call, "sum"); }},
-      {"ReduceMean", [](const OnnxCall& call) { return MapOnnxReduce(call, "mean"); }},
-      {"ReduceMax", [](const OnnxCall& call) { return MapOnnxReduce(call, "max"); }},
-      {"ReduceMin", [](const OnnxCall& call) { return MapOnnxReduce(call, "min"); }},
-      {"ReduceProd", [](const OnnxCall& call) { return MapOnnxReduce(call, "prod"); }},
-      {"ReduceL2", [](const OnnxCall& call) { return MapOnnxReduce(call, "l2"); }},
-      {"ReduceLogSumExp", [](const OnnxCall& call) { return MapOnnxReduce(call, "logsumexp"); }},
-      {"ArgMax", [](const OnnxCall& call) { return MapArg(call, "argmax"); }},
-      {"ArgMin", [](const OnnxCall& call) { return MapArg(call, "argmin"); }},
-      {"LayerNormalization", MapOnnxLayerNorm},
-      {"RMSNormalization", MapOnnxRmsNorm},
-      {"GroupNormalization", [](const OnnxCall& call) { return MapOnnxGroupNorm(call, false); }},
-      {"InstanceNormalization", [](const OnnxCall& call) { return MapOnnxGroupNorm(call, true); }},
-      {"Exp", [](const OnnxCall& call) { return MapElementwise(call, "exp"); }},
-      {"Log", [](const OnnxCall& call) { return MapElementwise(call, "log"); }},
-      {"Tanh", [](const OnnxCall& call) { return MapElementwise(call, "tanh"); }},
-      {"Erf", [](const OnnxCall& call) { return MapElementwise(call, "erf"); }},
+const std::map<std::string_view, OnnxOperator>& OnnxOperators() {
+  using Call = const OnnxCall&;
+  constexpr std::string_view kReduce = "axes keepdims noop_with_empty_axes", kArg = "axis keepdims select_last_index";
+  static const std::map<std::string_view, OnnxOperator> operators = {
+      {"MatMul", {"", MapOnnxMatMul}},
+      {"Gemm", {"alpha beta transA transB", MapGemm}},
+      {"Conv", {"auto_pad dilations group kernel_shape pads strides", MapOnnxConv}},
+      {"Softmax", {"axis", [](Call call) { return MapOnnxSoftmax(call, false); }}},
+      {"LogSoftmax", {"axis", [](Call call) { return MapOnnxSoftmax(call, true); }}},
+      {"ReduceSum", {kReduce, [](Call call) { return MapOnnxReduce(call, "sum"); }}},
+      {"ReduceMean", {kReduce, [](Call call) { return MapOnnxReduce(call, "mean"); }}},
+      {"ReduceMax", {kReduce, [](Call call) { return MapOnnxReduce(call, "max"); }}},
+      {"ReduceMin", {kReduce, [](Call call) { return MapOnnxReduce(call, "min"); }}},
+      {"ReduceProd", {kReduce, [](Call call) { return MapOnnxReduce(call, "prod"); }}},
+      {"ReduceL2", {kReduce, [](Call call) { return MapOnnxReduce(call, "l2"); }}},
+      {"ReduceLogSumExp", {kReduce, [](Call call) { return MapOnnxReduce(call, "logsumexp"); }}},
+      {"ArgMax", {kArg, [](Call call) { return MapArg(call, "argmax"); }}},
+      {"ArgMin", {kArg, [](Call call) { return MapArg(call, "argmin"); }}},
+      {"LayerNormalization", {"axis epsilon stash_type", MapOnnxLayerNorm}},
+      {"RMSNormalization", {"axis epsilon stash_type", MapOnnxRmsNorm}},
+      {"GroupNormalization",
+       {"epsilon num_groups stash_type", [](Call call) { return MapOnnxGroupNorm(call, false); }}},
+      {"InstanceNormalization", {"epsilon", [](Call call) { return MapOnnxGroupNorm(call, true); }}},
+      {"Exp", {"", [](Call call) { return MapElementwise(call, "exp"); }}},
+      {"Log", {"", [](Call call) { return MapElementwise(call, "log"); }}},
+      {"Tanh", {"", [](Call call) { return MapElementwise(call, "tanh"); }}},
+      {"Erf", {"", [](Call call) { return MapElementwise(call, "erf"); }}},
       {"Gelu",
-       [](const OnnxCall& call) {
-         return MapElementwise(call, "gelu", {{"approx", call.Text("approximate", "none")}});
-       }},
-      {"CumSum", MapOnnxCumSum},
-      {"TopK", MapOnnxTopK},
-      {"Gather", MapGather},
-      {"Attention", MapOnnxAttention}};
-  return maps;
+       {"approximate",
+        [](Call call) {
+          return MapElementwise(call, "gelu", {{"approx", call.Text("approximate", "none")}});
+        }}},
+      {"CumSum", {"exclusive reverse", MapOnnxCumSum}},
+      {"TopK", {"axis largest sorted", MapOnnxTopK}},
+      {"Gather", {"axis", MapGather}},
+      {"Attention",
+       {"is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision", MapOnnxAttention}}};
+  return operators;
+}
+
+Status CheckNodeAttributes(const OnnxNode& node, std::string_view known) {
+  const std::vector<std::string_view> names = Split(known, ' ');
+  for (const OnnxAttribute& attribute : node.attributes) {
+    if (std::ranges::find(names, attribute.name) != names.end()) continue;
+    return UsageError(fmt::format("{}: an attribute that is not known here", attribute.name.substr(0, 40)));
+  }
+  return {};
 }
 
 // Those that every map may rely on: the first operands are there, and all are of types that there are here.
@@ -419,7 +438,8 @@ Status CheckTensors(const OnnxCall& call) {
     for (const OnnxTensor* tensor : *list) {
       if (tensor == nullptr) continue;
       if (!tensor->dtype) return UsageError("types that are none here");
-      if (tensor->data.size() == 0) return UsageError("a tensor without elements");
+      const bool may_be_empty = tensor == call.Input(1) && op.starts_with("Reduce");  // the list of axes
+      if (tensor->data.size() == 0 && !may_be_empty) return UsageError("a tensor without elements");
       if (tensor->is_bool && op != "Attention") return UsageError("types that are none here");
     }
   }
@@ -455,14 +475,18 @@ std::vector<int64_t> OnnxCall::Ints(std::string_view name) const {
 
 Status CheckOnnxOperator(const OnnxNode& node) {
   const bool is_own = node.domain.empty() || node.domain == "ai.onnx";
-  if (is_own && OnnxMaps().contains(node.op)) return {};
+  if (is_own && OnnxOperators().contains(node.op)) return {};
   return UsageError(fmt::format("no operator {} here", node.op.substr(0, 40)));
 }
 
 Result<OnnxMapped> MapOnnxNode(const OnnxCall& call) {
   if (auto known = CheckOnnxOperator(call.node); !known) return tl::unexpected(known.error());
   if (auto tensors = CheckTensors(call); !tensors) return tl::unexpected(tensors.error());
-  return OnnxMaps().at(call.node.op)(call);
+  const OnnxOperator& op = OnnxOperators().at(call.node.op);
+  if (auto attributes = CheckNodeAttributes(call.node, op.known); !attributes) {
+    return tl::unexpected(attributes.error());
+  }
+  return op.map(call);
 }
 
 }  // namespace assay

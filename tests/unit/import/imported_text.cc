@@ -20,7 +20,7 @@ std::filesystem::path WriteText(const std::filesystem::path& file, const std::st
 void ImportText(const std::string& text, const std::string& name, Outcome& outcome,
                 const std::function<Status(const std::filesystem::path&, Imports&)>& import) {
   const TemporaryFolder folder;
-  outcome.status = import(WriteText(folder.path() / name, text), outcome.imports);
+  outcome.status = import(WriteText(folder.Path(name), text), outcome.imports);
 }
 
 }  // namespace assay
