@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/text.h"
 #include "harness/base/utf8.h"
@@ -44,18 +45,18 @@ class BenchdnnReader {
     if (depth == 0) SetDriver(!given_.empty() ? given_ : file.parent_path().filename().string());
     const bool is_output = text->find(kResultMark) != std::string::npos;
     size_t number = 0;
-    std::string begun;  // a line that goes on behind '\'
-    for (std::string_view line : Split(*text, '\n')) {
+    std::string begun;  // a line that goes on behind '\\': its last word does too, unless an option follows
+    for (const std::string_view part : Split(*text, '\n')) {
       const std::string where = fmt::format("{}:{}", file.string(), ++number);
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (!begun.empty()) line = begun.append(Trim(line));
+      const std::string_view rest = Trim(part.substr(0, part.find('\r')));
+      if (rest.starts_with('#')) continue;
+      if (!begun.empty() && rest.starts_with('-')) begun += ' ';
+      const std::string whole = std::exchange(begun, "") + std::string(rest);
+      std::string_view line = whole;
       if (line.ends_with('\\')) {
-        begun = std::string(line.substr(0, line.size() - 1));
+        begun = Trim(line.substr(0, line.size() - 1));
         continue;
       }
-      const std::string whole(line);
-      line = whole;
-      begun.clear();
       if (const size_t mark = line.find(kResultMark); mark != std::string_view::npos) {
         options_.clear();
         line.remove_prefix(mark + kResultMark.size());

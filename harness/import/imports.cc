@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "harness/import/extents.h"
+
 namespace assay {
 namespace {
 
@@ -33,7 +35,13 @@ Result<CaseSpec> Imports::Canonical(CaseSpec spec) const {
   if (schema == nullptr) return UnknownOperator(spec.op, ops_);
   auto canonical = Canonicalise(std::move(spec), *schema);
   if (!canonical || !ops_.bind) return canonical;
-  if (auto bound = ops_.bind(*canonical); !bound) return tl::unexpected(bound.error());
+  const auto bound = ops_.bind(*canonical);
+  if (!bound) return tl::unexpected(bound.error());
+  for (const auto* operands : {&(*bound)->problem.inputs, &(*bound)->problem.outputs}) {
+    for (const Operand& operand : *operands) {
+      if (auto elements = ElementsOf(operand.shape); !elements) return tl::unexpected(elements.error());
+    }
+  }
   return canonical;
 }
 

@@ -35,7 +35,7 @@ std::string ReasonOf(const std::string& driver, const std::string& text) {
 
 TEST(Benchdnn, ProductsWithTheirTypesBatchesAndTranspositions) {
   EXPECT_THAT(IdsOf("matmul", "3x5:5x7"), ElementsAre("matmul/f32/m=3,n=7,k=5/fill=normal/seed=0"));
-  EXPECT_THAT(IdsOf("matmul", "--dt=bf16:bf16:f32 --stag=ba --wtag=any\n3x5:5x7_n\"a name\""),
+  EXPECT_THAT(IdsOf("matmul", "--dt=bf16:bf16:f32 --stag=ba --wtag=any\n3x5:5x7_n\"a_name\""),
               ElementsAre("matmul/bf16-bf16-f32/m=3,n=7,k=5,transa=1/fill=normal/seed=0"));
   EXPECT_THAT(IdsOf("matmul", "--wtag=abdc\n2x3x4x5:2x3x5x6"),
               ElementsAre("matmul/f32/m=4,n=6,k=5,batch=6,transb=1/fill=normal/seed=0"));
@@ -114,7 +114,7 @@ TEST(Benchdnn, BatchFilesCommandsAndOutput) {
   folder.Write("matmul/shapes_b", "--dt=f16 1x2:2x3\n");
   folder.Write("run.txt",
                "./benchdnn --matmul --dt=bf16 --batch=shapes_a\n2x2:2x2\n"
-               "--softmax --axis=0,\\\n   1 4x4\n--batch=absent\n");
+               "--softmax --axis=0, \\\n   1 \\\n --alg=SOFTMAX 4x4\n--batch=absent\n");
   Outcome outcome;
   ASSERT_TRUE(ImportBenchdnn(folder.Path("run.txt"), "", outcome.imports));
   EXPECT_THAT(

@@ -74,7 +74,8 @@ TEST(Ggml, RowsAndReductions) {
   EXPECT_EQ(GgmlId("ARGSORT(type=f32,ne=[16,10,10,1],order=1)"),
             "sort/f32/rows=100,n=16,descending=1,tie=any/fill=normal/seed=0");
   EXPECT_EQ(GgmlId("CUMSUM(type=f32,ne=[10,5,4,1])"), "cumsum/f32/rows=20,n=10/fill=normal/seed=0");
-  EXPECT_EQ(GgmlId("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,swapped=0)"), "silu_and_mul/f32/rows=8,n=64/fill=normal/seed=0");
+  EXPECT_EQ(GgmlId("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,swapped=0)"),
+            "silu_and_mul/f32/rows=8,n=64/fill=normal/seed=0");
   EXPECT_THAT(GgmlId("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,split)"), StartsWith("split: "));
   EXPECT_EQ(GgmlId("GET_ROWS(type=f32,n=256,m=5,r=4,be1=1,be2=1,v=0)"),
             "gather/f32-i32-f32/v=5,n=4,d=256/fill=normal/seed=0");
@@ -85,13 +86,14 @@ TEST(Ggml, RowsAndReductions) {
 TEST(Ggml, Convolutions) {
   EXPECT_EQ(
       GgmlId("CONV_2D(ne_input=[9,7,2,3],ne_kernel=[3,2,2,4],type_kernel=f32,stride0=1,stride1=2,padding0=1,padding1=0,"
-           "dilation0=1,dilation1=1,cwhn=0)"),
+             "dilation0=1,dilation1=1,cwhn=0)"),
       "conv/f32/n=3,c=2,o=4,i=7x9,k=2x3,stride=2x1,pad=0x1/fill=normal/seed=0");
   EXPECT_EQ(
-      GgmlId("CONV_2D_DW(ne_input=[17,34,9,1],ne_kernel=[3,3,1,9],type_kernel=f32,stride=1,padding=0,dilation=1,cwhn=0)"),
+      GgmlId(
+          "CONV_2D_DW(ne_input=[17,34,9,1],ne_kernel=[3,3,1,9],type_kernel=f32,stride=1,padding=0,dilation=1,cwhn=0)"),
       "conv/f32/n=1,c=9,o=9,i=34x17,k=3x3,groups=9/fill=normal/seed=0");
   EXPECT_EQ(GgmlId("CONV_3D(N=1,IC=2,ID=5,IH=6,IW=7,OC=3,KD=1,KH=2,KW=3,s0=1,s1=1,s2=1,p0=0,p1=0,p2=0,d0=1,d1=1,d2=1,"
-                 "type_kernel=f32)"),
+                   "type_kernel=f32)"),
             "conv/f32/n=1,c=2,o=3,i=5x6x7,k=1x2x3/fill=normal/seed=0");
 }
 
@@ -110,7 +112,8 @@ TEST(Ggml, FindsCasesInWhatStandsAround) {
 
 TEST(Ggml, WhatIsNotKnownIsNoCase) {
   EXPECT_EQ(GgmlId("SUM(type=f32,ne=[10,5,4,3],twist=1)"), "twist: a variable that is not known here");
-  EXPECT_THAT(GgmlId("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])"), StartsWith("types in blocks"));
+  EXPECT_THAT(GgmlId("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])"),
+              StartsWith("types in blocks"));
   for (const char* line :
        {"SUM(type=f32,ne=[10,5,4", "SUM(=)", "SUM(type=f32,ne=[])", "SUM(type=f32,ne=[0,1,1,1])",
         "SUM(type=f32,ne=[99999999999999999999,1,1,1])", "SUM(type=f32,ne=[2147483648,2147483648,4,4])",

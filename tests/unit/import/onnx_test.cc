@@ -43,16 +43,16 @@ TEST(Onnx, ProductsAndConvolutions) {
   EXPECT_EQ(OnnxId(OneNode("MatMul", {"a", "b"}, {"y"}, {}), {Zeros({2, 3, 4}), Zeros({2, 4, 5})}, {Zeros({2, 3, 5})}),
             "matmul/f32/m=3,n=5,k=4,batch=2/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("Gemm", {"a", "b", "c"}, {"y"}, {RealAttribute("alpha", 0.5F), IntAttribute("transB", 1)}),
-                 {Zeros({3, 4}), Zeros({5, 4}), Zeros({1, 5})}, {Zeros({3, 5})}),
+                   {Zeros({3, 4}), Zeros({5, 4}), Zeros({1, 5})}, {Zeros({3, 5})}),
             "matmul/f32/m=3,n=5,k=4,transb=1,alpha=0.5,bias=1/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("Gemm", {"a", "b", "c"}, {"y"}, {RealAttribute("beta", 2)}),
-                 {Zeros({3, 4}), Zeros({4, 5}), Zeros({3, 5})}, {Zeros({3, 5})}),
+                   {Zeros({3, 4}), Zeros({4, 5}), Zeros({3, 5})}, {Zeros({3, 5})}),
             "matmul/f32/m=3,n=5,k=4,beta=2/fill=normal/seed=0");
   const Tensors image = {Zeros({1, 1, 5, 5}), Zeros({1, 1, 3, 3})};
-  EXPECT_EQ(
-      OnnxId(OneNode("Conv", {"x", "w"}, {"y"}, {IntsAttribute("pads", {1, 1, 1, 1}), IntsAttribute("strides", {2, 2})}),
-           image, {Zeros({1, 1, 3, 3})}),
-      "conv/f32/n=1,c=1,o=1,i=5x5,k=3x3,stride=2,pad=1/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("Conv", {"x", "w"}, {"y"},
+                           {IntsAttribute("pads", {1, 1, 1, 1}), IntsAttribute("strides", {2, 2})}),
+                   image, {Zeros({1, 1, 3, 3})}),
+            "conv/f32/n=1,c=1,o=1,i=5x5,k=3x3,stride=2,pad=1/fill=normal/seed=0");
   EXPECT_EQ(
       OnnxId(OneNode("Conv", {"x", "w"}, {"y"}, {IntsAttribute("pads", {0, 1, 1, 1})}), image, {Zeros({1, 1, 4, 5})}),
       "padding that differs between both ends");
@@ -60,21 +60,22 @@ TEST(Onnx, ProductsAndConvolutions) {
 
 TEST(Onnx, RowsAndReductions) {
   const Tensors x = {Zeros({2, 3, 4})};
-  EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}, 13), x, x), "softmax/f32/shape=2x3x4,axis=2/fill=normal/seed=0");
-  EXPECT_EQ(OnnxId(OneNode("LogSoftmax", {"x"}, {"y"}, {}, 11), x, x), "softmax/f32/shape=2x12,log=1/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}, 13), x, x), "softmax/f32/shape=2x3x4/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("LogSoftmax", {"x"}, {"y"}, {}, 11), x, x),
+            "softmax/f32/shape=2x12,log=1/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("ReduceSum", {"x", "axes"}, {"y"}, {IntAttribute("keepdims", 0)}),
-                 {x[0], IntTensor({1}, {-2})}, {Zeros({2, 4})}),
+                   {x[0], IntTensor({1}, {-2})}, {Zeros({2, 4})}),
             "reduce/f32/shape=2x3x4,axes=1/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("ReduceMax", {"x"}, {"y"}, {}), x, {Zeros({1, 1, 1})}),
             "reduce/f32/shape=2x3x4,axes=0+1+2,kind=max,keepdims=1/fill=normal/seed=0");
   EXPECT_EQ(
       OnnxId(OneNode("LayerNormalization", {"x", "s", "b"}, {"y", "mean", "rstd"}, {RealAttribute("epsilon", 0.25F)}),
-           {x[0], Zeros({4}), Zeros({4})}, {x[0], Zeros({2, 3, 1}), Zeros({2, 3, 1})}),
+             {x[0], Zeros({4}), Zeros({4})}, {x[0], Zeros({2, 3, 1}), Zeros({2, 3, 1})}),
       "layer_norm/f32/rows=6,n=4,eps=0.25,stats=1/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("InstanceNormalization", {"x", "s", "b"}, {"y"}, {}), {x[0], Zeros({3}), Zeros({3})}, x),
             "group_norm/f32/b=2,g=3,c=1,n=4/fill=normal/seed=0");
   EXPECT_EQ(OnnxId(OneNode("TopK", {"x", "k"}, {"v", "i"}, {}), {x[0], IntTensor({1}, {2})},
-                 {Zeros({2, 3, 2}), IntTensor({2, 3, 2}, std::vector<int64_t>(12))}),
+                   {Zeros({2, 3, 2}), IntTensor({2, 3, 2}, std::vector<int64_t>(12))}),
             "top_k/f32/rows=6,k=2,n=4/fill=normal/seed=0");
 }
 
@@ -82,7 +83,7 @@ TEST(Onnx, Attention) {
   const Tensors qkv = {Zeros({1, 4, 3, 8}), Zeros({1, 2, 5, 8}), Zeros({1, 2, 5, 6})}, o = {Zeros({1, 4, 3, 6})};
   EXPECT_EQ(
       OnnxId(OneNode("Attention", {"q", "k", "v"}, {"y"}, {IntAttribute("is_causal", 1), RealAttribute("scale", 0.5F)}),
-           qkv, o),
+             qkv, o),
       "attention/f32/b=1,h=4,hkv=2,l=3,s=5,d=8,dv=6,causal=1,align=tl,scale=0.5/fill=normal/seed=0");
   Tensors masked = qkv;
   masked.push_back(Zeros({3, 5}));
@@ -138,7 +139,8 @@ TEST(Onnx, WhatHasNoCounterpartSaysWhy) {
             "an axis that its tensor does not have");
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {}, {}), "no test_data_set_0 with its tensors");
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), x, {}), "it lacks one of its tensors");
-  EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {Zeros({0, 3})}, {Zeros({0, 3})}), "a tensor without elements");
+  EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {Zeros({0, 3})}, {Zeros({0, 3})}),
+            "a tensor without elements");
   EXPECT_THAT(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {"no message"}, x), HasSubstr("input_0.pb: a damaged file"));
   EXPECT_THAT(OnnxId("no message", x, x), HasSubstr("a damaged file"));
   EXPECT_THAT(OnnxId("", x, x), HasSubstr("a damaged file"));
