@@ -28,37 +28,60 @@ std::string WithoutAdvice(const std::string& message) {
   return message.substr(0, message.find(';'));
 }
 
+// Whether these are the operands, in any order, and puts them into theirs.
+bool AreOperands(std::vector<NamedTensor>& tensors, const std::vector<Operand>& operands) {
+  if (tensors.size() != operands.size()) return false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto at = std::ranges::find(tensors, operands[i].name, &NamedTensor::name);
+    if (at == tensors.end()) return false;
+    std::swap(*at, tensors[i]);
+    const Tensor& tensor = tensors[i].tensor;
+    if (tensor.dtype() != operands[i].dtype || tensor.shape() != operands[i].shape) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-Result<CaseSpec> Imports::Canonical(CaseSpec spec) const {
+Result<ImportedCase> Imports::Bind(const ForeignCase& from, CaseSpec spec, std::string_view label) const {
   const OpSchema* schema = ops_.find(spec.op);
   if (schema == nullptr) return UnknownOperator(spec.op, ops_);
   auto canonical = Canonicalise(std::move(spec), *schema);
-  if (!canonical || !ops_.bind) return canonical;
-  const auto bound = ops_.bind(*canonical);
-  if (!bound) return tl::unexpected(bound.error());
+  if (!canonical) return UsageError(WithoutAdvice(canonical.error().message));
+  auto bound = ops_.bind(*canonical);
+  if (!bound) return UsageError(WithoutAdvice(bound.error().message));
   for (const auto* operands : {&(*bound)->problem.inputs, &(*bound)->problem.outputs}) {
     for (const Operand& operand : *operands) {
       if (auto elements = ElementsOf(operand.shape); !elements) return tl::unexpected(elements.error());
     }
   }
-  return canonical;
+  return ImportedCase{*std::move(canonical), TagOf(label), from.where, *std::move(bound)};
 }
 
 void Imports::Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label) {
   if (!spec) return Refuse(from, spec.error().message);
-  auto canonical = Canonical(*std::move(spec));
-  if (!canonical) return Refuse(from, WithoutAdvice(canonical.error().message));
+  auto imported = Bind(from, *std::move(spec), label);
+  if (!imported) return Refuse(from, imported.error().message);
   ++mapped_;
-  const auto [it, is_new] = index_of_id_.try_emplace(canonical->Id(), cases_.size());
-  if (is_new) cases_.push_back({*std::move(canonical), TagOf(label), from.where});
+  const bool is_new = index_of_id_.try_emplace(imported->spec.Id(), cases_.size()).second;
+  if (is_new) cases_.push_back(*std::move(imported));
 }
 
 void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors) {
-  auto canonical = Canonical(std::move(spec));
-  if (!canonical) return Refuse(from, WithoutAdvice(canonical.error().message));
+  auto imported = Bind(from, std::move(spec), label);
+  if (!imported) return Refuse(from, imported.error().message);
+  const Problem& problem = imported->bound->problem;
+  if (!AreOperands(tensors.inputs, problem.inputs) || !AreOperands(tensors.outputs, problem.outputs)) {
+    return Refuse(from, "tensors of other types or shapes than the operands");
+  }
+  std::vector<Tensor> inputs;
+  for (const NamedTensor& one : tensors.inputs) inputs.push_back(one.tensor.Clone());
+  if (auto valid = imported->bound->op->CheckInputs(problem, inputs); !valid) {
+    return Refuse(from, WithoutAdvice(valid.error().message));
+  }
+  imported->tensors = std::move(tensors);
   ++mapped_;
-  cases_.push_back({*std::move(canonical), TagOf(label), from.where, std::move(tensors)});
+  cases_.push_back(*std::move(imported));
 }
 
 void Imports::PassOver(std::string_view option, bool known) {

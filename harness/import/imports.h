@@ -29,6 +29,7 @@ struct ImportedCase {
   CaseSpec spec;      // canonical
   std::string label;  // its name there, fit for a tag; ""
   std::string where;  // of the first one that became this case
+  SharedCase bound;
   CaseTensors tensors = {};
 };
 
@@ -47,7 +48,8 @@ class Imports {
   // `spec` is not yet canonical, or the reason why there is none. What the operator refuses is unmapped too, with its
   // words.
   void Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label = "");
-  // The same with data: each such case is one of its own, also beside another of the same shape.
+  // The same with data: each such case is one of its own, also beside another of the same shape. Tensors that are not
+  // the operands of the case make it unmapped.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
   // An option that changes nothing that is computed; or one of which that is not known.
@@ -59,11 +61,12 @@ class Imports {
   size_t unmapped() const { return unmapped_; }
   size_t replaced_types() const { return replaced_types_; }
   const std::vector<ImportedCase>& cases() const { return cases_; }  // each once, but for those with tensors
-  std::vector<std::pair<std::string, size_t>> Reasons() const;       // the most frequent first
+  std::vector<ImportedCase> TakeCases() { return std::move(cases_); }
+  std::vector<std::pair<std::string, size_t>> Reasons() const;  // the most frequent first
   const std::map<std::string, size_t>& passed_over(bool known) const { return known ? passed_over_ : unknown_; }
 
  private:
-  Result<CaseSpec> Canonical(CaseSpec spec) const;
+  Result<ImportedCase> Bind(const ForeignCase& from, CaseSpec spec, std::string_view label) const;
 
   OpCatalog ops_;
   Told told_;
