@@ -63,6 +63,11 @@ Status CheckOut(const ImportOptions& options) {
   return CheckMayWrite({"--out", options.out, imported}, read);
 }
 
+int ComplainOfFile(const Error& error) {
+  const bool unread = error.code == ErrorCode::kIo;
+  return Complain(kExitUsage, unread ? fmt::format("cannot read {}; check the path", error.message) : error.message);
+}
+
 void TellUnmapped(const UnmappedCase& unmapped) {
   constexpr size_t kMostBytes = 600;
   const std::string line = fmt::format("{}: {}: {}", unmapped.from.where, unmapped.from.text, unmapped.reason);
@@ -102,7 +107,7 @@ int Import(const ImportOptions& options) {
   if (auto out = CheckOut(options); !out) return Complain(kExitUsage, out.error().message);
   Imports imports(Catalog(), options.verbose ? Imports::Told(TellUnmapped) : Imports::Told());
   for (const std::string& file : options.files) {
-    if (auto read = ReadForeign(options, file, imports); !read) return Complain(kExitUsage, read.error().message);
+    if (auto read = ReadForeign(options, file, imports); !read) return ComplainOfFile(read.error());
   }
   Print(CleanText(ImportSummary(imports), kMostSummary, Lines::kKeep));
   if (imports.mapped() == 0) {
