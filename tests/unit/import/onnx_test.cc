@@ -137,6 +137,10 @@ TEST(Onnx, WhatHasNoCounterpartSaysWhy) {
   EXPECT_EQ(OnnxId(OneNode("Relu", {"x"}, {"y"}, {}), x, x), "no operator Relu here");
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {IntAttribute("axis", 2)}), x, x),
             "an axis that its tensor does not have");
+  EXPECT_EQ(OnnxId(OneNode("TopK", {"x", "k"}, {"v", "i"}, {}), {x[0], IntTensor({1}, {1})}, {Zeros({}), Zeros({})}),
+            "it lacks one of its outputs");
+  EXPECT_THAT(OnnxId(OneNode("ReduceSum", {"x", "axes"}, {"y"}, {}), {x[0], IntTensor({1}, {INT64_MAX})}, x),
+              HasSubstr("an axis that its tensor does not have"));
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {}, {}), "no test_data_set_0 with its tensors");
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), x, {}), "it lacks one of its tensors");
   EXPECT_EQ(OnnxId(OneNode("Softmax", {"x"}, {"y"}, {}), {Zeros({0, 3})}, {Zeros({0, 3})}),
