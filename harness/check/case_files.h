@@ -17,6 +17,7 @@
 namespace assay {
 
 inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr int kManifestFormat = 1;
 
 enum class TensorFiles : uint8_t { kNpy, kSafetensors };
 
@@ -29,6 +30,7 @@ struct ReturnedCase {
   PlannedCase planned;
   std::string folder;      // DIR/<hash>
   std::string input_hash;  // of what was written
+  bool given = false;      // the inputs are those in the files (harness/check/given_files.h)
 };
 struct Returned {
   Plan plan;

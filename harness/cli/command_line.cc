@@ -163,6 +163,7 @@ int Main(int argc, char** argv) {
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
   AddInputsVerb(app, action);
+  AddImportVerb(app, action);
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);

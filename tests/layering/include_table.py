@@ -20,7 +20,7 @@ MAX_LINES = 499  # the hard cap is below 500
 LAYERS = (("harness/base/",), ("harness/data/",), ("harness/model/",), ("golden/",), ("ops/",),
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/perf/", "harness/regress/"), ("harness/cases/",),
           ("harness/results/",), ("harness/run/device/",), ("harness/run/timing/",), ("harness/run/trial/",),
-          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/", "harness/candidate/"), ("harness/c_api/",), ("harness/evidence/",))
+          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/", "harness/candidate/"), ("harness/c_api/",), ("harness/evidence/", "harness/import/"))
 
 
 def allowed(path):

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What case files of all kinds have in common: names, folders and tensors below a folder with manifest.json. Private to
+// case_files.cc and given_files.cc.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "harness/check/case_files.h"
+
+namespace assay {
+
+inline constexpr const char* kOutputFolder = "out";  // below the folder of a case
+
+const char* EndingOf(TensorFiles files);
+Status MakeFolder(const std::filesystem::path& path);
+Status CheckEmptyFolder(const std::filesystem::path& dir);
+Status WriteTensorFile(const std::filesystem::path& folder, const Operand& operand, const Tensor& tensor,
+                       TensorFiles files);
+
+// Adds "folder", and to each of "inputs" and "outputs" its "file" and, where that does not say the type, "stored_as".
+void AddFileNames(nlohmann::ordered_json& described, const std::string& folder, TensorFiles files);
+
+Status WriteManifest(const std::filesystem::path& dir, const Plan& plan, nlohmann::ordered_json cases,
+                     TensorFiles files);
+
+// The first of the files in which a tensor may be; "" where there is none.
+std::string TensorFileOf(const std::filesystem::path& folder, const std::string& name);
+
+}  // namespace assay

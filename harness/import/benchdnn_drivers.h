@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the drivers of benchdnn compute, as cases of assay. Private to the importer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/model/case_spec.h"
+
+namespace assay {
+
+// One value of each option that counts.
+using BenchdnnChoice = std::map<std::string, std::string, std::less<>>;
+
+struct BenchdnnDriver {
+  std::string_view name;
+  std::vector<std::pair<std::string_view, std::string_view>> options;               // that count, with their defaults
+  Result<CaseSpec> (*map)(const BenchdnnChoice& choice, std::string_view problem);  // null: no counterpart here
+};
+
+// Null: benchdnn has no driver of this name.
+const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
+
+// The value as far as it counts: values that are one to the driver's map give one text.
+std::string BenchdnnMeaning(std::string_view option, std::string_view value);
+
+// Whether an option that does not count changes nothing that is computed, as far as is known here.
+bool BenchdnnLeavesResult(std::string_view option);
+
+}  // namespace assay

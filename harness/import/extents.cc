@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/import/extents.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/base/text.h"
+
+namespace assay {
+
+Result<int64_t> ParseExtent(std::string_view text) {
+  const auto value = ParseNumber<int64_t>(text);
+  if (!value) return UsageError("it is not of the form that these descriptions have");
+  if (*value < 1 || *value > kLargestExtent) return UsageError("an extent is not from 1 to 2^31");
+  return *value;
+}
+
+Result<Shape> ParseExtents(std::string_view text, char separator) {
+  constexpr size_t kAxes = 8;
+  Shape shape;
+  for (const std::string_view part : Split(text, separator)) {
+    const auto extent = ParseExtent(part);
+    if (!extent) return tl::unexpected(extent.error());
+    shape.push_back(*extent);
+  }
+  if (shape.size() > kAxes) return UsageError("there are more than 8 axes");
+  return shape;
+}
+
+Result<int64_t> ElementsOf(std::span<const int64_t> extents) {
+  constexpr int64_t kMost = int64_t{1} << 48;
+  int64_t product = 1;
+  for (const int64_t extent : extents) {
+    if (extent < 1) return UsageError("an extent is not from 1 to 2^31");
+    if (extent > kMost / product) return UsageError("there are more than 2^48 elements");
+    product *= extent;
+  }
+  return product;
+}
+
+std::string DimsText(std::span<const int64_t> extents) {
+  return fmt::format("{}", fmt::join(extents, "x"));
+}
+
+}  // namespace assay
