@@ -129,8 +129,9 @@ class OfOnePlugin(Cli):
         first, other, spans = self.run_both(second, "--impl", "ok", *args)
         self.assertEqual([(r["case_id"], r["verdict"]) for r in first], [(case, "pass") for case in self.CASES])
         self.assertEqual([(r["case_id"], r["verdict"]) for r in other], [(case, verdict) for case in self.CASES])
-        # The worker that described both goes on as that of the first one; the second one's ends with every try.
-        self.assertEqual(len(spans("start", 0)), 0)
+        # The worker that described both goes on as that of the first one; the second one's ends with every try. Once the
+        # second one has no case left, a further worker may help the first one.
+        self.assertLessEqual(len(spans("start", 0)), 1)
         self.assertEqual(len(spans("start", 1)), 2 * len(self.CASES))
 
     def test_one_that_crashes_leaves_the_other_s_worker_alone(self):
