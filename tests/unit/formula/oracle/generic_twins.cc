@@ -112,9 +112,12 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
                                               count.example));
     }
     for (const std::string& output : open) {
-      findings.problems.push_back(fmt::format("{} {}: in no case of {} rounds did {} omitted terms change {}",
-                                              subject.formula.schema().op, DTypeListText(row), kRounds, kLongSum,
-                                              output));
+      findings.problems.push_back(
+          fmt::format("{} {}: in no case of {} rounds did {} omitted terms change {}: most of what a kernel may forget "
+                      "there changes no result, so that no data show it. Where a sum has one term that counts, picked "
+                      "by Select, say what is picked with Gather or At; else give inputs the roles with which each "
+                      "term counts (Role in ops/formula/definition.h)",
+                      subject.formula.schema().op, DTypeListText(row), kRounds, kLongSum, output));
     }
   }
   return findings;

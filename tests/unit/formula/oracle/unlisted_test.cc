@@ -167,6 +167,7 @@ TEST(UnlistedOperator, ATwinThatDoesNotSeeIsFound) {
 // What refuses everything, or a value of a choice, is no operator that passes because nothing was checked.
 TEST(UnlistedOperator, RefusalsOfEverythingAreFound) {
   const auto add_output = [](formula::Definition& d) {
+    d.SetDoc("y = exp x");
     const formula::Axis sigma = d.Axis("sigma", "elements");
     d.Out("y", formula::Exp(d.In("x", sigma)), sigma);
     return sigma;
