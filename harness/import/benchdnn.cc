@@ -176,7 +176,7 @@ class BenchdnnReader {
       if (value != BenchdnnMeaning(name, usual)) text += fmt::format(" --{}={}", name, value);
     }
     const auto [problem, label] = SplitProblem(word);
-    imports_.Add({from.where, fmt::format("{} {}", text, word)}, driver_->map(choice, problem), label);
+    imports_.Add({from.where, fmt::format("{} {}", text, word)}, MapBenchdnn(*driver_, choice, problem), label);
   }
 
   const std::string given_;

@@ -31,9 +31,9 @@ Result<Entries> ParseEntries(std::string_view text) {
     const size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
     const auto value = ParseNumber<int64_t>(text.substr(digits, end - digits));
     if (std::find(std::begin(kKnown), std::end(kKnown), key) == std::end(kKnown) || !value) {
-      return UsageError("it is not of the form that these descriptions have");
+      return UsageError(kNoForm);
     }
-    if (*value > kLargestExtent) return UsageError("an extent is not from 1 to 2^31");
+    if (*value > kLargestExtent) return UsageError(kNoExtent);
     entries[key] = *value;
     text.remove_prefix(end);
   }
@@ -84,10 +84,10 @@ Result<ConvAxis> DeduceAxis(const Entries& entries, char axis) {
   const auto o = Find(entries, 'o', axis), pad = Find(entries, 'p', axis);
   if (i < 1 || k < 1 || stride < 1) return UsageError(fmt::format("the descriptor lacks i{0}, k{0} or s{0}", axis));
   const int64_t reach = (k - 1) * dilation + 1;
-  if (reach > kLargestExtent) return UsageError("an extent is not from 1 to 2^31");
+  if (reach > kLargestExtent) return UsageError(kNoExtent);
   const int64_t deduced = o && *o > 0 ? std::max<int64_t>((*o - 1) * stride - i + reach, 0) / 2 : 0;
   const int64_t begin = pad.value_or(deduced);
-  if (begin > kLargestExtent) return UsageError("an extent is not from 1 to 2^31");
+  if (begin > kLargestExtent) return UsageError(kNoExtent);
   const int64_t outputs = i + 2 * begin < reach ? 0 : (i + 2 * begin - reach) / stride + 1;
   if (o && *o > 0 && *o != outputs) return UsageError("padding that differs between both ends");
   return ConvAxis{i, k, stride, begin, dilation};

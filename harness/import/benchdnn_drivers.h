@@ -2,18 +2,14 @@
 // What the drivers of benchdnn compute, as cases of assay. Private to the importer.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "harness/model/case_spec.h"
+#include "harness/import/benchdnn_choice.h"
 
 namespace assay {
-
-// One value of each option that counts.
-using BenchdnnChoice = std::map<std::string, std::string, std::less<>>;
 
 struct BenchdnnDriver {
   std::string_view name;
@@ -23,6 +19,9 @@ struct BenchdnnDriver {
 
 // Null: benchdnn has no driver of this name.
 const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
+
+// Precondition: the driver has a counterpart. The reason why this case has none is the error's message.
+Result<CaseSpec> MapBenchdnn(const BenchdnnDriver& driver, const BenchdnnChoice& choice, std::string_view problem);
 
 // The value as far as it counts: values that are one to the driver's map give one text.
 std::string BenchdnnMeaning(std::string_view option, std::string_view value);

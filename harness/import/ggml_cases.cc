@@ -15,10 +15,6 @@ namespace {
 
 using GgmlResult = Result<GgmlMapped>;
 
-std::string Int(int64_t value) {
-  return std::to_string(value);
-}
-
 // Those of `types` where they are one type, else near ones.
 struct Typed {
   std::vector<DType> types;
@@ -51,7 +47,11 @@ GgmlResult MapMulMat(const GgmlVars& vars, bool near_types) {
   if (!types) return tl::unexpected(types.error());
   return GgmlMapped{{"matmul",
                      types->types,
-                     {{"m", Int(*rows)}, {"n", Int(*m)}, {"k", Int(*k)}, {"batch", Int(*batch)}, {"transb", "1"}}},
+                     {{"m", std::to_string(*rows)},
+                      {"n", std::to_string(*m)},
+                      {"k", std::to_string(*k)},
+                      {"batch", std::to_string(*batch)},
+                      {"transb", "1"}}},
                     types->replaced};
 }
 
@@ -71,10 +71,10 @@ GgmlResult MapOutProd(const GgmlVars& vars, bool near_types) {
   if (!types) return tl::unexpected(types.error());
   return GgmlMapped{{"matmul",
                      types->types,
-                     {{"m", Int(*n)},
-                      {"n", Int(*m)},
-                      {"k", Int(*k)},
-                      {"batch", Int(*batch)},
+                     {{"m", std::to_string(*n)},
+                      {"n", std::to_string(*m)},
+                      {"k", std::to_string(*k)},
+                      {"batch", std::to_string(*batch)},
                       {"transa", vars.Flag("trans_b") ? "0" : "1"}}},
                     types->replaced};
 }
@@ -105,13 +105,13 @@ GgmlResult MapFlashAttention(const GgmlVars& vars, bool near_types) {
   if (!types) return tl::unexpected(types.error());
   return GgmlMapped{{"attention",
                      types->types,
-                     {{"b", Int(batch)},
-                      {"h", Int(*heads)},
-                      {"hkv", Int(number["nh"])},
-                      {"l", Int(number["nb"])},
-                      {"s", Int(number["kv"])},
-                      {"d", Int(number["hsk"])},
-                      {"dv", Int(number["hsv"])},
+                     {{"b", std::to_string(batch)},
+                      {"h", std::to_string(*heads)},
+                      {"hkv", std::to_string(number["nh"])},
+                      {"l", std::to_string(number["nb"])},
+                      {"s", std::to_string(number["kv"])},
+                      {"d", std::to_string(number["hsk"])},
+                      {"dv", std::to_string(number["hsv"])},
                       {"softcap", fmt::format("{}", *softcap)},
                       {"mask", vars.Flag("mask") ? "add" : "none"}}},
                     types->replaced};
@@ -145,10 +145,10 @@ GgmlResult MapReduce(const GgmlVars& vars, const char* kind, bool all, bool keep
   if (vars.Text("permute", "0") == "1" && shape->size() == 4)
     shape = Shape{(*shape)[1], (*shape)[2], (*shape)[0], (*shape)[3]};
   if (const auto elements = ElementsOf(*shape); !elements) return tl::unexpected(elements.error());
-  std::string axes = Int(static_cast<int64_t>(shape->size()) - 1);
+  std::string axes = std::to_string(static_cast<int64_t>(shape->size()) - 1);
   if (all) {
     axes = "0";
-    for (size_t i = 1; i < shape->size(); ++i) axes += "+" + Int(static_cast<int64_t>(i));
+    for (size_t i = 1; i < shape->size(); ++i) axes += "+" + std::to_string(static_cast<int64_t>(i));
   }
   const bool index = std::string_view(kind) == "argmax";
   return GgmlMapped{
@@ -157,19 +157,12 @@ GgmlResult MapReduce(const GgmlVars& vars, const char* kind, bool all, bool keep
        {{"shape", DimsText(*shape)}, {"axes", axes}, {"kind", kind}, {"keepdims", keepdims ? "1" : "0"}}}};
 }
 
-// "rows" and "n" of a tensor, its last axis being a row.
-Result<AttrList> RowsAndN(const GgmlVars& vars, const char* key) {
-  const auto shape = vars.Extents(key);
-  if (!shape) return tl::unexpected(shape.error());
-  const auto rows = ElementsOf(std::span(*shape).first(shape->size() - 1));
-  if (!rows) return tl::unexpected(rows.error());
-  return AttrList{{"rows", Int(*rows)}, {"n", Int(shape->back())}};
-}
-
 GgmlResult MapRows(const char* op, const GgmlVars& vars, const char* key, AttrList more = {}) {
-  auto attrs = RowsAndN(vars, key);
+  const auto shape = vars.Extents(key);
   const auto type = vars.Type("type");
-  if (!attrs || !type) return tl::unexpected(attrs ? type.error() : attrs.error());
+  if (!shape || !type) return tl::unexpected(shape ? type.error() : shape.error());
+  auto attrs = RowsOf(*shape);
+  if (!attrs) return tl::unexpected(attrs.error());
   attrs->insert(attrs->end(), more.begin(), more.end());
   return GgmlMapped{{op, {*type}, *attrs}};
 }
@@ -180,7 +173,7 @@ GgmlResult MapElements(const char* op, const GgmlVars& vars, AttrList more = {})
   if (!shape || !type) return tl::unexpected(shape ? type.error() : shape.error());
   const auto n = ElementsOf(*shape);
   if (!n) return tl::unexpected(n.error());
-  more.insert(more.begin(), {"n", Int(*n)});
+  more.insert(more.begin(), {"n", std::to_string(*n)});
   return GgmlMapped{{op, {*type}, more}};
 }
 
@@ -192,14 +185,14 @@ GgmlResult MapSwiglu(const GgmlVars& vars, bool) {
   std::string& n = mapped->spec.attrs[1].second;
   const int64_t both = std::stoll(n);
   if (both % 2 != 0) return UsageError("rows of an odd length have no halves");
-  n = Int(both / 2);
+  n = std::to_string(both / 2);
   return mapped;
 }
 
 GgmlResult MapTopK(const GgmlVars& vars, bool) {
   const auto k = vars.Int("k", 4);
   if (!k) return tl::unexpected(k.error());
-  return MapRows("top_k", vars, "ne", {{"k", Int(*k)}, {"tie", "any"}});
+  return MapRows("top_k", vars, "ne", {{"k", std::to_string(*k)}, {"tie", "any"}});
 }
 
 GgmlResult MapArgsort(const GgmlVars& vars, bool) {
@@ -218,7 +211,9 @@ GgmlResult MapGetRows(const GgmlVars& vars, bool) {
   if (*be1 != 1 || *be2 != 1 || *b != 1) return UsageError("a table for each of the batch");
   return GgmlMapped{{"gather",
                      {*type, DType::kI32, DType::kF32},
-                     {{"v", Int(*rows)}, {"n", Int(vars.Flag("v") ? *picked / 2 : *picked)}, {"d", Int(*d)}}}};
+                     {{"v", std::to_string(*rows)},
+                      {"n", std::to_string(vars.Flag("v") ? *picked / 2 : *picked)},
+                      {"d", std::to_string(*d)}}}};
 }
 
 GgmlResult MapRope(const GgmlVars& vars, bool) {
@@ -227,14 +222,16 @@ GgmlResult MapRope(const GgmlVars& vars, bool) {
   const auto type = vars.Type("type");
   const auto mode = vars.Int("mode", 0), turned = vars.Int("n_dims", 10), offset = vars.Int("n_offs", 0);
   if (!shape || !type) return tl::unexpected(shape ? type.error() : shape.error());
-  if (!mode || !turned || !offset) return UsageError("it is not of the form that these descriptions have");
+  if (!mode || !turned || !offset) return UsageError(kNoForm);
   if (*mode != kHalves) return UsageError(fmt::format("mode={}: pairs other than of both halves", *mode));
   if (shape->size() != 4 || *turned != shape->back() || *offset != 0)
     return UsageError("a part of each head is turned");
-  return GgmlMapped{
-      {"rope",
-       {*type, DType::kF32, DType::kF32, *type},
-       {{"b", Int((*shape)[0])}, {"l", Int((*shape)[1])}, {"h", Int((*shape)[2])}, {"d", Int((*shape)[3])}}}};
+  return GgmlMapped{{"rope",
+                     {*type, DType::kF32, DType::kF32, *type},
+                     {{"b", std::to_string((*shape)[0])},
+                      {"l", std::to_string((*shape)[1])},
+                      {"h", std::to_string((*shape)[2])},
+                      {"d", std::to_string((*shape)[3])}}}};
 }
 
 Result<std::string> Pair(const GgmlVars& vars, const char* outer, const char* inner, int64_t usual) {
@@ -248,7 +245,7 @@ GgmlResult MapConv2d(const GgmlVars& vars, bool near_types, bool groups) {
   const auto x = vars.Extents("ne_input"), w = vars.Extents("ne_kernel");
   const auto type = vars.Type("type_kernel");
   if (!x || !w || !type) return tl::unexpected(!x ? x.error() : !w ? w.error() : type.error());
-  if (x->size() != 4 || w->size() != 4) return UsageError("it is not of the form that these descriptions have");
+  if (x->size() != 4 || w->size() != 4) return UsageError(kNoForm);
   if ((*w)[1] != (groups ? 1 : (*x)[1])) return UsageError("input and kernel have different channels");
   auto types = OneType({DType::kF32, *type, DType::kF32}, {*type, *type, DType::kF32}, near_types);
   if (!types) return tl::unexpected(types.error());
@@ -260,15 +257,15 @@ GgmlResult MapConv2d(const GgmlVars& vars, bool near_types, bool groups) {
   }
   return GgmlMapped{{"conv",
                      types->types,
-                     {{"n", Int((*x)[0])},
-                      {"c", Int((*x)[1])},
-                      {"o", Int((*w)[0])},
+                     {{"n", std::to_string((*x)[0])},
+                      {"c", std::to_string((*x)[1])},
+                      {"o", std::to_string((*w)[0])},
                       {"i", DimsText(std::span(*x).last(2))},
                       {"k", DimsText(std::span(*w).last(2))},
                       {"stride", *stride},
                       {"pad", *pad},
                       {"dilation", *dilation},
-                      {"groups", Int(groups ? (*x)[1] : 1)}}},
+                      {"groups", std::to_string(groups ? (*x)[1] : 1)}}},
                     types->replaced};
 }
 
@@ -280,7 +277,7 @@ GgmlResult MapConv3d(const GgmlVars& vars, bool near_types) {
        {"N", "IC", "ID", "IH", "IW", "OC", "KD", "KH", "KW", "s0", "s1", "s2", "p0", "p1", "p2", "d0", "d1", "d2"}) {
     const auto value = vars.Int(key, 1);
     if (!value) return tl::unexpected(value.error());
-    number[key] = Int(*value);
+    number[key] = std::to_string(*value);
   }
   const auto list = [&](const char* d, const char* h, const char* w) {
     return fmt::format("{}x{}x{}", number[d], number[h], number[w]);

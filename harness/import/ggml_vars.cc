@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "harness/base/text.h"
@@ -10,11 +9,6 @@
 #include "harness/import/ggml_cases.h"
 
 namespace assay {
-namespace {
-
-constexpr const char* kNoForm = "it is not of the form that these descriptions have";
-
-}  // namespace
 
 Result<GgmlVars> GgmlVars::Parse(std::string_view text) {
   GgmlVars vars;
@@ -76,17 +70,10 @@ Result<double> GgmlVars::Float(std::string_view key, double usual) const {
 }
 
 Result<DType> GgmlVars::Type(std::string_view key, std::string_view usual) const {
-  constexpr std::array<std::pair<std::string_view, DType>, 7> kTypes = {{{"f32", DType::kF32},
-                                                                         {"f16", DType::kF16},
-                                                                         {"bf16", DType::kBF16},
-                                                                         {"f64", DType::kF64},
-                                                                         {"i8", DType::kI8},
-                                                                         {"i32", DType::kI32},
-                                                                         {"i64", DType::kI64}}};
-  const std::string_view name = Text(key, usual);
-  for (const auto& [theirs, ours] : kTypes) {
-    if (theirs == name) return ours;
-  }
+  static constexpr ForeignType kTypes[] = {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBF16},
+                                           {"f64", DType::kF64}, {"i8", DType::kI8},   {"i32", DType::kI32},
+                                           {"i64", DType::kI64}};
+  if (auto type = FindType(kTypes, Text(key, usual))) return type;
   return UsageError("types in blocks with scales (q4_0 and the like), or others that are none here");
 }
 
@@ -97,7 +84,7 @@ Result<Shape> GgmlVars::List(std::string_view key, Shape usual) const {
   Shape list;
   for (const std::string_view part : Split(text->substr(1, text->size() - 2), ',')) {
     const auto value = ParseNumber<int64_t>(part);
-    if (!value || *value < 0 || *value > kLargestExtent) return UsageError("an extent is not from 1 to 2^31");
+    if (!value || *value < 0 || *value > kLargestExtent) return UsageError(kNoExtent);
     list.push_back(*value);
   }
   if (list.size() > 4) return UsageError(kNoForm);
@@ -110,7 +97,7 @@ Result<Shape> GgmlVars::Extents(std::string_view key) const {
   if (!list) return list;
   if (list->size() < 2) return UsageError(kNoForm);
   if (std::ranges::any_of(*list, [](int64_t extent) { return extent < 1; })) {
-    return UsageError("an extent is not from 1 to 2^31");
+    return UsageError(kNoExtent);
   }
   std::ranges::reverse(*list);
   return list;

@@ -52,19 +52,10 @@ std::vector<IreeCall> ReadCalls(std::string_view text, const std::string& file) 
 }
 
 Result<DType> IreeType(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, DType>, 9> kTypes = {{{"f64", DType::kF64},
-                                                                         {"f32", DType::kF32},
-                                                                         {"f16", DType::kF16},
-                                                                         {"bf16", DType::kBF16},
-                                                                         {"f8E4M3FN", DType::kE4M3},
-                                                                         {"f8E5M2", DType::kE5M2},
-                                                                         {"i8", DType::kI8},
-                                                                         {"ui8", DType::kU8},
-                                                                         {"i32", DType::kI32}}};
-  for (const auto& [theirs, ours] : kTypes) {
-    if (theirs == name) return ours;
-  }
-  return UsageError(fmt::format("no type {} here", name.substr(0, 16)));
+  static constexpr ForeignType kTypes[] = {{"f64", DType::kF64},   {"f32", DType::kF32},       {"f16", DType::kF16},
+                                           {"bf16", DType::kBF16}, {"f8E4M3FN", DType::kE4M3}, {"f8E5M2", DType::kE5M2},
+                                           {"i8", DType::kI8},     {"ui8", DType::kU8},        {"i32", DType::kI32}};
+  return FindType(kTypes, name);
 }
 
 // Of names such as matmul_1x10xf16_times_10x10xf16_into_1x10xf32_1_10_10_0.

@@ -9,7 +9,6 @@ namespace assay {
 using OnnxResult = Result<OnnxMapped>;
 
 // What several of them need.
-std::string OnnxText(int64_t value);
 int64_t OnnxProduct(const Shape& shape, size_t begin, size_t end);
 Result<size_t> OnnxAxis(int64_t axis, size_t rank);  // counted from the front
 std::vector<int64_t> OnnxIntegers(const OnnxTensor& tensor);

@@ -90,10 +90,6 @@ Status CheckTensors(const OnnxCall& call) {
 
 }  // namespace
 
-std::string OnnxText(int64_t value) {
-  return std::to_string(value);
-}
-
 // Of a tensor that is there: its elements fit into memory.
 int64_t OnnxProduct(const Shape& shape, size_t begin, size_t end) {
   int64_t product = 1;

@@ -22,7 +22,10 @@ OnnxResult MapOnnxMatMul(const OnnxCall& call) {
   };
   return OnnxMapped{{"matmul",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.outputs[0]->dtype},
-                     {{"m", OnnxText(m)}, {"n", OnnxText(n)}, {"k", OnnxText(k)}, {"batch", OnnxText(batch)}}},
+                     {{"m", std::to_string(m)},
+                      {"n", std::to_string(n)},
+                      {"k", std::to_string(k)},
+                      {"batch", std::to_string(batch)}}},
                     {{"a", 0, shape(m, k)}, {"b", 1, shape(k, n)}},
                     {{"y", 0, shape(m, n)}}};
 }
@@ -35,9 +38,9 @@ OnnxResult MapGemm(const OnnxCall& call) {
   const int64_t m = y[0], n = y[1], k = transa ? a[0] : a[1];
   OnnxMapped mapped{{"matmul",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.outputs[0]->dtype},
-                     {{"m", OnnxText(m)},
-                      {"n", OnnxText(n)},
-                      {"k", OnnxText(k)},
+                     {{"m", std::to_string(m)},
+                      {"n", std::to_string(n)},
+                      {"k", std::to_string(k)},
                       {"transa", transa ? "1" : "0"},
                       {"transb", transb ? "1" : "0"},
                       {"alpha", fmt::format("{}", call.Real("alpha", 1))}}},
@@ -105,15 +108,15 @@ OnnxResult MapOnnxConv(const OnnxCall& call) {
   if (!pad) return tl::unexpected(pad.error());
   OnnxMapped mapped{{"conv",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.outputs[0]->dtype},
-                     {{"n", OnnxText(x[0])},
-                      {"c", OnnxText(x[1])},
-                      {"o", OnnxText(w[0])},
+                     {{"n", std::to_string(x[0])},
+                      {"c", std::to_string(x[1])},
+                      {"o", std::to_string(w[0])},
                       {"i", DimsText(i)},
                       {"k", DimsText(k)},
                       {"stride", DimsText(*stride)},
                       {"pad", DimsText(*pad)},
                       {"dilation", DimsText(*dilation)},
-                      {"groups", OnnxText(call.Int("group", 1))},
+                      {"groups", std::to_string(call.Int("group", 1))},
                       {"bias", call.Input(2) != nullptr ? "1" : "0"}}},
                     {{"x", 0, x}, {"w", 1, w}},
                     {{"y", 0, call.outputs[0]->shape}}};
@@ -151,13 +154,13 @@ OnnxResult MapOnnxAttention(const OnnxCall& call) {
   }
   OnnxMapped mapped{{"attention",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.inputs[2]->dtype, *call.outputs[0]->dtype},
-                     {{"b", OnnxText(q[0])},
-                      {"h", OnnxText(q[1])},
-                      {"hkv", OnnxText(k[1])},
-                      {"l", OnnxText(q[2])},
-                      {"s", OnnxText(k[2])},
-                      {"d", OnnxText(q[3])},
-                      {"dv", OnnxText(v[3])}}},
+                     {{"b", std::to_string(q[0])},
+                      {"h", std::to_string(q[1])},
+                      {"hkv", std::to_string(k[1])},
+                      {"l", std::to_string(q[2])},
+                      {"s", std::to_string(k[2])},
+                      {"d", std::to_string(q[3])},
+                      {"dv", std::to_string(v[3])}}},
                     {{"q", 0, q}, {"k", 1, k}, {"v", 2, v}},
                     {{"o", 0, call.outputs[0]->shape}}};
   AttrList& attrs = mapped.spec.attrs;

@@ -14,7 +14,7 @@ OnnxResult MapOnnxSoftmax(const OnnxCall& call, bool log) {
   const auto axis = OnnxAxis(call.Int("axis", call.opset < kPerAxis ? 1 : -1), shape.size());
   if (!axis) return tl::unexpected(axis.error());
   if (call.opset < kPerAxis) shape = {OnnxProduct(shape, 0, *axis), OnnxProduct(shape, *axis, shape.size())};
-  const std::string ours = OnnxText(call.opset < kPerAxis ? 1 : static_cast<int64_t>(*axis));
+  const std::string ours = std::to_string(call.opset < kPerAxis ? 1 : static_cast<int64_t>(*axis));
   return OnnxMapped{
       {"softmax", {*call.inputs[0]->dtype}, {{"shape", DimsText(shape)}, {"axis", ours}, {"log", log ? "1" : "0"}}},
       {{"x", 0, shape}},
@@ -49,13 +49,15 @@ OnnxResult MapOnnxReduce(const OnnxCall& call, const char* kind) {
   if (shape.empty()) return UsageError("a scalar, where operators here have axes");
   const auto axes = ReducedAxes(call);
   if (!axes) return tl::unexpected(axes.error());
-  return OnnxMapped{
-      {"reduce",
-       {*call.inputs[0]->dtype, *call.outputs[0]->dtype},
-       {{"shape", DimsText(shape)}, {"axes", *axes}, {"kind", kind}, {"keepdims", OnnxText(call.Int("keepdims", 1))}},
-       std::string_view(kind) == "prod" ? "near_one" : "normal"},
-      {{"x", 0, shape}},
-      {{"y", 0, call.outputs[0]->shape}}};
+  return OnnxMapped{{"reduce",
+                     {*call.inputs[0]->dtype, *call.outputs[0]->dtype},
+                     {{"shape", DimsText(shape)},
+                      {"axes", *axes},
+                      {"kind", kind},
+                      {"keepdims", std::to_string(call.Int("keepdims", 1))}},
+                     std::string_view(kind) == "prod" ? "near_one" : "normal"},
+                    {{"x", 0, shape}},
+                    {{"y", 0, call.outputs[0]->shape}}};
 }
 
 OnnxResult MapArg(const OnnxCall& call, const char* kind) {
@@ -66,9 +68,9 @@ OnnxResult MapArg(const OnnxCall& call, const char* kind) {
   return OnnxMapped{{"reduce",
                      {*call.inputs[0]->dtype, DType::kI64},
                      {{"shape", DimsText(shape)},
-                      {"axes", OnnxText(static_cast<int64_t>(*axis))},
+                      {"axes", std::to_string(*axis)},
                       {"kind", kind},
-                      {"keepdims", OnnxText(call.Int("keepdims", 1))}}},
+                      {"keepdims", std::to_string(call.Int("keepdims", 1))}}},
                     {{"x", 0, shape}},
                     {{"y", 0, call.outputs[0]->shape}}};
 }
@@ -104,7 +106,7 @@ OnnxResult MapOnnxLayerNorm(const OnnxCall& call) {
   if (call.outputs.size() == 2) return UsageError("the mean as output, but not the deviation");
   OnnxMapped mapped{{"layer_norm",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.inputs[2]->dtype, *call.outputs[0]->dtype},
-                     {{"rows", OnnxText(rows)}, {"n", OnnxText(n)}, {"eps", EpsilonOf(call)}}},
+                     {{"rows", std::to_string(rows)}, {"n", std::to_string(n)}, {"eps", EpsilonOf(call)}}},
                     {{"x", 0, {rows, n}}, {"gamma", 1, {n}}, {"beta", 2, {n}}},
                     {{"y", 0, {rows, n}}}};
   if (call.outputs.size() > 2) {
@@ -121,7 +123,7 @@ OnnxResult MapOnnxRmsNorm(const OnnxCall& call) {
   if (call.inputs[1]->data.size() != n) return UsageError("scale or shift are repeated along the rows");
   return OnnxMapped{{"rms_norm",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.outputs[0]->dtype},
-                     {{"rows", OnnxText(rows)}, {"n", OnnxText(n)}, {"eps", EpsilonOf(call)}}},
+                     {{"rows", std::to_string(rows)}, {"n", std::to_string(n)}, {"eps", EpsilonOf(call)}}},
                     {{"x", 0, {rows, n}}, {"gamma", 1, {n}}},
                     {{"y", 0, {rows, n}}}};
 }
@@ -138,10 +140,10 @@ OnnxResult MapOnnxGroupNorm(const OnnxCall& call, bool each_channel) {
   const Shape of_channels = {groups, x[1] / groups}, all = {x[0], groups, x[1] / groups, n};
   return OnnxMapped{{"group_norm",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.inputs[2]->dtype, *call.outputs[0]->dtype},
-                     {{"b", OnnxText(x[0])},
-                      {"g", OnnxText(groups)},
-                      {"c", OnnxText(of_channels[1])},
-                      {"n", OnnxText(n)},
+                     {{"b", std::to_string(x[0])},
+                      {"g", std::to_string(groups)},
+                      {"c", std::to_string(of_channels[1])},
+                      {"n", std::to_string(n)},
                       {"eps", EpsilonOf(call)}}},
                     {{"x", 0, all}, {"gamma", 1, of_channels}, {"beta", 2, of_channels}},
                     {{"y", 0, all}}};
@@ -149,7 +151,7 @@ OnnxResult MapOnnxGroupNorm(const OnnxCall& call, bool each_channel) {
 
 OnnxResult MapElementwise(const OnnxCall& call, const char* op, AttrList more) {
   const int64_t n = call.inputs[0]->data.size();
-  more.insert(more.begin(), {"n", OnnxText(n)});
+  more.insert(more.begin(), {"n", std::to_string(n)});
   return OnnxMapped{{op, {*call.inputs[0]->dtype, *call.outputs[0]->dtype}, more}, {{"x", 0, {n}}}, {{"y", 0, {n}}}};
 }
 
@@ -162,7 +164,7 @@ OnnxResult MapOnnxCumSum(const OnnxCall& call) {
   if (!axis) return tl::unexpected(axis.error());
   if (*axis + 1 != shape.size()) return UsageError("another axis than the last");
   const int64_t n = shape.back(), rows = OnnxProduct(shape, 0, *axis);
-  return OnnxMapped{{"cumsum", {*call.inputs[0]->dtype}, {{"rows", OnnxText(rows)}, {"n", OnnxText(n)}}},
+  return OnnxMapped{{"cumsum", {*call.inputs[0]->dtype}, {{"rows", std::to_string(rows)}, {"n", std::to_string(n)}}},
                     {{"x", 0, {rows, n}}},
                     {{"y", 0, {rows, n}}}};
 }
@@ -179,9 +181,9 @@ OnnxResult MapOnnxTopK(const OnnxCall& call) {
   const int64_t n = shape.back(), rows = OnnxProduct(shape, 0, *axis), k = call.outputs[0]->shape.back();
   return OnnxMapped{{"top_k",
                      {*call.inputs[0]->dtype},
-                     {{"rows", OnnxText(rows)},
-                      {"k", OnnxText(k)},
-                      {"n", OnnxText(n)},
+                     {{"rows", std::to_string(rows)},
+                      {"k", std::to_string(k)},
+                      {"n", std::to_string(n)},
                       {"smallest", call.Int("largest", 1) != 0 ? "0" : "1"}}},
                     {{"x", 0, {rows, n}}},
                     {{"values", 0, {rows, k}}, {"indices", 1, {rows, k}}}};
@@ -197,7 +199,7 @@ OnnxResult MapGather(const OnnxCall& call) {
   const int64_t n = OnnxProduct(places, 0, places.size()), d = OnnxProduct(table, 1, table.size());
   return OnnxMapped{{"gather",
                      {*call.inputs[0]->dtype, *call.inputs[1]->dtype, *call.outputs[0]->dtype},
-                     {{"v", OnnxText(table[0])}, {"n", OnnxText(n)}, {"d", OnnxText(d)}}},
+                     {{"v", std::to_string(table[0])}, {"n", std::to_string(n)}, {"d", std::to_string(d)}}},
                     {{"table", 0, {table[0], d}}, {"indices", 1, {n}}},
                     {{"y", 0, {n, d}}}};
 }

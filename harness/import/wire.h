@@ -41,7 +41,6 @@ class WireReader {
   }
 
   uint64_t field() const { return field_; }
-  bool has_bytes() const { return type_ == kBytes; }
   bool damaged() const { return damaged_; }
   std::string_view bytes() const { return bytes_; }  // of a text, a message, a packed list, a number of 4 or 8
   int64_t integer() const { return static_cast<int64_t>(value_); }
