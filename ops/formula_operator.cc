@@ -131,7 +131,7 @@ RegisterFormula::RegisterFormula(const char* name, Definition::Author author) {
   try {
     OperatorRegistry::Global().Add(std::make_unique<FormulaOperator>(name, std::move(author)));
   } catch (const formula::FormulaError& error) {
-    OperatorRegistry::Global().AddMistake(error.what());
+    OperatorRegistry::Global().AddMistake({name, error.what()});
   }
 }
 

@@ -115,7 +115,8 @@ OperatorRegistry& OperatorRegistry::Global() {
 void OperatorRegistry::Add(std::unique_ptr<Operator> op) {
   const std::string& name = op->schema().op;
   if (Find(name) != nullptr) {
-    return AddMistake(fmt::format("operator {}: two definitions have this name; give one of them another", name));
+    return AddMistake(
+        {name, fmt::format("operator {}: two definitions have this name; give one of them another", name)});
   }
   const auto at = std::ranges::upper_bound(ops_, name, {}, [](const auto& other) { return other->schema().op; });
   ops_.insert(at, std::move(op));

@@ -246,15 +246,18 @@ class OperatorRegistry {
  public:
   static OperatorRegistry& Global();
   void Add(std::unique_ptr<Operator> op);
-  // Of an operator that is not there because its definition is wrong.
-  void AddMistake(std::string what) { mistakes_.push_back(std::move(what)); }
-  const std::vector<std::string>& mistakes() const { return mistakes_; }
+  // Of an operator that is not there because its definition is wrong; the text names it.
+  struct Mistake {
+    std::string op, text;
+  };
+  void AddMistake(Mistake mistake) { mistakes_.push_back(std::move(mistake)); }
+  const std::vector<Mistake>& mistakes() const { return mistakes_; }
   const Operator* Find(std::string_view name) const;  // nullptr when unknown
   std::vector<const Operator*> All() const;           // by name
 
  private:
   std::vector<std::unique_ptr<Operator>> ops_;
-  std::vector<std::string> mistakes_;
+  std::vector<Mistake> mistakes_;
 };
 
 template <class Op>

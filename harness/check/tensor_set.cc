@@ -116,10 +116,9 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
   for (const auto& [key, value] : problem.spec.attrs) attrs += fmt::format(" {}={}", key, value);
   if (got.dtype() != expected.dtype) {
     const bool may_hold = IsFloat(got.dtype()) && (IsFloat(expected.dtype) || IsComplex(expected.dtype));
-    const std::string what_to_do =
-        may_hold ? fmt::format("say {} {}={} if its values are of that type", OptionName(asker, "dtype"), name,
-                               Name(expected.dtype))
-                 : "convert it before it is written, as NumPy's astype does";
+    const std::string what_to_do = may_hold ? fmt::format("say {} {}={} if its values are of that type",
+                                                          OptionName(asker, "dtype"), name, Name(expected.dtype))
+                                            : "convert it before it is written, as NumPy's astype does";
     return UsageError(fmt::format("{}: {} has dtype {}, expected {}; {}", problem.spec.op, name, Name(got.dtype()),
                                   Name(expected.dtype), what_to_do));
   }
@@ -139,9 +138,9 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
 Result<const Operator*> FindOperator(const std::string& name) {
   const Operator* op = OperatorRegistry::Global().Find(name);
   if (op != nullptr) return op;
-  for (const std::string& mistake : OperatorRegistry::Global().mistakes()) {
-    if (mistake.starts_with(fmt::format("operator {}:", name))) return Fail(ErrorCode::kInternal, mistake);
-  }
+  const auto& mistakes = OperatorRegistry::Global().mistakes();
+  const auto mistake = std::ranges::find(mistakes, name, &OperatorRegistry::Mistake::op);
+  if (mistake != mistakes.end()) return Fail(ErrorCode::kInternal, mistake->text);
   return UnknownOperator(name, Catalog());
 }
 

@@ -26,7 +26,7 @@ void PrepareProcess(int argc, char** argv) {
 
 int RefuseMistakes() {
   int code = kExitOk;
-  for (const std::string& mistake : OperatorRegistry::Global().mistakes()) code = Complain(kExitHarness, mistake);
+  for (const auto& [op, text] : OperatorRegistry::Global().mistakes()) code = Complain(kExitHarness, text);
   return code;
 }
 

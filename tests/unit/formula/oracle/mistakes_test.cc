@@ -191,8 +191,7 @@ TEST(Mistake, OfSomeExtents) {
   };
   EXPECT_EQ(MessageOfCase(in_large([](Definition&, const Start&) {})),
             "operator mistaken: has no output; state the first one with d.Out");
-  EXPECT_EQ(MessageOfCase(in_large([](Definition& d, const Start&) { d.RefuseIf(true, "never"); })),
-            "mistaken: never");
+  EXPECT_EQ(MessageOfCase(in_large([](Definition& d, const Start&) { d.RefuseIf(true, "never"); })), "mistaken: never");
   const std::string more_attributes =
       MessageOfCase(in_large([](Definition& d, const Start&) { d.Real("eps", "1", "added"); }));
   EXPECT_NE(more_attributes.find("operator mistaken: attribute eps: a case asks for it"), std::string::npos);
@@ -213,11 +212,12 @@ TEST(Mistake, IsKeptByTheRegistry) {
   registry.Add(std::make_unique<FormulaOperator>("twice", right));
   EXPECT_EQ(registry.All().size(), 1U);
   ASSERT_EQ(registry.mistakes().size(), 1U);
-  EXPECT_EQ(registry.mistakes()[0], "operator twice: two definitions have this name; give one of them another");
+  EXPECT_EQ(registry.mistakes()[0].op, "twice");
+  EXPECT_EQ(registry.mistakes()[0].text, "operator twice: two definitions have this name; give one of them another");
 }
 
 TEST(FormulaRegistry, HoldsNoMistakes) {
-  for (const std::string& mistake : OperatorRegistry::Global().mistakes()) ADD_FAILURE() << mistake;
+  for (const auto& [op, text] : OperatorRegistry::Global().mistakes()) ADD_FAILURE() << text;
 }
 
 }  // namespace
