@@ -7,7 +7,6 @@
 
 #include "harness/judge/pooled/output_bits.h"
 #include "harness/judge/pooled/values.h"
-#include "harness/judge/statistic/bias.h"
 #include "harness/judge/statistic/statistic.h"
 
 namespace assay {
@@ -16,10 +15,6 @@ namespace {
 // Where the last bits of operands are lost, the answer is 1, or -1/2 where they are rounded off; of a part of the
 // operands that share of it. Roundings of correct products follow the bits by less than a hundredth.
 constexpr double kLeastOfOperandBits = 0.125;
-
-// What outputs err in common by may have this share in the variance of a mean over them: the model of sigma may be off by
-// as much.
-constexpr double kMostOfSharedErrors = 0.5;
 
 // A constant rounds, so does its product with another one, log2 e say, and that one itself; functions that err by up to
 // their ulp, in proportion to their argument, do as a wrong constant does.
@@ -122,10 +117,7 @@ std::vector<PooledEvidence> GatherPooled(const ElementJudge& judge, const Contra
   std::vector<PooledEvidence> evidence;
   const bool nearest = contract.out == OutputRounding::kNearest && std::isfinite(contract.math_ulp);
   if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return evidence;
-  // Errors that outputs share are one trial, which the sums of a case would count as many.
-  const bool are_independent =
-      VarianceOfSharedAddends(judge) * static_cast<double>(judge.golden().size()) <= kMostOfSharedErrors;
-  const bool sums = judge.bound().statistic.lean.has_value() && are_independent;
+  const bool sums = judge.bound().statistic.lean.has_value();
   const std::vector<PooledValue> values = ReadPooledValues(judge, got);
   const Sums asked(values, BlockOf(judge), judge.bound().statistic.lean.value_or(0));
   const auto add = [&](PooledEvidence one) {

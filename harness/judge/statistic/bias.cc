@@ -64,17 +64,18 @@ double ShareOfLastAddition(const ElementJudge& judge) {
   return count > 0 ? sum / count : 0;
 }
 
+// What addends that many outputs share add to the variance of the mean over all, in units of that of one.
+double VarianceOfSharedAddends(const ElementJudge& judge) {
+  const int64_t addends = judge.bound().statistic.shared_addends;
+  return addends > 0 ? ShareOfLastAddition(judge) / static_cast<double>(addends) : 0;
+}
+
 Bias MakeBias(double lean, double trials, double permitted) {
   const double limit = kBiasThreshold / std::sqrt(trials) + permitted;
   return {lean, limit, std::fabs(lean) / limit};
 }
 
 }  // namespace
-
-double VarianceOfSharedAddends(const ElementJudge& judge) {
-  const int64_t addends = judge.bound().statistic.shared_addends;
-  return addends > 0 ? ShareOfLastAddition(judge) / static_cast<double>(addends) : 0;
-}
 
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite) {
   const auto n = static_cast<double>(finite);

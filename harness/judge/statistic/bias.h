@@ -24,7 +24,4 @@ struct Bias {
 // in that addition. Precondition: judge.bound().statistic.lean.
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite);
 
-// What that adds to the variance of the mean over all outputs, in units of that of one; 0: nothing is shared.
-double VarianceOfSharedAddends(const ElementJudge& judge);
-
 }  // namespace assay

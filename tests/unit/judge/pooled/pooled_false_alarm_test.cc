@@ -68,6 +68,18 @@ TEST(PooledFalseAlarm, Sums) {
   EXPECT_GE(matmul.results + conv.results + reduce.results, 4000U);
 }
 
+// What sums err in common, as one bias is added to all of them, has another sign and size in each case.
+TEST(PooledFalseAlarm, CommonAddends) {
+  PooledTally tally;
+  PooledRun run;
+  for (int seed = 0; seed < 8; ++seed) {
+    const PooledCase c(fmt::format("matmul/f32/m=20000,n=1,k=2,beta=1,bias=1/fill=large/seed={}", seed), "acc=f32");
+    run.Add(c, RunSums(c, Schedule{}), "right");
+  }
+  tally.Add(run);
+  EXPECT_TRUE(tally.largest.contains("lean"));
+}
+
 // exp(0) is 1 in every implementation, which the simulated biases of online forms ignore: those run without.
 TEST(PooledFalseAlarm, Attention) {
   constexpr PooledType kTypes[] = {{"f32", "acc=f32;math=1"},

@@ -147,19 +147,33 @@ TEST(Bias, EqualSumsCountOnce) {
 
 // A running sum is a multiple of its own spacing: where it is larger than the bias, the bias is cut off at the same bit
 // in every output of a column.
-TEST(Bias, SumsThatTheSameNumberIsAddedToMayErrAlike) {
+struct Summed {
+  const char* form;
+  int seeds, beyond_independent;  // of so many seeds at least so many would be rejected if all errors were independent
+};
+
+class CommonAddend : public testing::TestWithParam<Summed> {};
+
+TEST_P(CommonAddend, MayErrAlikeInAllOfItsSums) {
   int beyond_independent = 0;
-  for (int seed = 0; seed < 8; ++seed) {
-    StatisticCase c(fmt::format("matmul/f32/m=20000,n=1,k=2,beta=1,bias=1/fill=large/seed={}", seed), "acc=f32");
-    const std::vector<double> right = RunMatmul(c.problem, c.inputs, Schedule{}, ArithmeticOf(c.contract));
+  for (int seed = 0; seed < GetParam().seeds; ++seed) {
+    StatisticCase c(fmt::format("{}/fill=large/seed={}", GetParam().form, seed), "acc=f32");
+    const Arithmetic unit = ArithmeticOf(c.contract);
+    const std::vector<double> right = c.problem.spec.op == "conv"
+                                          ? RunConv(c.problem, c.inputs, Schedule{}, unit, Padding::kSkipped)
+                                          : RunMatmul(c.problem, c.inputs, Schedule{}, unit);
     const StatisticOutcome judged = c.Judge(right).statistic;
     ASSERT_TRUE(judged.bias_margin);
     EXPECT_LE(*judged.bias_margin, 1) << seed;
     c.bound.statistic.shared_addends = 0;
     beyond_independent += *c.Judge(right).statistic.bias_margin > 1 ? 1 : 0;
   }
-  EXPECT_GE(beyond_independent, 4);
+  EXPECT_GE(beyond_independent, GetParam().beyond_independent);
 }
+
+INSTANTIATE_TEST_SUITE_P(Bias, CommonAddend,
+                         testing::Values(Summed{"matmul/f32/m=20000,n=1,k=2,beta=1,bias=1", 8, 4},
+                                         Summed{"conv/f32/n=1,c=2,o=1,i=150x140,k=1,bias=1", 32, 2}));
 
 TEST(Bias, OneOfManyRoundingsHardlyWidensTheLimit) {
   const StatisticCase c("matmul/f32/m=40,n=24,k=200,bias=1/fill=normal/seed=0", "acc=f32");
