@@ -13,10 +13,10 @@ void AddMatmulExtents(CaseSpace& space) {
     AddResidues(space, key, {key}, extent);
     AddMagnitude(space, key, {key}, extent, {1, 16, 256, 4096, 65535}, kInTriples);
   }
-  space.Vary("batch", {"1", "2", "3", "8"});
+  space.Vary("batch", {"1", "2", "3", "8"}, kInTriples);
   AddComparison(space, "m", "n", kInTriples);
-  AddComparison(space, "m", "k");
-  AddComparison(space, "n", "k");
+  AddComparison(space, "m", "k", kInTriples);
+  AddComparison(space, "n", "k", kInTriples);
 }
 
 void AddMatmulTensors(CaseSpace& space) {
@@ -41,8 +41,9 @@ CaseSpace MatmulSpace() {
   AddMatmulTensors(space);
   space.Vary("transa", {"0", "1"}, kInTriples);
   space.Vary("transb", {"0", "1"}, kInTriples);
-  space.Vary("alpha", {"1", "0.5", "-2"}, kInTriples);
-  space.Vary("beta", {"0", "1", "0.5"}, kInTriples);
+  // 1 + 2^-12 is 1 in f16, bf16 and tf32.
+  space.Vary("alpha", {"1", "-1", "0.5", "-2", "1.000244140625"}, kInTriples);
+  space.Vary("beta", {"0", "1", "-1", "0.5", "1.000244140625"}, kInTriples);
   space.Vary("bias", {"0", "1"}, kInTriples);
   space.Vary("epilogue", {"fused", "rounded"}, kInTriples);
   space.Vary("fill", {"normal", "outlier", "cancel-1e6", "ramp", "coded", "subnormal", "special", "edges", "pow2",
