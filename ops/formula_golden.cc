@@ -58,6 +58,14 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
   tensor.SetDoubles(values);
 }
 
+// The last axis of an operand that the operator reduces or runs along, by its place; -1: none.
+int LastInnerAxis(const formula::BlockPlan& plan, const std::vector<int>& axes) {
+  for (size_t k = axes.size(); k-- > 0;) {
+    if (plan.InnerOf(formula::SetOf(axes[k])) != 0) return static_cast<int>(k);
+  }
+  return -1;
+}
+
 }  // namespace
 
 // The same whatever output is in focus.
@@ -65,16 +73,22 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();
   const formula::BlockPlan plan(graph, graph.outputs[0]);
+  FillSpec fill = ParseFill(problem.spec.fill).value();
+  std::vector<int> along;
+  std::vector<int> parts;  // by input; -1: it has one line, or no lines
+  for (const formula::InputInfo& input : graph.inputs) {
+    along.push_back(LastInnerAxis(plan, input.axes));
+    const bool has_lines =
+        along.back() >= 0 && graph.ExtentOf(formula::SetOf(input.axes)) > graph.Extent(input.axes[along.back()]);
+    parts.push_back(has_lines && input.places_along < 0 ? fill.parts++ : -1);
+  }
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const std::vector<int>& axes = graph.inputs[i].axes;
-    int along = -1;  // the last axis that the operator reduces or runs along
-    for (size_t k = 0; k < axes.size(); ++k) {
-      if (plan.InnerOf(formula::SetOf(axes[k])) != 0) along = static_cast<int>(k);
-    }
     // Of what has no such axis each element is alone with its special value, or one would be all that a row has.
-    if (along < 0 && HasNaN(ParseFill(problem.spec.fill).value())) along = kEachElement;
-    inputs.push_back(FillInput(problem, static_cast<int>(i), along, i == 0 ? 0 : 1));
+    const int axis = along[i] < 0 && HasNaN(fill) ? kEachElement : along[i];
+    fill.part = std::max(parts[i], 0);
+    inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
+    FillTensor(fill, problem.spec.seed, i, axis, i == 0 ? 0 : 1, inputs.back());
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
     if (const int places = graph.inputs[i].places_along; places >= 0) {
       DrawPlaces(graph.Extent(places), problem.spec.seed, i, inputs.back());

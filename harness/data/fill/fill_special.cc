@@ -2,11 +2,14 @@
 // special: one special value in every fourth line of the reduced axis, at a random place in it, so that most results
 // stay finite and each spoiled one has a single cause. A tensor of fewer lines gets one special in one of them. The
 // kinds take turns, so that forty lines show all ten.
+// FillSpec::parts shows NaN and infinities in fewer lines as well.
 // edges: one in every second line, at the places that kernels treat apart, so that eighty lines show every kind at
 // each.
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "harness/data/fill/fill_internal.h"
 
@@ -43,6 +46,40 @@ void Plant(const FillJob& job, int64_t line, int64_t k, uint64_t turn, uint64_t 
   FromF64(job.dtype, std::span(&special, 1), out.data() + value * value_bytes);
 }
 
+// Whether one line in so many would leave kinds out. A single line has one special number, whose kind the seed decides.
+bool AreFew(const FillJob& job, int64_t step) {
+  return job.fill.parts > 0 && !job.each_element && job.lines() > 1 && job.lines() < step * kKinds;
+}
+
+constexpr uint64_t kFewDraws = 1000;
+
+// What spoils a line has it to itself; zeros and subnormal numbers stand anywhere. place: of a turn, in its line.
+template <class PlaceOf>
+void PlantFew(const FillJob& job, const RandomStream& random, Tensor& out, const PlaceOf& place) {
+  constexpr std::array<uint64_t, 5> kSpoiling = {0, 1, 2, 8, 9};  // NaN and infinities, then the largest numbers
+  constexpr std::array<uint64_t, 5> kSmall = {3, 4, 5, 6, 7};
+  const int64_t lines = job.lines(), parts = job.fill.parts;
+  // The lines behind one that the seed chooses, in as many stretches as there are parts.
+  const auto start = static_cast<int64_t>(job.seed % static_cast<uint64_t>(lines));
+  const int64_t part = (job.fill.part + start) % parts;
+  const int64_t first = 1 + part * (lines - 1) / parts, behind = 1 + (part + 1) * (lines - 1) / parts;
+  const int64_t spoilt = std::min<int64_t>(kSpoiling.size(), behind - first);
+  const uint64_t first_kind = random.Below(1, 3);
+  std::set<std::pair<int64_t, int64_t>> taken;
+  for (int64_t turn = 0; turn < spoilt; ++turn) {
+    const auto t = static_cast<uint64_t>(turn);
+    const int64_t line = (start + first + turn * (behind - first) / spoilt) % lines, k = place(t);
+    Plant(job, line, k, t, kSpoiling[t < 3 ? (first_kind + t) % 3 : t], 0, out);
+    taken.insert({line, k});
+  }
+  for (uint64_t t = 0; t < kSmall.size(); ++t) {
+    const auto line = static_cast<int64_t>(random.Below(2 * t + 2, static_cast<uint64_t>(lines)));
+    const int64_t k = place(t + kSpoiling.size());
+    if (!taken.insert({line, k}).second) continue;
+    Plant(job, line, k, t, kSmall[t], random.Uniform(2 * t + 3), out);
+  }
+}
+
 }  // namespace
 
 int64_t IndexOf(Place place, int64_t length) {
@@ -59,7 +96,8 @@ int64_t IndexOf(Place place, int64_t length) {
   return 0;
 }
 
-// Where every element is a line, each kind is planted twice, in small tensors less often: rules leave some results open.
+// Where every element is a line, each kind is planted twice, in small tensors less often: rules leave some results
+// open.
 int64_t StepOf(const FillJob& job, int64_t step) {
   const int64_t lines = job.lines();
   return std::min(job.each_element ? std::max(step, lines / (2 * kKinds)) : step, lines);
@@ -69,6 +107,11 @@ void PlantSpecials(const FillJob& job, Tensor& out) {
   const RandomStream random = job.Random(Purpose::kSpecials);
   const int64_t lines = job.lines();
   const int64_t step = StepOf(job, 4);
+  if (AreFew(job, step)) {
+    return PlantFew(job, random, out, [&](uint64_t turn) {
+      return static_cast<int64_t>(random.Below(kFewDraws + 2 * turn, static_cast<uint64_t>(job.length)));
+    });
+  }
   const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
   const uint64_t first_kind = random.Below(1, kKinds);
   for (int64_t line = start; line < lines; line += step) {
@@ -82,6 +125,12 @@ void PlantEdges(const FillJob& job, Tensor& out) {
   const RandomStream random = job.Random(Purpose::kSpecials);
   const int64_t lines = job.lines();
   const int64_t step = StepOf(job, 2);
+  if (AreFew(job, step)) {
+    const uint64_t first_place = random.Below(kFewDraws, kPlaces);
+    return PlantFew(job, random, out, [&](uint64_t turn) {
+      return IndexOf(static_cast<Place>((first_place + turn) % kPlaces), job.length);
+    });
+  }
   const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
   const uint64_t first_kind = random.Below(1, kKinds);
   for (int64_t line = start; line < lines; line += step) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators declare of the ways in which their cases differ, and that suite covering combines it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <random>
 #include <set>
+#include <string>
 
 #include "harness/plan/cover/coverage.h"
 #include "ops/formula_operator.h"
@@ -13,7 +17,6 @@
 
 namespace assay {
 namespace {
-
 
 const std::vector<const Operator*>& Operators() {
   static const std::vector<const Operator*> all = OperatorRegistry::Global().All();
@@ -163,6 +166,65 @@ TEST(Inputs, OfElementwiseFormulasHaveSpecialNumbersOfEveryKind) {
     EXPECT_GE(nans, 2) << id;
     EXPECT_GE(infinities, 4) << id;
     EXPECT_LE(nans + infinities, std::ssize(x) / 20) << id;
+  }
+}
+
+// What spoils each row of an operand of a case: "nothing" where nothing does.
+std::vector<std::string> SpoilersOf(const Tensor& x, int64_t rows) {
+  std::vector<std::string> spoilers;
+  const std::vector<double> values = x.ToDoubles();
+  const int64_t n = std::ssize(values) / rows;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::string why = "nothing";
+    for (int64_t k = 0; k < n; ++k) {
+      const double v = values[static_cast<size_t>(row * n + k)];
+      if (std::isnan(v)) why = "NaN";
+      if (std::isinf(v)) why = v > 0 ? "infinity" : "-infinity";
+      if (std::isfinite(v) && std::fabs(v) == FormatOf(x.dtype()).max_finite) why = "largest";
+    }
+    spoilers.push_back(why);
+  }
+  return spoilers;
+}
+
+TEST(Inputs, OfFewRowsHaveNanAndInfinitiesAndARowWithoutThem) {
+  for (const char* op :
+       {"layer_norm/f32/rows={},n=40/fill=special/seed={}", "rms_norm/bf16/rows={},n=9/fill=edges/seed={}",
+        "cumsum/f16/rows={},n=17/fill=special/seed={}"}) {
+    for (const int64_t rows : {4, 5, 7, 16, 19}) {
+      for (int seed = 0; seed < 6; ++seed) {
+        const CaseSpec spec = ParseId(fmt::format(fmt::runtime(op), rows, seed)).value();
+        const Operator& of = *OperatorRegistry::Global().Find(spec.op);
+        std::map<std::string, int> spoilt;
+        for (const std::string& why : SpoilersOf(of.MakeInputs(*of.Bind(spec))[0], rows)) ++spoilt[why];
+        for (const char* why : {"NaN", "infinity", "-infinity", "nothing"})
+          EXPECT_GE(spoilt[why], 1) << spec.Id() << why;
+        EXPECT_EQ(spoilt["largest"], rows >= 6 ? 2 : rows == 5 ? 1 : 0) << spec.Id();
+      }
+    }
+  }
+}
+
+// A row that two operands spoil shows neither; and what is right of finite numbers is seen in one row at least.
+TEST(Inputs, OfFewRowsSpoilRowsOfTheirOwnAndLeaveOneToAll) {
+  for (const char* fill : {"special", "edges"}) {
+    for (const int64_t rows : {2, 3, 4, 7, 12, 19}) {
+      for (int seed = 0; seed < 6; ++seed) {
+        const auto spec =
+            ParseId(fmt::format("fused_add_rms_norm/f32/rows={},n=40/fill={}/seed={}", rows, fill, seed)).value();
+        const Operator& of = *OperatorRegistry::Global().Find(spec.op);
+        const std::vector<Tensor> inputs = of.MakeInputs(*of.Bind(spec));
+        const std::vector<std::string> x = SpoilersOf(inputs[0], rows), residual = SpoilersOf(inputs[1], rows);
+        int64_t by_x = 0, by_residual = 0, by_both = 0;
+        for (size_t row = 0; row < x.size(); ++row) {
+          const bool spoils = x[row] != "nothing", too = residual[row] != "nothing";
+          by_x += spoils ? 1 : 0, by_residual += too ? 1 : 0, by_both += spoils && too ? 1 : 0;
+        }
+        EXPECT_EQ(by_both, 0) << spec.Id();
+        EXPECT_LT(by_x + by_residual, rows) << spec.Id();
+        EXPECT_EQ(by_x + by_residual, std::min<int64_t>(rows - 1, 10)) << spec.Id() << ": five of each at most";
+      }
+    }
   }
 }
 
