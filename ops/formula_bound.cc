@@ -85,6 +85,22 @@ BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   return bound;
 }
 
+// Where the formula as it stands gives NaN but what a contract permits need not, as infinity times what functions leave
+// of zero, or another arrangement: NaN, infinities and the zero of a kernel that takes the limit are right.
+void AdmitWhatNanMayBe(const Golden& golden, const std::vector<double>& reach, BoundModel& bound) {
+  auto zeros = std::make_shared<Plane>(golden.size(), false);
+  bool any = false;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (!std::isnan(golden.value[at]) || reach[at] < kInfinity) continue;
+    Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity | kAlsoValue);
+    any = true;
+  }
+  if (!any) return;
+  bound.also_value = zeros.get();
+  bound.owned.push_back(std::move(zeros));
+}
+
 // How far the values of another schedule are from the golden ones. They are the same in exact arithmetic; `reach` is
 // what the schedule's own evaluation may be off.
 std::vector<double> DistancesFrom(const Golden& golden, const Evaluation& schedule, const std::vector<double>& reach) {
@@ -180,6 +196,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   bound.owned = {PlaneOfReach(evaluation.reach[0], evaluation, wide),
                  PlaneOfReach(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
+  if (IsFloat(out)) AdmitWhatNanMayBe(golden, evaluation.reach[0], bound);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
                          contract.acc != Accumulator::kTensorCore && !SquaresNarrowInputs(graph, problem);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator gelu: x times the normal distribution function of x, or its approximation by a hyperbolic tangent
-// (Hendrycks and Gimpel, arXiv 1606.08415).
+// (Hendrycks and Gimpel, arXiv 1606.08415). Of -infinity NaN, zero and infinities are right: a function is -1 there but
+// for the ulp of math=, and infinity times what these leave of Phi is infinite.
 #include "ops/formula_operator.h"
 
 namespace assay {

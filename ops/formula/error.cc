@@ -214,6 +214,16 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
   if (error.zero) ClearSymbols(error);
 }
 
+void Propagation::Open(int node, const std::vector<bool>& which) {
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  if (std::ranges::find(which, true) == which.end()) return;
+  if (error.zero) error.r.assign(which.size(), 0), error.reach.assign(which.size(), 0);
+  for (size_t i = 0; i < which.size(); ++i) {
+    if (which[i]) error.r[i] = error.reach[i] = kInfinity;
+  }
+  error.zero = false;
+}
+
 void Propagation::AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error) {
   const Rounding rounding = Info(node.function).rounding;
   if (rounding == Rounding::kNone) return;
@@ -222,7 +232,7 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   if (rounding == Rounding::kMultiply && (is_scale(0) || is_scale(1))) terms.relative = 0;
   if (rounding == Rounding::kDivide && is_scale(1)) terms.relative = 0;
   const bool additive = rounding == Rounding::kAdd;
-  terms.loose = additive && node.strictness == Strictness::kLoose;
+  terms.loose = additive && node.strictness == Strictness::kLoose && !rules_.as_written;
   const bool basic = additive || rounding == Rounding::kMultiply;
   terms.lambda = !basic ? rules_.function_lambda : additive && !rules_.additions_underflow ? 0 : rules_.lambda;
   const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p;

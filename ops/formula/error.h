@@ -43,8 +43,10 @@ struct ErrorRules {
   // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
   // results are flushed.
   double lambda = 0, tiny = 0;
+  bool as_written = false;      // the graph's own values: each sum is rounded once, functions of infinities are limits
+  bool rearranges = false;      // kernels may take factors and terms in other orders (arrangements.h)
   bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
-  double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
+  double function_lambda = 0;   // the same of divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate
   // Of the last node's values, whose overflow is the output's affair where the output overflows no later.
@@ -104,6 +106,9 @@ class Propagation {
   void Round(int node, std::span<const double> v);
   // x: the operand's array, v: the result's.
   void Select(int node, std::span<const double> x, std::span<const double> v);
+
+  // Of these elements nothing is promised.
+  void Open(int node, const std::vector<bool>& which);
 
   const NodeError& At(int node) const { return errors_[static_cast<size_t>(node)]; }
 

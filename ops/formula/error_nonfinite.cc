@@ -78,7 +78,9 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     const Doubt doubt = DoubtOf(e);
     if (doubt == Doubt::kOrdinary) continue;
     for (NodeError::Symbol& symbol : error.symbols) symbol.g[i] = 0;
-    const double rounding = std::isfinite(e.z) ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
+    const bool is_limit = rules_.as_written && arity == 1 && std::isinf(e.x[0]);
+    const bool rounds = std::isfinite(e.z) && !is_limit;
+    const double rounding = rounds ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
     error.r[i] = doubt == Doubt::kCertain ? rounding : kInfinity;
   }
 }

@@ -85,8 +85,8 @@ class NonFinite {
 // h_t = a_t h_(t-1) + b_t, in any association that keeps neighbours together. Without factors a result is the sum of
 // its terms in some order: gamma_t. With factors, one after the other,
 //   S_t = |a_t| S_(t-1) + |b_t|,    D_t = |a_t| (D_(t-1) + (u + rel a_t) S_(t-1)) + d b_t + u (|h_t| + D_t),
-// and a tree of associations rounds each result once more per level, u S_t log2 t, and loses up to lambda to underflow in
-// each of its t - 1 products of factors: with P the largest such product, or 1, t lambda P^2 max S in all.
+// and a tree of associations rounds each result once more per level, u S_t log2 t, and loses up to lambda to underflow
+// in each of its t - 1 products of factors: with P the largest such product, or 1, t lambda P^2 max S in all.
 void Propagation::Recur(int index, const double* a, std::span<const double> b, std::span<const double> h,
                         const std::vector<Expansion>& expansions) {
   const Node& node = NodeAt(index);

@@ -2,10 +2,12 @@
 #include "ops/formula/evaluate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/check.h"
 #include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
+#include "ops/formula/arrangements.h"
 #include "ops/formula/values.h"
 
 namespace assay::formula {
@@ -16,7 +18,10 @@ class Worker {
  public:
   Worker(const BlockPlan& plan, const NodeSpaces& spaces, bool double_double, std::span<const ErrorRules> rules)
       : plan_(plan), spaces_(spaces), values_(plan, spaces, double_double) {
-    for (const ErrorRules& one : rules) propagations_.emplace_back(plan, one);
+    for (const ErrorRules& one : rules) {
+      propagations_.emplace_back(plan, one);
+      if (one.rearranges) arrangements_.emplace_back(propagations_.size() - 1, Arrangements(plan, spaces, one));
+    }
   }
 
   void Run(int64_t first, int64_t lanes, std::span<const std::vector<double>> inputs) {
@@ -25,6 +30,10 @@ class Worker {
     for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) {
       values_.Compute(node, inputs);
       for (Propagation& propagation : propagations_) Propagate(node, propagation);
+    }
+    for (auto& [number, arrangements] : arrangements_) {
+      Propagation& propagation = propagations_[number];
+      propagation.Open(plan_.output().node, arrangements.Open(values_, propagation, lanes));
     }
   }
 
@@ -69,6 +78,7 @@ class Worker {
   const NodeSpaces& spaces_;
   BlockValues values_;
   std::vector<Propagation> propagations_;
+  std::vector<std::pair<size_t, Arrangements>> arrangements_;  // of those by their numbers that take other ones
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ ErrorRules GoldenRules(bool double_double) {
   rules.tiny = double_double ? 0x1p-960 : 0x1p-1020;
   rules.range = std::numeric_limits<double>::max();
   rules.faithful_bits = FormatOf(DType::kF64).precision;
+  rules.as_written = true;
   return rules;
 }
 
@@ -102,7 +103,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   rules.sum = u;
   rules.rescale = Join(u, eps);
   rules.divide = Join(Join(eps, u), mid);  // or a product with a rounded reciprocal
-  rules.by_reciprocals = rules.stores = true;
+  rules.by_reciprocals = rules.rearranges = rules.stores = true;
   if (contract.math_ulp <= 1 && contract.mid == Intermediate::kNone) rules.faithful_bits = contract.AccExactBits();
   rules.root = rules.function = Join(eps, mid);
   rules.composition = Join(Join(Join(eps, eps), Join(u, u)), mid);

@@ -45,6 +45,10 @@ Expr LogSumExp(Expr x, Axis n) {
   const Expr m = Maximum(Max(x, n), Const(*x.graph, -1e30));  // a row of -inf gives -inf
   return Log(RescaledSum(Exp(Strict(x - m)), n)) + m;
 }
+// As kernels have it that keep the distance from the maximum.
+Expr LogTotal(Expr x, Axis n) {
+  return Log(RescaledSum(Exp(-BelowMax(x, n)), n));
+}
 Expr LayerNorm(Expr x, Axis n) {
   const Expr c = x - Mean(x, n);
   return c * Rsqrt(Mean(c * c, n) + 1e-5);
@@ -128,6 +132,24 @@ void BuildAffineNorm(Graph& graph, int64_t rows, int64_t n) {
   AddOutput(graph, "y", LayerNorm(x, axes.n) * gamma + beta, axes.r + axes.n);
 }
 
+// With mean and deviation as inputs, which need not be those of x.
+void BuildGivenNorm(Graph& graph, int64_t rows, int64_t n) {
+  const Rows axes(graph, rows, n);
+  const Expr x = AddInput(graph, "x", axes.r + axes.n);
+  const Expr mean = AddInput(graph, "mean", axes.r), rstd = AddInput(graph, "rstd", axes.r);
+  const Expr gamma = AddInput(graph, "gamma", axes.n), beta = AddInput(graph, "beta", axes.n);
+  AddOutput(graph, "y", (x - mean) * rstd * gamma + beta, axes.r + axes.n);
+}
+
+// The gradient of a normalisation.
+void BuildGradient(Graph& graph, int64_t rows, int64_t n) {
+  const Rows axes(graph, rows, n);
+  const Expr g = AddInput(graph, "g", axes.r + axes.n), x = AddInput(graph, "x", axes.r + axes.n);
+  const Expr mean = AddInput(graph, "mean", axes.r), rstd = AddInput(graph, "rstd", axes.r);
+  const Expr z = (x - mean) * rstd;
+  AddOutput(graph, "dx", rstd * (g - Mean(g, axes.n) - z * Mean(g * z, axes.n)), axes.r + axes.n);
+}
+
 }  // namespace
 
 const std::vector<Example>& AllExamples() {
@@ -135,8 +157,11 @@ const std::vector<Example>& AllExamples() {
       {"softmax", Rowwise(Softmax)},
       {"log_softmax", Rowwise(LogSoftmax)},
       {"logsumexp", Rowwise(LogSumExp)},
+      {"log_total", Rowwise(LogTotal)},
       {"layer_norm", BuildAffineNorm},
       {"layer_norm_far", BuildAffineNorm, 30},
+      {"given_norm", BuildGivenNorm},
+      {"norm_gradient", BuildGradient},
       {"one_pass_variance", Rowwise(OnePassVariance), 2},
       {"rms_norm", Rowwise(RmsNorm)},
       {"stored_norm", Rowwise(StoredNorm)},

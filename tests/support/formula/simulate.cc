@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "harness/data/fill/rng.h"
 #include "ops/formula/functions.h"
@@ -21,10 +22,12 @@ using formula::Strictness;
 
 // A value, and of what it was made: a compiler may see that.
 struct Made {
-  enum class From : uint8_t { kOther, kConstant, kProduct, kSum, kStrictSum, kExponential };
+  enum class From : uint8_t { kOther, kConstant, kProduct, kSum, kStrictSum, kExponential, kDistributed };
   double value = 0;
   From from = From::kOther;
-  double a = 0, b = 0;  // a b, a + b, exp(a + b)
+  double a = 0, b = 0;           // a b, a + b, exp(a + b)
+  double scale = 1;              // kDistributed: a scale + b scale
+  double first = 0, second = 0;  // of these
 };
 
 // NaN wins.
@@ -46,12 +49,16 @@ struct Habits {
     distributes = random.Below(3, 3) == 0;
     reciprocals = random.Below(4, 2) == 0;
     block = random.Below(5, 2) == 0 ? 0 : 1 + static_cast<int64_t>(random.Below(6, 9));
+    factors_first = random.Below(7, 2) == 0;
+    joins = random.Below(8, 2) == 0;
   }
   RandomStream random;
   Bias bias;
   Order order;
   bool fuses, distributes, reciprocals;
-  int64_t block;  // of rescaled sums; 0: all at once
+  bool factors_first;  // a product of factors is one, which then is distributed
+  bool joins;          // what is distributed joins what is added: x s + (y s + z)
+  int64_t block;       // of rescaled sums; 0: all at once
 };
 
 class Implementation {
@@ -87,7 +94,9 @@ class Implementation {
     const Schedule schedule{habits_.order, habits_.fuses, seed_ + count_++};
     if (node.kind == Kind::kMax || node.kind == Kind::kMin) return {Extreme(values, node.kind == Kind::kMax)};
     if (node.kind == Kind::kProd) return {Product(values, schedule, f_.unit)};
-    if (node.steps == Steps::kRescaled && habits_.block > 0) return {Rescaled(terms)};
+    if (node.steps == Steps::kRescaled && habits_.block > 0) {
+      if (const std::optional<Exponents> exponents = ExponentsOf(terms)) return {Rescaled(*exponents)};
+    }
     const bool products = std::ranges::all_of(terms, [](const Made* t) { return t->from == Made::From::kProduct; });
     if (!products || !habits_.fuses || contract_.mid != Intermediate::kNone)
       return {Sum(values, {}, schedule, f_.unit)};
@@ -116,7 +125,8 @@ class Implementation {
         if (IsScale(*x[1])) return {f_.unit.Mul(a, 1 / b)};
         return {habits_.reciprocals ? f_.unit.Mul(a, f_.Div(1, b)) : f_.Div(a, b)};
       case Function::kNegate:
-        return {-a};
+        if (x[0]->from != Made::From::kStrictSum) return {-a};
+        return {-a, Made::From::kStrictSum, -x[0]->a, -x[0]->b};
       case Function::kAbs:
         return {std::fabs(a)};
       case Function::kMaximum:
@@ -159,6 +169,9 @@ class Implementation {
   Made Added(const Node& node, const Made& x, const Made& y) const {
     const double sign = node.function == Function::kAdd ? 1 : -1;
     const bool loose = node.strictness == Strictness::kLoose;
+    if (loose && habits_.joins && x.from == Made::From::kDistributed && y.from != Made::From::kDistributed) {
+      return {f_.unit.Add(x.first, f_.unit.Add(x.second, sign * y.value))};
+    }
     const double plain = f_.unit.Add(x.value, sign * y.value);
     const Made made{plain, loose ? Made::From::kSum : Made::From::kStrictSum, x.value, sign * y.value};
     if (!loose || !habits_.fuses) return made;
@@ -167,34 +180,69 @@ class Implementation {
     return made;
   }
 
-  // s (x + y) as s x + s y.
+  // s (x + y) as s x + s y, and t s (x + y) as t (s x) + t (s y) or (t s) x + (t s) y.
   Made Multiplied(const Made& x, const Made& y) const {
-    const double plain = f_.unit.Mul(x.value, y.value);
-    const bool is_sum = x.from == Made::From::kSum && y.from != Made::From::kSum;
-    if (!is_sum || !habits_.distributes) return {plain, Made::From::kProduct, x.value, y.value};
-    const double second = f_.unit.Mul(x.b, y.value);
-    if (habits_.fuses) return {f_.unit.Fma(x.a, y.value, second)};
-    return {f_.unit.Add(f_.unit.Mul(x.a, y.value), second)};
+    const auto is_sum = [](const Made& of) {
+      return of.from == Made::From::kSum || of.from == Made::From::kDistributed;
+    };
+    if (!is_sum(x) || is_sum(y) || !habits_.distributes) {
+      return {f_.unit.Mul(x.value, y.value), Made::From::kProduct, x.value, y.value};
+    }
+    Made made = x;
+    made.from = Made::From::kDistributed;
+    made.scale = f_.unit.Mul(x.scale, y.value);
+    const bool again = x.from == Made::From::kDistributed && !habits_.factors_first;
+    made.first = again ? f_.unit.Mul(x.first, y.value) : f_.unit.Mul(made.a, made.scale);
+    made.second = again ? f_.unit.Mul(x.second, y.value) : f_.unit.Mul(made.b, made.scale);
+    made.value =
+        habits_.fuses && !again ? f_.unit.Fma(made.a, made.scale, made.second) : f_.unit.Add(made.first, made.second);
+    return made;
+  }
+
+  // Of exponentials of x + shift, x of each.
+  struct Exponents {
+    std::vector<double> x;
+    double shift = 0;
+  };
+  // nullopt: what is added is none of them, so that nothing is rescaled.
+  static std::optional<Exponents> ExponentsOf(const std::vector<const Made*>& terms) {
+    const auto is_exponential = [](const Made* term) { return term->from == Made::From::kExponential; };
+    if (!std::ranges::all_of(terms, is_exponential)) return std::nullopt;
+    const auto is_shared = [&](double Made::*part) {
+      return std::ranges::all_of(terms, [&](const Made* term) {
+        const double x = term->*part, first = terms[0]->*part;
+        return x == first || (std::isnan(x) && std::isnan(first));
+      });
+    };
+    double Made::*own = &Made::a, Made::*shared = &Made::b;
+    if (!is_shared(shared)) std::swap(own, shared);
+    if (!is_shared(shared)) return std::nullopt;
+    Exponents exponents{.x = {}, .shift = terms[0]->*shared};
+    for (const Made* term : terms) exponents.x.push_back(term->*own);
+    return exponents;
   }
 
   // Blocks with a maximum of their own so far. Blocks of -infinity add nothing.
-  double Rescaled(const std::vector<const Made*>& terms) const {
+  double Rescaled(const Exponents& terms) const {
     const double none = -std::numeric_limits<double>::infinity();
     double running = none, total = 0;
-    for (size_t begin = 0; begin < terms.size(); begin += static_cast<size_t>(habits_.block)) {
-      const size_t end = std::min(terms.size(), begin + static_cast<size_t>(habits_.block));
+    for (size_t begin = 0; begin < terms.x.size(); begin += static_cast<size_t>(habits_.block)) {
+      const size_t end = std::min(terms.x.size(), begin + static_cast<size_t>(habits_.block));
       std::vector<double> candidates = {running};
-      for (size_t k = begin; k < end; ++k) candidates.push_back(terms[k]->a);
+      candidates.insert(candidates.end(), terms.x.begin() + static_cast<std::ptrdiff_t>(begin),
+                        terms.x.begin() + static_cast<std::ptrdiff_t>(end));
       const double m = Extreme(candidates, true);
       if (m == none) continue;
       const auto exponential = [&](double x) {
         return Narrowed(contract_, f_.Exp(Narrowed(contract_, f_.unit.Add(x, -m))));
       };
       if (running != none) total = f_.unit.Mul(total, f_.Exp(f_.unit.Add(running, -m)));
-      for (size_t k = begin; k < end; ++k) total = f_.unit.Add(total, exponential(terms[k]->a));
+      for (size_t k = begin; k < end; ++k) total = f_.unit.Add(total, exponential(terms.x[k]));
       running = m;
     }
-    return running == none ? std::nan("") : total;
+    if (running == none) return std::nan("");
+    const double rest = f_.unit.Add(running, terms.shift);  // of a shift that is not the maximum
+    return rest == 0 ? total : f_.unit.Mul(total, f_.Exp(rest));
   }
 
   const Contract& contract_;

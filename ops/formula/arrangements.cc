@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/arrangements.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/data/infinity.h"
+
+namespace assay::formula {
+namespace {
+
+bool Maps(const Node& node, Function function) {
+  return node.kind == Kind::kMap && node.function == function;
+}
+
+bool IsLooseSum(const Node& node) {
+  return (Maps(node, Function::kAdd) || Maps(node, Function::kSub)) && node.strictness == Strictness::kLoose;
+}
+
+// A square is that of one number: x x - 2 x mean + mean mean is another formula (Definition::Schedule).
+bool IsProduct(const Node& node) {
+  return Maps(node, Function::kMul) && node.args[0] != node.args[1];
+}
+
+// Where nothing is, nothing is added.
+double Times(double x, double y) {
+  return x == 0 || y == 0 ? 0 : x * y;
+}
+
+// What a number adds to the sizes of partial products.
+double FactorOf(double size) {
+  return std::isfinite(size) ? std::max(size, 1.0) : 1;
+}
+
+}  // namespace
+
+Arrangements::Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules)
+    : plan_(&plan),
+      spaces_(&spaces),
+      range_(rules.range),
+      slack_(1 + 16 * rules.multiply),
+      overflows_at_(rules.range * (1 + rules.add / 4)) {
+  const Graph& graph = plan.graph();
+  for (const Node& node : graph.nodes) {
+    const auto has_sum = [&](size_t arg) { return arg < node.args.size() && IsSum(node.args[arg]); };
+    const bool is_scaled =
+        (IsProduct(node) && (has_sum(0) || has_sum(1))) || (Maps(node, Function::kDiv) && has_sum(0));
+    distributes_ = distributes_ || is_scaled;
+    const bool passes = (Maps(node, Function::kNegate) || node.kind == Kind::kSum) && has_sum(0);
+    sums_.push_back(IsLooseSum(node) || is_scaled || passes);
+  }
+  elements_.resize(graph.nodes.size());
+}
+
+std::vector<bool> Arrangements::Open(const BlockValues& values, const Propagation& errors, int64_t lanes) {
+  if (!distributes_ || StaysWithin(values, errors)) return {};
+  lanes_ = lanes;
+  const auto count = static_cast<int>(plan_->graph().nodes.size());
+  for (int node = 0; node < count; ++node) {
+    const std::span<const double> v = values.Hi(node);
+    const NodeError& error = errors.At(node);
+    Elements& elements = elements_[static_cast<size_t>(node)];
+    elements.assign(v.size(), {});
+    for (size_t i = 0; i < v.size(); ++i) {
+      elements[i] = Number(v[i], error.zero ? 0 : error.reach[i]);
+    }
+    if (NodeAt(node).kind == Kind::kMap) {
+      FindMap(node);
+    } else if (NodeAt(node).kind == Kind::kSum) {
+      FindSum(node);
+    } else {
+      FindOther(node);
+    }
+  }
+  std::vector<bool> open;
+  for (const Element& e : elements_[static_cast<size_t>(plan_->output().node)]) open.push_back(e.is_open);
+  return open;
+}
+
+// Whether sizes alone show that no arrangement leaves the range.
+bool Arrangements::StaysWithin(const BlockValues& values, const Propagation& errors) const {
+  std::vector<double> most;
+  for (int node = 0; node < static_cast<int>(plan_->graph().nodes.size()); ++node) {
+    most.push_back(MostOf(node, values, errors, most));
+    if (IsSum(node) && !(most.back() * slack_ < range_)) return false;
+  }
+  return true;
+}
+
+// What neither partial sums nor products of factors of this node's elements exceed, at least 1. Of sums from those of
+// their operands.
+double Arrangements::MostOf(int node, const BlockValues& values, const Propagation& errors,
+                            const std::vector<double>& most) const {
+  const Node& info = NodeAt(node);
+  const auto of_arg = [&](size_t arg) { return most[static_cast<size_t>(info.args[arg])]; };
+  if (IsSum(node)) {
+    if (IsLooseSum(info)) return of_arg(0) + of_arg(1);
+    if (IsProduct(info)) return of_arg(0) * of_arg(1);
+    if (info.kind == Kind::kSum) return of_arg(0) * static_cast<double>(plan_->graph().ExtentOf(info.reduced));
+    if (Maps(info, Function::kNegate)) return of_arg(0);
+    double least = kInfinity;  // of the divisor
+    const std::span<const double> divisor = values.Hi(info.args[1]);
+    for (size_t i = 0; i < divisor.size(); ++i) {
+      const NodeError& error = errors.At(info.args[1]);
+      least = std::min(least, std::fabs(divisor[i]) - (error.zero ? 0 : error.reach[i]));
+    }
+    return least > 0 ? of_arg(0) * std::max(1.0, 1 / least) : kInfinity;
+  }
+  double largest = 1;
+  const std::span<const double> v = values.Hi(node);
+  const NodeError& error = errors.At(node);
+  for (size_t i = 0; i < v.size(); ++i) {
+    const double size = std::fabs(v[i]) + (error.zero ? 0 : error.reach[i]);
+    largest = size <= largest ? largest : size;  // NaN too
+    if (std::isnan(size)) return kInfinity;
+  }
+  return largest;
+}
+
+Arrangements::Element Arrangements::Number(double value, double reach) {
+  const double size = std::fabs(value) + reach, other = reach > std::fabs(value) ? reach - std::fabs(value) : 0;
+  Element e{.value = value, .reach = reach, .positive = size, .negative = other};
+  if (value < 0) std::swap(e.positive, e.negative);
+  e.factors = FactorOf(size), e.unscaled = std::isfinite(size) ? size : 0;
+  e.may_vanish = std::fabs(value) <= reach;
+  e.is_nan = std::isnan(value), e.is_open = reach == kInfinity;
+  return e;
+}
+
+void Arrangements::FindMap(int node) {
+  const Node& info = NodeAt(node);
+  Elements& to = elements_[static_cast<size_t>(node)];
+  std::vector<double> places[3];
+  for (size_t k = 0; k < info.args.size(); ++k) {
+    const Expansion& expansion = spaces_->expansions[static_cast<size_t>(node)][k];
+    std::vector<double> own(elements_[static_cast<size_t>(info.args[k])].size());
+    for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<double>(i);
+    places[k].resize(to.size());
+    if (expansion.trivial()) {
+      places[k] = std::move(own);
+    } else {
+      expansion.Run(own.data(), lanes_, places[k].data());
+    }
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    Element x[3];
+    for (size_t k = 0; k < info.args.size(); ++k) {
+      x[k] = elements_[static_cast<size_t>(info.args[k])][static_cast<size_t>(places[k][i])];
+    }
+    to[i] = Mapped(node, to[i], x);
+  }
+}
+
+// `result`: as a number of its own.
+Arrangements::Element Arrangements::Mapped(int node, const Element& result, const Element* x) const {
+  const Node& info = NodeAt(node);
+  bool any_open = false, any_nan = false, all_by_factor = true, has_infinite_factor = false;
+  for (size_t k = 0; k < info.args.size(); ++k) {
+    const bool is_left = info.function == Function::kSelect && k > 0 && !x[0].is_open && (k == 1) != (x[0].value != 0);
+    any_open = any_open || (x[k].is_open && !is_left), any_nan = any_nan || x[k].is_nan;
+    all_by_factor = all_by_factor && (!x[k].is_nan || x[k].by_factor);
+    has_infinite_factor = has_infinite_factor || (!IsSum(info.args[k]) && std::isinf(x[k].value));
+  }
+  Element e = result;
+  if (std::isnan(result.value)) {
+    e.is_open = (any_open || result.is_open) && !any_nan, e.is_nan = !e.is_open;
+    e.by_factor = IsSum(node) && all_by_factor && (any_nan || (has_infinite_factor && !IsLooseSum(info)));
+    return e;
+  }
+  e.is_open = result.is_open || any_open;
+  if (e.is_open || any_nan || !IsSum(node)) return e;
+  if (IsLooseSum(info)) {
+    const bool subtracts = info.function == Function::kSub;
+    e.positive = SumOf(x[0].positive, subtracts ? x[1].negative : x[1].positive);
+    e.negative = SumOf(x[0].negative, subtracts ? x[1].positive : x[1].negative);
+    const double size = std::min(std::fabs(result.value), range_);  // as it stands; beyond is propagation's affair
+    e.factors = std::max({FactorOf(size), x[0].factors, x[1].factors});
+    e.unscaled = std::max({size, x[0].unscaled, x[1].unscaled});
+    e.may_vanish = x[0].may_vanish || x[1].may_vanish;
+    if (IsSum(info.args[0]) || IsSum(info.args[1])) e.is_open = Leaves(e);
+    return e;
+  }
+  if (info.function == Function::kNegate) {
+    e = x[0];
+    e.value = result.value, e.positive = x[0].negative, e.negative = x[0].positive;
+    return e;
+  }
+  if (info.function == Function::kDiv) {
+    const double least = std::fabs(x[1].value) - x[1].reach, inverse = 1 / x[1].value;
+    return Distributed(result, x[0], Number(inverse, least > 0 ? 1 / least - std::fabs(inverse) : 0));
+  }
+  // Over one of two sums at a time: the other is a number then, or its own factors go to the first one before it does.
+  if (!IsSum(info.args[1])) return Distributed(result, x[0], x[1]);
+  if (!IsSum(info.args[0])) return Distributed(result, x[1], x[0]);
+  const auto as_factor = [](const Element& sum) {
+    Element factor = Number(sum.value, sum.reach);
+    factor.factors = std::max(factor.factors, sum.factors);
+    return factor;
+  };
+  const Element first = Distributed(result, x[0], as_factor(x[1])), second = Distributed(result, x[1], as_factor(x[0]));
+  e.positive = std::max(first.positive, second.positive), e.negative = std::max(first.negative, second.negative);
+  e.factors = std::max(first.factors, second.factors), e.unscaled = std::max(first.unscaled, second.unscaled);
+  e.may_vanish = first.may_vanish || second.may_vanish, e.is_open = first.is_open || second.is_open;
+  return e;
+}
+
+Arrangements::Element Arrangements::Distributed(const Element& result, const Element& terms,
+                                                const Element& factor) const {
+  Element e = result;
+  e.positive = slack_ * (Times(terms.positive, factor.positive) + Times(terms.negative, factor.negative));
+  e.negative = slack_ * (Times(terms.positive, factor.negative) + Times(terms.negative, factor.positive));
+  const double growth = factor.factors > 1 ? factor.factors * slack_ : 1;
+  e.factors = terms.factors * growth, e.unscaled = terms.unscaled * growth;
+  e.may_vanish = terms.may_vanish || factor.may_vanish;
+  e.by_factor = terms.by_factor || (std::isinf(factor.value) && std::isfinite(terms.value));
+  const bool of_zero = (std::isinf(factor.value) && terms.may_vanish) ||
+                       (factor.may_vanish && std::isinf(terms.positive + terms.negative));
+  e.is_open = of_zero || Leaves(e);
+  return e;
+}
+
+// Terms of one sign alone have no partial sum beyond the result, which propagation judges.
+bool Arrangements::Leaves(const Element& e) const {
+  if (e.factors > range_ || e.unscaled > range_) return true;
+  if (std::isinf(e.value)) return (e.value > 0 ? e.negative : e.positive) >= overflows_at_;
+  return std::max(e.positive, e.negative) >= overflows_at_ && std::min(e.positive, e.negative) > 0;
+}
+
+// What is small beside the largest number does not make it overflow.
+double Arrangements::SumOf(double x, double y) const {
+  return std::max(x, y) + slack_ * std::min(x, y);
+}
+
+// Of other terms propagation has said it all.
+void Arrangements::FindSum(int node) {
+  const Node& info = NodeAt(node);
+  const Elements& terms = elements_[static_cast<size_t>(info.args[0])];
+  Elements& to = elements_[static_cast<size_t>(node)];
+  const std::vector<int64_t>& places = spaces_->places[static_cast<size_t>(node)];
+  const bool is_sum = IsSum(node);
+  if (is_sum) {
+    for (Element& e : to) e.positive = e.negative = e.unscaled = 0, e.factors = 1, e.may_vanish = true;
+  }
+  const size_t width = terms.size() / places.size();
+  std::vector<bool> is_nan(to.size()), any_open(to.size());            // NaN: with factors behind the sum as well
+  std::vector<bool> has_positive(to.size()), has_negative(to.size());  // infinities that no factor makes
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const size_t at = static_cast<size_t>(places[i / width]) * width + i % width;
+    Element& e = to[at];
+    const Element& term = terms[i];
+    any_open[at] = any_open[at] || term.is_open;
+    const bool is_own = !is_sum || !term.by_factor;
+    is_nan[at] = is_nan[at] || (term.is_nan && is_own);
+    has_positive[at] = has_positive[at] || (term.value == kInfinity && is_own);
+    has_negative[at] = has_negative[at] || (term.value == -kInfinity && is_own);
+    if (!is_sum) continue;
+    e.positive += term.positive, e.negative += term.negative, e.unscaled += term.unscaled;
+    e.factors = std::max(e.factors, term.factors);
+    e.may_vanish = e.may_vanish && term.may_vanish, e.by_factor = e.by_factor || term.by_factor;
+  }
+  for (size_t at = 0; at < to.size(); ++at) {
+    Element& e = to[at];
+    if (std::isnan(e.value)) {
+      e.is_nan = is_nan[at] || (has_positive[at] && has_negative[at] && !any_open[at]);
+      e.is_open = !e.is_nan, e.by_factor = false;
+      continue;
+    }
+    if (is_sum && places.size() > to.size() / width) e.unscaled *= slack_, e.positive *= slack_, e.negative *= slack_;
+    e.is_open = e.is_open || any_open[at] || (is_sum && Leaves(e));
+  }
+}
+
+// Numbers of their own, which may come from any of the operands'.
+void Arrangements::FindOther(int node) {
+  const auto is_open = [](const Element& e) { return e.is_open; };
+  for (const int arg : NodeAt(node).args) {
+    if (!std::ranges::any_of(elements_[static_cast<size_t>(arg)], is_open)) continue;
+    for (Element& e : elements_[static_cast<size_t>(node)]) e.is_open = true;
+  }
+}
+
+}  // namespace assay::formula
