@@ -7,7 +7,8 @@ namespace assay {
 
 std::filesystem::path CacheFolder(std::string_view name) {
   const auto is_set = [](const char* value) { return value != nullptr && *value != '\0'; };
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); is_set(cache)) {
+  // The XDG Base Directory Specification has relative paths ignored.
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); is_set(cache) && std::filesystem::path(cache).is_absolute()) {
     return std::filesystem::path(cache) / "assay" / name;
   }
   const char* home = std::getenv("HOME");

@@ -7,7 +7,8 @@
 
 namespace assay {
 
-// $XDG_CACHE_HOME/assay/<name>, else ~/.cache/assay/<name>; empty where neither is known.
+// $XDG_CACHE_HOME/assay/<name>, else ~/.cache/assay/<name>; empty where neither is known. A relative path in the
+// variable is ignored, as the XDG Base Directory Specification asks for.
 std::filesystem::path CacheFolder(std::string_view name);
 
 }  // namespace assay

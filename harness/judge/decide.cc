@@ -17,6 +17,10 @@ namespace {
 
 std::string ElementText(const Shape& shape, const WorstElement& w) {
   const std::string part = w.component == 1 ? " (imaginary part)" : "";
+  if (w.decided) {
+    return fmt::format("element {}{} got {:.9g}, which the contract fixes as {:.9g} by {}", IndexText(shape, w.index),
+                       part, w.got, *w.decided, w.decided_by);
+  }
   const std::string values =
       fmt::format("element {}{} got {:.9g}, golden {:.9g}", IndexText(shape, w.index), part, w.got, w.golden);
   if (!std::isfinite(w.error)) return values;

@@ -93,12 +93,12 @@ class ElementJudge {
   const Golden& golden() const { return *golden_; }
   const BoundModel& bound() const { return *bound_; }
   DType dtype() const { return dtype_; }
+  const ValueWhere* Decided(int64_t i) const;  // what a policy of the contract decides of this element, or null
 
  private:
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   bool AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
-  const ValueWhere* Decided(int64_t i) const;  // what a policy of the contract decides of this element, or null
   double MostAccumulated() const;              // no A_i is larger
 
   const Golden* golden_;

@@ -24,6 +24,9 @@ struct WorstElement {
   double error = 0;      // got - golden
   double tolerance = 0;  // A and the rounding of `got`: |error| may be as much; 0 where the value must be exact
   double margin = 0;     // |error| without that rounding, over A; infinity where an exact value is wrong
+  // What is right instead of the golden value, where a policy of the contract decides that, and which (ValueWhere).
+  std::optional<double> decided = {};
+  std::string decided_by = {};
 };
 
 struct OutputRange {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "harness/base/parallel.h"
@@ -65,13 +66,19 @@ void KeepWorst(std::vector<WorstCandidate>& worst, const WorstCandidate& next) {
 
 WorstElement Describe(const ElementJudge& judge, const WorstCandidate& c) {
   const int parts = IsComplex(judge.dtype()) ? 2 : 1;
-  return {.index = c.value / parts,
-          .component = static_cast<int>(c.value % parts),
-          .got = c.got,
-          .golden = judge.golden().value[static_cast<size_t>(c.value)],
-          .error = c.judged.error,
-          .tolerance = c.judged.Tolerance(),
-          .margin = c.badness};
+  const auto unsigned_nan = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; };
+  WorstElement worst{.index = c.value / parts,
+                     .component = static_cast<int>(c.value % parts),
+                     .got = unsigned_nan(c.got),
+                     .golden = unsigned_nan(judge.golden().value[static_cast<size_t>(c.value)]),
+                     .error = unsigned_nan(c.judged.error),
+                     .tolerance = c.judged.Tolerance(),
+                     .margin = c.badness};
+  if (const ValueWhere* decided = judge.Decided(c.value)) {
+    worst.decided = decided->value;
+    worst.decided_by = decided->why;
+  }
+  return worst;
 }
 
 // The first element of the tensor that fails by a rule of non-finite values.

@@ -27,6 +27,11 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
     return line.Fail(word.column,
                      fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, thorough=NUMBER", word.text));
   }
+  for (const Word& former : line.words) {
+    if (former.column < word.column && former.text.starts_with(word.text.substr(0, equals + 1))) {
+      return line.Fail(word.column, fmt::format("{} after {}: write one of them", word.text, former.text));
+    }
+  }
   const auto number = ParseNumber<double>(word.text.substr(equals + 1));
   if (!number || !(*number >= 1)) {
     return line.Fail(word.column, fmt::format("{} is not a number of at least 1", word.text));

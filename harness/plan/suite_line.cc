@@ -214,7 +214,8 @@ Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCat
   const OpSchema* schema = ops.find(op.text);
   if (schema == nullptr) {
     return line.Fail(op.column,
-                     fmt::format("'{}' is neither an operator nor one of cover, include, require, tag; operators: {}{}",
+                     fmt::format("'{}' is neither an operator nor one of cover, include, others, require, tag, timed; "
+                                 "operators: {}{}",
                                  op.text, fmt::join(ops.names, " "), DidYouMean(op.text, ops.names)));
   }
   std::vector<Axis> axes;

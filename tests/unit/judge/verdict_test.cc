@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <functional>
 #include <limits>
 
@@ -192,6 +194,14 @@ const std::vector<DecideCase>& DecideCases() {
          e.runs[0].where = "[1,5]";
        },
        kMismatch, RC::kNone, "1 wrong among non-finite values, first element [1,5] got 0, golden inf; [1,5]"},
+      {"FixedByTheContract",
+       [](Evidence& e) {
+         e.runs[0].nonfinite_mismatch = 1;
+         e.runs[0].nonfinite_example = WorstElement{
+             .index = 13, .got = NAN, .golden = NAN, .error = NAN, .decided = 0, .decided_by = "masked=zero"};
+         e.runs[0].where = "[1,5]";
+       },
+       kMismatch, RC::kNone, "first element [1,5] got nan, which the contract fixes as 0 by masked=zero; [1,5]"},
       {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
        "second input set, after passing with the first: on other data: 3 of 32 elements"},
       {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,

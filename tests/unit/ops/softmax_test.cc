@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "harness/judge/metrics.h"
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
 #include "tests/support/operator_cases.h"
@@ -162,6 +163,14 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[2], 1);
   EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[3], 0);
   EXPECT_EQ(AccumulatedBound(bound("f32;masked=any"), golden, 0), kInf);
+  // Both are NaN, which is wrong where the contract says zero; the worst element says so, and no NaN has a sign.
+  Tensor got(DType::kF32, Shape{4, 3});
+  got.SetDoubles(std::vector<double>{-NAN, -NAN, -NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0.5, 0, 0.5});
+  const ErrorMetrics m = Measure(golden, bound("f32;masked=zero"), Declared("f32;masked=zero"), got, {});
+  ASSERT_TRUE(m.nonfinite_example);
+  EXPECT_EQ(m.nonfinite_example->decided, 0);
+  EXPECT_FALSE(std::signbit(m.nonfinite_example->got));
+  EXPECT_THAT(m.nonfinite_example->decided_by, ::testing::HasSubstr("declares masked=nan"));
   EXPECT_LT(AccumulatedBound(bound("f32;masked=any"), golden, 9), 1);
 }
 

@@ -187,6 +187,8 @@ TEST(CoverLine, ErrorsPointAtTheWord) {
   EXPECT_THAT(error_of("cover pairs matmull"), HasSubstr("s.suite:1:13: no operator 'matmull'"));
   EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is none of max_elements=NUMBER"));
   EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
+  EXPECT_THAT(error_of("cover pairs matmul max_elements=64 thorough=1 max_elements=128"),
+              HasSubstr("s.suite:1:47: max_elements=128 after max_elements=64: write one of them"));
   const auto unbound = ParseSuite("cover pairs matmul", "s.suite", TestCatalog());
   ASSERT_FALSE(unbound);
   EXPECT_THAT(unbound.error().message, HasSubstr("no operator 'matmul'"));
