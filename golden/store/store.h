@@ -16,7 +16,7 @@
 
 namespace assay {
 
-inline constexpr int kGeneratorVersion = 2;  // of inputs: rng.cc, fill.cc
+inline constexpr int kGeneratorVersion = 3;  // of inputs: rng.cc, fill.cc
 inline constexpr int kGoldenVersion = 17;    // of golden values
 
 struct GoldenKey {
