@@ -41,7 +41,7 @@ struct ValueWhere {
   const Plane* plane = nullptr;
   double at = 0;
   double value = 0;
-  std::string why = {};  // "masked=zero", and how the contract is written of what does otherwise
+  std::string why;  // the contract's field: "masked=zero"
 };
 
 // Rows of `terms` elements, `inner` apart, that share one error: a factor, or where they are additive a summand.

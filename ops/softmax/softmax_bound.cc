@@ -108,8 +108,7 @@ void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract&
   if (contract.masked == MaskedRows::kAny) {
     AdmitWhere(bound, *masked, 1, kAnything);
   } else {
-    bound.value_where.push_back({masked, 1, log ? -kInfinity : 0,
-                                 "masked=zero; a kernel that leaves rows of -inf NaN declares masked=nan"});
+    bound.value_where.push_back({masked, 1, log ? -kInfinity : 0, "masked=zero"});
   }
 }
 

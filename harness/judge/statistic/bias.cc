@@ -50,10 +50,12 @@ double CountIndependentValues(const ElementJudge& judge, int64_t finite) {
 // way may be larger, as where c comes behind the bias.
 double ShareOfLastAddition(const ElementJudge& judge) {
   const Golden& golden = judge.golden();
-  const int64_t size = golden.size(), step = (size + kShareSamples - 1) / kShareSamples;
+  const int64_t size = golden.size(), samples = std::min(size, kShareSamples);
   const FloatFormat& format = FormatOf(judge.dtype());
   double sum = 0, count = 0;
-  for (int64_t i = 0; i < size; i += step) {
+  std::mt19937_64 random;  // a step might meet one column alone
+  for (int64_t k = 0; k < samples; ++k) {
+    const int64_t i = samples == size ? k : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
     const double y = std::fabs(golden.value[static_cast<size_t>(i)]);
     if (!std::isfinite(y) || y == 0) continue;
     const double addition = 2 * judge.params().u_acc * y, own = judge.params().own_rounding * UlpAt(format, y);

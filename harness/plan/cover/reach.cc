@@ -37,9 +37,9 @@ std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decid
   return fmt::format("no values of {} give both", why);
 }
 
-// What a walk's refused choices lead to: each with the first value of each other knob that is no size, and with all of the
-// plain case's values; then one other knob turned to each of its values, or all other sizes at once. Where that makes the
-// operator refuse for another reason, goes on from there.
+// What a walk's refused choices lead to: each with the first value of each other knob that is no size, and with all of
+// the plain case's values; then one other knob turned to each of its values, or all other sizes at once. Where that
+// makes the operator refuse for another reason, goes on from there.
 class OtherKnobs {
  public:
   OtherKnobs(const Candidates& candidates, const Reach& reach, const std::vector<bool>& decides)
@@ -47,7 +47,7 @@ class OtherKnobs {
     for (size_t knob = 0; knob < decides.size(); ++knob) {
       if (decides[knob]) continue;
       const bool is_size = candidates.IsSize(knob);
-      const int count = is_size ? kSmallest : candidates.values(knob);
+      const int values = candidates.values(knob), count = is_size ? std::min(kSmallest, values) : values;
       for (int value = 0; value < count; value += is_size ? kSizeStep : 1) turns_.emplace_back(knob, value);
     }
   }

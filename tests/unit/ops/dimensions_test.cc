@@ -155,6 +155,26 @@ INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
                          [](const auto& shipped) { return std::string(shipped.param.suite); });
 
 // Where nothing is reduced, a row is no unit, and one tensor shows all kinds.
+// A factor that 16-bit types round to 1 stands with outputs that show it; and squares are more than 1x1.
+TEST(MatmulDesign, HasFactorsThatNarrowTypesRoundAndSquaresWithABias) {
+  constexpr double kFine = 1.000244140625;
+  for (const DType narrow : {DType::kF16, DType::kBF16}) EXPECT_EQ(RoundTo(FormatOf(narrow), kFine), 1);
+  EXPECT_EQ(RoundTo(FormatOf(DType::kF32), kFine), kFine);
+  const Operator& op = *OperatorRegistry::Global().Find("matmul");
+  const Cover cover = MakeCover(op, {.strength = 2, .limits = {.elements = 4096, .flops = 1e5}});
+  std::set<std::string> of_alpha, of_beta, squares;
+  for (const CaseSpec& spec : cover.cases) {
+    const AttrReader attrs(spec, op.schema());
+    const DType y = spec.dtypes.back();
+    if (attrs.Float("alpha") == kFine) of_alpha.insert(std::string(Name(y)));
+    if (attrs.Float("beta") == kFine) of_beta.insert(std::string(Name(y)));
+    if (attrs.Int("m") == attrs.Int("n") && attrs.Int("m") > 1 && attrs.Int("bias") == 1) squares.insert(spec.Id());
+  }
+  EXPECT_THAT(of_alpha, ::testing::ElementsAre("f32", "f64"));
+  EXPECT_THAT(of_beta, ::testing::ElementsAre("f32", "f64"));
+  EXPECT_FALSE(squares.empty());
+}
+
 TEST(Inputs, OfElementwiseFormulasHaveSpecialNumbersOfEveryKind) {
   for (const char* id : {"exp/f32/n=400/fill=special/seed=0", "gelu/bf16/n=400/fill=edges/seed=3",
                          "tanh/f16/n=800/fill=special/seed=1"}) {

@@ -170,7 +170,7 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   ASSERT_TRUE(m.nonfinite_example);
   EXPECT_EQ(m.nonfinite_example->decided, 0);
   EXPECT_FALSE(std::signbit(m.nonfinite_example->got));
-  EXPECT_THAT(m.nonfinite_example->decided_by, ::testing::HasSubstr("declares masked=nan"));
+  EXPECT_EQ(m.nonfinite_example->decided_by, "masked=zero");
   EXPECT_LT(AccumulatedBound(bound("f32;masked=any"), golden, 9), 1);
 }
 
