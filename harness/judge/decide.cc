@@ -23,9 +23,8 @@ std::string MeantNan(const std::string& field) {
 std::string ElementText(const Shape& shape, const WorstElement& w) {
   const std::string part = w.component == 1 ? " (imaginary part)" : "";
   if (w.decided) {
-    return fmt::format("element {}{} got {:.9g}, where the contract fixes {:.9g} by {}{}", IndexText(shape, w.index), part,
-                       w.got, *w.decided, w.decided_by,
-                       std::isnan(w.got) ? MeantNan(w.decided_by) : "");
+    return fmt::format("element {}{} got {:.9g}, where the contract fixes {:.9g} by {}{}", IndexText(shape, w.index),
+                       part, w.got, *w.decided, w.decided_by, std::isnan(w.got) ? MeantNan(w.decided_by) : "");
   }
   const std::string values =
       fmt::format("element {}{} got {:.9g}, golden {:.9g}", IndexText(shape, w.index), part, w.got, w.golden);

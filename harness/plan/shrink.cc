@@ -27,13 +27,19 @@ std::vector<int64_t> NumbersIn(const std::string& text) {
   return numbers;
 }
 
-// 1, then the number less half of it, less a quarter, ... less one: what depends on a remainder is met on the way.
+// 1, then the number less half of it, less a quarter, ... less one: what depends on a remainder is met on the way. Of 63
+// all these are even, so the other half and the number less two come as well.
 std::vector<int64_t> SmallerNumbers(int64_t number) {
   std::vector<int64_t> smaller;
+  const auto add = [&](int64_t other) {
+    if (other > 1 && other < number && std::ranges::find(smaller, other) == smaller.end()) smaller.push_back(other);
+  };
   if (number > 1) smaller.push_back(1);
-  for (int64_t part = number / 2; part > 0; part /= 2) {
-    if (number - part > 1) smaller.push_back(number - part);
-  }
+  add(number - number / 2);
+  add(number / 2);
+  for (int64_t part = number / 4; part > 0; part /= 2) add(number - part);
+  add(number - 1);
+  add(number - 2);
   return smaller;
 }
 

@@ -42,7 +42,7 @@ struct FillSpec {
   double terms = 0;      // of the sums that the operands enter, for tosa; 0: the extent of the reduced axis
   // special and edges of so few lines that one in four, or two, leaves kinds out: NaN, infinities and the largest
   // numbers in a line each, and small numbers besides. `parts` operands of a case have such lines; each of those with as
-  // many lines spoils lines of its own, and all leave one alone. 0: one line in four, or two, whatever that leaves out.
+  // many lines spoils lines of its own, and all leave one alone. 0: one line in four, or two, whatever it leaves out.
   int part = 0, parts = 0;
 };
 

@@ -201,7 +201,8 @@ const std::vector<DecideCase>& DecideCases() {
              .index = 13, .got = NAN, .golden = NAN, .error = NAN, .decided = 0, .decided_by = "masked=zero"};
          e.runs[0].where = "[1,5]";
        },
-       kMismatch, RC::kNone, "first element [1,5] got nan, where the contract fixes 0 by masked=zero; a kernel that means NaN there declares "
+       kMismatch, RC::kNone,
+       "first element [1,5] got nan, where the contract fixes 0 by masked=zero; a kernel that means NaN there declares "
        "masked=nan; [1,5]"},
       {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
        "second input set, after passing with the first: on other data: 3 of 32 elements"},
