@@ -89,10 +89,9 @@ void AddRelation(CaseSpace& space, const std::string& name, const std::vector<st
 void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples) {
   const auto level = [=](const CaseView& view) {
     const int64_t a = view.Int(one), b = view.Int(other);
-    if (a == b) return a == 1 ? 0 : 1;
-    return a < b ? 2 : 3;
+    return a == b ? 0 : a < b ? 1 : 2;
   };
-  AddRelation(space, fmt::format("{} and {}", one, other), {one, other}, {"both 1", "equal", "below", "above"}, level,
+  AddRelation(space, fmt::format("{} and {}", one, other), {one, other}, {"equal", "below", "above"}, level,
               in_triples);
 }
 

@@ -70,7 +70,7 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
 // Which of `levels` holds; `level` gives its index.
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
                  std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
-// Of the attributes of two keys: both 1 (which hides that one was taken for the other), equal, below, above.
+// Of the attributes of two keys: equal, below, above.
 void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false);
 // Removes a key from the attributes and returns its value; "" where it is not there.
 std::string Take(AttrList& attrs, std::string_view key);
