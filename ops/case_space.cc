@@ -86,13 +86,16 @@ void AddRelation(CaseSpace& space, const std::string& name, const std::vector<st
   space.dimensions.push_back({name, std::move(levels), keys, std::move(level), in_triples});
 }
 
-void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples) {
+void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples,
+                   bool ones_apart) {
+  std::vector<std::string> levels = {"equal", "below", "above"};
+  if (ones_apart) levels.insert(levels.begin(), "both 1");
   const auto level = [=](const CaseView& view) {
     const int64_t a = view.Int(one), b = view.Int(other);
-    return a == b ? 0 : a < b ? 1 : 2;
+    const int first = ones_apart && (a != 1 || b != 1) ? 1 : 0;
+    return first + (a == b ? 0 : a < b ? 1 : 2);
   };
-  AddRelation(space, fmt::format("{} and {}", one, other), {one, other}, {"equal", "below", "above"}, level,
-              in_triples);
+  AddRelation(space, fmt::format("{} and {}", one, other), {one, other}, std::move(levels), level, in_triples);
 }
 
 std::string Take(AttrList& attrs, std::string_view key) {

@@ -54,7 +54,7 @@ struct CaseSpace {
   void Vary(const std::string& key, std::vector<std::string> values, bool in_triples = false);
 };
 
-inline constexpr bool kInTriples = true;
+inline constexpr bool kInTriples = true, kOnesApart = true;
 
 using Extent = std::function<int64_t(const CaseView&)>;
 
@@ -70,8 +70,10 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
 // Which of `levels` holds; `level` gives its index.
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
                  std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
-// Of the attributes of two keys: equal, below, above.
-void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false);
+// Of the attributes of two keys: equal, below, above. `ones_apart`: 1 and 1 is a level of its own, as it hides that one
+// was taken for the other.
+void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false,
+                   bool ones_apart = false);
 // Removes a key from the attributes and returns its value; "" where it is not there.
 std::string Take(AttrList& attrs, std::string_view key);
 // Whole tensors, by their elements: the ends are 2^8, 2^10, 2^12, 2^16 and 2^24. `is_operand`: the limits of a case

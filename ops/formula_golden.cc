@@ -58,12 +58,18 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
   tensor.SetDoubles(values);
 }
 
-// The last axis of an operand that the operator reduces or runs along, by its place; -1: none.
-int LastInnerAxis(const formula::BlockPlan& plan, const std::vector<int>& axes) {
-  for (size_t k = axes.size(); k-- > 0;) {
-    if (plan.InnerOf(formula::SetOf(axes[k])) != 0) return static_cast<int>(k);
-  }
-  return -1;
+// How an operand's elements lie in lines.
+struct OperandLines {
+  int along = -1;        // the last axis that the operator reduces or runs along, by its place; -1: none
+  bool several = false;  // and there is more than one line along it
+};
+
+OperandLines LinesOf(const formula::BlockPlan& plan, const Graph& graph, const std::vector<int>& axes) {
+  const auto is_inner = [&](int axis) { return plan.InnerOf(formula::SetOf(axis)) != 0; };
+  const auto last = std::find_if(axes.rbegin(), axes.rend(), is_inner);
+  if (last == axes.rend()) return {};
+  const int along = static_cast<int>(axes.rend() - last) - 1;
+  return {along, graph.ExtentOf(formula::SetOf(axes)) > graph.Extent(axes[along])};
 }
 
 }  // namespace
@@ -74,21 +80,19 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   const Graph& graph = definition.graph();
   const formula::BlockPlan plan(graph, graph.outputs[0]);
   FillSpec fill = ParseFill(problem.spec.fill).value();
-  std::vector<int> along;
-  std::vector<int> parts;  // by input; -1: it has one line, or no lines
+  std::vector<OperandLines> lines;
   for (const formula::InputInfo& input : graph.inputs) {
-    along.push_back(LastInnerAxis(plan, input.axes));
-    const bool has_lines =
-        along.back() >= 0 && graph.ExtentOf(formula::SetOf(input.axes)) > graph.Extent(input.axes[along.back()]);
-    parts.push_back(has_lines && input.places_along < 0 ? fill.parts++ : -1);
+    lines.push_back(LinesOf(plan, graph, input.axes));
+    if (input.places_along >= 0) lines.back().several = false;  // it has places, whatever the fill
+    if (lines.back().several) ++fill.parts;
   }
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     // Of what has no such axis each element is alone with its special value, or one would be all that a row has.
-    const int axis = along[i] < 0 && HasNaN(fill) ? kEachElement : along[i];
-    fill.part = std::max(parts[i], 0);
+    const int along = lines[i].along < 0 && HasNaN(fill) ? kEachElement : lines[i].along;
     inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
-    FillTensor(fill, problem.spec.seed, i, axis, i == 0 ? 0 : 1, inputs.back());
+    FillTensor(fill, problem.spec.seed, i, along, i == 0 ? 0 : 1, inputs.back());
+    if (lines[i].several) ++fill.part;
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
     if (const int places = graph.inputs[i].places_along; places >= 0) {
       DrawPlaces(graph.Extent(places), problem.spec.seed, i, inputs.back());

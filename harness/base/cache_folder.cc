@@ -5,14 +5,19 @@
 
 namespace assay {
 
+std::filesystem::path UserCaches() {
+  const auto read = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (std::filesystem::path cache = read("XDG_CACHE_HOME"); cache.is_absolute()) return cache;
+  const std::filesystem::path home = read("HOME");
+  return home.empty() ? home : home / ".cache";
+}
+
 std::filesystem::path CacheFolder(std::string_view name) {
-  const auto is_set = [](const char* value) { return value != nullptr && *value != '\0'; };
-  // The XDG Base Directory Specification has relative paths ignored.
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); is_set(cache) && std::filesystem::path(cache).is_absolute()) {
-    return std::filesystem::path(cache) / "assay" / name;
-  }
-  const char* home = std::getenv("HOME");
-  return is_set(home) ? std::filesystem::path(home) / ".cache/assay" / name : std::filesystem::path();
+  const std::filesystem::path caches = UserCaches();
+  return caches.empty() ? caches : caches / "assay" / name;
 }
 
 }  // namespace assay

@@ -38,7 +38,6 @@ std::vector<int64_t> SmallerNumbers(int64_t number) {
   add(number - number / 2);
   add(number / 2);
   for (int64_t part = number / 4; part > 0; part /= 2) add(number - part);
-  add(number - 1);
   add(number - 2);
   return smaller;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "harness/data/infinity.h"
 
@@ -25,6 +26,10 @@ bool IsProduct(const Node& node) {
 // Where nothing is, nothing is added.
 double Times(double x, double y) {
   return x == 0 || y == 0 ? 0 : x * y;
+}
+
+double ReachOf(const NodeError& error, size_t i) {
+  return error.zero ? 0 : error.reach[i];
 }
 
 // What a number adds to the sizes of partial products.
@@ -62,7 +67,7 @@ std::vector<bool> Arrangements::Open(const BlockValues& values, const Propagatio
     Elements& elements = elements_[static_cast<size_t>(node)];
     elements.assign(v.size(), {});
     for (size_t i = 0; i < v.size(); ++i) {
-      elements[i] = Number(v[i], error.zero ? 0 : error.reach[i]);
+      elements[i] = Number(v[i], ReachOf(error, i));
     }
     if (NodeAt(node).kind == Kind::kMap) {
       FindMap(node);
@@ -101,8 +106,7 @@ double Arrangements::MostOf(int node, const BlockValues& values, const Propagati
     double least = kInfinity;  // of the divisor
     const std::span<const double> divisor = values.Hi(info.args[1]);
     for (size_t i = 0; i < divisor.size(); ++i) {
-      const NodeError& error = errors.At(info.args[1]);
-      least = std::min(least, std::fabs(divisor[i]) - (error.zero ? 0 : error.reach[i]));
+      least = std::min(least, std::fabs(divisor[i]) - ReachOf(errors.At(info.args[1]), i));
     }
     return least > 0 ? of_arg(0) * std::max(1.0, 1 / least) : kInfinity;
   }
@@ -110,7 +114,7 @@ double Arrangements::MostOf(int node, const BlockValues& values, const Propagati
   const std::span<const double> v = values.Hi(node);
   const NodeError& error = errors.At(node);
   for (size_t i = 0; i < v.size(); ++i) {
-    const double size = std::fabs(v[i]) + (error.zero ? 0 : error.reach[i]);
+    const double size = std::fabs(v[i]) + ReachOf(error, i);
     largest = size <= largest ? largest : size;  // NaN too
     if (std::isnan(size)) return kInfinity;
   }
@@ -134,11 +138,11 @@ void Arrangements::FindMap(int node) {
   for (size_t k = 0; k < info.args.size(); ++k) {
     const Expansion& expansion = spaces_->expansions[static_cast<size_t>(node)][k];
     std::vector<double> own(elements_[static_cast<size_t>(info.args[k])].size());
-    for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<double>(i);
-    places[k].resize(to.size());
+    std::iota(own.begin(), own.end(), 0);
     if (expansion.trivial()) {
       places[k] = std::move(own);
     } else {
+      places[k].resize(to.size());
       expansion.Run(own.data(), lanes_, places[k].data());
     }
   }
@@ -171,13 +175,7 @@ Arrangements::Element Arrangements::Mapped(int node, const Element& result, cons
   e.is_open = result.is_open || any_open;
   if (e.is_open || any_nan || !IsSum(node)) return e;
   if (IsLooseSum(info)) {
-    const bool subtracts = info.function == Function::kSub;
-    e.positive = SumOf(x[0].positive, subtracts ? x[1].negative : x[1].positive);
-    e.negative = SumOf(x[0].negative, subtracts ? x[1].positive : x[1].negative);
-    const double size = std::min(std::fabs(result.value), range_);  // as it stands; beyond is propagation's affair
-    e.factors = std::max({FactorOf(size), x[0].factors, x[1].factors});
-    e.unscaled = std::max({size, x[0].unscaled, x[1].unscaled});
-    e.may_vanish = x[0].may_vanish || x[1].may_vanish;
+    e = Joined(info, result, x);
     if (IsSum(info.args[0]) || IsSum(info.args[1])) e.is_open = Leaves(e);
     return e;
   }
@@ -190,15 +188,32 @@ Arrangements::Element Arrangements::Mapped(int node, const Element& result, cons
     const double least = std::fabs(x[1].value) - x[1].reach, inverse = 1 / x[1].value;
     return Distributed(result, x[0], Number(inverse, least > 0 ? 1 / least - std::fabs(inverse) : 0));
   }
-  // Over one of two sums at a time: the other is a number then, or its own factors go to the first one before it does.
   if (!IsSum(info.args[1])) return Distributed(result, x[0], x[1]);
   if (!IsSum(info.args[0])) return Distributed(result, x[1], x[0]);
+  return ProductOfSums(result, x[0], x[1]);
+}
+
+Arrangements::Element Arrangements::Joined(const Node& sum, const Element& result, const Element* x) const {
+  const bool subtracts = sum.function == Function::kSub;
+  Element e = result;
+  e.positive = SumOf(x[0].positive, subtracts ? x[1].negative : x[1].positive);
+  e.negative = SumOf(x[0].negative, subtracts ? x[1].positive : x[1].negative);
+  const double size = std::min(std::fabs(result.value), range_);  // as it stands; beyond is propagation's affair
+  e.factors = std::max({FactorOf(size), x[0].factors, x[1].factors});
+  e.unscaled = std::max({size, x[0].unscaled, x[1].unscaled});
+  e.may_vanish = x[0].may_vanish || x[1].may_vanish;
+  return e;
+}
+
+// Over one of two sums at a time: the other is a number then, or its own factors go to the first one before it does.
+Arrangements::Element Arrangements::ProductOfSums(const Element& result, const Element& x, const Element& y) const {
   const auto as_factor = [](const Element& sum) {
     Element factor = Number(sum.value, sum.reach);
     factor.factors = std::max(factor.factors, sum.factors);
     return factor;
   };
-  const Element first = Distributed(result, x[0], as_factor(x[1])), second = Distributed(result, x[1], as_factor(x[0]));
+  const Element first = Distributed(result, x, as_factor(y)), second = Distributed(result, y, as_factor(x));
+  Element e = result;
   e.positive = std::max(first.positive, second.positive), e.negative = std::max(first.negative, second.negative);
   e.factors = std::max(first.factors, second.factors), e.unscaled = std::max(first.unscaled, second.unscaled);
   e.may_vanish = first.may_vanish || second.may_vanish, e.is_open = first.is_open || second.is_open;

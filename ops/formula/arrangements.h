@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where another arrangement of a formula leaves the range. Kernels may distribute a factor over a difference and join
-// what comes out with other terms, x s + (beta - mean s) for (x - mean) s + beta, and take factors in any order, those
-// of all terms of a sum behind it. What
-// that costs in errors is within the rules of propagation. But terms may overflow, or be infinity times zero, where the
-// formula as it stands has a number: of such elements nothing is promised.
+// what comes out with other terms, x s + (beta - mean s) for (x - mean) s + beta, and take factors of sums in any order,
+// those of all terms of a sum behind it. What that costs in errors is within the rules of propagation. But terms may
+// overflow, or be infinity times zero, where the formula as it stands has a number: of such elements nothing is
+// promised.
 //
 // A loose sum, and what products, quotients by other numbers and sums along axes make of it, is known as a sum of
 // terms. Of these, for each element: the sums of the positive and of the negative ones, as no partial sum is larger;
@@ -36,9 +36,8 @@ class Arrangements {
     double unscaled = 0;                // the largest sum without factors below 1
     bool may_vanish = false;            // some term may be zero
     bool is_open = false;
-    bool is_nan = false;  // in every arrangement of what leads to this element
-    bool by_factor =
-        false;  // NaN or infinite for an infinite factor alone, which may come behind a sum of such elements
+    bool is_nan = false;     // in every arrangement of what leads to this element
+    bool by_factor = false;  // NaN or infinite for an infinite factor alone, which may come behind a sum of such ones
   };
   using Elements = std::vector<Element>;
 
@@ -51,6 +50,8 @@ class Arrangements {
   void FindSum(int node);
   void FindOther(int node);
   Element Mapped(int node, const Element& result, const Element* x) const;
+  Element Joined(const Node& sum, const Element& result, const Element* x) const;
+  Element ProductOfSums(const Element& result, const Element& x, const Element& y) const;
   Element Distributed(const Element& result, const Element& terms, const Element& factor) const;
   bool Leaves(const Element& element) const;
   double SumOf(double x, double y) const;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // In what ways matrix products differ.
-#include <fmt/format.h>
-
 #include "ops/case_space.h"
 #include "ops/matmul/matmul.h"
 
@@ -9,17 +7,6 @@ namespace assay {
 namespace {
 
 constexpr const char* kFineFactor = "1.000244140625";  // 1 + 2^-12, which f16, bf16 and tf32 round to 1
-
-// Squares of 1 hide that one extent was taken for the other.
-void AddSquares(CaseSpace& space, const char* one, const char* other) {
-  const auto level = [=](const CaseView& view) {
-    const int64_t a = view.Int(one), b = view.Int(other);
-    if (a == b) return a == 1 ? 0 : 1;
-    return a < b ? 2 : 3;
-  };
-  AddRelation(space, fmt::format("{} and {}", one, other), {one, other}, {"both 1", "equal", "below", "above"}, level,
-              kInTriples);
-}
 
 void AddMatmulExtents(CaseSpace& space) {
   for (const char* key : {"m", "n", "k"}) {
@@ -29,9 +16,9 @@ void AddMatmulExtents(CaseSpace& space) {
     AddMagnitude(space, key, {key}, extent, {1, 16, 256, 4096, 65535}, kInTriples);
   }
   space.Vary("batch", {"1", "2", "3", "8"}, kInTriples);
-  AddSquares(space, "m", "n");
-  AddSquares(space, "m", "k");
-  AddSquares(space, "n", "k");
+  AddComparison(space, "m", "n", kInTriples, kOnesApart);
+  AddComparison(space, "m", "k", kInTriples, kOnesApart);
+  AddComparison(space, "n", "k", kInTriples, kOnesApart);
 }
 
 void AddMatmulTensors(CaseSpace& space) {

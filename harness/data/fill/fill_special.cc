@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // special: one special value in every fourth line of the reduced axis, at a random place in it, so that most results
 // stay finite and each spoiled one has a single cause. A tensor of fewer lines gets one special in one of them. The
-// kinds take turns, so that forty lines show all ten.
-// FillSpec::parts shows NaN and infinities in fewer lines as well.
+// kinds take turns, so that forty lines show all ten. FillSpec::parts shows NaN and infinities in fewer lines as well.
 // edges: one in every second line, at the places that kernels treat apart, so that eighty lines show every kind at
 // each.
 #include <algorithm>

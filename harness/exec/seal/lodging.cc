@@ -9,20 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/base/cache_folder.h"
 #include "harness/data/tensor.h"
 
 namespace assay {
-namespace {
 
 namespace fs = std::filesystem;
-
-fs::path UserCaches() {
-  const char *caches = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (caches != nullptr && fs::path(caches).is_absolute()) return caches;
-  return home == nullptr || *home == '\0' ? fs::path() : fs::path(home) / ".cache";
-}
-
-}  // namespace
 
 WorkerFolder::WorkerFolder(WorkerFolder&& other) noexcept {
   *this = std::move(other);
@@ -65,7 +57,7 @@ void RemoveFolder(const fs::path& folder) {
   fs::remove_all(folder, error);
 }
 
-fs::path CacheFolder(const fs::path& plugin) {
+fs::path PluginCacheFolder(const fs::path& plugin) {
   const fs::path caches = UserCaches();
   if (caches.empty()) return caches;
   std::error_code ignored;  // the driver that finds no folder says so better

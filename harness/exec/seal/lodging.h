@@ -28,7 +28,7 @@ void RemoveFolder(const std::filesystem::path& folder);
 
 // $XDG_CACHE_HOME/assay/workers/<plugin>-<hash of its path>, else below ~/.cache; created. "" where there is neither.
 // Two plugins of one file name do not see what the other one keeps.
-std::filesystem::path CacheFolder(const std::filesystem::path& plugin);
+std::filesystem::path PluginCacheFolder(const std::filesystem::path& plugin);
 
 // "cuda" of "lib/libassay_cuda.so": what stands for a plugin that cannot say its name.
 std::string NameOfPluginFile(const std::filesystem::path& path);

@@ -47,7 +47,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   Result<WorkerFolder> folder = WorkerFolder::Create();
   if (!folder) return tl::unexpected(folder.error());
   made.folder = std::move(*folder);
-  fs::path cache = plugin.empty() ? fs::path() : CacheFolder(plugin);
+  fs::path cache = plugin.empty() ? fs::path() : PluginCacheFolder(plugin);
   if (cache.empty()) cache = made.folder.path() / "cache";
   made.variables = SealedVariables(options, made.folder.path(), cache);
   FileGrants grants(options.hidden);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -12,16 +13,23 @@ namespace {
 constexpr int64_t kSample = int64_t{1} << 18;
 constexpr int64_t kShareSamples = 4096;
 
-// Of finite golden values without sign; of those of a large tensor, drawn always alike.
+// All places of `size`, or so many, drawn always alike: a step might meet one column alone.
+std::vector<int64_t> SamplePlaces(int64_t size, int64_t most) {
+  std::vector<int64_t> places(static_cast<size_t>(std::min(size, most)));
+  std::iota(places.begin(), places.end(), 0);
+  std::mt19937_64 random;
+  if (size > most) {
+    for (int64_t& place : places) place = static_cast<int64_t>(random() % static_cast<uint64_t>(size));
+  }
+  return places;
+}
+
+// Of finite golden values without sign.
 std::vector<double> SampleValues(const ElementJudge& judge) {
   const auto& value = judge.golden().value;
-  const auto size = static_cast<int64_t>(value.size());
   std::vector<double> sample;
-  sample.reserve(static_cast<size_t>(std::min(size, kSample)));
-  std::mt19937_64 random;
-  for (int64_t i = 0; i < std::min(size, kSample); ++i) {
-    const int64_t at = size <= kSample ? i : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
-    const double y = value[static_cast<size_t>(at)];
+  for (const int64_t place : SamplePlaces(std::ssize(value), kSample)) {
+    const double y = value[static_cast<size_t>(place)];
     if (std::isfinite(y)) sample.push_back(std::fabs(y));
   }
   return sample;
@@ -50,12 +58,9 @@ double CountIndependentValues(const ElementJudge& judge, int64_t finite) {
 // way may be larger, as where c comes behind the bias.
 double ShareOfLastAddition(const ElementJudge& judge) {
   const Golden& golden = judge.golden();
-  const int64_t size = golden.size(), samples = std::min(size, kShareSamples);
   const FloatFormat& format = FormatOf(judge.dtype());
   double sum = 0, count = 0;
-  std::mt19937_64 random;  // a step might meet one column alone
-  for (int64_t k = 0; k < samples; ++k) {
-    const int64_t i = samples == size ? k : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
+  for (const int64_t i : SamplePlaces(golden.size(), kShareSamples)) {
     const double y = std::fabs(golden.value[static_cast<size_t>(i)]);
     if (!std::isfinite(y) || y == 0) continue;
     const double addition = 2 * judge.params().u_acc * y, own = judge.params().own_rounding * UlpAt(format, y);

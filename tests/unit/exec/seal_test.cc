@@ -209,13 +209,13 @@ TEST(CacheFolder, IsThePluginsOwn) {
   const auto caches = WorkerFolder::Create();
   ASSERT_TRUE(caches);
   ::setenv("XDG_CACHE_HOME", caches->path().c_str(), 1);
-  const fs::path cuda = CacheFolder("/x/libassay_cuda.so");
+  const fs::path cuda = PluginCacheFolder("/x/libassay_cuda.so");
   EXPECT_EQ(cuda.parent_path(), caches->path() / "assay/workers");
   EXPECT_THAT(cuda.filename(), testing::ResultOf([](const fs::path& p) { return p.string(); },
                                                  testing::MatchesRegex("cuda-[0-9a-f]{8}")));
-  EXPECT_EQ(CacheFolder("/x/libassay_cuda.so"), cuda);
-  EXPECT_NE(CacheFolder("/other/libassay_cuda.so"), cuda);
-  EXPECT_TRUE(fs::is_directory(CacheFolder("/y/vendor.so")));
+  EXPECT_EQ(PluginCacheFolder("/x/libassay_cuda.so"), cuda);
+  EXPECT_NE(PluginCacheFolder("/other/libassay_cuda.so"), cuda);
+  EXPECT_TRUE(fs::is_directory(PluginCacheFolder("/y/vendor.so")));
   ::unsetenv("XDG_CACHE_HOME");
 }
 

@@ -154,7 +154,6 @@ INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
                                          ShippedCover{"covering", 3, true, 2}),
                          [](const auto& shipped) { return std::string(shipped.param.suite); });
 
-// Where nothing is reduced, a row is no unit, and one tensor shows all kinds.
 // A factor that 16-bit types round to 1 stands with outputs that show it; and squares are more than 1x1.
 TEST(MatmulDesign, HasFactorsThatNarrowTypesRoundAndSquaresWithABias) {
   constexpr double kFine = 1.000244140625;
@@ -175,6 +174,7 @@ TEST(MatmulDesign, HasFactorsThatNarrowTypesRoundAndSquaresWithABias) {
   EXPECT_FALSE(squares.empty());
 }
 
+// Where nothing is reduced, a row is no unit, and one tensor shows all kinds.
 TEST(Inputs, OfElementwiseFormulasHaveSpecialNumbersOfEveryKind) {
   for (const char* id : {"exp/f32/n=400/fill=special/seed=0", "gelu/bf16/n=400/fill=edges/seed=3",
                          "tanh/f16/n=800/fill=special/seed=1"}) {
