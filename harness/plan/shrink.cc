@@ -27,8 +27,8 @@ std::vector<int64_t> NumbersIn(const std::string& text) {
   return numbers;
 }
 
-// 1, then the number less half of it, less a quarter, ... less one: what depends on a remainder is met on the way. Of 63
-// all these are even, so the other half and the number less two come as well.
+// 1, then the number less half of it, less a quarter, ... less one: what depends on a remainder is met on the way. Of
+// 63 all these are even, so the other half and the number less two come as well.
 std::vector<int64_t> SmallerNumbers(int64_t number) {
   std::vector<int64_t> smaller;
   const auto add = [&](int64_t other) {

@@ -8,7 +8,6 @@
 // shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <memory>
 
@@ -19,6 +18,7 @@
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_columns.h"
 #include "ops/attention/attention_tile.h"
+#include "ops/attention/attention_work.h"
 #include "ops/binding.h"
 #include "ops/work_pool.h"
 
@@ -32,60 +32,6 @@ constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 // each key, of the products.
 constexpr double kFloatOff = 0x1.01p-24, kTwoFloatsOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
 
-// One query at work, kept from row to row.
-struct RowWork {
-  explicit RowWork(int64_t n) : columns(n) {}
-  std::span<const WeightedKey> Stretch(size_t first) const {
-    const size_t begin = std::min(first, keys.size());
-    return std::span(keys).subspan(begin, std::min<size_t>(kKeyStretch, keys.size() - begin));
-  }
-
-  int64_t row = 0;
-  AttentionRow weights;  // of another row, where a tile has the weights
-  RowSums sums;
-  int64_t first_key = 0, seen = 0;  // how many are seen
-  bool consecutive = false;         // with rows of v that follow each other, all finite
-  bool unclear = false, may_be_nan = false;
-  std::vector<int64_t> unclear_keys, weightless_keys;  // as in AttentionRow
-  double off = 0;                                      // what a distance may lack, in |o|
-  AttentionColumns columns;
-  bool counts = false;                     // false: there is nothing to sum
-  std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
-  std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
-};
-
-// What hangs on the keys alone. Neighbouring queries often see the same ones, or some more behind them.
-class SeenKeys {
- public:
-  explicit SeenKeys(int64_t n) : columns_(n) {}
-  // Consecutive keys from `v` on.
-  const KeyColumns& Of(const double* v, int64_t count) {
-    if (first_ == v && count_ == static_cast<size_t>(count)) return columns_;
-    list_.resize(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) list_[i].v = v + i * std::ssize(columns_.values);
-    return Of(list_, true);
-  }
-  // `consecutive`: the keys' rows of v follow each other.
-  const KeyColumns& Of(std::span<const WeightedKey> keys, bool consecutive) {
-    if (!consecutive || first_ != keys[0].v || keys.size() < count_) {
-      std::ranges::fill(columns_.values, 0.0);
-      std::ranges::fill(columns_.low, kInfinity);
-      std::ranges::fill(columns_.high, -kInfinity);
-      count_ = 0;
-    }
-    SumKeys(keys.subspan(count_), std::ssize(columns_.values), columns_);
-    first_ = consecutive ? keys[0].v : nullptr;
-    count_ = keys.size();
-    return columns_;
-  }
-
- private:
-  KeyColumns columns_;
-  const double* first_ = nullptr;
-  size_t count_ = 0;
-  std::vector<WeightedKey> list_;
-};
-
 struct BlockWork {
   explicit BlockWork(int64_t n) : rows(kTileQueries, RowWork(n)), seen(n) {}
   RawScores scores;
@@ -93,12 +39,6 @@ struct BlockWork {
   SeenKeys seen;
   TileWeights tile;
 };
-
-DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
-  if (std::abs(x.hi) > 40) return {std::copysign(1.0, x.hi), 0};
-  const DD e = Exp(Scale(x, -2));
-  return (DD{1, 0} - e) / (e + 1.0);
-}
 
 // sigma of o = sum p v / sum p over n keys, S = sum p |v|, `squares` = sum p^2 v^2, `weights` = sum p^2. Both sums are
 // those of any random order (golden/sigma.md). Each addition may follow a rescaling, which rounds the running sum once
@@ -189,7 +129,7 @@ class Builder {
       for (RowWork& w : rows) SumValues(w.Stretch(key), op_.dv, w.columns);
     }
     if (tier_ == Tier::kReproducible) {
-      for (RowWork& w : rows) Refine(w);
+      for (RowWork& w : rows) RefineRow(op_, data_, w);
     }
     for (size_t key = 0; key < most; key += kKeyStretch) {
       for (RowWork& w : rows) SumDistances(w.Stretch(key), op_.dv, w.columns);
@@ -280,62 +220,6 @@ class Builder {
       const double off = w.off * std::abs(w.columns.o[c]);
       w.columns.dot[c] += off * w.sums.dot_mean + dot_least;
       w.columns.added[c] += off * w.sums.added_mean + added_least;
-    }
-  }
-
-  // Powers of two that keep quotients of the largest numbers, and what is computed on the way, within range.
-  std::vector<double> ScaleOfColumns(const RowWork& w) const {
-    std::vector<double> scale(static_cast<size_t>(op_.dv), 1.0);
-    for (const auto& key : w.keys) {
-      for (int64_t c = 0; c < op_.dv; ++c) {
-        if (std::abs(key.v[c]) > 0x1p1000) scale[c] = 0x1p-64;
-      }
-    }
-    return scale;
-  }
-
-  double PlainScore(int64_t row, int64_t head, int64_t key) const {
-    double dot = 0;
-    for (int64_t c = 0; c < op_.d; ++c) dot += data_.q[row * op_.d + c] * data_.K(head, c)[key];
-    return dot * op_.scale;
-  }
-
-  // The values again in double-double.
-  void Refine(RowWork& w) const {
-    if (w.keys.empty()) return;
-    const AttentionRow& r = w.weights;
-    const int64_t row = w.row, head = op_.KeyHead(row);
-    std::vector<DD> scores(r.keys.size());
-    const auto top = static_cast<size_t>(std::max_element(r.t.begin(), r.t.end()) - r.t.begin());
-    for (size_t i = 0; i < scores.size(); ++i) {
-      DD dot;
-      for (int64_t c = 0; c < op_.d; ++c) {
-        dot = dot + TwoProd(data_.q[row * op_.d + c], data_.K(head, c)[r.keys[i]]);
-      }
-      dot = dot * op_.scale;
-      // What a double cannot hold has no second half; the plain score is then infinite, or capped.
-      if (!std::isfinite(dot.hi) || !std::isfinite(dot.lo)) dot = {PlainScore(row, head, r.keys[i]), 0};
-      if (op_.softcap > 0 && std::isinf(dot.hi)) dot = {std::copysign(0x1p1000, dot.hi), 0};
-      scores[i] = op_.softcap > 0 ? Sigmoidal(dot / DD{op_.softcap, 0}) * op_.softcap : dot;
-    }
-    DD total;
-    const std::vector<double> scale = ScaleOfColumns(w);
-    std::vector<DD> o(static_cast<size_t>(op_.dv));
-    for (size_t i = 0; i < scores.size(); ++i) {
-      DD t = scores[i] - scores[top];
-      if (op_.mask == MaskKind::kAdd) {
-        const double* mask = data_.mask.data() + op_.MaskOffset(row);
-        t = t + TwoSum(mask[r.keys[i]], -mask[r.keys[top]]);
-      }
-      if (!(t.hi > -700)) continue;
-      const DD e = Exp(t);
-      total = total + e;
-      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * (w.keys[i].v[c] * scale[c]);
-    }
-    for (int64_t c = 0; c < op_.dv; ++c) {
-      const DD y = o[c] / total * (1 / scale[c]);
-      w.columns.o[c] = y.hi;
-      w.columns.lo[c] = y.lo;
     }
   }
 

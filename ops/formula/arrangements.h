@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where another arrangement of a formula leaves the range. Kernels may distribute a factor over a difference and join
-// what comes out with other terms, x s + (beta - mean s) for (x - mean) s + beta, and take factors of sums in any order,
-// those of all terms of a sum behind it. What that costs in errors is within the rules of propagation. But terms may
-// overflow, or be infinity times zero, where the formula as it stands has a number: of such elements nothing is
+// what comes out with other terms, x s + (beta - mean s) for (x - mean) s + beta, and take factors of sums in any
+// order, those of all terms of a sum behind it. What that costs in errors is within the rules of propagation. But terms
+// may overflow, or be infinity times zero, where the formula as it stands has a number: of such elements nothing is
 // promised.
 //
 // A loose sum, and what products, quotients by other numbers and sums along axes make of it, is known as a sum of
