@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "harness/cli/amounts.h"
+#include "harness/base/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/exec/seal/limits.h"
 

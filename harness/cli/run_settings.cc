@@ -9,8 +9,8 @@
 #include <set>
 
 #include "golden/store/store_files.h"
+#include "harness/base/amounts.h"
 #include "harness/base/parallel.h"
-#include "harness/cli/amounts.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/perf/machine_state.h"

@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "harness/cli/signature.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/sha256.h"
+#include "harness/evidence/signature.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

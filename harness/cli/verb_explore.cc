@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "harness/cli/amounts.h"
+#include "harness/base/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"

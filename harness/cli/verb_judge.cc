@@ -13,6 +13,7 @@
 
 #include "harness/base/entropy.h"
 #include "harness/base/json_text.h"
+#include "harness/base/scratch.h"
 #include "harness/candidate/hidden_cases.h"
 #include "harness/candidate/judge_results.h"
 #include "harness/candidate/ruling_text.h"
@@ -21,7 +22,6 @@
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/run_settings.h"
-#include "harness/cli/scratch.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/evidence/sha256.h"

@@ -7,12 +7,12 @@
 #include <memory>
 #include <optional>
 
+#include "harness/base/scratch.h"
 #include "harness/cli/options.h"
-#include "harness/cli/scratch.h"
-#include "harness/cli/signature.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/evidence/signature.h"
 #include "harness/evidence/verify.h"
 
 namespace assay::cli {

@@ -35,6 +35,22 @@ KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expe
       failures_(folder.path(), ProgramWord()),
       limits_(limits) {}
 
+void KeptRecords::Restore(const ResumedRun& resumed, const std::vector<PlannedCase>& cases,
+                          const std::vector<Device>& devices) {
+  std::map<std::string, size_t> case_index;
+  for (size_t i = 0; i < cases.size(); ++i) case_index.emplace(cases[i].spec.Id(), i);
+  std::map<std::pair<std::string, std::string>, size_t> device_index;
+  for (size_t i = 0; i < devices.size(); ++i) device_index[{devices[i].backend, devices[i].device.name}] = i;
+  std::map<std::pair<size_t, size_t>, size_t> implementations;
+  for (const Record& record : resumed.records) {
+    const auto at = case_index.find(record.case_id);
+    const auto on = device_index.find({record.backend, record.device});
+    if (at == case_index.end() || on == device_index.end()) continue;  // the plan has them: see ReadResumedRun
+    Restore({at->second, on->second, implementations[{at->second, on->second}]++}, record);
+  }
+  for (const Offer& offer : resumed.offers) Restore(offer);
+}
+
 void KeptRecords::Restore(const RecordPlace& place, Record record) {
   const std::lock_guard lock(mutex_);
   Keep(place, std::move(record));

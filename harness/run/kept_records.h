@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/results/expected.h"
+#include "harness/results/resumed_run.h"
 #include "harness/results/run_folder.h"
 #include "harness/run/observer.h"
 #include "harness/run/trial/case_runner.h"
@@ -39,7 +40,9 @@ class KeptRecords {
   KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
               const KeptLimits& limits = {});
 
-  // Of a run that is continued: it stands in the folder already.
+  // Of a run that is continued: it stands in the folder already. In the places that its records would have, had they
+  // been run now.
+  void Restore(const ResumedRun& resumed, const std::vector<PlannedCase>& cases, const std::vector<Device>& devices);
   void Restore(const RecordPlace& place, Record record);
   void Restore(Offer offer);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -49,7 +48,7 @@ struct CaseAtWork {
   CaseRunner runner;
   std::vector<Untimed> untimed;
   std::vector<Untimed> retried;
-  std::string broken;          // why it could not be brought to its end
+  std::string broken;  // why it could not be brought to its end
 };
 
 bool MayBeTimed(const Attempt& attempt) {
@@ -77,7 +76,7 @@ class Loop {
       const Device& device = queues_.DeviceOf(lane);
       if (device.session) device.session->EndWhen(settings.runner.interrupted);
     }
-    if (settings.resumed) Restore(*settings.resumed);
+    if (settings.resumed) kept_.Restore(*settings.resumed, cases_, devices);
     failed_before_ = kept_.failed();
     AddGroups(0);
   }
@@ -134,23 +133,6 @@ class Loop {
       TellProgress(done, fmt::format("pass {} {}", pass, current));
     });
     if (const std::string text = passes_.SummaryText(); !text.empty()) settings_.observer->Noted(text);
-  }
-
-  // In the places that they would have, had they been run now.
-  void Restore(const ResumedRun& resumed) {
-    std::map<std::string, size_t> case_index;
-    for (size_t i = 0; i < cases_.size(); ++i) case_index.emplace(cases_[i].spec.Id(), i);
-    std::map<std::pair<std::string, std::string>, size_t> device_index;
-    for (size_t i = 0; i < devices_.size(); ++i) device_index[{devices_[i].backend, devices_[i].device.name}] = i;
-    std::map<std::pair<size_t, size_t>, size_t> implementations;
-    for (const Record& record : resumed.records) {
-      const auto at = case_index.find(record.case_id);
-      const auto on = device_index.find({record.backend, record.device});
-      if (at == case_index.end() || on == device_index.end()) continue;  // the plan has them: see ReadResumedRun
-      const RecordPlace place{at->second, on->second, implementations[{at->second, on->second}]++};
-      kept_.Restore(place, record);
-    }
-    for (const Offer& offer : resumed.offers) kept_.Restore(offer);
   }
 
   bool IsDone(size_t index, const Device& device) const {

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/base/amounts.h"
 #include "harness/base/parallel.h"
-#include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"

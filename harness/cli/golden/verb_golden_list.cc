@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
-#include "harness/cli/amounts.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"

@@ -9,7 +9,7 @@
 
 #include "harness/base/result.h"
 
-namespace assay::cli {
+namespace assay {
 
 inline constexpr const char* kSignatureNamespace = "assay-bundle";
 
@@ -26,4 +26,4 @@ struct Signer {
 // not one of these bytes, or not by the signer.
 Result<std::string> CheckSignature(const std::filesystem::path& file, const std::optional<Signer>& signer);
 
-}  // namespace assay::cli
+}  // namespace assay

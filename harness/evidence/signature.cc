@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/signature.h"
+#include "harness/evidence/signature.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 extern char** environ;
 
-namespace assay::cli {
+namespace assay {
 namespace {
 
 constexpr const char* kProgram = "ssh-keygen";
@@ -89,4 +89,4 @@ Result<std::string> CheckSignature(const std::filesystem::path& file, const std:
   return done->text;
 }
 
-}  // namespace assay::cli
+}  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/amounts.h"
+#include "harness/base/amounts.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "harness/base/text.h"
 
-namespace assay::cli {
+namespace assay {
 namespace {
 
 struct Unit {
@@ -58,4 +58,4 @@ std::string AgeText(double seconds) {
   return fmt::format("{:.0f} {}", std::floor(seconds / unit->factor), unit->name);
 }
 
-}  // namespace assay::cli
+}  // namespace assay

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay::cli {
+namespace assay {
 
 std::string BytesText(int64_t bytes);  // "12.3 MB"
 std::string AgeText(double seconds);   // "3 d"
@@ -16,4 +16,4 @@ std::string AgeText(double seconds);   // "3 d"
 std::optional<int64_t> ParseBytes(std::string_view text);
 std::optional<double> ParseAge(std::string_view text);
 
-}  // namespace assay::cli
+}  // namespace assay

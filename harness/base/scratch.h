@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace assay::cli {
+namespace assay {
 
 struct Scratch {
   std::filesystem::path path;  // "" where none could be made
@@ -23,4 +23,4 @@ struct Scratch {
   Scratch& operator=(const Scratch&) = delete;
 };
 
-}  // namespace assay::cli
+}  // namespace assay
