@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "harness/base/check.h"
+#include "harness/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {
@@ -38,7 +39,8 @@ PropertyOutcome CheckProperty(std::string name, const Shape& shape, std::span<co
     if (margin <= 1) continue;
     if (first.empty()) {
       first = fmt::format("element {}{} is {:.17g}, expected {:.17g}", IndexText(shape, i / parts),
-                          parts == 2 && i % 2 == 1 ? " (imaginary part)" : "", got[i], expected[i]);
+                          parts == 2 && i % 2 == 1 ? " (imaginary part)" : "", UnsignedNan(got[i]),
+                          UnsignedNan(expected[i]));
       if (permitted > 0) first += fmt::format(" within {:.3g}", permitted);
     }
     map.Add(i / parts);

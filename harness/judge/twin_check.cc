@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/base/check.h"
+#include "harness/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {
@@ -136,9 +137,9 @@ double TwinOutcome::Margin() const {
 }
 
 std::string TwinOutcome::Reason(const Shape& shape) const {
-  std::string text =
-      fmt::format("exact twin {}: {} wrong, first element {} got {:.17g}, expected {:.17g}, difference {:.17g}",
-                  variant, wrong, IndexText(shape, first), got, expected, got - expected);
+  std::string text = fmt::format(
+      "exact twin {}: {} wrong, first element {} got {:.17g}, expected {:.17g}, difference {:.17g}", variant, wrong,
+      IndexText(shape, first), UnsignedNan(got), UnsignedNan(expected), UnsignedNan(got - expected));
   if (tolerance_ulp > 0) text += fmt::format(", permitted {:g} ulp", tolerance_ulp);
   text += "; " + where;
   if (!code.empty()) text += "; " + code;

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
+#include "harness/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {
@@ -66,12 +66,11 @@ void KeepWorst(std::vector<WorstCandidate>& worst, const WorstCandidate& next) {
 
 WorstElement Describe(const ElementJudge& judge, const WorstCandidate& c) {
   const int parts = IsComplex(judge.dtype()) ? 2 : 1;
-  const auto unsigned_nan = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; };
   WorstElement worst{.index = c.value / parts,
                      .component = static_cast<int>(c.value % parts),
-                     .got = unsigned_nan(c.got),
-                     .golden = unsigned_nan(judge.golden().value[static_cast<size_t>(c.value)]),
-                     .error = unsigned_nan(c.judged.error),
+                     .got = UnsignedNan(c.got),
+                     .golden = UnsignedNan(judge.golden().value[static_cast<size_t>(c.value)]),
+                     .error = UnsignedNan(c.judged.error),
                      .tolerance = c.judged.Tolerance(),
                      .margin = c.badness};
   if (const ValueWhere* decided = judge.Decided(c.value)) {

@@ -35,6 +35,11 @@ TEST(Property, TheFirstDifferenceIsNamed) {
   EXPECT_THAT(outcome.where, HasSubstr("element [1,1] is 5.5, expected 5; 2 of 6 elements"));
 }
 
+TEST(Property, NoNanHasASign) {
+  EXPECT_THAT(Check({2}, {1, 2}, {}, {1, -NAN}).where, HasSubstr("element [1] is nan, expected 2"));
+  EXPECT_THAT(Check({2}, {1, -NAN}, {}, {1, 2}).where, HasSubstr("element [1] is 2, expected nan"));
+}
+
 TEST(Property, OneUlpIsADifference) {
   EXPECT_FALSE(Check({1}, {1}, {}, {std::nextafter(1.0, 2)}).Holds());
 }

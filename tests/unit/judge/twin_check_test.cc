@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/twin_check.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -141,6 +142,8 @@ TEST(TwinCheck, ToleranceIsNoExcuseForNonFinite) {
     EXPECT_FALSE(outcome.Holds()) << bad;
     EXPECT_EQ(outcome.Margin(), kInf);
   }
+  EXPECT_THAT(CheckTwin(MakeTwin({1}), 0, Output({-kNaN})).Reason({1}),
+              testing::HasSubstr("got nan, expected 1, difference nan"));
   EXPECT_FALSE(CheckTwin(MakeTwin({kNaN}, 4), 0, Output({0})).Holds());
   EXPECT_FALSE(CheckTwin(MakeTwin({kInf}, 4), 0, Output({-kInf})).Holds());
 }
