@@ -78,6 +78,14 @@ std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& re
   return DidYouMean(wrong->substr(0, wrong->find('=')), known);
 }
 
+// What is wrong with the options of a verb. CLI11 itself names the words that nobody expects from the last to the
+// first.
+std::string OptionProblem(const CLI::ParseError& error, const std::vector<std::string>& rest) {
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || rest.empty()) return error.what();
+  return fmt::format("{} not expected: {}", rest.size() == 1 ? "this argument was" : "these arguments were",
+                     fmt::join(rest, " "));
+}
+
 // A word that is no verb is named, rather than reported as a verb that is missing; also where a verb takes a second
 // one.
 std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
@@ -96,7 +104,8 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> second = verb.get_subcommands();
   const std::string see = fmt::format("see assay {} --help", verb.get_name());
   if (known.empty() || !second.empty()) {
-    return fmt::format("{}; {}{}", error.what(), see, OptionMeant(second.empty() ? verb : *second[0], rest));
+    return fmt::format("{}; {}{}", OptionProblem(error, rest), see,
+                       OptionMeant(second.empty() ? verb : *second[0], rest));
   }
   return fmt::format("{} takes one of {}{}; {}{}", verb.get_name(), fmt::join(known, ", "),
                      has_word ? fmt::format(", not '{}'", rest[0]) : "", see,

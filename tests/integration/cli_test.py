@@ -31,6 +31,7 @@ class BadInput(Cli):
         self.fails(4, "--filter", "run", "--suite", "smoke", "--filter", "zzz*")
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
+        self.fails(2, "not expected: --one f32 --two", "run", "--one", "f32", "--two")
         for verb in ("explain", "fingerprint", "shrink", "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, explore, judge, list, ", verb).stdout, "")
