@@ -34,7 +34,11 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
   }
   const auto number = ParseNumber<double>(word.text.substr(equals + 1));
   if (!number || !(*number >= 1)) {
-    return line.Fail(word.column, fmt::format("{} is not a number of at least 1", word.text));
+    return line.Fail(word.column,
+                     fmt::format("{} is not a number of at least 1{}", word.text,
+                                 key == "thorough" ? "; thorough=1 has all executions of the fewest cases, "
+                                                     "and without the word every case has them"
+                                                   : ""));
   }
   *limit = *number;
   return {};
