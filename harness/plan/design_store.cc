@@ -95,6 +95,10 @@ void DesignStore::Save(const Operator& op, const CoverOptions& options, const st
   std::string text = KeyOf(op, options);
   for (const CaseSpec& spec : cases) text += spec.Id() + "\n";
   text += HashText(text);
+  std::error_code ignored;
+  if (fs::is_directory(fs::symlink_status(PathOf(op, options), ignored))) {
+    fs::remove(PathOf(op, options), ignored);  // an empty one; nobody's files are removed
+  }
   if (WriteFileAtomically(PathOf(op, options), {{text.data(), text.size()}}, Durability::kWhenever)) {
     RemoveLongUnused(root_);
   }

@@ -104,6 +104,18 @@ TEST_F(DesignStoreTest, AFolderThatCannotBeWrittenToIsNoError) {
   EXPECT_TRUE(Searches(store));
 }
 
+TEST_F(DesignStoreTest, AnEmptyFolderInTheFilesPlaceIsReplacedAndAFullOneStays) {
+  const fs::path path = store_.PathOf(op_, options_);
+  fs::create_directories(path);
+  EXPECT_TRUE(Searches(store_));
+  EXPECT_FALSE(Searches(store_));
+  fs::remove(path);
+  fs::create_directories(path);
+  Write(path / "notes.txt", "of somebody");
+  EXPECT_TRUE(Searches(store_));
+  EXPECT_TRUE(fs::exists(path / "notes.txt"));
+}
+
 // Those of builds that nobody runs any more go.
 TEST_F(DesignStoreTest, FilesThatNobodyUsedForLongGo) {
   const DesignStore old(root_, "old"), recent(root_, "recent");
