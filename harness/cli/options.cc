@@ -33,6 +33,10 @@ void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
   app.add_option("--filter", o.filter, "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
       ->capture_default_str();
   app.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
+  AddDTypes(app, o);
+}
+
+void AddDTypes(CLI::App& app, CaseOptions& o) {
   app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
       ->delimiter(',');
 }

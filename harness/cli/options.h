@@ -18,6 +18,7 @@ inline constexpr uint64_t kSeeds = 1'000'000'000;
 
 // --suite, --case, --contract, --filter, --op and --dtype; `usual`: the suite where neither of the first two is given.
 void AddCaseChoice(CLI::App& app, CaseOptions& options, const std::string& usual);
+void AddDTypes(CLI::App& app, CaseOptions& options);  // --dtype
 // These, with `default` as the usual suite, and --shard, --balance and --seed.
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddPython(CLI::App& app, BackendOptions& options);

@@ -19,6 +19,8 @@
 #include "harness/explore/explorer.h"
 #include "harness/model/contract.h"
 #include "harness/plan/catalog.h"
+#include "harness/plan/selection.h"
+#include "harness/run/preflight.h"
 #include "harness/run/trial/reproduction.h"
 
 namespace assay::cli {
@@ -36,17 +38,26 @@ struct ExploreOptions {
   CoverLimits limits{.elements = 0x1p18, .flops = 0x1p24};
 };
 
-Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>& wanted) {
+Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>& wanted,
+                                                 const std::vector<std::string>& dtypes) {
+  if (auto known = CheckDTypes(dtypes); !known) return tl::unexpected(known.error());
   const OpCatalog ops = Catalog();
   std::vector<const Operator*> found;
   for (const std::string& name : wanted.empty() ? ops.names : wanted) {
     const Operator* op = ops.op(name);
     if (op == nullptr) return UnknownOperator(name, ops);
-    if (!op->Space().dimensions.empty()) {
+    CaseSpace space = op->Space();
+    const bool declares = !space.dimensions.empty();
+    if (declares && NarrowTypes(space, dtypes)) {
       found.push_back(op);
-    } else if (!wanted.empty()) {
+    } else if (!declares && !wanted.empty()) {
       return UsageError(fmt::format("{} has no declaration of what its cases vary in; leave it out of --op", name));
     }
+  }
+  if (found.empty()) {
+    return UsageError(
+        fmt::format("--dtype {}: no case of {} has such types; assay list ops --verbose names those of operands",
+                    fmt::join(dtypes, ","), fmt::join(wanted.empty() ? ops.names : wanted, ", ")));
   }
   return found;
 }
@@ -60,7 +71,7 @@ std::function<bool()> Clock(const ExploreOptions& options) {
 }
 
 Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
-  auto ops = OperatorsOf(options.ops);
+  auto ops = OperatorsOf(options.ops, options.run.selection.dtypes);
   if (!ops) return tl::unexpected(ops.error());
   if (!options.contract.empty()) {
     if (auto contract = ParseRequirement(options.contract); !contract) {
@@ -70,6 +81,7 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   ExploreSettings settings;
   settings.ops = *std::move(ops);
   settings.seed = options.seed ? *options.seed : std::random_device{}() % kSeeds;
+  settings.dtypes = options.run.selection.dtypes;
   settings.limits = options.limits;
   settings.cases = options.cases.value_or(0);
   settings.requirement = options.contract;
@@ -98,6 +110,8 @@ std::string SharedOptions(const RunOptions& run) {
 std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, size_t cases) {
   std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, cases);
   if (!options.ops.empty()) text += fmt::format(" --op {}", fmt::join(options.ops, ","));
+  const std::vector<std::string>& dtypes = options.run.selection.dtypes;
+  if (!dtypes.empty()) text += fmt::format(" --dtype {}", fmt::join(dtypes, ","));
   const CoverLimits usual = ExploreOptions().limits;
   if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
   if (options.limits.flops != usual.flops) text += fmt::format(" --max-flops {}", options.limits.flops);
@@ -171,9 +185,29 @@ void FillPlan(const std::vector<Record>& records, Plan& plan) {
   plan.hash = PlanHash(plan.entries);
 }
 
-tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, std::vector<std::string>& notes) {
+// Those of --impl have to be offered for some case of the first designs, in which every type, size and attribute is.
+// These are searched for one operator after another, as most names are found with the first.
+Status CheckOffered(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
+                    const ExploreSettings& explore, std::vector<std::string>& notes) {
+  if (wanted.empty()) return {};
+  std::vector<PlannedCase> cases;
+  for (const Operator* op : explore.ops) {
+    for (CaseSpec& spec :
+         MakeCover(*op, Exploration::FirstDesign(explore.limits, explore.seed, explore.dtypes)).cases) {
+      auto bound = BindCase(spec);
+      if (bound) cases.push_back({.spec = std::move(spec), .bound = *std::move(bound)});
+    }
+    if (FindUnknownImplementations(wanted, devices, cases).message.empty()) return {};
+  }
+  return CheckImplementations(wanted, devices, cases, notes);
+}
+
+tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, const ExploreSettings& explore,
+                                                    std::vector<std::string>& notes) {
   auto prepared = PrepareWithoutCases(options, notes);
   if (!prepared) return prepared;
+  const auto offered = CheckOffered(options.backend.implementations, prepared->devices, explore, notes);
+  if (!offered) return tl::unexpected(Refusal{kExitUsage, offered.error().message});
   prepared->plan.suite = kExploring;
   prepared->plan.hash = PlanHash(prepared->plan.entries);
   return prepared;
@@ -182,7 +216,10 @@ tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, s
 int Explore(ExploreOptions options) {
   auto explore = SettingsOf(options);
   if (!explore) return Complain(kExitUsage, explore.error().message);
-  auto begun = BeginRun(options.run, PrepareExploring, {{"explore", {{"seed", explore->seed}}}});
+  auto begun = BeginRun(
+      options.run,
+      [&](const RunOptions& run, std::vector<std::string>& notes) { return PrepareExploring(run, *explore, notes); },
+      {{"explore", {{"seed", explore->seed}}}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;
   Note(fmt::format("seed {}", explore->seed));
@@ -199,6 +236,7 @@ int Explore(ExploreOptions options) {
 
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
   verb.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
+  AddDTypes(verb, o.run.selection);
   AddTime(verb, o.time, "how long cases are tried: 90s, 10m, 8h; default 10m, or no end with --cases");
   AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000}, "how many cases are tried, smaller ones apart");
   AddNumber<uint64_t>(verb, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
@@ -223,6 +261,8 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddOut(*verb, run);
   AddStrictness(*verb, run);
   AddTier(*verb, run);
+  verb->add_flag("--store,!--no-store", run.store,
+                 "keep golden values between runs, or do not, which is the default: no other run has these cases");
   AddProgress(*verb, run.progress);
   AddColor(*verb, run.color);
   verb->callback([o, &action] { action = [o] { return Explore(*o); }; });

@@ -52,7 +52,7 @@ Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& d
                    const RunFolder& folder)
     : settings_(settings), devices_(devices), loop_(loop), folder_(folder) {
   for (const Operator* op : settings_.ops) {
-    operators_.push_back({op, Exploration(*op, settings_.limits, settings_.seed)});
+    operators_.push_back({op, Exploration(*op, settings_.limits, settings_.seed, settings_.dtypes)});
   }
 }
 

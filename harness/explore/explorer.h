@@ -22,8 +22,9 @@ namespace assay {
 inline constexpr const char* kFailuresSuite = "failures.suite";
 
 struct ExploreSettings {
-  std::vector<const Operator*> ops;  // that declare dimensions
+  std::vector<const Operator*> ops;  // that declare dimensions, and have cases of `dtypes`
   uint64_t seed = 0;
+  std::vector<std::string> dtypes;  // as SelectsDTypes takes them; empty: all
   CoverLimits limits;
   size_t cases = 0;                    // 0: as many as there is time for
   std::function<bool()> is_time_over;  // asked before each few cases

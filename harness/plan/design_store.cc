@@ -2,6 +2,7 @@
 #include "harness/plan/design_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 
@@ -54,8 +55,9 @@ fs::path DesignStore::DefaultRoot() {
 }
 
 std::string DesignStore::KeyOf(const Operator& op, const CoverOptions& options) const {
-  return fmt::format("assay-design-1 program={} op={} strength={} max_elements={} max_flops={} seed={}\n", program_,
-                     op.schema().op, options.strength, options.limits.elements, options.limits.flops, options.seed);
+  return fmt::format("assay-design-1 program={} op={} strength={} max_elements={} max_flops={} seed={} dtypes={}\n",
+                     program_, op.schema().op, options.strength, options.limits.elements, options.limits.flops,
+                     options.seed, fmt::join(options.dtypes, ","));
 }
 
 fs::path DesignStore::PathOf(const Operator& op, const CoverOptions& options) const {

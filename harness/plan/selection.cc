@@ -19,30 +19,17 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
 }
 
 // f32-f32-f32 is f32: ids write a list of equal dtypes as one.
-std::vector<std::string> ShortLists(std::vector<std::string> dtypes) {
-  for (std::string& text : dtypes) {
-    const std::vector<std::string_view> names = Split(text, '-');
-    const bool same = std::ranges::all_of(names, [&](std::string_view name) { return name == names[0]; });
-    if (same) text = std::string(names[0]);
-  }
-  return dtypes;
-}
-
-bool SelectsDType(const std::vector<std::string>& wanted, const CaseSpec& spec) {
-  if (wanted.empty() || Contains(wanted, DTypeListText(spec.dtypes))) return true;
-  return std::ranges::any_of(spec.dtypes, [&](DType dtype) { return Contains(wanted, Name(dtype)); });
+std::string_view ShortList(std::string_view text) {
+  const std::vector<std::string_view> names = Split(text, '-');
+  const bool same = std::ranges::all_of(names, [&](std::string_view name) { return name == names[0]; });
+  return same ? names[0] : text;
 }
 
 Status CheckNames(const SelectionOptions& options, const OpCatalog& ops) {
   for (const std::string& op : options.ops) {
     if (Status known = CheckOperator(op, ops); !known) return known;
   }
-  for (const std::string& dtype : options.dtypes) {
-    if (const auto list = ParseDTypeList(dtype); !list) {
-      return UsageError(fmt::format("--dtype {}: {}", dtype, list.error().message));
-    }
-  }
-  return {};
+  return CheckDTypes(options.dtypes);
 }
 
 std::string NoMatch(size_t cases, const SelectionOptions& options) {
@@ -91,6 +78,23 @@ bool MatchesFilter(std::string_view filter, std::string_view id) {
   return included || !has_included;
 }
 
+bool SelectsDTypes(const std::vector<std::string>& wanted, const std::vector<DType>& dtypes) {
+  const std::string list = DTypeListText(dtypes);
+  return wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& text) {
+           const std::string_view one = ShortList(text);
+           return one == list || std::ranges::any_of(dtypes, [&](DType dtype) { return Name(dtype) == one; });
+         });
+}
+
+Status CheckDTypes(const std::vector<std::string>& wanted) {
+  for (const std::string& dtype : wanted) {
+    if (const auto list = ParseDTypeList(dtype); !list) {
+      return UsageError(fmt::format("--dtype {}: {}", dtype, list.error().message));
+    }
+  }
+  return {};
+}
+
 Status CheckOperator(const std::string& name, const OpCatalog& ops) {
   if (ops.find(name) != nullptr) return {};
   return UsageError(fmt::format("--op {}: no such operator; known: {}{}", name, fmt::join(ops.names, " "),
@@ -99,13 +103,12 @@ Status CheckOperator(const std::string& name, const OpCatalog& ops) {
 
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
   if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
-  const std::vector<std::string> dtypes = ShortLists(options.dtypes);
   Selection selection;
   std::unordered_map<std::string, size_t> place;  // of an id in selection.all
   for (const PlannedCase& planned : suite) {
     const std::string id = planned.spec.Id();
     if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
-    if (!SelectsDType(dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
+    if (!SelectsDTypes(options.dtypes, planned.spec.dtypes) || !MatchesFilter(options.filter, id)) continue;
     const auto [known, is_new] = place.try_emplace(id, selection.all.size());
     if (is_new) {
       selection.all.push_back(planned);

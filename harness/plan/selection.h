@@ -67,6 +67,13 @@ struct Selection {
   std::string empty_message;  // what to say then
 };
 
+// Whether a case of these types is one of --dtype's: of its whole list, or of any one of its types. Nothing wanted:
+// all.
+bool SelectsDTypes(const std::vector<std::string>& wanted, const std::vector<DType>& dtypes);
+
+// For --dtype: an error that says what is no type.
+Status CheckDTypes(const std::vector<std::string>& wanted);
+
 // For --op: an error that lists the operators when there is none of that name.
 Status CheckOperator(const std::string& name, const OpCatalog& ops);
 

@@ -100,4 +100,14 @@ UnknownImplementations FindUnknownImplementations(const std::vector<std::string>
           offered.certain()};
 }
 
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
+                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes) {
+  if (wanted.empty()) return {};
+  const UnknownImplementations unknown = FindUnknownImplementations(wanted, devices, cases);
+  if (unknown.message.empty()) return {};
+  if (unknown.certain) return UsageError(unknown.message);
+  notes.push_back(unknown.message);
+  return {};
+}
+
 }  // namespace assay

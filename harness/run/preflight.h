@@ -24,4 +24,8 @@ UnknownImplementations FindUnknownImplementations(const std::vector<std::string>
                                                   const std::vector<Device>& devices,
                                                   const std::vector<PlannedCase>& cases);
 
+// An unknown name is refused, unless a backend that cannot be asked now may know it: then `notes` get what is missing.
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
+                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes);
+
 }  // namespace assay

@@ -11,17 +11,6 @@
 namespace assay {
 namespace {
 
-// An unknown name is refused, unless a backend that cannot be asked now may know it.
-Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
-                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes) {
-  if (wanted.empty()) return {};
-  const UnknownImplementations unknown = FindUnknownImplementations(wanted, devices, cases);
-  if (unknown.message.empty()) return {};
-  if (unknown.certain) return UsageError(unknown.message);
-  notes.push_back(unknown.message);
-  return {};
-}
-
 // Takes the swept cases in place of those of --case.
 Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
   if (text.empty()) return std::optional<Sweep>();

@@ -78,11 +78,23 @@ class Explore(Base):
         self.assertIn("is no time such as", self.explore("b", "--for", "soon", code=2).stderr)
         self.assertIn("--contract", self.explore("c", "--contract", "f33", "--cases", "1", code=2).stderr)
 
-    def test_an_implementation_that_is_not_there_ends_it_soon(self):
-        # The second seed has a case that the backend offers nothing for.
-        for number, seed in enumerate(("634252036", "889324468")):
-            done = self.explore(f"out{number}", "--impl", "absent", "--seed", seed, code=4)
-            self.assertIn("no implementation ran", done.stderr)
+    def test_an_implementation_that_is_not_there_is_refused_before_anything_runs(self):
+        done = self.explore("out", "--op", "softmax,reduce", "--impl", "online,onlin", "--seed", "3", code=2)
+        self.assertIn("--impl onlin: no backend offers an implementation of that name", done.stderr)
+        self.assertIn("cpu: ", done.stderr)
+        self.assertIn("did you mean 'online'?", done.stderr)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_one_type_alone(self):
+        done = self.explore("out", "--op", "matmul,softmax", "--dtype", "bf16", "--no-store", "--seed", "2",
+                            "--cases", "12")
+        self.assertEqual(len(self.cases("out")), 12)
+        self.assertTrue(all("bf16" in c.split("/")[1] for c in self.cases("out")), self.cases("out"))
+        self.assertRegex(done.stdout,
+                         r"the same again: \S+ explore --seed 2 --cases 12 --op matmul,softmax --dtype bf16 ")
+        self.assertIn("--dtype f31: ", self.explore("a", "--dtype", "f31", code=2).stderr)
+        refused = self.explore("b", "--op", "softmax", "--dtype", "i8", code=2)
+        self.assertIn("no case of softmax has such types", refused.stderr)
 
     def test_ctrl_c_ends_it_and_keeps_what_is_there(self):
         env = dict(self.env, ASSAY_PLUGIN_FILES=CPU)

@@ -8,6 +8,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/text.h"
+#include "harness/plan/selection.h"
 
 namespace assay {
 namespace {
@@ -43,7 +44,21 @@ int64_t LargestSize(const Knob& knob) {
   return largest;
 }
 
-Candidates::Candidates(const Operator& op, const CoverLimits& limits)
+bool NarrowTypes(CaseSpace& space, const std::vector<std::string>& dtypes) {
+  if (dtypes.empty()) return true;
+  for (Knob& knob : space.knobs) {
+    const auto key = std::ranges::find(knob.keys, "dtypes");
+    if (key == knob.keys.end()) continue;
+    const auto at = static_cast<size_t>(key - knob.keys.begin());
+    std::erase_if(knob.values, [&](const std::vector<std::string>& value) {
+      return !SelectsDTypes(dtypes, ParseDTypeList(value[at]).value());
+    });
+    return !knob.values.empty();
+  }
+  return false;
+}
+
+Candidates::Candidates(const Operator& op, const CoverLimits& limits, const std::vector<std::string>& dtypes)
     : op_(&op),
       limits_(limits),
       too_many_elements_(fmt::format("more than {} elements", limits.elements)),
@@ -51,6 +66,7 @@ Candidates::Candidates(const Operator& op, const CoverLimits& limits)
       space_(op.Space()),
       index_of_(space_.knobs.size()),
       dimensions_of_(space_.knobs.size()) {
+  ASSAY_CHECK(NarrowTypes(space_, dtypes));
   for (const Knob& knob : space_.knobs) is_size_.push_back(LargestSize(knob) > 0);
   for (const Knob& knob : space_.knobs) {
     const auto key = std::ranges::find(knob.keys, "dtypes");

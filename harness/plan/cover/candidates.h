@@ -26,10 +26,13 @@ using Choice = std::vector<int>;  // of each knob, the index of its value
 // The largest number of a long list of ascending numbers, which a size has; 0: the knob is none.
 int64_t LargestSize(const Knob& knob);
 
+// Takes the values of other types out of the knob that decides them; false: none is left.
+bool NarrowTypes(CaseSpace& space, const std::vector<std::string>& dtypes);
+
 class Candidates {
  public:
-  // `op` outlives this.
-  Candidates(const Operator& op, const CoverLimits& limits);
+  // `op` outlives this. `dtypes`: as SelectsDTypes takes them. Precondition: the operator has values of these.
+  Candidates(const Operator& op, const CoverLimits& limits, const std::vector<std::string>& dtypes = {});
 
   const CaseSpace& space() const { return space_; }
   const OpSchema& schema() const { return op_->schema(); }

@@ -25,7 +25,7 @@ class CoverMaker {
  public:
   CoverMaker(const Operator& op, const CoverOptions& options)
       : options_(options),
-        candidates_(op, options.limits),
+        candidates_(op, options.limits, options.dtypes),
         random_(options.seed),
         reach_(candidates_, random_),
         unreachable_(space().dimensions.size()) {}

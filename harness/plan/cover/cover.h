@@ -17,7 +17,8 @@ namespace assay {
 struct CoverOptions {
   int strength = 2;  // 3: also in threes, those dimensions that take part (Dimension::in_triples)
   CoverLimits limits;
-  uint64_t seed = 0x636f766572;  // of the design: another one combines otherwise
+  uint64_t seed = 0x636f766572;          // of the design: another one combines otherwise
+  std::vector<std::string> dtypes = {};  // of these alone, as SelectsDTypes takes them; empty: of all
   bool operator==(const CoverOptions&) const = default;
 };
 

@@ -19,13 +19,19 @@ constexpr uint8_t kGiven = 1, kRefused = 2, kTaken = 3;
 
 }  // namespace
 
-Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed)
-    : op_(&op), limits_(limits), seed_(seed), candidates_(op, limits), random_(seed) {
+Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed,
+                         const std::vector<std::string>& dtypes)
+    : op_(&op), limits_(limits), seed_(seed), dtypes_(dtypes), candidates_(op, limits, dtypes), random_(seed) {
   for (const Knob& knob : candidates_.space().knobs) {
     largest_.push_back(LargestSize(knob));
     declared_.push_back(static_cast<int>(knob.values.size()));
   }
   MakeNextDesign();
+}
+
+CoverOptions Exploration::FirstDesign(const CoverLimits& limits, uint64_t seed,
+                                      const std::vector<std::string>& dtypes) {
+  return {.strength = 2, .limits = limits, .seed = seed, .dtypes = dtypes};
 }
 
 bool Exploration::IsSize(size_t knob) const {
@@ -46,8 +52,8 @@ std::optional<CaseSpec> Exploration::Next() {
 
 // Pairs first; then threes; then pairs over and over, each time in other cases.
 void Exploration::MakeNextDesign() {
-  const CoverOptions options{
-      .strength = designs_ == 1 ? 3 : 2, .limits = limits_, .seed = seed_ + static_cast<uint64_t>(designs_)};
+  CoverOptions options = FirstDesign(limits_, seed_ + static_cast<uint64_t>(designs_), dtypes_);
+  if (designs_ == 1) options.strength = 3;
   design_ = MakeCover(*op_, options);
   next_of_design_ = 0;
   if (++designs_ > 2) return;

@@ -26,8 +26,11 @@ struct Explored {
 
 class Exploration {
  public:
-  // Precondition: the operator declares dimensions. It outlives this.
-  Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed);
+  // Precondition: the operator declares dimensions, and has cases of these types. It outlives this.
+  Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed,
+              const std::vector<std::string>& dtypes = {});
+  // Of the designs that half of its cases come from, the first.
+  static CoverOptions FirstDesign(const CoverLimits& limits, uint64_t seed, const std::vector<std::string>& dtypes);
 
   // Canonical, with a seed of its own; nothing where many tries gave only cases that were there before.
   std::optional<CaseSpec> Next();
@@ -65,6 +68,7 @@ class Exploration {
   const Operator* op_;
   CoverLimits limits_;
   uint64_t seed_;
+  std::vector<std::string> dtypes_;
   Candidates candidates_;
   std::mt19937_64 random_;
   std::vector<int64_t> largest_;  // of each knob that is a size; 0: it is none

@@ -159,6 +159,16 @@ TEST_F(Exploring, EveryImplementationThatFailsACaseIsNamed) {
   EXPECT_THAT(Suite(), HasSubstr("timeout of fake:other"));
 }
 
+TEST_F(Exploring, CasesAreOfTheTypesAskedForAlone) {
+  settings_.dtypes = {"f32"};
+  const LoopResult result = Explore();
+  EXPECT_EQ(result.records.size(), 40u);
+  for (const Record& record : result.records) {
+    const auto types = ParseId(record.case_id).value().dtypes;
+    EXPECT_THAT(types, testing::Contains(DType::kF32)) << record.case_id;
+  }
+}
+
 // A smaller case might pass the next time, and nobody would know of what.
 TEST_F(Exploring, WhatFailsOnlyAfterPassingStaysAsItIs) {
   loop_.runner.repetitions = 40;

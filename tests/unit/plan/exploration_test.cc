@@ -51,6 +51,16 @@ TEST(Exploration, EachCaseIsNewAndWithinTheLimits) {
   }
 }
 
+// Nor do other types count as left to explore.
+TEST(Exploration, OneTypeAlone) {
+  Exploration all(Softmax(), kSmall, 1), one(Softmax(), kSmall, 1, {"bf16"});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(DTypeListText(one.Next().value().dtypes), "bf16");
+  EXPECT_LT(one.Coverage()[0].possible, all.Coverage()[0].possible);
+  CaseSpace space = Softmax().Space();
+  EXPECT_TRUE(NarrowTypes(space, {"f32", "i8"}));
+  EXPECT_FALSE(NarrowTypes(space, {"i8"}));
+}
+
 TEST(Exploration, SizesAreNotThoseOfTheDeclarationAlone) {
   std::set<std::string> listed;
   for (const Knob& knob : Softmax().Space().knobs) {
