@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "harness/cases/case_groups.h"
@@ -44,6 +45,20 @@ std::string Short(const std::string& reason) {
 std::string KindOf(const CaseSpec& spec, const Record& record) {
   return fmt::format("{} {} {} {} {}", spec.op, DTypeListText(spec.dtypes), record.backend, record.implementation,
                      record.verdict);
+}
+
+// Implementations seldom have a fault in common: then the case or what judges it may be at fault. "": not all give
+// results that are wrong; ends of workers and contracts that promise too little say nothing of the case.
+std::string AllFailText(std::span<const Record> records, const std::function<bool(const Record&)>& fails) {
+  size_t results = 0, wrong = 0;
+  for (const Record& record : records) {
+    if (record.implementation.empty()) continue;
+    const bool mismatch = record.verdict == Name(Verdict::kMismatch);
+    if (!fails(record) || (!mismatch && record.verdict != Name(Verdict::kBelowContract))) return "";
+    ++results, wrong += mismatch;
+  }
+  if (results < 2 || wrong == 0) return "";
+  return fmt::format("\n# all {} implementations fail: suspect the case, or what it is judged by", results);
 }
 
 }  // namespace
@@ -124,6 +139,11 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   if (!saved_.contains(planned.spec.Id())) ++failed_;  // else it was made from another
   for (const Record& record : records) {
     if (is_failure(record)) Failed(planned, record);
+  }
+  if (const auto saved = saved_.find(planned.spec.Id()); saved != saved_.end()) {
+    const std::string suspicion = AllFailText(records, is_failure);
+    std::string& comment = saved->second.comment;
+    if (comment.find(suspicion) == std::string::npos) comment += suspicion;
   }
   WriteSuite();
 }

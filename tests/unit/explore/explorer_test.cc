@@ -157,6 +157,25 @@ TEST_F(Exploring, EveryImplementationThatFailsACaseIsNamed) {
   Explore();
   EXPECT_THAT(Suite(), HasSubstr("timeout of fake:plain"));
   EXPECT_THAT(Suite(), HasSubstr("timeout of fake:other"));
+  EXPECT_THAT(Suite(), Not(HasSubstr("suspect the case")));  // a timeout says nothing of it
+}
+
+TEST_F(Exploring, ACaseThatAllOfSeveralGetWrongIsSuspected) {
+  settings_.cases = 8;
+  settings_.dtypes = {"f32"};
+  const std::vector<ImplementationInfo> both = {{"plain", "f32acc"}, {"other", "f32acc"}}, one = {both[0]};
+  const auto suite = [&](const std::vector<ImplementationInfo>& offered, bool all_wrong) {
+    session_->offer = Offering(offered);
+    session_->behave = Doing({.wrong = true}, [=](const FakeCall& call) {
+      return call.what == Asked::kExecute && (all_wrong || call.implementation == "plain");
+    });
+    Explore();
+    EXPECT_THAT(Suite(), HasSubstr("mismatch of fake:plain"));
+    return Suite();
+  };
+  EXPECT_THAT(suite(both, true), HasSubstr("\n# all 2 implementations fail: suspect the case"));
+  EXPECT_THAT(suite(both, false), Not(HasSubstr("suspect the case")));
+  EXPECT_THAT(suite(one, true), Not(HasSubstr("suspect the case")));
 }
 
 TEST_F(Exploring, CasesAreOfTheTypesAskedForAlone) {
