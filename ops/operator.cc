@@ -69,7 +69,7 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, 
 }
 
 std::vector<Algorithm> Operator::Algorithms() const {
-  return {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft, Algorithm::kBluestein};
+  return {Algorithm::kDirect};
 }
 
 Status CheckAlgorithm(const Operator& op, const Contract& contract) {

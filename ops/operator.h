@@ -218,8 +218,7 @@ class Operator {
   virtual bool Selects(const Problem&) const { return false; }
   // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
   virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
-  // Algorithms that a contract of this operator may name. Default: those of convolutions and transforms, whose bound
-  // other operators have for their only algorithm.
+  // Algorithms that a contract of this operator may name: those that it has a bound for.
   virtual std::vector<Algorithm> Algorithms() const;
   // Makes the contract by which results are judged when their owner states none that of usual implementations.
   virtual void AdaptDefault(Contract&) const {}

@@ -17,7 +17,7 @@
 namespace assay {
 
 inline constexpr int kGeneratorVersion = 3;  // of inputs: rng.cc, fill.cc
-inline constexpr int kGoldenVersion = 18;    // of golden values
+inline constexpr int kGoldenVersion = 19;    // of golden values
 
 struct GoldenKey {
   std::string case_id;

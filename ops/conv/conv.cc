@@ -202,8 +202,14 @@ class Conv final : public Operator {
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
     const ConvCase op(problem);
     Golden golden = ConvGolden(op, problem, inputs, tier);
-    if (!golden.exact && op.IsWinograd()) AddWinogradPlanes(op, inputs, golden);
+    if (golden.exact) return golden;
+    if (op.IsWinograd()) AddWinogradPlanes(op, inputs, golden);
+    AddFftPlanes(op, inputs, golden);
     return golden;
+  }
+
+  std::vector<Algorithm> Algorithms() const override {
+    return {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft};
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {

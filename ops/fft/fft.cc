@@ -203,6 +203,9 @@ class Fft final : public Operator {
   // The count is the usual one, of radix 2.
   double FewestFlops(const Problem&) const override { return 0; }
   void AdaptDefault(Contract& contract) const override { contract.alg = Algorithm::kFft; }
+  std::vector<Algorithm> Algorithms() const override {
+    return {Algorithm::kDirect, Algorithm::kFft, Algorithm::kBluestein};
+  }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
     return FftTwin(*this, problem, contract, variant);

@@ -3,69 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "tests/support/operator_cases.h"
 #include "tests/support/simulate/conv.h"
+#include "tests/unit/ops/conv_judged.h"
 
 namespace assay::test {
 namespace {
-
-constexpr const char* kConvFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
-                                      "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
-
-struct ConvTally {
-  int tensors = 0, pushed = 0, freed = 0;
-  double closest = 0;  // largest |error| / bound seen
-};
-
-// A bound problem with everything that judging needs.
-struct Judged {
-  Judged(const std::string& id, const char* declaration)
-      : problem(Bind(id)),
-        contract(Declared(declaration)),
-        inputs(Op("conv").MakeInputs(problem)),
-        golden(
-            Op("conv").ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible)),
-        bound(BoundOf(problem, golden, contract)) {}
-
-  bool Holds(int64_t i, double got) const { return Accepts(bound, golden, i, got); }
-  void Check(std::span<const double> got, ConvTally& tally) const {
-    for (int64_t i = 0; i < golden.size(); ++i) {
-      ASSERT_TRUE(Holds(i, got[i])) << "element " << i << ": got " << got[i] << " golden " << golden.value[i]
-                                    << (bound.exact ? "" : fmt::format(" bound {}", HardBound(bound, golden, i)));
-      if (IsFree(bound, i)) ++tally.freed;
-      if (bound.exact || !std::isfinite(golden.value[i]) || !std::isfinite(got[i]) || IsFree(bound, i)) continue;
-      const double limit = HardBound(bound, golden, i);
-      if (limit > 0) tally.closest = std::max(tally.closest, std::abs(got[i] - golden.value[i]) / limit);
-    }
-  }
-  // Perfectly rounded results pass; 1.05 times the bound does not.
-  void CheckEdges(ConvTally& tally) const {
-    const DType out = problem.output().dtype;
-    for (int64_t i = 0; i < golden.size(); ++i) {
-      const double y = golden.value[i];
-      if (!std::isfinite(y)) continue;
-      if (contract.ftz == Flush::kNone) {
-        ASSERT_TRUE(Holds(i, IsInt(out) ? y : RoundTo(FormatOf(out), y))) << "element " << i;
-      }
-      if (bound.exact || IsFree(bound, i)) continue;
-      const double limit = HardBound(bound, golden, i), lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
-      for (double side : {-1.05, 1.05}) {
-        const double beyond = HeldBeyond(out, y, y + side * limit);
-        if (!(std::abs((beyond - y) - lo) > 1.02 * limit) || !std::isfinite(beyond)) continue;
-        ASSERT_FALSE(Holds(i, beyond)) << "element " << i;
-        ++tally.pushed;
-      }
-    }
-  }
-
-  Problem problem;
-  Contract contract;
-  std::vector<Tensor> inputs;
-  Golden golden;
-  DeclaredBound bound;
-};
 
 void CheckDirect(const std::string& id, const char* declaration, ConvTally& tally) {
   SCOPED_TRACE(id + " " + declaration);

@@ -112,7 +112,9 @@ TEST(FormulaSchedules, OperatorsRefuseSchedulesThatTheyLack) {
   EXPECT_EQ(refusal("layer_norm", "f32acc;alg=fft"),
             "layer_norm has no bound for alg=fft: its contracts may say alg=direct or alg=onepass");
   EXPECT_NE(refusal("matmul", kOnePass), "");
-  EXPECT_EQ(refusal("matmul", "f32acc;alg=winograd<2,3>"), "");
+  EXPECT_EQ(refusal("matmul", "f32acc;alg=winograd<2,3>"),
+            "matmul has no bound for alg=winograd: its contracts may say alg=direct");
+  EXPECT_EQ(refusal("conv", "f32acc;alg=winograd<2,3>"), "");
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// No convolution by transforms leaves the bound of alg=fft, whatever its tiles; and what that bound still catches.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "tests/support/simulate/conv.h"
+#include "tests/unit/ops/conv_judged.h"
+
+namespace assay::test {
+namespace {
+
+// Transforms of any tile, in images with strides, dilation, groups and gaps. The largest share of the bound says how
+// loose it is; cuDNN's on an H200 come to 0.02 of it.
+TEST(ConvFftBound, HoldsForItsAlgorithm) {
+  constexpr const char* kShapes[] = {"n=1,c=3,o=2,i=6x7,k=3x3,pad=1", "n=2,c=8,o=4,i=9x5,k=3x2,stride=2x1,groups=2,bias=1",
+                                     "n=1,c=1,o=2,i=64,k=7,pad=3", "n=1,c=2,o=2,i=5x4x3,k=2x3x2,dilation=2x1x1,pad=1"};
+  const std::pair<const char*, const char*> types[] = {{"f32", "acc=f32;alg=fft"},
+                                                       {"f32", "acc=f32;alg=fft;ftz=all"},
+                                                       {"f64", "acc=f64;alg=fft"},
+                                                       {"bf16", "acc=f32;alg=fft"},
+                                                       {"f16-f16-f32", "acc=f32;alg=fft"}};
+  for (const auto& [dtypes, contract] : types) {
+    ConvTally tally;
+    uint64_t seed = 0;
+    for (const char* fill : kConvFills) {
+      for (const char* shape : kShapes) {
+        const std::string id = fmt::format("conv/{}/{}/fill={}/seed={}", dtypes, shape, fill, seed++);
+        SCOPED_TRACE(id + " " + contract);
+        const Judged judged(id, contract);
+        const Arithmetic unit = ArithmeticOf(judged.contract);
+        for (const int64_t tile : {0, 4, 16}) {
+          for (const bool scales_first : {false, true}) {
+            judged.Check(RunFftConv(judged.problem, judged.inputs, tile, scales_first, unit), tally);
+          }
+        }
+        judged.CheckEdges(tally);
+        ++tally.tensors;
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GT(tally.pushed, 1000);
+    EXPECT_EQ(tally.freed, 0);
+    fmt::print("{} {}: {} tensors, largest error {:.3f} of the bound\n", dtypes, contract, tally.tensors, tally.closest);
+  }
+}
+
+// What is infinite or NaN spreads over its tile as NaN or infinity, and as no number: an output is right, or none.
+TEST(ConvFftBound, SpecialValuesSpreadButNoNumberBesideThemIsWrong) {
+  ConvTally tally;
+  int64_t finite = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Judged judged(fmt::format("conv/f32/n=1,c=2,o=2,i=8x8,k=3x3,pad=1/fill=special/seed={}", seed),
+                        "acc=f32;alg=fft");
+    for (const int64_t tile : {0, 4}) {
+      judged.Check(RunFftConv(judged.problem, judged.inputs, tile, false, ArithmeticOf(judged.contract)), tally);
+      if (HasFailure()) return;
+    }
+    for (int64_t i = 0; i < judged.golden.size(); ++i) {
+      if (!std::isfinite(judged.golden.value[i])) continue;
+      const double limit = HardBound(judged.bound, judged.golden, i);
+      EXPECT_FALSE(judged.Holds(i, judged.golden.value[i] + 1.05 * limit)) << "element " << i;
+      ++finite;
+    }
+  }
+  EXPECT_GT(finite, 100);
+}
+
+TEST(ConvFftBound, CatchesADroppedChannel) {
+  const Judged judged("conv/f32/n=1,c=8,o=4,i=8x8,k=3x3,pad=1/fill=normal/seed=0", "acc=f32;alg=fft");
+  const std::vector<double> got =
+      IntegerConv(judged.problem, judged.inputs, [](int64_t, std::vector<ConvProduct>& products) {
+        for (size_t k = products.size() - 9; k < products.size(); ++k) products[k].x = -1;
+      });
+  int64_t caught = 0;
+  for (int64_t i = 0; i < judged.golden.size(); ++i) caught += judged.Holds(i, got[i]) ? 0 : 1;
+  EXPECT_GE(caught, judged.golden.size() * 98 / 100);
+}
+
+// A small output beside large ones is off by what the large ones cost, which the bound of plain sums does not know.
+TEST(ConvFftBound, TheDirectBoundRejectsIt) {
+  const std::string id = "conv/f32/n=1,c=1,o=4,i=63,k=1/fill=normal/seed=0";
+  const Judged direct(id, "acc=f32"), transformed(id, "acc=f32;alg=fft");
+  const std::vector<double> got =
+      RunFftConv(direct.problem, direct.inputs, 0, false, ArithmeticOf(transformed.contract));
+  int64_t beyond = 0;
+  for (int64_t i = 0; i < direct.golden.size(); ++i) {
+    EXPECT_TRUE(transformed.Holds(i, got[i])) << i;
+    beyond += direct.Holds(i, got[i]) ? 0 : 1;
+  }
+  EXPECT_GT(beyond, direct.golden.size() / 4);
+}
+
+TEST(Algorithms, OfOtherOperatorsAreRefused) {
+  const Status conv = CheckAlgorithm(Op("conv"), Declared("acc=f32;alg=bluestein"));
+  ASSERT_FALSE(conv);
+  EXPECT_NE(conv.error().message.find("alg=direct or alg=winograd or alg=fft"), std::string::npos)
+      << conv.error().message;
+  for (const char* op : {"matmul", "reduce", "softmax", "attention"}) {
+    EXPECT_FALSE(CheckAlgorithm(Op(op), Declared("acc=f32;alg=fft"))) << op;
+    EXPECT_TRUE(CheckAlgorithm(Op(op), Declared("acc=f32"))) << op;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
