@@ -77,12 +77,19 @@ class Backends(OwnFolder):
     def test_what_is_not_there_is_named_with_what_is(self):
         for words, texts in ((("--backend", "vendor:2"), ("vendor:2", "vendor:1 (Example 2)")),
                              (("--device", "H200"), ("H200", "vendor:0 (Example 1)")),
+                             (("--device", "host", "--backend", "vendor"), ("of vendor has such a name", "cpu (host)")),
                              (("--backend", "nowhere"), ("nowhere", "cpu"))):
             with self.subTest(words):
                 done, _ = self.run_cases(*words)
                 self.assertEqual(done.returncode, 2)
                 for text in texts:
                     self.assertIn(text, done.stderr)
+
+    def test_a_backend_without_a_device_says_why_whatever_device_is_wanted(self):
+        done = self.assay("run", "--case", CASE, "--no-perf", "--plugin", PLUGIN, "--backend", "vendor", "--device", "host",
+                          "--out", "o-none", alter="no-device")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("no accelerator was found; install its driver", done.stdout)
 
     def test_a_required_backend_that_is_absent_or_unusable_is_5(self):
         for name, alter, text in (("vendor", "no-device", "install its driver"),

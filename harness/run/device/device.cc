@@ -157,6 +157,15 @@ bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
 }
 
+bool IsOfBackends(const BackendOptions& options, const Device& c) {
+  return options.backends.empty() || IsNamedByAny(c, options.backends);
+}
+
+// Also a backend that --backend names and that shows no device: why it does not is what its user has to know.
+bool FitsDevice(const BackendOptions& options, const std::string& glob, const Device& c) {
+  return MatchesGlob(glob, c.device.name) || (!options.backends.empty() && !c.problem.empty());
+}
+
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.
 std::string FoundText(const std::vector<Device>& devices) {
   std::string text;
@@ -189,20 +198,20 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Device>& 
     const std::string why = WhyNoPlugin(wanted);
     return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends{}", wanted,
                                   why.empty() ? NoSuch(wanted) : why, FoundText(devices),
-                                  BackendMeant(devices, wanted)));
+                                  why.empty() ? BackendMeant(devices, wanted) : ""));
   }
   for (const std::string& glob : options.devices) {
-    const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
-    if (std::any_of(devices.begin(), devices.end(), fits)) continue;
-    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(devices)));
+    const auto fits = [&](const Device& c) { return IsOfBackends(options, c) && FitsDevice(options, glob, c); };
+    if (std::ranges::any_of(devices, fits)) continue;
+    const std::string of = options.backends.empty() ? "" : fmt::format(" of {}", fmt::join(options.backends, ", "));
+    return UsageError(fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices)));
   }
   return {};
 }
 
 bool IsSelected(const BackendOptions& options, const Device& c) {
-  const auto fits = [&](const std::string& glob) { return MatchesGlob(glob, c.device.name); };
-  const bool device = options.devices.empty() || std::any_of(options.devices.begin(), options.devices.end(), fits);
-  return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
+  const auto fits = [&](const std::string& glob) { return FitsDevice(options, glob, c); };
+  return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
 // A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
