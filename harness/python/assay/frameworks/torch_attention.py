@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from assay._frameworks import Unsupported
 from assay.frameworks._masks import visible
 
 BACKENDS = {"sdpa-math": SDPBackend.MATH, "sdpa-flash": SDPBackend.FLASH_ATTENTION,
@@ -38,14 +39,21 @@ def attention(q, k, v, mask=None, *, causal=False, align="br", window=0, scale=N
 
 
 def with_backend(name):
-    """attention with one backend only: PyTorch refuses a call that this one cannot take."""
+    """attention with one backend only. What this one cannot take PyTorch says when it is called: the first call is one
+    of those that prepare a case."""
     backend = BACKENDS[name]
 
     @functools.wraps(attention)
     def run(q, k, v, mask=None, **attrs):
         if name != "sdpa-math":  # the others want elements of a row beside each other, and copy nothing themselves
             q, k, v = (t if t.stride(-1) == 1 else t.contiguous() for t in (q, k, v))
-        with sdpa_kernel(backend):
-            return attention(q, k, v, mask, **attrs)
+        try:
+            with sdpa_kernel(backend):
+                return attention(q, k, v, mask, **attrs)
+        except RuntimeError as error:
+            if not str(error).startswith("No available kernel"):
+                raise
+            raise Unsupported(f"PyTorch has no kernel of {name} for this call") from error
 
+    run.compiles = True
     return run

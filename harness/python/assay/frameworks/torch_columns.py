@@ -28,6 +28,28 @@ def _flushes(dtypes, attrs):
     return "ftz=all" if dtypes[0] == "bf16" else ""
 
 
+def _multiplies_integers(case):
+    return len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"
+
+
+def _multiplies_integers_on_gpu(case):
+    """Its own checks say so (aten/src/ATen/native/cuda/Blas.cpp)."""
+    m, k, n = (int(case.attrs[key]) for key in "mkn")
+    fits = m > 16 and k % 8 == 0 and n % 8 == 0
+    return _multiplies_integers(case) if fits else "torch._int_mm takes m above 16, and k and n that are multiples of 8"
+
+
+def _on(device, column):
+    """The column as that type of device has it."""
+    if device != "cuda":
+        return column
+    if column.name == "int-mm":
+        return column._replace(supports=_multiplies_integers_on_gpu)
+    if column.op == "layer_norm":  # "expected scalar type BFloat16 but found Float", of weights in f32
+        return column._replace(dtypes=[types for types in column.dtypes if "-" not in types])
+    return column
+
+
 def _is_value(case):
     return _propagates(case) if case.attrs["kind"] not in ("argmax", "argmin") else "one with values is meant"
 
@@ -39,7 +61,7 @@ def _is_index(case):
 COLUMNS = [
     Column("matmul", torch_ops.matmul, extra=_flushes, supports=_adds),
     Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm",
-           supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
+           supports=_multiplies_integers),
     Column("conv", torch_ops.conv, extra=_flushes),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
     Column("softmax", torch_ops.softmax, extra="masked=nan"),
@@ -103,7 +125,7 @@ def columns(device):
         if device in torch_attention.DEVICES[name]:
             chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
-    return COLUMNS + _compiled(device) + chosen
+    return [_on(device, column) for column in COLUMNS + _compiled(device)] + chosen
 
 
 def register_all():

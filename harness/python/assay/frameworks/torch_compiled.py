@@ -10,6 +10,10 @@ import sysconfig
 from types import FunctionType
 
 import torch
+import torch._inductor.config
+
+# In the worker itself: the processes that Inductor would start for it find no GPU on an H200 (PyTorch 2.11).
+torch._inductor.config.compile_threads = 1
 
 
 def missing(device):
