@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul by cuBLASLt. `cublaslt`: f64, strict f32, f16, bf16 and i8; `cublaslt-tf32`: f32 operands cut to TF32;
+// matmul by cuBLASLt. `cublaslt`: f64, strict f32, f16, bf16 and i8; `cublaslt-tf32`: f32 operands rounded to TF32;
 // `cublaslt-fp8`: e4m3 and e5m2. Row-major operands are columns-first ones of the transposed product: y^T = b^T a^T.
 #include <fmt/format.h>
 
@@ -220,14 +220,21 @@ std::string LtWhyNot(const MatmulSpec& s) {
   return CublasLt::Get().why_not();
 }
 
+// Both operands along k, extents and the distances of rows multiples of so many elements.
+bool AreDenseAlongK(const MatmulSpec& s, int64_t multiple) {
+  if (s.a.column_stride != 1 || s.b.row_stride != 1) return false;
+  return s.k % multiple == 0 && s.n % multiple == 0 && (s.m == 1 || s.a.row_stride % multiple == 0) &&
+         (s.n == 1 || s.b.column_stride % multiple == 0);
+}
+
 // cuBLAS 13, "cublasLtMatmul": i8 on integer tensor cores with operands in their usual order.
 std::string IntegerWhyNot(const MatmulSpec& s) {
   if (std::string reason = plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max()); !reason.empty()) {
     return reason;
   }
   if (s.bias.input >= 0) return "cuBLASLt adds no bias to a product in i32";
-  if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k % 4 != 0 || s.n % 4 != 0) {
-    return "cuBLASLt multiplies i8 with both operands contiguous along k, and k and n multiples of 4";
+  if (!AreDenseAlongK(s, 4)) {
+    return "cuBLASLt multiplies i8 with both operands contiguous along k, and k, n and rows multiples of 4";
   }
   return LtWhyNot(s);
 }
@@ -260,8 +267,8 @@ std::string Fp8WhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
     return "cublaslt-fp8 gives f32, f16 or bf16 here";
   }
   // Both along k, the only layout that it has on every architecture.
-  if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k % 16 != 0 || s.n % 16 != 0) {
-    return "cuBLASLt multiplies fp8 with both operands contiguous along k, and k and n multiples of 16";
+  if (!AreDenseAlongK(s, 16)) {
+    return "cuBLASLt multiplies fp8 with both operands contiguous along k, and k, n and rows multiples of 16";
   }
   return LtWhyNot(s);
 }
@@ -273,9 +280,10 @@ std::string StrictContract(const gpu::Traits& traits, const plugin::OpDesc& op) 
   return s.a.dtype == plugin::kF32 ? "f32" : "in=exact;" + traits.unit_accumulator;
 }
 
-// The unit cuts f32 operands to TF32's bits.
+// The unit would cut f32 operands off. cuBLASLt's kernels round them to nearest first: on an H100 f32's largest numbers
+// became infinite, and every result was that of such operands.
 std::string Tf32Contract(const gpu::Traits& traits, const plugin::OpDesc&) {
-  return "in=tf32rz;" + TensorCoreAccumulator(traits.major, 8);
+  return "in=tf32rn;" + TensorCoreAccumulator(traits.major, 8);
 }
 
 // Ada and Hopper keep 13 bits of a sum of fp8 products; Ada takes an instruction in two halves.

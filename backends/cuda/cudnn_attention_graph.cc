@@ -25,6 +25,13 @@ bool HasDiagonals(const AttentionSpec& a) {
   return a.causal || a.window > 0;
 }
 
+constexpr const char* kUnaligned = "cuDNN's fused attention needs rows that begin at multiples of 16 bytes";
+
+bool BeginsAligned(const AttentionSpec::Strides& strides, int64_t bytes) {
+  const auto is_aligned = [&](int64_t stride) { return stride * bytes % OperationGraph::kOperandAlignment == 0; };
+  return std::all_of(strides.begin(), strides.end() - 1, is_aligned);
+}
+
 // Keys to the right of a query's last one, or to the left of its first one, get no weight.
 Tensor MaskDiagonals(OperationGraph& graph, const AttentionSpec& a, Tensor scores) {
   const Tensor none = graph.Value(-std::numeric_limits<float>::infinity());
@@ -63,6 +70,7 @@ std::string FusedAttentionWhyNot(const AttentionSpec& a) {
   }
   for (const AttentionSpec::Strides* strides : {&a.q, &a.k, &a.v, &a.o}) {
     if ((*strides)[3] != 1) return "cuDNN's fused attention needs contiguous rows";
+    if (!BeginsAligned(*strides, plugin::Bytes(a.dtype))) return kUnaligned;
   }
   if (a.mask_kind == MaskKind::kBool) return "cuDNN's fused attention adds masks, it takes none of truth values";
   if (a.mask_kind == MaskKind::kAdd) {

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "backends/common/conv_spec.h"
+#include "backends/common/status.h"
 #include "backends/cuda/cudnn_library.h"
 #include "backends/cuda/rows.h"
 #include "backends/gpu/kernel_plan.h"
@@ -35,50 +39,61 @@ std::vector<int> Joined(int64_t outer, int64_t inner, const std::vector<int>& re
 
 constexpr cudnnConvolutionFwdAlgo_t kFusesBias = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 
-class CudnnConv {
- public:
-  CudnnConv(const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm, void* stream)
-      : s_(s), algorithm_(algorithm), handle_(stream) {
-    Cudnn::Check(cudnn_.TensorCreate(&x_), "cudnnCreateTensorDescriptor");
-    Cudnn::Check(cudnn_.TensorCreate(&y_), "cudnnCreateTensorDescriptor");
-    Cudnn::Check(cudnn_.FilterCreate(&w_), "cudnnCreateFilterDescriptor");
-    Cudnn::Check(cudnn_.ConvCreate(&conv_), "cudnnCreateConvolutionDescriptor");
-    SetTensor(x_, s.x, s.n, s.c, s.in), SetTensor(y_, s.y, s.n, s.o, s.out);
-    const size_t skip = SkippedAxes(s);
-    const std::vector<int> filter = Joined(s.o, s.GroupInputs(), Narrowed(s.kernel, skip));
-    Cudnn::Check(
-        cudnn_.FilterSet(w_, CudnnType(s.w.dtype), CUDNN_TENSOR_NCHW, static_cast<int>(filter.size()), filter.data()),
-        "cudnnSetFilterNdDescriptor");
-    const std::vector<int> pad = Narrowed(s.pad, skip), stride = Narrowed(s.stride, skip),
-                           dilation = Narrowed(s.dilation, skip);
-    Cudnn::Check(cudnn_.ConvSet(conv_, static_cast<int>(pad.size()), pad.data(), stride.data(), dilation.data(),
-                                CUDNN_CROSS_CORRELATION, s.IsF64() ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
-                 "cudnnSetConvolutionNdDescriptor");
-    Cudnn::Check(cudnn_.ConvSetGroups(conv_, static_cast<int>(s.groups)), "cudnnSetConvolutionGroupCount");
-    // f32 without tensor cores: with them its operands would be cut to TF32.
-    const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
-    Cudnn::Check(cudnn_.ConvSetMath(conv_, narrow ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
-                 "cudnnSetConvolutionMathType");
-    if (s.has_bias) SetBias();
-    Cudnn::Check(cudnn_.ConvWorkspace(handle_.get(), x_, w_, conv_, y_, algorithm_, &workspace_bytes_),
-                 "cudnnGetConvolutionForwardWorkspaceSize");
-  }
-  CudnnConv(const CudnnConv&) = delete;
-  CudnnConv& operator=(const CudnnConv&) = delete;
-  ~CudnnConv() {
-    if (activation_ != nullptr) (void)cudnn_.ActivationDestroy(activation_);
-    if (bias_ != nullptr) (void)cudnn_.TensorDestroy(bias_);
-    if (conv_ != nullptr) (void)cudnn_.ConvDestroy(conv_);
-    if (w_ != nullptr) (void)cudnn_.FilterDestroy(w_);
-    if (y_ != nullptr) (void)cudnn_.TensorDestroy(y_);
-    if (x_ != nullptr) (void)cudnn_.TensorDestroy(x_);
+// What cuDNN describes a convolution by; destroyed too where describing it fails half way.
+struct ConvDescriptors {
+  ConvDescriptors() = default;
+  ConvDescriptors(const ConvDescriptors&) = delete;
+  ConvDescriptors& operator=(const ConvDescriptors&) = delete;
+  ~ConvDescriptors() {
+    const Cudnn& cudnn = Cudnn::Get();
+    if (activation != nullptr) (void)cudnn.ActivationDestroy(activation);
+    if (bias != nullptr) (void)cudnn.TensorDestroy(bias);
+    if (conv != nullptr) (void)cudnn.ConvDestroy(conv);
+    if (w != nullptr) (void)cudnn.FilterDestroy(w);
+    if (y != nullptr) (void)cudnn.TensorDestroy(y);
+    if (x != nullptr) (void)cudnn.TensorDestroy(x);
   }
 
+  cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
+  cudnnFilterDescriptor_t w = nullptr;
+  cudnnConvolutionDescriptor_t conv = nullptr;
+  cudnnActivationDescriptor_t activation = nullptr;
+};
+
+class CudnnConv {
+ public:
+  // Throws Unsupported where cuDNN has no kernel of the algorithm for it.
+  CudnnConv(const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm, cudnnHandle_t handle)
+      : s_(s), algorithm_(algorithm), handle_(handle) {
+    Cudnn::Check(cudnn_.TensorCreate(&of_.x), "cudnnCreateTensorDescriptor");
+    Cudnn::Check(cudnn_.TensorCreate(&of_.y), "cudnnCreateTensorDescriptor");
+    Cudnn::Check(cudnn_.FilterCreate(&of_.w), "cudnnCreateFilterDescriptor");
+    Cudnn::Check(cudnn_.ConvCreate(&of_.conv), "cudnnCreateConvolutionDescriptor");
+    SetTensor(of_.x, s.x, s.n, s.c, s.in), SetTensor(of_.y, s.y, s.n, s.o, s.out);
+    const size_t skip = SkippedAxes(s);
+    const std::vector<int> filter = Joined(s.o, s.GroupInputs(), Narrowed(s.kernel, skip));
+    Cudnn::Check(cudnn_.FilterSet(of_.w, CudnnType(s.w.dtype), CUDNN_TENSOR_NCHW, static_cast<int>(filter.size()),
+                                  filter.data()),
+                 "cudnnSetFilterNdDescriptor");
+    const std::vector<int> pad = Narrowed(s.pad, skip), stride = Narrowed(s.stride, skip),
+                           dilation = Narrowed(s.dilation, skip);
+    Cudnn::Check(cudnn_.ConvSet(of_.conv, static_cast<int>(pad.size()), pad.data(), stride.data(), dilation.data(),
+                                CUDNN_CROSS_CORRELATION, s.IsF64() ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
+                 "cudnnSetConvolutionNdDescriptor");
+    Cudnn::Check(cudnn_.ConvSetGroups(of_.conv, static_cast<int>(s.groups)), "cudnnSetConvolutionGroupCount");
+    // f32 without tensor cores: with them its operands would be cut to TF32.
+    const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
+    Cudnn::Check(cudnn_.ConvSetMath(of_.conv, narrow ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
+                 "cudnnSetConvolutionMathType");
+    if (s.has_bias) SetBias();
+    Cudnn::Check(cudnn_.ConvWorkspace(handle_, of_.x, of_.w, of_.conv, of_.y, algorithm_, &workspace_bytes_),
+                 "cudnnGetConvolutionForwardWorkspaceSize");
+  }
   size_t WorkspaceBytes() const { return workspace_bytes_; }
 
   // Of the addend that the call with a fused bias takes, laid out as y; 0 where that call is not made.
   uint64_t AddendBytes() const {
-    if (activation_ == nullptr) return 0;
+    if (of_.activation == nullptr) return 0;
     int64_t last = (s_.n - 1) * s_.y.outer_stride + (s_.o - 1) * s_.y.inner_stride;
     for (size_t axis = 0; axis < 3; ++axis) last += (s_.out[axis] - 1) * s_.y.strides[axis];
     return static_cast<uint64_t>((last + 1) * plugin::Bytes(s_.y.dtype));
@@ -91,32 +106,32 @@ class CudnnConv {
     const bool wide = s_.IsF64();
     const void* one = wide ? static_cast<const void*>(&wide_factors[0]) : &factors[0];
     const void* zero = wide ? static_cast<const void*>(&wide_factors[1]) : &factors[1];
-    if (activation_ != nullptr) {
-      Cudnn::Check(
-          cudnn_.ConvBiasForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_, workspace,
-                                 workspace_bytes_, zero, y_, zeros, bias_, at.Input(2), activation_, y_, at.Output()),
-          "cudnnConvolutionBiasActivationForward");
+    if (of_.activation != nullptr) {
+      Cudnn::Check(cudnn_.ConvBiasForward(handle_, one, of_.x, at.Input(0), of_.w, at.Input(1), of_.conv, algorithm_,
+                                          workspace, workspace_bytes_, zero, of_.y, zeros, of_.bias, at.Input(2),
+                                          of_.activation, of_.y, at.Output()),
+                   "cudnnConvolutionBiasActivationForward");
       return;
     }
-    Cudnn::Check(cudnn_.ConvForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_, workspace,
-                                    workspace_bytes_, zero, y_, at.Output()),
+    Cudnn::Check(cudnn_.ConvForward(handle_, one, of_.x, at.Input(0), of_.w, at.Input(1), of_.conv, algorithm_,
+                                    workspace, workspace_bytes_, zero, of_.y, at.Output()),
                  "cudnnConvolutionForward");
-    if (bias_ == nullptr) return;
-    Cudnn::Check(cudnn_.AddTensor(handle_.get(), one, bias_, at.Input(2), one, y_, at.Output()), "cudnnAddTensor");
+    if (of_.bias == nullptr) return;
+    Cudnn::Check(cudnn_.AddTensor(handle_, one, of_.bias, at.Input(2), one, of_.y, at.Output()), "cudnnAddTensor");
   }
 
  private:
   // The one algorithm that cuDNN fuses a bias with (without an activation) adds it before it rounds, the others after.
   void SetBias() {
-    Cudnn::Check(cudnn_.TensorCreate(&bias_), "cudnnCreateTensorDescriptor");
+    Cudnn::Check(cudnn_.TensorCreate(&of_.bias), "cudnnCreateTensorDescriptor");
     std::vector<int> dims(s_.rank == 3 ? 5 : 4, 1), strides(dims);
     dims[1] = strides[0] = static_cast<int>(s_.o);
-    Cudnn::Check(
-        cudnn_.TensorSet(bias_, CudnnType(s_.bias_dtype), static_cast<int>(dims.size()), dims.data(), strides.data()),
-        "cudnnSetTensorNdDescriptor");
+    Cudnn::Check(cudnn_.TensorSet(of_.bias, CudnnType(s_.bias_dtype), static_cast<int>(dims.size()), dims.data(),
+                                  strides.data()),
+                 "cudnnSetTensorNdDescriptor");
     if (algorithm_ != kFusesBias) return;
-    Cudnn::Check(cudnn_.ActivationCreate(&activation_), "cudnnCreateActivationDescriptor");
-    Cudnn::Check(cudnn_.ActivationSet(activation_, CUDNN_ACTIVATION_IDENTITY, CUDNN_PROPAGATE_NAN, 0),
+    Cudnn::Check(cudnn_.ActivationCreate(&of_.activation), "cudnnCreateActivationDescriptor");
+    Cudnn::Check(cudnn_.ActivationSet(of_.activation, CUDNN_ACTIVATION_IDENTITY, CUDNN_PROPAGATE_NAN, 0),
                  "cudnnSetActivationDescriptor");
   }
 
@@ -137,11 +152,8 @@ class CudnnConv {
   const ConvSpec s_;
   const cudnnConvolutionFwdAlgo_t algorithm_;
   const Cudnn& cudnn_ = Cudnn::Get();
-  CudnnHandle handle_;
-  cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr, bias_ = nullptr;
-  cudnnFilterDescriptor_t w_ = nullptr;
-  cudnnConvolutionDescriptor_t conv_ = nullptr;
-  cudnnActivationDescriptor_t activation_ = nullptr;
+  const cudnnHandle_t handle_;
+  ConvDescriptors of_;
   size_t workspace_bytes_ = 0;
 };
 
@@ -170,7 +182,8 @@ constexpr std::string_view NameOf(cudnnConvolutionFwdAlgo_t algorithm) {
 template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
-  const auto conv = std::make_shared<CudnnConv>(plugin::ParseConv(op), kAlgorithm, device.queue().get());
+  const auto handle = std::make_shared<CudnnHandle>(device.queue().get());
+  const auto conv = std::make_shared<CudnnConv>(plugin::ParseConv(op), kAlgorithm, handle->get());
   std::byte* workspace = plan->Workspace(conv->WorkspaceBytes(), "cuDNN");
   // Its header says act(alpha1 conv + alpha2 z + bias), and not that a z with the factor 0 is left unread: an output in
   // the place of z, which nobody has written yet, could make 0 * NaN.
@@ -180,7 +193,7 @@ std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin:
     device.queue().Fill(zeros, 0, bytes);
   }
   plan->SetAlgorithm(std::string(NameOf(kAlgorithm)));
-  plan->Add("", [conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });
+  plan->Add("", [handle, conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });
   return plan;
 }
 
@@ -197,8 +210,39 @@ bool FitsInt(const ConvSpec& s) {
   return fits(s.n) && fits(s.c) && fits(s.o) && fits(s.Terms()) && fits(s.Positions());
 }
 
-std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
-  const ConvSpec s = plugin::ParseConv(op);
+// Everything that cuDNN is told of a convolution.
+std::string TextOf(const ConvSpec& s) {
+  std::string text = fmt::format("{} {} {} {} {} {}", s.rank, s.n, s.c, s.o, s.groups, s.has_bias);
+  for (const plugin::Extents* extents :
+       {&s.in, &s.kernel, &s.stride, &s.pad, &s.dilation, &s.out, &s.x.strides, &s.y.strides}) {
+    text += fmt::format(";{}", fmt::join(*extents, " "));
+  }
+  for (const plugin::ConvOperand* operand : {&s.x, &s.y}) {
+    text += fmt::format(";{} {} {}", Name(operand->dtype), operand->outer_stride, operand->inner_stride);
+  }
+  return text;
+}
+
+// Why cuDNN has no kernel of the algorithm for it; "" where it has. Asked once for each, as a case is queried often.
+std::string AskCudnn(int device, const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int, int, std::string>, std::string> answers;
+  const std::scoped_lock lock(mutex);
+  const auto [answer, is_new] = answers.try_emplace({device, algorithm, TextOf(s)});
+  if (!is_new) return answer->second;
+  try {
+    const CudnnConv asked(s, algorithm, AskingHandle(device));
+  } catch (const plugin::Error& error) {
+    answer->second = error.what();
+    if (error.status() == ASSAY_UNSUPPORTED) return answer->second;
+    answers.erase(answer);
+    throw;
+  }
+  return "";
+}
+
+// What every algorithm needs of the description, then what cuDNN itself says of this one.
+std::string CudnnConvWhyNot(int device, const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm) {
   if (!plugin::IsFloat(s.x.dtype) || s.w.dtype != s.x.dtype || s.y.dtype != s.x.dtype) {
     return "cudnn is offered for x, w and y of one type: f64, f32, f16, bf16";
   }
@@ -207,28 +251,36 @@ std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   }
   if (!HasDenseFilter(s)) return "cuDNN needs a dense w";
   if (!FitsInt(s)) return "cuDNN takes extents and strides that fit into an int";
-  return Cudnn::Get().why_not();
+  if (const std::string& reason = Cudnn::Get().why_not(); !reason.empty()) return reason;
+  return AskCudnn(device, s, algorithm);
+}
+
+std::string PrecomputedWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
+  return CudnnConvWhyNot(traits.index, plugin::ParseConv(op), kFusesBias);
 }
 
 // For algorithms beside which a bias is added to the rounded y: in f32 and f64 that is one more sum.
+template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::string AddingWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (s.has_bias && s.y.dtype != plugin::kF32 && s.y.dtype != plugin::kF64) {
     return "this algorithm of cuDNN rounds to 16 bits before a bias is added: use cudnn-precomputed";
   }
-  return CudnnConvWhyNot(traits, op);
+  return CudnnConvWhyNot(traits.index, s, kAlgorithm);
 }
 
 // For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.
+template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::string F32OnlyWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
-  if (plugin::ParseConv(op).x.dtype != plugin::kF32)
-    return "offered in f32: in what type it keeps what it transforms is not documented";
-  return CudnnConvWhyNot(traits, op);
+  const ConvSpec s = plugin::ParseConv(op);
+  if (s.x.dtype != plugin::kF32) return "offered in f32: in what type it keeps what it transforms is not documented";
+  return CudnnConvWhyNot(traits.index, s, kAlgorithm);
 }
 
+template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::string CudnnWinogradWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   if (!plugin::ParseConv(op).IsWinograd()) return "offered for 3x3 kernels without strides and dilation";
-  return F32OnlyWhyNot(traits, op);
+  return F32OnlyWhyNot<kAlgorithm>(traits, op);
 }
 
 std::string CudnnDirectContract(const gpu::Traits& traits, const plugin::OpDesc& op) {
@@ -246,19 +298,21 @@ std::string CudnnWinogradContract(const gpu::Traits&, const plugin::OpDesc&) {
   return "f32;alg=winograd<4,3>";
 }
 
+using Algorithm = cudnnConvolutionFwdAlgo_t;
+constexpr Algorithm kImplicitGemm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, kGemm = CUDNN_CONVOLUTION_FWD_ALGO_GEMM,
+                    kFft = CUDNN_CONVOLUTION_FWD_ALGO_FFT, kFftTiling = CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
+                    kWinograd = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
+                    kWinogradNonfused = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
+
 constexpr gpu::Row kCudnnConvRows[] = {
-    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, AddingWhyNot,
-     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM>},
-    {"conv", "cudnn-precomputed", CudnnDirectContract, CudnnConvWhyNot,
-     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM>},
-    {"conv", "cudnn-gemm", CudnnDirectContract, AddingWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_GEMM>},
-    {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT>},
-    {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot,
-     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING>},
-    {"conv", "cudnn-winograd", CudnnWinogradContract, CudnnWinogradWhyNot,
-     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD>},
-    {"conv", "cudnn-winograd-nonfused", CudnnWinogradContract, CudnnWinogradWhyNot,
-     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED>},
+    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, AddingWhyNot<kImplicitGemm>, CreateCudnnConv<kImplicitGemm>},
+    {"conv", "cudnn-precomputed", CudnnDirectContract, PrecomputedWhyNot, CreateCudnnConv<kFusesBias>},
+    {"conv", "cudnn-gemm", CudnnDirectContract, AddingWhyNot<kGemm>, CreateCudnnConv<kGemm>},
+    {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot<kFft>, CreateCudnnConv<kFft>},
+    {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot<kFftTiling>, CreateCudnnConv<kFftTiling>},
+    {"conv", "cudnn-winograd", CudnnWinogradContract, CudnnWinogradWhyNot<kWinograd>, CreateCudnnConv<kWinograd>},
+    {"conv", "cudnn-winograd-nonfused", CudnnWinogradContract, CudnnWinogradWhyNot<kWinogradNonfused>,
+     CreateCudnnConv<kWinogradNonfused>},
 };
 
 }  // namespace

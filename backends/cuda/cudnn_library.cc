@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/cudnn_library.h"
 
+#include <map>
+#include <mutex>
+
 #include "backends/common/status.h"
 
 namespace cuda_backend {
@@ -34,6 +37,13 @@ CudnnHandle::CudnnHandle(void* stream) {
 
 CudnnHandle::~CudnnHandle() {
   (void)Cudnn::Get().Destroy(handle_);
+}
+
+cudnnHandle_t AskingHandle(int device) {
+  static std::mutex mutex;
+  static auto* handles = new std::map<int, CudnnHandle>;
+  const std::scoped_lock lock(mutex);
+  return handles->try_emplace(device, nullptr).first->second.get();
 }
 
 cudnnDataType_t CudnnType(plugin::DType dtype) {

@@ -22,6 +22,7 @@ gpu::Traits Describe(int index, const cudaDeviceProp& properties) {
   t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
   t.units = properties.multiProcessorCount;
+  t.atomics_flush = true;  // PTX ISA, "atom": in f32 on global memory, which atomicAdd comes to
   t.SetUnit<gpu::NvidiaLayout>(TensorCoreAccumulator(t.major, 16));
   // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
   t.exp_ulp = 2, t.tanh_ulp = 2, t.erf_ulp = 2;

@@ -123,9 +123,11 @@ std::string ReduceContract(const Traits& traits, const plugin::OpDesc& op) {
   return ContractText(TagOf(s.in), math) + (s.ignore_nan ? ";nan=ignore" : "");
 }
 
-std::string AtomicContract(const Traits&, const plugin::OpDesc& op) {
+std::string AtomicContract(const Traits& traits, const plugin::OpDesc& op) {
   const Tag type = TagOf(plugin::ParseReduce(op).in);
-  return type == Tag::kI8 ? "acc=i32;det=yes;batchinv=yes" : type == Tag::kF64 ? "f64" : "f32acc";
+  if (type == Tag::kI8) return "acc=i32;det=yes;batchinv=yes";
+  if (type == Tag::kF64) return "f64";
+  return traits.atomics_flush ? "f32acc;ftz=out" : "f32acc";
 }
 
 constexpr Row kReduceRows[] = {

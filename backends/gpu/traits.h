@@ -22,6 +22,7 @@ struct Traits {
   int lanes = 0;                                                 // of a wave, as kernels on matrix units see it
   int waves = 0;                                                 // of a block that makes a product on them
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it
+  bool atomics_flush = false;                                    // those that add f32 lose subnormals
   bool device_clock = true;                                      // events tell the device's own time
   double exp_ulp = 2, tanh_ulp = 2, erf_ulp = 2;                 // exp_ulp: of log too; in the vendor's table
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a convolution by discrete Fourier transforms may be off by (Mathieu, Henaff, LeCun, arXiv 1312.5851; Vasilache et
-// al., arXiv 1412.7580): y = F^-1 sum over c of F(x_c) F(w_c), in tiles of the image or of the whole of it, transforms of
-// N points. With e the error of a transform relative to the norm of what it gives (golden/fft/fft_error.h), ||F z||_2 =
-// sqrt(N) ||z||_2, |F z| <= ||z||_1, and sums over the c of one output channel o and image n:
+// What a convolution by discrete Fourier transforms may be off by (Mathieu, Henaff, LeCun, arXiv 1312.5851; Vasilache
+// et al., arXiv 1412.7580): y = F^-1 sum over c of F(x_c) F(w_c), in tiles of the image or of the whole of it,
+// transforms of N points. With e the error of a transform relative to the norm of what it gives
+// (golden/fft/fft_error.h), ||F z||_2 = sqrt(N) ||z||_2, |F z| <= ||z||_1, and sums over the c of one output channel o
+// and image n:
 // - Errors of F(x_c) and F(w_c), of their product and of the sum over c reach y through F^-1, whose every element is at
 //   most the mean of what goes in. By Cauchy and Schwarz that is (2 e + e^2 + gamma) P, P = sum ||x_c||_2 ||w_c||_2.
 // - F^-1 adds e ||y||_2 <= e sum ||x_c||_2 max |F(w_c)| <= e Q, Q = sum ||x_c||_2 ||w_c||_1.

@@ -5,14 +5,11 @@
 #include "backends/common/status.h"
 #include "backends/cuda/cudnn_library.h"
 #include "backends/cuda/rows.h"
-#include "tests/unit/backends/conv_case.h"
 #include "tests/unit/backends/matmul_case.h"
 
 namespace cuda_backend {
 namespace {
 
-using plugin_test::ConvCase;
-using plugin_test::kBF16;
 using plugin_test::kF16;
 using plugin_test::kF32;
 using plugin_test::kI32;
@@ -60,6 +57,8 @@ TEST(CublasLtRows, OffersIntegersAsIntegerTensorCoresTakeThem) {
   EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "contiguous along k"));
   c.transb = true, c.k = 13;
   EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "multiples of 4"));
+  c.k = 12, c.strided = true;
+  EXPECT_FALSE(Has(Offered(CublasLtRows(), c.Description()), "acc=i32")) << "rows that begin anywhere";
 }
 
 TEST(CublasLtRows, DeclareWhatTheUnitsDo) {
@@ -68,24 +67,8 @@ TEST(CublasLtRows, DeclareWhatTheUnitsDo) {
   };
   SKIP_WITHOUT(Offered(CublasLtRows(), matmul(kF32)));
   EXPECT_EQ(Offered(CublasLtRows(), matmul(kF16)), "cublaslt: in=exact;acc=tc<25,16>");
-  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32)), "cublaslt: f32; cublaslt-tf32: in=tf32rz;acc=tc<25,8>");
-  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32), Sm(8, 0)), "cublaslt: f32; cublaslt-tf32: in=tf32rz;acc=tc<24,4>");
-}
-
-TEST(CudnnConvRows, ABiasIsAddedBeforeTheOnlyRoundingOrNotOffered) {
-  ConvCase c{.n = 2, .c = 4, .o = 8, .pad = {1, 1}, .bias = true};
-  SKIP_WITHOUT(Offered(CudnnConvRows(), c.Description()));
-  const std::string f32 = Offered(CudnnConvRows(), c.Description());
-  for (const char* name :
-       {"cudnn-implicit-gemm:", "cudnn-precomputed:", "cudnn-gemm:", "cudnn-fft:", "cudnn-winograd:"}) {
-    EXPECT_TRUE(Has(f32, name)) << name << " of " << f32;
-  }
-  for (const plugin_test::Type& type : {kF16, kBF16}) {
-    c.in = c.out = type;
-    EXPECT_EQ(Offered(CudnnConvRows(), c.Description()), "cudnn-precomputed: in=exact;acc=tc<25,16>");
-  }
-  c.bias = false;
-  EXPECT_TRUE(Has(Offered(CudnnConvRows(), c.Description()), "cudnn-gemm: in=exact;acc=tc<25,16>"));
+  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32)), "cublaslt: f32; cublaslt-tf32: in=tf32rn;acc=tc<25,8>");
+  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32), Sm(8, 0)), "cublaslt: f32; cublaslt-tf32: in=tf32rn;acc=tc<24,4>");
 }
 
 assay_status StatusOfCudnn(cudnnStatus_t status) {

@@ -91,6 +91,11 @@ TEST(CudnnAttention, RefusesWhatIsNotOfferedAndSaysWhy) {
   AttentionSpec strided = Spec([](auto&) {});
   strided.k[3] = 2;
   EXPECT_TRUE(has(FusedAttentionWhyNot(strided), "contiguous rows"));
+  AttentionSpec padded = Spec([](auto&) {});
+  padded.q = {4 * 100 * 67, 100 * 67, 67, 1};
+  EXPECT_TRUE(has(FusedAttentionWhyNot(padded), "multiples of 16 bytes"));
+  padded.q = {4 * 100 * 72, 100 * 72, 72, 1};
+  EXPECT_EQ(FusedAttentionWhyNot(padded), "");
 }
 
 }  // namespace

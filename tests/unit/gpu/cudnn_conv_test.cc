@@ -2,6 +2,7 @@
 // What cuDNN's convolutions are called with, seen by functions that stand in its place.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -22,11 +23,24 @@ struct Call {
 } last;
 size_t addend_bytes = 0;
 
-int token = 0;
+// How often the library was asked for a workspace, and what it answers.
+int questions = 0;
+cudnnStatus_t answer = CUDNN_STATUS_SUCCESS;
+
+int token = 0, alive = 0;  // alive: descriptors and handles
 template <class Handle>
 cudnnStatus_t Create(Handle* handle) {
+  ++alive;
   *handle = reinterpret_cast<Handle>(&token);
   return CUDNN_STATUS_SUCCESS;
+}
+template <class Handle>
+cudnnStatus_t Destroy(Handle) {
+  --alive;
+  return CUDNN_STATUS_SUCCESS;
+}
+const char* ErrorString(cudnnStatus_t) {
+  return "an error";
 }
 template <class... Arguments>
 cudnnStatus_t Ignore(Arguments...) {
@@ -34,8 +48,9 @@ cudnnStatus_t Ignore(Arguments...) {
 }
 cudnnStatus_t Workspace(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t, cudnnConvolutionDescriptor_t,
                         cudnnTensorDescriptor_t, cudnnConvolutionFwdAlgo_t, size_t* bytes) {
+  ++questions;
   *bytes = 0;
-  return CUDNN_STATUS_SUCCESS;
+  return answer;
 }
 cudnnStatus_t Forward(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*, cudnnFilterDescriptor_t,
                       const void*, cudnnConvolutionDescriptor_t, cudnnConvolutionFwdAlgo_t, void*, size_t, const void*,
@@ -60,16 +75,17 @@ void* As(Function* function) {
 }
 const std::map<std::string, void*> kFunctions = {
     {"cudnnCreate", As<decltype(cudnnCreate)>(Create)},
-    {"cudnnDestroy", As<decltype(cudnnDestroy)>(Ignore)},
+    {"cudnnDestroy", As<decltype(cudnnDestroy)>(Destroy)},
+    {"cudnnGetErrorString", As<decltype(cudnnGetErrorString)>(ErrorString)},
     {"cudnnSetStream", As<decltype(cudnnSetStream)>(Ignore)},
     {"cudnnCreateTensorDescriptor", As<decltype(cudnnCreateTensorDescriptor)>(Create)},
-    {"cudnnDestroyTensorDescriptor", As<decltype(cudnnDestroyTensorDescriptor)>(Ignore)},
+    {"cudnnDestroyTensorDescriptor", As<decltype(cudnnDestroyTensorDescriptor)>(Destroy)},
     {"cudnnSetTensorNdDescriptor", As<decltype(cudnnSetTensorNdDescriptor)>(Ignore)},
     {"cudnnCreateFilterDescriptor", As<decltype(cudnnCreateFilterDescriptor)>(Create)},
-    {"cudnnDestroyFilterDescriptor", As<decltype(cudnnDestroyFilterDescriptor)>(Ignore)},
+    {"cudnnDestroyFilterDescriptor", As<decltype(cudnnDestroyFilterDescriptor)>(Destroy)},
     {"cudnnSetFilterNdDescriptor", As<decltype(cudnnSetFilterNdDescriptor)>(Ignore)},
     {"cudnnCreateConvolutionDescriptor", As<decltype(cudnnCreateConvolutionDescriptor)>(Create)},
-    {"cudnnDestroyConvolutionDescriptor", As<decltype(cudnnDestroyConvolutionDescriptor)>(Ignore)},
+    {"cudnnDestroyConvolutionDescriptor", As<decltype(cudnnDestroyConvolutionDescriptor)>(Destroy)},
     {"cudnnSetConvolutionNdDescriptor", As<decltype(cudnnSetConvolutionNdDescriptor)>(Ignore)},
     {"cudnnSetConvolutionGroupCount", As<decltype(cudnnSetConvolutionGroupCount)>(Ignore)},
     {"cudnnSetConvolutionMathType", As<decltype(cudnnSetConvolutionMathType)>(Ignore)},
@@ -77,7 +93,7 @@ const std::map<std::string, void*> kFunctions = {
     {"cudnnConvolutionForward", As<decltype(cudnnConvolutionForward)>(Forward)},
     {"cudnnConvolutionBiasActivationForward", As<decltype(cudnnConvolutionBiasActivationForward)>(BiasForward)},
     {"cudnnCreateActivationDescriptor", As<decltype(cudnnCreateActivationDescriptor)>(Create)},
-    {"cudnnDestroyActivationDescriptor", As<decltype(cudnnDestroyActivationDescriptor)>(Ignore)},
+    {"cudnnDestroyActivationDescriptor", As<decltype(cudnnDestroyActivationDescriptor)>(Destroy)},
     {"cudnnSetActivationDescriptor", As<decltype(cudnnSetActivationDescriptor)>(Ignore)},
     {"cudnnAddTensor", As<decltype(cudnnAddTensor)>(Ignore)},
 };
@@ -141,6 +157,51 @@ TEST(CudnnConv, WithoutABiasOrAnAlgorithmThatFusesItThereIsNoAddend) {
     EXPECT_STREQ(last.name, "plain") << implementation;
     EXPECT_EQ(fake_runtime::Now().filled, 0u) << implementation;
   }
+}
+
+// "name: contract" of what the rows offer for it.
+std::vector<std::string> Offered(const ConvCase& c) {
+  std::vector<std::string> offered;
+  gpu::Traits traits;
+  traits.unit_accumulator = "acc=tc<25,16>";
+  plugin_test::Op op = c.Description();
+  try {
+    for (const auto& one : plugin::QueryTable<gpu::Device>(CudnnConvRows(), plugin::OpDesc(op.raw()), traits)) {
+      offered.push_back(one.name + ": " + one.contract);
+    }
+  } catch (const plugin::Error& error) {
+    EXPECT_EQ(error.status(), ASSAY_UNSUPPORTED);
+    EXPECT_NE(std::string(error.what()).find("cudnnGetConvolutionForwardWorkspaceSize"), std::string::npos)
+        << error.what();
+  }
+  return offered;
+}
+
+TEST(CudnnConv, OffersWhatTheLibraryHasAndAsksItOnce) {
+  fake_runtime::Reset();
+  const ConvCase c{.n = 3, .c = 5, .o = 7};
+  questions = 0, answer = CUDNN_STATUS_NOT_SUPPORTED;
+  EXPECT_TRUE(Offered(c).empty());
+  EXPECT_EQ(questions, 7) << "once for each algorithm";
+  EXPECT_EQ(alive, 1) << "the handle that asks";
+  answer = CUDNN_STATUS_SUCCESS;
+  EXPECT_TRUE(Offered(c).empty()) << "what it said stands";
+  EXPECT_EQ(questions, 7);
+  EXPECT_EQ(Offered({.n = 4, .c = 5, .o = 7}).size(), 7u);
+}
+
+TEST(CudnnConv, ABiasIsAddedBeforeTheOnlyRoundingOrNotOffered) {
+  fake_runtime::Reset();
+  answer = CUDNN_STATUS_SUCCESS;
+  ConvCase c{.n = 2, .c = 4, .o = 8, .pad = {1, 1}, .bias = true};
+  EXPECT_EQ(Offered(c).size(), 7u) << "in f32 it is one more sum";
+  for (const plugin_test::Type& type : {plugin_test::kF16, plugin_test::kBF16}) {
+    c.in = c.out = type;
+    EXPECT_EQ(Offered(c), std::vector<std::string>{"cudnn-precomputed: in=exact;acc=tc<25,16>"});
+  }
+  c.bias = false;
+  const std::vector<std::string> plain = Offered(c);
+  EXPECT_NE(std::ranges::find(plain, "cudnn-gemm: in=exact;acc=tc<25,16>"), plain.end());
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ namespace {
 // Transforms of any tile, in images with strides, dilation, groups and gaps. The largest share of the bound says how
 // loose it is; cuDNN's on an H200 come to 0.02 of it.
 TEST(ConvFftBound, HoldsForItsAlgorithm) {
-  constexpr const char* kShapes[] = {"n=1,c=3,o=2,i=6x7,k=3x3,pad=1", "n=2,c=8,o=4,i=9x5,k=3x2,stride=2x1,groups=2,bias=1",
-                                     "n=1,c=1,o=2,i=64,k=7,pad=3", "n=1,c=2,o=2,i=5x4x3,k=2x3x2,dilation=2x1x1,pad=1"};
+  constexpr const char* kShapes[] = {"n=1,c=3,o=2,i=6x7,k=3x3,pad=1",
+                                     "n=2,c=8,o=4,i=9x5,k=3x2,stride=2x1,groups=2,bias=1", "n=1,c=1,o=2,i=64,k=7,pad=3",
+                                     "n=1,c=2,o=2,i=5x4x3,k=2x3x2,dilation=2x1x1,pad=1"};
   const std::pair<const char*, const char*> types[] = {{"f32", "acc=f32;alg=fft"},
                                                        {"f32", "acc=f32;alg=fft;ftz=all"},
                                                        {"f64", "acc=f64;alg=fft"},
@@ -42,7 +43,8 @@ TEST(ConvFftBound, HoldsForItsAlgorithm) {
     }
     EXPECT_GT(tally.pushed, 1000);
     EXPECT_EQ(tally.freed, 0);
-    fmt::print("{} {}: {} tensors, largest error {:.3f} of the bound\n", dtypes, contract, tally.tensors, tally.closest);
+    fmt::print("{} {}: {} tensors, largest error {:.3f} of the bound\n", dtypes, contract, tally.tensors,
+               tally.closest);
   }
 }
 

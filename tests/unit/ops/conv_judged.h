@@ -16,7 +16,7 @@
 namespace assay::test {
 
 inline constexpr const char* kConvFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
-                                      "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
+                                             "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
 
 struct ConvTally {
   int tensors = 0, pushed = 0, freed = 0;
