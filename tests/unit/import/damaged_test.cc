@@ -2,71 +2,16 @@
 // Files that somebody has cut, repeated and overwritten at random: importers take them or say why not, and end.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "harness/import/benchdnn.h"
 #include "harness/import/ggml.h"
 #include "harness/import/iree.h"
 #include "harness/import/onnx.h"
-#include "harness/import/onnx_model.h"
+#include "tests/unit/import/damage.h"
 #include "tests/unit/import/imported_text.h"
 #include "tests/unit/import/onnx_bytes.h"
 
 namespace assay {
 namespace {
-
-class Damage {
- public:
-  explicit Damage(uint64_t seed) : random_(seed) {}
-
-  std::string Of(std::string text) {
-    for (uint64_t changes = 1 + Below(4); changes-- > 0;) Change(text);
-    return text;
-  }
-
- private:
-  uint64_t Below(uint64_t end) { return end == 0 ? 0 : random_() % end; }
-
-  void Change(std::string& text) {
-    constexpr const char* kPieces[] = {"99999999999999999999",
-                                       "2147483648",
-                                       "-1",
-                                       "0",
-                                       "x",
-                                       ":",
-                                       ",",
-                                       "[",
-                                       "]",
-                                       "(",
-                                       ")",
-                                       "=",
-                                       "\\\n",
-                                       "#",
-                                       "--dt=",
-                                       "nan",
-                                       "1e999",
-                                       "\xFF"};
-    const size_t at = Below(text.size() + 1), size = Below(std::min<size_t>(text.size() - at, 40) + 1);
-    switch (Below(5)) {
-      case 0:
-        text.erase(at, size);
-        return;
-      case 1:
-        text.insert(at, text.substr(at, size));
-        return;
-      case 2:
-        text.insert(at, kPieces[Below(std::size(kPieces))]);
-        return;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(Below(2) == 0 ? random_() : '0' + Below(10));
-        return;
-      default:
-        text.replace(at, size, std::to_string(random_() >> Below(64)));
-    }
-  }
-
-  std::mt19937_64 random_;
-};
 
 // Each outcome is a case that its operator takes, or a reason; and what can be written can be read as a suite again.
 void ExpectWhole(const Outcome& outcome) {
@@ -148,19 +93,6 @@ TEST(Damaged, NodesAndTheirTensors) {
   }
   EXPECT_GT(mapped, 20U);
   EXPECT_GT(unmapped, 20U);
-}
-
-// Each beginning of a file, however short.
-TEST(Damaged, FilesThatEndEarly) {
-  const std::string tensor = RealTensor({2, 3}, std::vector<float>(6, 1));
-  const std::string model = OneNode("Softmax", {"x"}, {"y"}, {IntAttribute("axis", 1)});
-  for (size_t size = 0; size < tensor.size(); ++size) EXPECT_FALSE(ParseOnnxTensor(tensor.substr(0, size))) << size;
-  EXPECT_TRUE(ParseOnnxTensor(tensor));
-  for (size_t size = 0; size < model.size(); ++size) {
-    const auto cut = ParseOnnxModel(model.substr(0, size));
-    EXPECT_TRUE(!cut || cut->opset == 0) << size;  // ends before its version
-  }
-  EXPECT_TRUE(ParseOnnxModel(model));
 }
 
 }  // namespace
