@@ -17,6 +17,8 @@ constexpr int kFewAlike = 3, kFewSteps = 2000;  // choices, and what is looked a
 
 enum class Fit { kYes, kNo, kTooHigh };
 
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+
 class Walk {
  public:
   Walk(WalkMemo& memo, const Tuple& tuple, const AllowedValues& allowed, const Choice& others, int most_refused)
@@ -47,7 +49,7 @@ class Walk {
 
   WalkEnd Go() {
     Descend(0);
-    end_.ended = !IsOver();
+    end_.ended = !IsOver() && !cut_short_;
     return std::move(end_);
   }
 
@@ -55,7 +57,7 @@ class Walk {
   bool IsOver() const { return end_.found || steps_ > kMostSteps || refused_ >= most_refused_; }
 
   void Descend(size_t at) {
-    if (at == first_size_)
+    if (at == first_size_ && most_refused_ != kNoLimit)
       few_of_these_ = IsRefusedWhateverSizes() ? End{refused_ + kFewAlike, steps_ + kFewSteps} : kNoEnd;
     const size_t knob = knobs_[at];
     const bool is_last = at + 1 == knobs_.size(), is_size = candidates_.IsSize(knob);
@@ -71,7 +73,9 @@ class Walk {
       if (!is_last) Descend(at + 1);
       if (is_last && !too_large) Meet(refusal);
       if (IsOver()) return;
-      if (at >= first_size_ && (refused_ >= few_of_these_.refused || steps_ >= few_of_these_.steps)) break;
+      if (at < first_size_ || (refused_ < few_of_these_.refused && steps_ < few_of_these_.steps)) continue;
+      cut_short_ = true;
+      break;
     }
     choice_[knob] = allowed_[knob][0];
   }
@@ -136,6 +140,7 @@ class Walk {
   }
 
   const std::string kNone;
+  bool cut_short_ = false;
   const int most_refused_;
   WalkMemo& memo_;
   const Candidates& candidates_;

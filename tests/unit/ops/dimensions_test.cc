@@ -150,8 +150,8 @@ TEST_P(ShippedCoverage, HasAllThatIsPossible) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
-                         testing::Values(ShippedCover{"default", 2, false}, ShippedCover{"conformance", 3, false},
-                                         ShippedCover{"covering", 3, true, 2}),
+                         testing::Values(ShippedCover{"default", 2, false, 1}, ShippedCover{"conformance", 3, false, 1},
+                                         ShippedCover{"covering", 3, true, 6}),
                          [](const auto& shipped) { return std::string(shipped.param.suite); });
 
 // A factor that 16-bit types round to 1 stands with outputs that show it; and squares are more than 1x1.

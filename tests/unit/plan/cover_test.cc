@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/cover/cover.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,13 +36,44 @@ class ThreeSizes : public SampleOperator {
       for (int value = 1; value <= 100; ++value) values.push_back(std::to_string(value));
       space.AddKnob(key, values);
     }
-    AddRelation(space, "m and n", {"m", "n"}, {"60", "other"}, [](const CaseView& view) {
-      return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1;
-    });
+    AddRelation(space, "m and n", {"m", "n"}, {"60", "other"},
+                [](const CaseView& view) { return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1; });
     AddRelation(space, "all", {"m", "n", "k"}, {"negative", "positive"},
                 [](const CaseView& view) { return view.Int("m") + view.Int("n") + view.Int("k") < 0 ? 0 : 1; });
     space.Vary("bias", {"0", "1"});
     return space;
+  }
+};
+
+// Of sizes with an even sum one pair alone is taken with transa=1; the others are refused in the same words.
+class OneOfManySizes : public SampleOperator {
+ public:
+  CaseSpace Space() const override {
+    CaseSpace space;
+    space.Vary("dtypes", {"f32"});
+    for (const char* key : {"m", "n"}) {
+      std::vector<std::string> values;
+      for (int value = 1; value <= 100; ++value) values.push_back(std::to_string(value));
+      space.AddKnob(key, values);
+    }
+    space.AddKnob("k", {"1"});
+    AddRelation(space, "sum", {"m", "n"}, {"even", "odd"},
+                [](const CaseView& view) { return static_cast<int>((view.Int("m") + view.Int("n")) % 2); });
+    space.Vary("transa", {"0", "1"});
+    return space;
+  }
+
+  Result<Problem> Bind(const CaseSpec& spec) const override {
+    const AttrReader attrs(spec, schema());
+    const int64_t m = attrs.Int("m"), n = attrs.Int("n");
+    const bool is_even = (m + n) % 2 == 0;
+    if (attrs.Int("transa") == 1 && is_even && (m != 37 || n != 41)) {
+      return UsageError(fmt::format("with transa=1, m={} and n={} must be 37 and 41", m, n));
+    }
+    Problem problem;
+    problem.spec = assay::Canonicalise(spec, schema()).value();
+    problem.outputs = {{"y", DType::kF32, {m, n}}};
+    return problem;
   }
 };
 
@@ -140,6 +172,15 @@ TEST(Cover, FindsWhatOneOfThousandsOfChoicesHasAndIsNotSureOfWhatItDidNotSearchT
   EXPECT_EQ(CoverageOf(cases, lines, With(op))[0].missing.size(), 5u);
 }
 
+TEST(Cover, CallsNothingImpossibleBecauseAFewSizesAreRefused) {
+  const OneOfManySizes op;
+  const Cover cover = MakeCover(op, {});
+  const CoveredSet& pairs = cover.sets[0];
+  for (int64_t index = 0; index < pairs.tuples.size(); ++index) {
+    EXPECT_EQ(pairs.reason[static_cast<size_t>(index)], kCovered) << TupleText(op.Space(), pairs.tuples.At(index));
+  }
+}
+
 TEST(Cover, IsTheSameEachTime) {
   EXPECT_EQ(MakeCover(TheSample(), {.strength = 3}).cases, MakeCover(TheSample(), {.strength = 3}).cases);
 }
@@ -189,8 +230,9 @@ TEST(CoverLine, ErrorsPointAtTheWord) {
   EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
   EXPECT_THAT(error_of("cover pairs matmul max_elements=64 thorough=1 max_elements=128"),
               HasSubstr("s.suite:1:47: max_elements=128 after max_elements=64: write one of them"));
-  EXPECT_THAT(error_of("cover pairs matmul thorough=0"),
-              HasSubstr("s.suite:1:20: thorough=0 is not a number of at least 1; thorough=1 has all executions of the"));
+  EXPECT_THAT(
+      error_of("cover pairs matmul thorough=0"),
+      HasSubstr("s.suite:1:20: thorough=0 is not a number of at least 1; thorough=1 has all executions of the"));
   const auto unbound = ParseSuite("cover pairs matmul", "s.suite", TestCatalog());
   ASSERT_FALSE(unbound);
   EXPECT_THAT(unbound.error().message, HasSubstr("no operator 'matmul'"));
