@@ -3,10 +3,12 @@
 // `cublaslt-fp8`: e4m3 and e5m2. Row-major operands are columns-first ones of the transposed product: y^T = b^T a^T.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "backends/common/float8.h"
 #include "backends/common/matmul_spec.h"
@@ -220,11 +222,14 @@ std::string LtWhyNot(const MatmulSpec& s) {
   return CublasLt::Get().why_not();
 }
 
-// Both operands along k, extents and the distances of rows multiples of so many elements.
+// Both operands along k; k, n and the distances of rows and of matrices multiples of so many elements.
 bool AreDenseAlongK(const MatmulSpec& s, int64_t multiple) {
   if (s.a.column_stride != 1 || s.b.row_stride != 1) return false;
-  return s.k % multiple == 0 && s.n % multiple == 0 && (s.m == 1 || s.a.row_stride % multiple == 0) &&
-         (s.n == 1 || s.b.column_stride % multiple == 0);
+  std::vector<int64_t> steps = {s.k, s.n};
+  if (s.m > 1) steps.insert(steps.end(), {s.a.row_stride, s.y.row_stride});
+  if (s.n > 1) steps.push_back(s.b.column_stride);
+  if (s.batch > 1) steps.insert(steps.end(), {s.a.batch_stride, s.b.batch_stride, s.y.batch_stride});
+  return std::ranges::all_of(steps, [&](int64_t step) { return step % multiple == 0; });
 }
 
 // cuBLAS 13, "cublasLtMatmul": i8 on integer tensor cores with operands in their usual order.

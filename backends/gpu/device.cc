@@ -19,6 +19,7 @@ Device::Device(const Traits& traits, std::span<const Row> rows) : traits_(traits
 }
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
+  SelectDevice(traits_.index);  // libraries are asked about the current one
   return plugin::QueryTable<Device>(rows_, op, traits_);
 }
 

@@ -5,10 +5,12 @@
 // of ||y||_2. For p = 2 the butterfly is one addition, which gives the theorem's eta = mu + gamma_4 (sqrt(2) + mu).
 #include "golden/fft/fft_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "golden/bound/bound.h"
+#include "harness/data/dtype.h"
 
 namespace assay {
 namespace {
@@ -34,6 +36,19 @@ double StageError(int64_t p, const FftArithmetic& a) {
 constexpr double kChirpPeak = 2.5;
 
 }  // namespace
+
+FftArithmetic ArithmeticOf(const Contract& contract) {
+  // Arithmetic that truncates, and says so by its output rounding, errs by up to 2u.
+  const double u = (contract.out == OutputRounding::kNearest ? 1 : 2) * contract.AccUnitRoundoff();
+  double stored = 0;
+  if (contract.mid != Intermediate::kNone) {
+    stored = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16).UnitRoundoff();
+  }
+  return {.u = u,
+          .twiddle = std::max(1.0, 2 * contract.math_ulp) * u,
+          .operand = contract.InputUnitRoundoff(),
+          .stored = stored};
+}
 
 std::vector<int64_t> PrimeFactors(int64_t n) {
   std::vector<int64_t> factors;
@@ -88,6 +103,10 @@ double BluesteinError(int64_t n, const FftArithmetic& a) {
   const double kernel = (1 + a.twiddle) * (1 + transform) - 1;
   const double back = transform * before * (kChirpPeak + std::sqrt(2 * static_cast<double>(padded)) * kernel);
   return (1 + product) * (sqrt2 * (before - 1) + sqrt2 * kernel * before + back) + product;
+}
+
+double PackingError(const FftArithmetic& a) {
+  return (1 + RadixError(2, a)) * (1 + 2 * a.u) - 1;
 }
 
 double DirectError(int64_t n, const FftArithmetic& a) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/model/contract.h"
+
 namespace assay {
 
 struct FftArithmetic {
@@ -15,6 +17,10 @@ struct FftArithmetic {
   double operand = 0;  // rounding of both factors of a product to a narrower format (in=tf32rn, ...)
   double stored = 0;   // rounding of what one stage hands to the next (mid=f16, ...)
 };
+
+// math= bounds the twiddles too: m ulp are a relative 2 m u. Correctly rounded ones (a table made in a wider type) are
+// within u, which is the least assumed.
+FftArithmetic ArithmeticOf(const Contract& contract);
 
 // Primes up to this are taken by butterflies of their own; larger factors by a convolution (Bluestein, Rader).
 inline constexpr int64_t kLargestButterfly = 31;
@@ -29,6 +35,10 @@ double RadixError(int64_t n, const FftArithmetic& a);
 // Bluestein: chirp, transform of the padded length M, product with the transformed chirp, transform back, chirp.
 // |dy_k| <= BluesteinError ||y||_2 for every k; M is PaddedLength(n) or twice that.
 double BluesteinError(int64_t n, const FftArithmetic& a);
+
+// Real transforms packed into complex ones of half the length: even and odd parts are taken apart (an addition each),
+// then one more radix-2 stage.
+double PackingError(const FftArithmetic& a);
 
 // The error of transforms and stages one after another, log_sum their log1p summed. `convolution`: one of them is
 // Bluestein's, whose bound is one of the elements and not of their norm.

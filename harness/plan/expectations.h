@@ -14,13 +14,18 @@
 //   library = [">=2.6", "<3.4"]          all have to hold, as of driver; "2.6.3" is "=2.6.3"
 //   driver = ">=535.1"
 //   declares = "acc=f32"                 fields of the implementation's contract; all have to hold
-//   requires = "acc=i32"                 fields of what the case demands; all have to hold
-//   verdicts = ["below_contract"]        needed: mismatch, below_contract, nondeterministic, flaky, crash, timeout,
-//   error shows.channel = "exceptional"        of a mismatch: the channels that fail, and what stands where something
-//   else shows.golden = "nan"                 should (nan, inf, -inf, finite) shows.got = ["finite", "inf"] fault =
-//   "library"                    or driver, device read = "https://..."                 where the proof stands; without
-//   it, this file owner = "kernel team" expires = 2027-03-31                 the last day on which it holds reason =
-//   "int8 products are summed in f32"     needed
+//   requires = "acc=i32"                 fields of what the case demands; all have to hold, and what is declared too:
+//                                        a result that behaves like something weaker is not covered
+//   verdicts = ["below_contract"]        needed: of mismatch, below_contract, nondeterministic, flaky, crash,
+//                                        timeout, error
+//   shows.channel = "exceptional"        of a mismatch: the channels that fail
+//   shows.golden = "nan"                 and what stands where something else should: nan, inf, -inf, finite
+//   shows.got = ["finite", "inf"]
+//   fault = "library"                    or driver, device
+//   read = "https://..."                 where the proof stands; without it, this file
+//   owner = "kernel team"
+//   expires = 2027-03-31                 the last day on which it holds
+//   reason = "int8 products are summed in f32"     needed
 // A result has to fit every key that is there; of several words one has to fit, unless said otherwise. A failing result
 // that a known_failure covers counts as known_failure; one that passes is an unexpected_pass and fails the run, so that
 // rules do not outlive their reason. A rule of [[known_flake]] covers failing results and lets passing ones pass. No

@@ -87,8 +87,7 @@ std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden
 // Tables of what a transform of the image can be off by (conv_fft.cc), for a contract with alg=fft.
 void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
 // nullopt: no tables, of integers.
-std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
-                                       DType out);
+std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType out);
 
 // The bound of F(4,3)'s error, before bias and output rounding, where |x| and |w| are 1 in `channels` channels that add
 // up to one output, and 0 in the others.

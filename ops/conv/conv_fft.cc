@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a convolution by discrete Fourier transforms may be off by (Mathieu, Henaff, LeCun, arXiv 1312.5851; Vasilache
 // et al., arXiv 1412.7580): y = F^-1 sum over c of F(x_c) F(w_c), in tiles of the image or of the whole of it,
-// transforms of N points. With e the error of a transform relative to the norm of what it gives
-// (golden/fft/fft_error.h), ||F z||_2 = sqrt(N) ||z||_2, |F z| <= ||z||_1, and sums over the c of one output channel o
-// and image n:
+// transforms of N points, each of one channel. With e the error of a transform relative to the norm of what it gives
+// (golden/fft/fft_error.h), ||F z||_2 = sqrt(N) ||z||_2, |F z| <= ||z||_1, gamma of a sum of C complex products, and
+// sums over the C channels c of one output channel o and image n:
 // - Errors of F(x_c) and F(w_c), of their product and of the sum over c reach y through F^-1, whose every element is at
-//   most the mean of what goes in. By Cauchy and Schwarz that is (2 e + e^2 + gamma) P, P = sum ||x_c||_2 ||w_c||_2.
-// - F^-1 adds e ||y||_2 <= e sum ||x_c||_2 max |F(w_c)| <= e Q, Q = sum ||x_c||_2 ||w_c||_1.
-// - What underflows costs lambda at each operation. Stages double it, so that a transform is off by 18 N lambda = a at
-//   most. In y that is a R + C a^2 + (9 C + 20 N) lambda, R = sum (||x_c||_1 + ||w_c||_1), C channels.
-// A tile has no larger norms than its image, and N is no larger than here, so that all of it holds for tiles too. The
-// error does not depend on the place in the image: small outputs beside large ones are off by as much. An infinity or
-// NaN spreads over its tile. Tables of [n, o]: "fft_norms" = P, "fft_mixed" = Q, "fft_sums" = R, and "fft_peak", the
-// largest number that a transform can come to, infinite where an element is infinite or NaN.
+//   most the mean of what goes in. By Cauchy and Schwarz that is b P, b = 2 e + e^2 + gamma, P = sum ||x_c||_2
+//   ||w_c||_2.
+// - F^-1 adds e times the norm of what it is given: e ||y||_2 <= e sum ||x_c||_2 max |F(w_c)| <= e Q, Q = sum ||x_c||_2
+//   ||w_c||_1, and of the errors before it e b sqrt(N) P.
+// - What underflows costs lambda at each operation: 9 lambda an element and stage, of four products, two sums and two
+//   flushed operands in each part, times sqrt(2). Stages double it, so that a transform is off by 18 N lambda = a at
+//   most. In y that is a R + C a^2, R = sum (||x_c||_1 + ||w_c||_1), and (9 C + 20) N lambda, where products have been
+//   divided by N.
+// Tiles that overlap in the image have no larger norms than it has. Where tiles overlap in the output, up to two of
+// them along an axis are added, whose norms together are at most sqrt(2) times the image's. The number of stages is
+// that of radix 2, and twice that of other radices. The error does not depend on the place in the image: small outputs
+// beside large ones are off by as much. An infinity or NaN spreads over its tile. Transforms that hold two channels as
+// real and imaginary part are not covered: a small one would have the other's error. Tables of [n, o]: "fft_norms" = P,
+// "fft_mixed" = Q, "fft_sums" = R, and "fft_peak", the largest number that a transform can come to, infinite where an
+// element is infinite or NaN.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -74,9 +81,16 @@ Plane Spread(const ConvCase& op, const Plane& table, int64_t size) {
   return plane;
 }
 
-// Of a transform and back, real numbers packed as half as many complex ones: a stage more.
-double TransformError(const ConvCase& op, double u) {
-  return RadixError(static_cast<int64_t>(2 * TransformPoints(op)), {.u = u, .twiddle = 2 * u});
+// e: twice what radix 2 costs, and a stage in which real numbers are packed as half as many complex ones, or taken
+// apart.
+double TransformError(const ConvCase& op, const FftArithmetic& a) {
+  return std::expm1(2 * std::log1p(RadixError(static_cast<int64_t>(TransformPoints(op)), a)) +
+                    std::log1p(PackingError(a)));
+}
+
+// What tiles that are added along each axis may have for norms together, relative to the image's.
+double TileNorms(const ConvCase& op) {
+  return std::pow(2.0, 0.5 * std::max(op.rank, 2));
 }
 
 }  // namespace
@@ -86,8 +100,7 @@ void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& go
   const std::vector<Norms> x = NormsOf(inputs[0], op.n * op.c, op.Pixels());
   const std::vector<Norms> w = NormsOf(inputs[1], op.o * channels, op.Taps());
   const double points = TransformPoints(op);
-  const bool wide = golden.magnitude.wide();
-  Plane norms(op.n * op.o, wide), mixed(norms), sums(norms), peak(norms);
+  Plane norms(op.n * op.o, true), mixed(norms), sums(norms), peak(norms);
   ParallelFor(op.n * op.o, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / op.o, channel = i % op.o;
@@ -110,20 +123,19 @@ void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& go
   golden.extra.emplace_back("fft_peak", std::move(peak));
 }
 
-std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
-                                       DType out) {
+std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType out) {
   const Plane* peak = golden.Extra("fft_peak");
   if (peak == nullptr) return std::nullopt;
-  const double u = contract.AccUnitRoundoff(), error = TransformError(op, u);
+  const double u = contract.AccUnitRoundoff(), error = TransformError(op, ArithmeticOf(contract));
   const auto channels = static_cast<double>(op.GroupInputs());
-  // SumBound's terms for a sum of complex products, with P in the place of S.
+  // SumBound's terms for a sum of complex products, with P in the place of S. No types: what is rounded are transforms.
+  const double before = error * (2 + error) + SumError(2 * channels + 2, 2 * u);
+  const double points = TransformPoints(op), tiles = TileNorms(op);
   BoundModel bound = SumBound(golden, contract, out,
                               {.terms = 2 * channels,
                                .height = 2 * channels + 2,
-                               .extra_relative = error * (2 + error),
-                               .mid_roundings = contract.mid == Intermediate::kNone ? 0 : 3,
-                               .type_a = in,
-                               .type_b = in});
+                               .extra_relative = error * (2 + error) + error * before * std::sqrt(points),
+                               .mid_roundings = contract.mid == Intermediate::kNone ? 0 : 3});
   if (bound.exact) return bound;
   const auto spread = [&](const char* name) {
     const auto make = [&] { return Spread(op, *golden.Extra(name), golden.size()); };
@@ -131,17 +143,19 @@ std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden,
     return bound.owned.back().get();
   };
   for (BoundTerm& term : bound.terms) {
-    if (term.plane == &golden.magnitude) term.plane = spread("fft_norms");
+    if (term.plane != &golden.magnitude) continue;
+    term.plane = spread("fft_norms"), term.coefficient *= tiles;
   }
-  const double lambda = AccumulatorUnderflow(contract), points = TransformPoints(op), each = 18 * points * lambda;
+  const double lambda = AccumulatorUnderflow(contract), each = 18 * points * lambda;
   const double grown = bound.growth * (1 + error) * (1 + error);
-  bound.terms.push_back({spread("fft_mixed"), error * grown});
-  bound.terms.push_back({spread("fft_sums"), each * grown});
-  bound.constant += (channels * each * each + (9 * channels + 20 * points) * lambda) * grown;
+  bound.terms.push_back({spread("fft_mixed"), error * grown * tiles});
+  bound.terms.push_back({spread("fft_sums"), each * grown * tiles});
+  bound.constant += (channels * each * each + (9 * channels + 20) * points * lambda) * grown * tiles * tiles;
   if (op.bias) {
     bound.terms.push_back({&golden.magnitude, Gamma(3, 2 * u)});
     bound.constant += AdditionUnderflow(contract, out) * bound.growth;
   }
+  // Half: errors of the numbers before are less than they are.
   for (int64_t i = 0; i < golden.size(); ++i) {
     const bool spreads = (*peak)[i / op.Positions()] >= bound.partial_overflow_at / 2;
     if (spreads) Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);

@@ -157,13 +157,13 @@ void SumBeyondDouble(const ConvCase& op, std::span<const Tensor> inputs, Golden&
   }
 }
 
-// Winograd's algorithm on a shape that it does not fit is held to the direct one's bound.
+// Winograd's algorithm on a shape that it does not fit, and transforms of integers, are held to the direct one's bound.
 BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   if (contract.alg == Algorithm::kWinograd) {
     if (std::optional<BoundModel> bound = WinogradBound(op, golden, contract, in, out)) return *std::move(bound);
   }
   if (contract.alg == Algorithm::kFft) {
-    if (std::optional<BoundModel> bound = FftConvBound(op, golden, contract, in, out)) return *std::move(bound);
+    if (std::optional<BoundModel> bound = FftConvBound(op, golden, contract, out)) return *std::move(bound);
   }
   const auto terms = static_cast<double>(op.Terms());
   const double bias = op.bias ? (AccumulatorHolds(contract, out) ? 1 : 2) : 0;  // added, where need be converted before

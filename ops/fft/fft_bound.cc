@@ -18,21 +18,6 @@ bool FlushesInputs(const Contract& contract) {
   return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
 }
 
-// math= bounds the twiddles too: m ulp are a relative 2 m u. Correctly rounded ones (a table made in a wider type) are
-// within u, which is the least assumed.
-FftArithmetic ArithmeticOf(const Contract& contract) {
-  // Arithmetic that truncates, and says so by its output rounding, errs by up to 2u.
-  const double u = (contract.out == OutputRounding::kNearest ? 1 : 2) * contract.AccUnitRoundoff();
-  double stored = 0;
-  if (contract.mid != Intermediate::kNone) {
-    stored = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16).UnitRoundoff();
-  }
-  return {.u = u,
-          .twiddle = std::max(1.0, 2 * contract.math_ulp) * u,
-          .operand = contract.InputUnitRoundoff(),
-          .stored = stored};
-}
-
 double AxisError(int64_t n, Algorithm algorithm, const FftArithmetic& a) {
   switch (algorithm) {
     case Algorithm::kDirect:
@@ -42,12 +27,6 @@ double AxisError(int64_t n, Algorithm algorithm, const FftArithmetic& a) {
     default:
       return RadixError(n, a);
   }
-}
-
-// Real transforms packed into complex ones of half the length: even and odd parts are taken apart (an addition each),
-// then one more radix-2 stage.
-double PackingError(const FftArithmetic& a) {
-  return (1 + RadixError(2, a)) * (1 + 2 * a.u) - 1;
 }
 
 bool HasLargeFactor(const FftCase& fft) {

@@ -163,7 +163,7 @@ bool IsOfBackends(const BackendOptions& options, const Device& c) {
 
 // Also a backend that --backend names and that shows no device: why it does not is what its user has to know.
 bool FitsDevice(const BackendOptions& options, const std::string& glob, const Device& c) {
-  return MatchesGlob(glob, c.device.name) || (!options.backends.empty() && !c.problem.empty());
+  return MatchesGlob(glob, c.device.name) || (!options.backends.empty() && !c.problem.empty() && c.device.name.empty());
 }
 
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.

@@ -35,9 +35,10 @@ enum class Points : uint8_t { kIntegers, kFractions };
 std::vector<double> RunWinograd(const Problem& problem, std::span<const Tensor> inputs, int m, bool fma,
                                 const Arithmetic& unit, DType stored, Points points = Points::kIntegers);
 
-// By discrete Fourier transforms in the unit's arithmetic, in tiles of so many outputs a side, 0: the whole image; the
-// division by the number of points before the transform back, or after it.
-std::vector<double> RunFftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, bool scales_first,
+// By discrete Fourier transforms in the unit's arithmetic, in tiles of so many outputs a side, 0: the whole image. What
+// is divided by the number of points: the transformed kernel, the sum of products, or what is transformed back.
+enum class Divided : uint8_t { kKernel, kSum, kResult };
+std::vector<double> RunFftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, Divided divided,
                                const Arithmetic& unit);
 
 }  // namespace assay::test

@@ -87,9 +87,9 @@ void ForEach(const Extents& extents, const Body& body) {
 
 class FftConv {
  public:
-  FftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, bool scales_first,
+  FftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, Divided divided,
           const Arithmetic& arithmetic)
-      : sizes_(problem), unit_{arithmetic}, scales_first_(scales_first), problem_(problem) {
+      : sizes_(problem), unit_{arithmetic}, divided_(divided), problem_(problem) {
     x_ = inputs[0].ToDoubles(), w_ = inputs[1].ToDoubles();
     for (double& v : x_) v = arithmetic.Operand(inputs[0].dtype(), v);
     for (double& v : w_) v = arithmetic.Operand(inputs[1].dtype(), v);
@@ -123,12 +123,15 @@ class FftConv {
       std::vector<Complex> image_part = Image(image * problem_.Int("c") + group * channels + c, at);
       std::vector<Complex> kernel = Kernel(channel * channels + c);
       Transform(unit_, sides_, image_part, -1), Transform(unit_, sides_, kernel, -1);
+      if (divided_ == Divided::kKernel) {
+        for (Complex& v : kernel) v = unit_.Scale(v, 1 / points);
+      }
       for (size_t i = 0; i < sum.size(); ++i) {
         const Complex product = unit_.Mul(image_part[i], std::conj(kernel[i]));
         sum[i] = c == 0 ? product : unit_.Add(sum[i], product);
       }
     }
-    if (scales_first_) {
+    if (divided_ == Divided::kSum) {
       for (Complex& v : sum) v = unit_.Scale(v, 1 / points);
     }
     Transform(unit_, sides_, sum, 1);
@@ -168,7 +171,8 @@ class FftConv {
       from = from * sides_[a] + p[a], to = to * sizes_.out[a] + place / sizes_.stride[a];
     }
     const double points = static_cast<double>(sides_[0] * sides_[1] * sides_[2]);
-    double value = scales_first_ ? sum[from].real() : unit_.unit.Mul(sum[from].real(), 1 / points);
+    const double back = sum[from].real();
+    double value = divided_ == Divided::kResult ? unit_.unit.Mul(back, 1 / points) : back;
     const DType out = problem_.output().dtype;
     if (!bias_.empty()) value = unit_.unit.Add(value, unit_.unit.In(problem_.inputs[2].dtype, bias_[channel]));
     y[to] = unit_.unit.Out(out, value);
@@ -176,7 +180,7 @@ class FftConv {
 
   const Sizes sizes_;
   const ComplexUnit unit_;
-  const bool scales_first_;
+  const Divided divided_;
   const Problem& problem_;
   std::vector<double> x_, w_, bias_;
   Extents tile_{}, sides_{};
@@ -184,9 +188,9 @@ class FftConv {
 
 }  // namespace
 
-std::vector<double> RunFftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, bool scales_first,
+std::vector<double> RunFftConv(const Problem& problem, std::span<const Tensor> inputs, int64_t tile, Divided divided,
                                const Arithmetic& unit) {
-  return FftConv(problem, inputs, tile, scales_first, unit).Run();
+  return FftConv(problem, inputs, tile, divided, unit).Run();
 }
 
 }  // namespace assay::test

@@ -83,6 +83,16 @@ TEST(Expectations, ParametersOfAFieldMayBeLeftOut) {
   EXPECT_FALSE(Applies("declares = 'acc=tc'", record));
 }
 
+TEST(Expectations, AWeakDeclarationExplainsNothingThatBreaksIt) {
+  const std::vector<Expectation> rules = Rules(Rule("declares = 'acc=tc'\nrequires = 'acc=f32'"));
+  Record record = Judged(kSums, "below_contract");
+  record.contract = "acc=tc<24,8>", record.required_contract = "f32acc";
+  EXPECT_TRUE(Covers(rules[0], record));
+  record.lower_class_name = "f16 sums";
+  EXPECT_FALSE(Covers(rules[0], record)) << "it behaves like something weaker than it declares";
+  EXPECT_TRUE(Covers(Rules(Rule("declares = 'acc=tc'"))[0], record)) << "of which a rule may speak";
+}
+
 TEST(Expectations, AMismatchIsCoveredWhereItShowsWhatTheRuleSays) {
   const std::vector<Expectation> rules =
       Rules(Rule("shows.channel = 'exceptional'\nshows.golden = 'nan'\nshows.got = ['finite', 'inf']"));
