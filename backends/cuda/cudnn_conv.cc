@@ -37,7 +37,12 @@ std::vector<int> Joined(int64_t outer, int64_t inner, const std::vector<int>& re
   return all;
 }
 
-constexpr cudnnConvolutionFwdAlgo_t kFusesBias = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+using Algorithm = cudnnConvolutionFwdAlgo_t;
+constexpr Algorithm kImplicitGemm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
+                    kPrecomputed = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                    kGemm = CUDNN_CONVOLUTION_FWD_ALGO_GEMM, kFft = CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+                    kFftTiling = CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING, kWinograd = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
+                    kWinogradNonfused = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
 
 // What cuDNN describes a convolution by; destroyed too where describing it fails half way.
 struct ConvDescriptors {
@@ -63,7 +68,7 @@ struct ConvDescriptors {
 class CudnnConv {
  public:
   // Throws Unsupported where cuDNN has no kernel of the algorithm for it.
-  CudnnConv(const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm, cudnnHandle_t handle)
+  CudnnConv(const ConvSpec& s, Algorithm algorithm, cudnnHandle_t handle)
       : s_(s), algorithm_(algorithm), handle_(handle) {
     Cudnn::Check(cudnn_.TensorCreate(&of_.x), "cudnnCreateTensorDescriptor");
     Cudnn::Check(cudnn_.TensorCreate(&of_.y), "cudnnCreateTensorDescriptor");
@@ -89,6 +94,7 @@ class CudnnConv {
     Cudnn::Check(cudnn_.ConvWorkspace(handle_, of_.x, of_.w, of_.conv, of_.y, algorithm_, &workspace_bytes_),
                  "cudnnGetConvolutionForwardWorkspaceSize");
   }
+
   size_t WorkspaceBytes() const { return workspace_bytes_; }
 
   // Of the addend that the call with a fused bias takes, laid out as y; 0 where that call is not made.
@@ -129,7 +135,7 @@ class CudnnConv {
     Cudnn::Check(cudnn_.TensorSet(of_.bias, CudnnType(s_.bias_dtype), static_cast<int>(dims.size()), dims.data(),
                                   strides.data()),
                  "cudnnSetTensorNdDescriptor");
-    if (algorithm_ != kFusesBias) return;
+    if (algorithm_ != kPrecomputed) return;
     Cudnn::Check(cudnn_.ActivationCreate(&of_.activation), "cudnnCreateActivationDescriptor");
     Cudnn::Check(cudnn_.ActivationSet(of_.activation, CUDNN_ACTIVATION_IDENTITY, CUDNN_PROPAGATE_NAN, 0),
                  "cudnnSetActivationDescriptor");
@@ -150,7 +156,7 @@ class CudnnConv {
   }
 
   const ConvSpec s_;
-  const cudnnConvolutionFwdAlgo_t algorithm_;
+  const Algorithm algorithm_;
   const Cudnn& cudnn_ = Cudnn::Get();
   const cudnnHandle_t handle_;
   ConvDescriptors of_;
@@ -158,7 +164,7 @@ class CudnnConv {
 };
 
 // As NVIDIA's header spells it.
-constexpr std::string_view NameOf(cudnnConvolutionFwdAlgo_t algorithm) {
+constexpr std::string_view NameOf(Algorithm algorithm) {
   switch (algorithm) {
     case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM:
       return "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM";
@@ -179,7 +185,7 @@ constexpr std::string_view NameOf(cudnnConvolutionFwdAlgo_t algorithm) {
   }
 }
 
-template <cudnnConvolutionFwdAlgo_t kAlgorithm>
+template <Algorithm kAlgorithm>
 std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto handle = std::make_shared<CudnnHandle>(device.queue().get());
@@ -224,25 +230,24 @@ std::string TextOf(const ConvSpec& s) {
 }
 
 // Why cuDNN has no kernel of the algorithm for it; "" where it has. Asked once for each, as a case is queried often.
-std::string AskCudnn(int device, const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm) {
+std::string AskCudnn(int device, const ConvSpec& s, Algorithm algorithm) {
   static std::mutex mutex;
   static std::map<std::tuple<int, int, std::string>, std::string> answers;
   const std::scoped_lock lock(mutex);
-  const auto [answer, is_new] = answers.try_emplace({device, algorithm, TextOf(s)});
-  if (!is_new) return answer->second;
+  const std::tuple question{device, static_cast<int>(algorithm), TextOf(s)};
+  if (const auto known = answers.find(question); known != answers.end()) return known->second;
+  std::string answer;
   try {
     const CudnnConv asked(s, algorithm, AskingHandle(device));
   } catch (const plugin::Error& error) {
-    answer->second = error.what();
-    if (error.status() == ASSAY_UNSUPPORTED) return answer->second;
-    answers.erase(answer);
-    throw;
+    if (error.status() != ASSAY_UNSUPPORTED) throw;
+    answer = error.what();
   }
-  return "";
+  return answers[question] = answer;
 }
 
 // What every algorithm needs of the description, then what cuDNN itself says of this one.
-std::string CudnnConvWhyNot(int device, const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm) {
+std::string CudnnConvWhyNot(int device, const ConvSpec& s, Algorithm algorithm) {
   if (!plugin::IsFloat(s.x.dtype) || s.w.dtype != s.x.dtype || s.y.dtype != s.x.dtype) {
     return "cudnn is offered for x, w and y of one type: f64, f32, f16, bf16";
   }
@@ -256,11 +261,11 @@ std::string CudnnConvWhyNot(int device, const ConvSpec& s, cudnnConvolutionFwdAl
 }
 
 std::string PrecomputedWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
-  return CudnnConvWhyNot(traits.index, plugin::ParseConv(op), kFusesBias);
+  return CudnnConvWhyNot(traits.index, plugin::ParseConv(op), kPrecomputed);
 }
 
 // For algorithms beside which a bias is added to the rounded y: in f32 and f64 that is one more sum.
-template <cudnnConvolutionFwdAlgo_t kAlgorithm>
+template <Algorithm kAlgorithm>
 std::string AddingWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (s.has_bias && s.y.dtype != plugin::kF32 && s.y.dtype != plugin::kF64) {
@@ -270,14 +275,14 @@ std::string AddingWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
 }
 
 // For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.
-template <cudnnConvolutionFwdAlgo_t kAlgorithm>
+template <Algorithm kAlgorithm>
 std::string F32OnlyWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (s.x.dtype != plugin::kF32) return "offered in f32: in what type it keeps what it transforms is not documented";
   return CudnnConvWhyNot(traits.index, s, kAlgorithm);
 }
 
-template <cudnnConvolutionFwdAlgo_t kAlgorithm>
+template <Algorithm kAlgorithm>
 std::string CudnnWinogradWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   if (!plugin::ParseConv(op).IsWinograd()) return "offered for 3x3 kernels without strides and dilation";
   return F32OnlyWhyNot<kAlgorithm>(traits, op);
@@ -298,15 +303,9 @@ std::string CudnnWinogradContract(const gpu::Traits&, const plugin::OpDesc&) {
   return "f32;alg=winograd<4,3>";
 }
 
-using Algorithm = cudnnConvolutionFwdAlgo_t;
-constexpr Algorithm kImplicitGemm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, kGemm = CUDNN_CONVOLUTION_FWD_ALGO_GEMM,
-                    kFft = CUDNN_CONVOLUTION_FWD_ALGO_FFT, kFftTiling = CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
-                    kWinograd = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
-                    kWinogradNonfused = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
-
 constexpr gpu::Row kCudnnConvRows[] = {
     {"conv", "cudnn-implicit-gemm", CudnnDirectContract, AddingWhyNot<kImplicitGemm>, CreateCudnnConv<kImplicitGemm>},
-    {"conv", "cudnn-precomputed", CudnnDirectContract, PrecomputedWhyNot, CreateCudnnConv<kFusesBias>},
+    {"conv", "cudnn-precomputed", CudnnDirectContract, PrecomputedWhyNot, CreateCudnnConv<kPrecomputed>},
     {"conv", "cudnn-gemm", CudnnDirectContract, AddingWhyNot<kGemm>, CreateCudnnConv<kGemm>},
     {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot<kFft>, CreateCudnnConv<kFft>},
     {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot<kFftTiling>, CreateCudnnConv<kFftTiling>},

@@ -19,9 +19,11 @@
 #include "harness/explore/explorer.h"
 #include "harness/model/contract.h"
 #include "harness/plan/catalog.h"
+#include "harness/plan/cover/cover.h"
 #include "harness/plan/selection.h"
 #include "harness/run/preflight.h"
 #include "harness/run/trial/reproduction.h"
+#include "ops/bound_case.h"
 
 namespace assay::cli {
 namespace {
@@ -185,28 +187,44 @@ void FillPlan(const std::vector<Record>& records, Plan& plan) {
   plan.hash = PlanHash(plan.entries);
 }
 
-// Those of --impl have to be offered for some case of the first designs, in which every type, size and attribute is.
-// These are searched for one operator after another, as most names are found with the first.
-Status CheckOffered(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
-                    const ExploreSettings& explore, std::vector<std::string>& notes) {
-  if (wanted.empty()) return {};
-  std::vector<PlannedCase> cases;
-  for (const Operator* op : explore.ops) {
-    for (CaseSpec& spec :
-         MakeCover(*op, Exploration::FirstDesign(explore.limits, explore.seed, explore.dtypes)).cases) {
-      auto bound = BindCase(spec);
-      if (bound) cases.push_back({.spec = std::move(spec), .bound = *std::move(bound)});
+// The problems of the first designs, in which every type, size and attribute is, one operator after another.
+class FirstProblems {
+ public:
+  explicit FirstProblems(const ExploreSettings& settings) : settings_(settings) {}
+
+  const Problem* Next() {
+    while (at_ < cases_.size() || op_ < settings_.ops.size()) {
+      if (at_ == cases_.size()) {
+        MakeNextDesign();
+        continue;
+      }
+      auto bound = BindCase(cases_[at_++]);
+      if (!bound) continue;
+      bound_ = *std::move(bound);
+      return &bound_->problem;
     }
-    if (FindUnknownImplementations(wanted, devices, cases).message.empty()) return {};
+    return nullptr;
   }
-  return CheckImplementations(wanted, devices, cases, notes);
-}
+
+ private:
+  void MakeNextDesign() {
+    const CoverOptions first = Exploration::FirstDesign(settings_.limits, settings_.seed, settings_.dtypes);
+    cases_ = MakeCover(*settings_.ops[op_++], first).cases, at_ = 0;
+  }
+
+  const ExploreSettings& settings_;
+  size_t op_ = 0, at_ = 0;
+  std::vector<CaseSpec> cases_;
+  SharedCase bound_;
+};
 
 tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, const ExploreSettings& explore,
                                                     std::vector<std::string>& notes) {
   auto prepared = PrepareWithoutCases(options, notes);
   if (!prepared) return prepared;
-  const auto offered = CheckOffered(options.backend.implementations, prepared->devices, explore, notes);
+  FirstProblems problems(explore);
+  const auto offered = CheckImplementations(
+      options.backend.implementations, prepared->devices, [&] { return problems.Next(); }, notes);
   if (!offered) return tl::unexpected(Refusal{kExitUsage, offered.error().message});
   prepared->plan.suite = kExploring;
   prepared->plan.hash = PlanHash(prepared->plan.entries);

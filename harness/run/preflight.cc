@@ -86,27 +86,20 @@ Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double availabl
   return {};
 }
 
-UnknownImplementations FindUnknownImplementations(const std::vector<std::string>& wanted,
-                                                  const std::vector<Device>& devices,
-                                                  const std::vector<PlannedCase>& cases) {
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
+                            const NextProblem& next, std::vector<std::string>& notes) {
   OfferedNames offered(wanted, devices);
-  for (const PlannedCase& planned : cases) {
-    if (offered.missing().empty()) return {};
-    offered.Ask(planned.bound->problem);
+  while (!offered.missing().empty()) {
+    const Problem* problem = next();
+    if (problem == nullptr) break;
+    offered.Ask(*problem);
   }
   if (offered.missing().empty()) return {};
-  return {fmt::format("--impl {}: no backend offers an implementation of that name for these cases; there are {}",
-                      fmt::join(offered.missing(), ","), offered.Text()),
-          offered.certain()};
-}
-
-Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
-                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes) {
-  if (wanted.empty()) return {};
-  const UnknownImplementations unknown = FindUnknownImplementations(wanted, devices, cases);
-  if (unknown.message.empty()) return {};
-  if (unknown.certain) return UsageError(unknown.message);
-  notes.push_back(unknown.message);
+  const std::string text =
+      fmt::format("--impl {}: no backend offers an implementation of that name for these cases; there are {}",
+                  fmt::join(offered.missing(), ","), offered.Text());
+  if (offered.certain()) return UsageError(text);
+  notes.push_back(text);
   return {};
 }
 

@@ -3,6 +3,7 @@
 // nobody offers.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,18 +15,12 @@ namespace assay {
 // An oversized case of a suite is an error of that case alone, but one that --case asks for is a mistake.
 Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double available_bytes);
 
-struct UnknownImplementations {
-  std::string message;  // which of `wanted` no backend offers for these cases, and what there is; "" when all are known
-  bool certain = false;  // every backend answered; one that could not may offer them after all
-};
+// Gives one problem after another; null: there are no more. Each is valid until the next.
+using NextProblem = std::function<const Problem*()>;
 
-// Asks about one case after another until every wanted name was offered.
-UnknownImplementations FindUnknownImplementations(const std::vector<std::string>& wanted,
-                                                  const std::vector<Device>& devices,
-                                                  const std::vector<PlannedCase>& cases);
-
-// An unknown name is refused, unless a backend that cannot be asked now may know it: then `notes` get what is missing.
+// Asks about one problem after another until every wanted name was offered. A name that nobody offers is refused,
+// unless a backend that cannot be asked now may know it: then `notes` get what is missing.
 Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
-                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes);
+                            const NextProblem& next, std::vector<std::string>& notes);
 
 }  // namespace assay

@@ -85,8 +85,10 @@ tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::ve
   auto run = PrepareCases(options, notes);
   if (!run) return run;
   if (auto added = AddDevices(options, *run, notes); !added) return tl::unexpected(added.error());
-  if (auto known = CheckImplementations(options.backend.implementations, run->devices, run->selection.all, notes);
-      !known) {
+  const auto next = [&all = run->selection.all, at = size_t{0}]() mutable {
+    return at < all.size() ? &all[at++].bound->problem : nullptr;
+  };
+  if (auto known = CheckImplementations(options.backend.implementations, run->devices, next, notes); !known) {
     return Usage(known.error());
   }
   if (auto added = AddExpectations(options, *run, notes); !added) return tl::unexpected(added.error());

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -214,7 +213,7 @@ Reached Reach::Walk(const Tuple& tuple) {
   const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
   Reached reached;
   WalkEnd walk;
-  for (const int most_refused : {kFewRefused, std::numeric_limits<int>::max()}) {
+  for (const int most_refused : {kFewRefused, kNoLimit}) {
     walk = WalkSmallToLarge(memo_, tuple, allowed, cheapest_, most_refused);
     if (walk.found) {
       reached.candidate = Candidate{*std::move(walk.found), {}, {}};

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <limits>
 #include <utility>
 
 namespace assay {
@@ -16,8 +15,6 @@ constexpr int8_t kUnknown = -2;
 constexpr int kFewAlike = 3, kFewSteps = 2000;  // choices, and what is looked at, where sizes seem not to matter
 
 enum class Fit { kYes, kNo, kTooHigh };
-
-constexpr int kNoLimit = std::numeric_limits<int>::max();
 
 class Walk {
  public:
@@ -100,7 +97,7 @@ class Walk {
   struct End {
     int refused, steps;
   };
-  static constexpr End kNoEnd = {std::numeric_limits<int>::max(), std::numeric_limits<int>::max()};
+  static constexpr End kNoEnd = {kNoLimit, kNoLimit};
 
   // Whether the smallest, the middle and the largest sizes are refused for one reason, which is no limit. Then a few
   // choices stand for all sizes.

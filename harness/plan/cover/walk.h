@@ -2,6 +2,7 @@
 // A search for a combination of levels that comes to an end: all values of the knobs that decide it, small to large.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,9 +50,12 @@ struct WalkEnd {
 // operations; of a size the smallest.
 Choice CheapestChoice(const Candidates& candidates);
 
+inline constexpr int kNoLimit = std::numeric_limits<int>::max();
+
 // The first choice with the combination that is a case, all knobs that do not decide it as in `others`. What is too
 // large with one size is so with every larger one, and so is a level that grows with it.
-// Stops after so many choices that were refused otherwise: the operator may want other values of the other knobs.
+// Stops after so many choices that were refused otherwise: the operator may want other values of the other knobs. A few
+// sizes that are refused alike then stand for all; with kNoLimit none does.
 WalkEnd WalkSmallToLarge(WalkMemo& memo, const Tuple& tuple, const AllowedValues& allowed, const Choice& others,
                          int most_refused);
 

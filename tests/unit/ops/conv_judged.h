@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/operator_cases.h"
+#include "tests/support/simulate/conv.h"
 
 namespace assay::test {
 
@@ -70,5 +71,17 @@ struct Judged {
   Golden golden;
   DeclaredBound bound;
 };
+
+// The share of outputs on ordinary data in which a contract's bound sees that one of eight channels was left out.
+inline double ShareWithoutAChannelCaught(const char* declaration) {
+  const Judged judged("conv/f32/n=1,c=8,o=4,i=8x8,k=3x3,pad=1/fill=normal/seed=0", declaration);
+  const std::vector<double> got =
+      IntegerConv(judged.problem, judged.inputs, [](int64_t, std::vector<ConvProduct>& products) {
+        for (size_t k = products.size() - 9; k < products.size(); ++k) products[k].x = -1;
+      });
+  int64_t caught = 0;
+  for (int64_t i = 0; i < judged.golden.size(); ++i) caught += judged.Holds(i, got[i]) ? 0 : 1;
+  return static_cast<double>(caught) / static_cast<double>(judged.golden.size());
+}
 
 }  // namespace assay::test
