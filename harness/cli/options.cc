@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <limits>
+#include <mutex>
 #include <random>
 #include <string>
 
@@ -19,9 +22,17 @@ std::string DrawSeed(std::string& text) {
   return "";
 }
 
+void SayOnceThatDesignsAreSearched() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    fmt::print(stderr, "assay: choosing the cases of covering designs: some seconds, once for each build of assay\n");
+  });
+}
+
 }  // namespace
 
 void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
+  o.before_search = SayOnceThatDesignsAreSearched;
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; without it and "
                  "without --case: " +
@@ -51,9 +62,13 @@ void AddCases(CLI::App& app, CaseOptions& o) {
          "output folder of an earlier run: shards are of about equal cost by it, instead of by the hash of ids; "
          "all shards need the same")
       ->type_name("RUN");
-  AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "seed that replaces the one of every case; random: one that nobody knows before the run, which "
-                      "case ids and reports then name")
+  AddSeed(app, o.seed,
+          "seed that replaces the one of every case; random: one that nobody knows before the run, which case ids and "
+          "reports then name");
+}
+
+void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& help) {
+  AddNumber<uint64_t>(app, "--seed", seed, {0, std::numeric_limits<uint64_t>::max()}, help)
       ->transform(CLI::Validator(DrawSeed, "", "random"))
       ->type_name("NUMBER|random");
 }

@@ -21,6 +21,7 @@ void AddCaseChoice(CLI::App& app, CaseOptions& options, const std::string& usual
 void AddDTypes(CLI::App& app, CaseOptions& options);  // --dtype
 // These, with `default` as the usual suite, and --shard, --balance and --seed.
 void AddCases(CLI::App& app, CaseOptions& options);
+void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& help);  // --seed, a number or random
 void AddPython(CLI::App& app, BackendOptions& options);
 void AddTimeout(CLI::App& app, BackendOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);

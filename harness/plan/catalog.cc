@@ -178,6 +178,7 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
   OpCatalog ops = Catalog();
   if (options.keeps_designs) ops.designs = DesignStore::DefaultRoot();
+  ops.before_search = options.before_search;
   auto source = CasesOf(options, ops);
   if (!source) return tl::unexpected(source.error());
   if (!options.contract.empty()) {

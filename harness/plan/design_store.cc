@@ -69,6 +69,7 @@ std::vector<CaseSpec> DesignStore::CasesOf(const Operator& op, const CoverOption
   if (is_kept) {
     if (auto known = Load(op, options)) return *std::move(known);
   }
+  if (before_search_) before_search_();
   std::vector<CaseSpec> cases = MakeCover(op, options).cases;
   if (is_kept) Save(op, options, cases);
   return cases;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,8 @@ class DesignStore {
   // An empty folder, or a program of which nobody knows which one it is: nothing is kept.
   explicit DesignStore(std::filesystem::path root, std::string program = OwnBuildId())
       : root_(std::move(root)), program_(std::move(program)) {}
+  // What is called before each search, from any thread.
+  void BeforeSearch(std::function<void()> call) { before_search_ = std::move(call); }
   // $XDG_CACHE_HOME/assay/designs, else ~/.cache/assay/designs.
   static std::filesystem::path DefaultRoot();
 
@@ -35,6 +38,7 @@ class DesignStore {
 
   std::filesystem::path root_;
   std::string program_;
+  std::function<void()> before_search_;
 };
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct CaseOptions {
   std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
   std::optional<uint64_t> seed;                  // replaces every case's seed
   bool keeps_designs = true;  // of `cover` lines, between runs (DesignStore)
+  std::function<void()> before_search = {};  // of a design that is not kept, from any thread
 };
 
 // What workers may do beside what every driver needs.

@@ -49,6 +49,7 @@ struct OpCatalog {
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
   std::filesystem::path designs = {};  // where those of `cover` lines are kept (DesignStore); empty: nowhere
+  std::function<void()> before_search = {};  // of a design that is not kept, from any thread
 };
 
 // That there is none of this name, and which may be meant.

@@ -71,10 +71,11 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
 }
 
 std::future<std::vector<CaseSpec>> BeginCover(const CoverLine& cover, const OpCatalog& ops) {
-  return std::async(std::launch::async,
-                    [op = ops.op(cover.op), options = cover.options, store = DesignStore(ops.designs)] {
-                      return store.CasesOf(*op, options);
-                    });
+  DesignStore store(ops.designs);
+  store.BeforeSearch(ops.before_search);
+  return std::async(std::launch::async, [op = ops.op(cover.op), options = cover.options, store = std::move(store)] {
+    return store.CasesOf(*op, options);
+  });
 }
 
 Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover,

@@ -25,11 +25,11 @@ class Cli(OwnFolder):
 
     @staticmethod
     def await_text(path):
-        for _ in range(600):
+        for _ in range(2400):
             if path.exists() and path.stat().st_size > 0:
                 return
             time.sleep(0.05)
-        raise AssertionError(f"{path} is still missing or empty after 30 s")
+        raise AssertionError(f"{path} is still missing or empty after 120 s")
 
     def fails(self, code, text, *args, env=None):
         done = self.assay(*args, env=env)

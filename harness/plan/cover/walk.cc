@@ -8,7 +8,8 @@
 namespace assay {
 namespace {
 
-constexpr int kMostSteps = 900000;               // levels and choices looked at, until a walk gives up
+constexpr int kMostSteps = 2000000;              // until a walk gives up: levels looked at, and cases, which take longer
+constexpr int kStepsOfACase = 20;
 constexpr size_t kMostLevels = size_t{1} << 22;  // of a dimension, that are kept
 constexpr size_t kMostRefusals = 1000000;        // choices of which is kept why they are refused
 constexpr int8_t kUnknown = -2;
@@ -121,7 +122,7 @@ class Walk {
   }
 
   const std::string& Refusal() {
-    ++steps_;
+    steps_ += kStepsOfACase;
     return memo_.Refusal(choice_);
   }
 

@@ -58,6 +58,15 @@ TEST_F(DesignStoreTest, TheSecondTimeNothingIsSearched) {
   EXPECT_FALSE(Searches(DesignStore(root_, "one")));
 }
 
+TEST_F(DesignStoreTest, IsAnnouncedBeforeASearchAlone) {
+  int announced = 0;
+  DesignStore store(root_, "one");
+  store.BeforeSearch([&] { ++announced; });
+  EXPECT_TRUE(Searches(store));
+  EXPECT_FALSE(Searches(store));
+  EXPECT_EQ(announced, 1);
+}
+
 TEST_F(DesignStoreTest, WhatADesignDependsOnMakesAnotherFile) {
   EXPECT_TRUE(Searches(store_));
   EXPECT_TRUE(Searches(DesignStore(root_, "another build")));
