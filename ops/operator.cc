@@ -72,13 +72,22 @@ std::vector<Algorithm> Operator::Algorithms() const {
   return {Algorithm::kDirect};
 }
 
-Status CheckAlgorithm(const Operator& op, const Contract& contract) {
+Status CheckDeclared(const Operator& op, const std::vector<DType>& dtypes, const Contract& contract) {
+  const std::string& name = op.schema().op;
   const std::vector<Algorithm> known = op.Algorithms();
-  if (std::ranges::find(known, contract.alg) != known.end()) return {};
-  std::vector<std::string_view> names;
-  for (const Algorithm algorithm : known) names.push_back(AlgorithmName(algorithm));
-  return UsageError(fmt::format("{} has no bound for alg={}: its contracts may say alg={}", op.schema().op,
-                                AlgorithmName(contract.alg), fmt::join(names, " or alg=")));
+  if (std::ranges::find(known, contract.alg) == known.end()) {
+    std::vector<std::string_view> names;
+    for (const Algorithm algorithm : known) names.push_back(AlgorithmName(algorithm));
+    return UsageError(fmt::format("{} has no bound for alg={}: its contracts may say alg={}", name,
+                                  AlgorithmName(contract.alg), fmt::join(names, " or alg=")));
+  }
+  if (const std::string why = op.WhyUnbounded(contract); !why.empty()) {
+    return UsageError(fmt::format("{} has no bound for alg={}: {}", name, FieldText(contract, "alg"), why));
+  }
+  if (contract.acc != Accumulator::kI32 || !std::ranges::all_of(dtypes, IsFloat)) return {};
+  return UsageError(
+      fmt::format("acc=i32 is for integers, and operands of this {} are {}: declare acc=f32 or another float", name,
+                  DTypeListText(dtypes)));
 }
 
 CaseSpace Operator::Space() const {

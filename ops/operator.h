@@ -220,6 +220,8 @@ class Operator {
   virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
   // Algorithms that a contract of this operator may name: those that it has a bound for.
   virtual std::vector<Algorithm> Algorithms() const;
+  // What of such an algorithm has no bound ("tiles of 6x6; there are ..."); "": it has one. Default: "".
+  virtual std::string WhyUnbounded(const Contract&) const { return ""; }
   // Makes the contract by which results are judged when their owner states none that of usual implementations.
   virtual void AdaptDefault(Contract&) const {}
 
@@ -238,8 +240,9 @@ class Operator {
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
 };
 
-// An error where the contract names an algorithm that the operator has not.
-Status CheckAlgorithm(const Operator& op, const Contract& contract);
+// An error where nothing bounds results of this contract: an algorithm that the operator has not, or has in other
+// sizes, or sums in integers of operands that are floats.
+Status CheckDeclared(const Operator& op, const std::vector<DType>& dtypes, const Contract& contract);
 
 class OperatorRegistry {
  public:

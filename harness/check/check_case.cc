@@ -57,7 +57,7 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
   if (contract && text.empty()) op.AdaptDefault(*contract);
   if (!contract) return contract;
-  if (const Status known = CheckAlgorithm(op, *contract); !known) return tl::unexpected(known.error());
+  if (const Status known = CheckDeclared(op, spec.dtypes, *contract); !known) return tl::unexpected(known.error());
   return contract;
 }
 

@@ -154,8 +154,11 @@ std::string ValueText(const ContractField& field, const Contract& c) {
 std::string KnownValues(const ContractField& field) {
   if (field.values.empty()) return fmt::format("a number of ulp in [0, {}]", kLargestMathUlp);
   std::string text;
-  for (const ContractValue& value : field.values)
+  for (const ContractValue& value : field.values) {
     text += fmt::format("{}{}{}", text.empty() ? "" : "|", value.name, value.parameters);
+    const auto& [low1, high1, low2, high2] = value.limits;
+    if (!value.parameters.empty()) text += fmt::format(" (of {} to {} and {} to {})", low1, high1, low2, high2);
+  }
   return text;
 }
 

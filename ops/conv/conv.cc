@@ -212,6 +212,12 @@ class Conv final : public Operator {
     return {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft};
   }
 
+  std::string WhyUnbounded(const Contract& contract) const override {
+    const bool has_points = contract.winograd_r == 3 && (contract.winograd_m == 2 || contract.winograd_m == 4);
+    if (contract.alg != Algorithm::kWinograd || has_points) return "";
+    return "the transforms that it knows are winograd<2,3> and winograd<4,3>";
+  }
+
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
     return ConvBound(ConvCase(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
   }

@@ -32,6 +32,7 @@ bool IsFailingResult(Verdict verdict) {
 
 void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& why) {
   verdict = of;
+  holds_as_declared = of == Verdict::kPass;
   result_class = of_class;
   reason = why;
   assay::SetVerdict(record, of, of_class, why);

@@ -76,6 +76,8 @@ struct Attempt {
   std::string second_hash;            // of the outputs on it, where they have held already
   std::vector<KeptOutputSet> kept;    // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
+  // It passed, or is below_contract for what it declares alone; then it is timed, as its users have chosen it.
+  bool holds_as_declared = false;
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   bool harness_failed = false;        // not the backend: see SetFault()
   bool interrupted = false;           // before its end: what stood before stands, if anything did

@@ -106,7 +106,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
         {Outcome::kError, fmt::format("the plugin declares '{}' for {}, which is not a contract: {}",
                                       implementation.contract_text, implementation.name, contract.error().message)});
   }
-  if (const Status known = CheckAlgorithm(*context_.data().op, *contract); !known) {
+  if (const Status known = CheckDeclared(*context_.data().op, context_.problem().spec.dtypes, *contract); !known) {
     return attempt.SetFailure(
         {Outcome::kError, fmt::format("the plugin declares '{}' for {}: {}", implementation.contract_text,
                                       implementation.name, known.error().message)});
@@ -121,11 +121,10 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepared_by = device.session->workers_started();
   const bool thorough = context_.planned().thorough;
   const bool brief = !thorough && settings_.relations == RelationEffort::kQuick;
-  Call<void> ran =
-      Trial(context_, device, by, attempt).Run(*plan, brief ? RelationEffort::kNone : settings_.relations);
+  Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, brief ? RelationEffort::kNone : settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
   const bool repeats = settings_.repetitions > 0 && !timed && IsCheapToRepeat(context_.problem());
-  if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
+  if (ran && repeats && attempt.holds_as_declared) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {
     attempt.findings.reset();

@@ -77,7 +77,7 @@ TEST(Contract, ErrorsNameTheFieldAndWhatIsKnown) {
   const std::pair<const char*, const char*> table[] = {
       {"", "does not say acc="},
       {"det=yes", "does not say acc="},
-      {"acc=f31", "acc=f31: expected i32|f64|f32|tc<F,b>|f16|bf16"},
+      {"acc=f31", "acc=f31: expected i32|f64|f32|tc<F,b> (of 8 to 30 and 1 to 65536)|f16|bf16"},
       {"acc=", "acc=: expected"},
       {"acc", "'acc' is not a field or shortcut"},
       {"acc=f32;slack=2", "'slack=2' is not a field or shortcut of a contract; known: in=, acc="},

@@ -102,15 +102,37 @@ TEST(ConvFftBound, TheDirectBoundRejectsIt) {
   EXPECT_GT(beyond, direct.golden.size() / 4);
 }
 
+Status CheckFloats(const char* op, const char* declaration) {
+  return CheckDeclared(Op(op), {DType::kF32}, Declared(declaration));
+}
+
 TEST(Algorithms, OfOtherOperatorsAreRefused) {
-  const Status conv = CheckAlgorithm(Op("conv"), Declared("acc=f32;alg=bluestein"));
+  const Status conv = CheckFloats("conv", "acc=f32;alg=bluestein");
   ASSERT_FALSE(conv);
   EXPECT_NE(conv.error().message.find("alg=direct or alg=winograd or alg=fft"), std::string::npos)
       << conv.error().message;
   for (const char* op : {"matmul", "reduce", "softmax", "attention"}) {
-    EXPECT_FALSE(CheckAlgorithm(Op(op), Declared("acc=f32;alg=fft"))) << op;
-    EXPECT_TRUE(CheckAlgorithm(Op(op), Declared("acc=f32"))) << op;
+    EXPECT_FALSE(CheckFloats(op, "acc=f32;alg=fft")) << op;
+    EXPECT_TRUE(CheckFloats(op, "acc=f32")) << op;
   }
+}
+
+TEST(Algorithms, OfWinogradThereAreTwoTransforms) {
+  EXPECT_TRUE(CheckFloats("conv", "acc=f32;alg=winograd<2,3>"));
+  EXPECT_TRUE(CheckFloats("conv", "acc=f32;alg=winograd<4,3>"));
+  for (const char* unknown : {"acc=f32;alg=winograd<4,5>", "acc=f32;alg=winograd<6,3>"}) {
+    const Status status = CheckFloats("conv", unknown);
+    ASSERT_FALSE(status) << unknown;
+    EXPECT_NE(status.error().message.find("winograd<2,3> and winograd<4,3>"), std::string::npos);
+  }
+}
+
+TEST(Declarations, OfSumsInIntegersAreForIntegers) {
+  const Status floats = CheckFloats("matmul", "acc=i32");
+  ASSERT_FALSE(floats);
+  EXPECT_NE(floats.error().message.find("operands of this matmul are f32"), std::string::npos)
+      << floats.error().message;
+  EXPECT_TRUE(CheckDeclared(Op("matmul"), {DType::kI8, DType::kI32}, Declared("acc=i32")));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(FormulaSchedules, WhatIsExactInOnePassHasATwin) {
 
 TEST(FormulaSchedules, OperatorsRefuseSchedulesThatTheyLack) {
   const auto refusal = [](const char* op, const char* declaration) {
-    const Status status = CheckAlgorithm(Op(op), Declared(declaration));
+    const Status status = CheckDeclared(Op(op), {DType::kF32}, Declared(declaration));
     return status ? std::string() : status.error().message;
   };
   EXPECT_EQ(refusal("layer_norm", kOnePass), "");
