@@ -66,7 +66,7 @@ class Page {
 void AddPerformance(const std::vector<Record>& records, size_t rows, Page& page) {
   const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
   page.Add(
-      fmt::format("Performance: the fastest implementation of each backend that passed, median{}; the largest cases",
+      fmt::format("Performance: the fastest implementation of each backend that passed, and of a weaker contract a faster one, median{}; the largest cases",
                   measured ? ", share of the roofline" : ""),
       PerformanceTable(records, rows));
   for (const std::string& line : InvalidTimes(records)) page.AddLine("33", "cannot be true      " + line);

@@ -28,7 +28,9 @@ bool IsFailure(const Record& record);
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch; 2 times cannot be true"
 
 bool Timed(const Record& record);
-bool Comparable(const Record& record);  // its time may stand beside others: it passed, is not suspect, and possible
+bool Comparable(const Record& record);  // its time may stand beside others: it held, is not suspect, and possible
+// Timed, since it holds in the contract that it declares, which is weaker than the required one.
+bool IsOfWeakerContract(const Record& record);
 
 // Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
 // got, with the largest bound margin of those that passed.

@@ -131,7 +131,7 @@ std::vector<SweepGroup> SweepsOf(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& r = records[i];
     const auto label = ReadLabel(r.sweep);
-    if (!label || !Timed(r) || !Comparable(r)) continue;
+    if (!label || !Timed(r) || !Comparable(r) || IsOfWeakerContract(r)) continue;
     SweepGroup& group = group_of(
         label->key, fmt::format("{}/{}/{}/fill={}/seed={}", r.op, r.dtype, Rest(r.shape, label->key), r.fill, r.seed));
     auto curve = std::ranges::find(group.curves, columns[i].backend, &SweepCurve::backend);

@@ -309,10 +309,12 @@ Decision Decide(const Evidence& evidence) {
     decision.verdict = Verdict::kBelowContract;
     decision.reason = DeclaredWeakness(evidence, decision.result_class == ResultClass::kBitExact);
     decision.result_class = ResultClass::kWithinLowerClass;
+    decision.holds_as_declared = true;
   } else if (decision.reason = InconclusiveReason(evidence); !decision.reason.empty()) {
     decision.verdict = Verdict::kInconclusive;
   } else {
     decision.verdict = Verdict::kPass;
+    decision.holds_as_declared = true;
     const std::string suspicion = Suspicion(evidence);
     if (!suspicion.empty()) decision.reason = "suspect: " + suspicion;
   }

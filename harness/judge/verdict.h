@@ -91,6 +91,7 @@ struct Decision {
   std::string reason;           // "" for a plain pass
   std::string_view decided_by;  // "memory", "second input set"; "": a margin, or none is above its limit
   bool memory_fault = false;
+  bool holds_as_declared = false;  // nothing is wrong with it, whether or not what is declared is enough
   // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.
   std::optional<double> exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
 };

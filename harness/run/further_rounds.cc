@@ -17,6 +17,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
   Attempt light;
   light.record = attempt.record;
   light.verdict = attempt.verdict;
+  light.holds_as_declared = attempt.holds_as_declared;
   light.result_class = attempt.result_class;
   light.reason = attempt.reason;
   light.implementation = attempt.implementation;
@@ -34,7 +35,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
 }  // namespace
 
 void FurtherRounds::Add(const RecordPlace& place, const Attempt& attempt) {
-  if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) timed_.push_back({place, WithoutOutput(attempt)});
+  if (settings_.rounds > 1 && attempt.holds_as_declared) timed_.push_back({place, WithoutOutput(attempt)});
 }
 
 void FurtherRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
@@ -66,7 +67,7 @@ void FurtherRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult
   if (!data) return NoteNoMore(planned, data.error().message);
   CaseRunner runner(planned, *data, settings_.runner);
   std::erase_if(results, [&](const TimedResult* timed) {
-    return timed->attempt.verdict != Verdict::kPass || lost_devices_.contains(timed->place.device);
+    return !timed->attempt.holds_as_declared || lost_devices_.contains(timed->place.device);
   });
   const auto name = [this](const TimedResult* timed) { return turns_.TurnOf(timed->attempt); };
   ShuffleSideBySide(results, name, random);

@@ -119,10 +119,10 @@ std::vector<Record> KeptRecords::TakeJudged() {
 
 void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
-  if (attempt.verdict != Verdict::kPass) ClearTiming(attempt.record);  // it passed in the rounds before
+  if (!attempt.holds_as_declared) ClearTiming(attempt.record);  // it held in the rounds before
   Record changed = attempt.record;
   ApplyExpectations(expectations_, attempt.memory_fault, changed);
-  const bool has_outputs = IsFailingResult(attempt.verdict) || !attempt.kept.empty();
+  const bool has_outputs = !attempt.holds_as_declared && (IsFailingResult(attempt.verdict) || !attempt.kept.empty());
   if (has_outputs && FailsRun(changed)) {
     WriteFailures(data, runner, {&attempt});
     changed.failure_dir = attempt.record.failure_dir;

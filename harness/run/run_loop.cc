@@ -51,10 +51,6 @@ struct CaseAtWork {
   std::string broken;  // why it could not be brought to its end
 };
 
-bool MayBeTimed(const Attempt& attempt) {
-  return attempt.verdict == Verdict::kPass;
-}
-
 class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
@@ -275,7 +271,7 @@ class Loop {
       health.Note(op, HowItEnded(attempt));
       if (IsRetried(device, attempt, settings_.retries)) {
         work.retried.push_back({place, std::move(attempt)});
-      } else if (IsTimed(work) && MayBeTimed(attempt)) {
+      } else if (IsTimed(work) && attempt.holds_as_declared) {
         if (IsLarge(problem)) attempt.outputs.clear();  // their hash tells equal bits too
         work.untimed.push_back({place, std::move(attempt)});
       } else {

@@ -48,7 +48,7 @@ function rateText(record) {
   return record.gbytes_per_s ? text(record.gbytes_per_s, 'B/s') : '';
 }
 
-const comparable = (record) => record.verdict === 'pass' && record.class !== 'suspect' && !record.timing_invalid;
+const comparable = (record) => ['pass', 'below_contract'].includes(record.verdict) && record.class !== 'suspect' && !record.timing_invalid;
 
 // A term of the glossary, with its definition.
 function term(name, text) {

@@ -62,6 +62,8 @@ std::string BarRow(const Record& r, const std::string& column, const Axis& axis,
     time = "<s>" + time + "</s>";
     rate = rate.empty() ? "" : "<s>" + rate + "</s>";
     name += " <span class=\"quiet\">" + Escaped(WhyNotComparable(r)) + "</span>";
+  } else if (IsOfWeakerContract(r)) {
+    name += " <span class=\"quiet\">weaker contract</span>";
   }
   const std::string roofline = Comparable(r) ? Escaped(RooflineText(r)) : "";
   const std::string cold = r.time_cold_median_s && Comparable(r) ? TimeText(*r.time_cold_median_s) : "";

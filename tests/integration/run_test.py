@@ -154,6 +154,14 @@ class Run(Cli):
         self.assertEqual((records[0]["verdict"], records[0]["class"]), ("below_contract", "within_lower_class"))
         self.assertIn("acc=f32", records[0]["reason"])
 
+    def test_what_holds_in_the_weaker_contract_that_it_declares_is_timed(self):
+        done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--contract", "f64",
+                                       "--perf-time", "0.001", "--rounds", "2")
+        self.assertEqual([r["verdict"] for r in records], ["below_contract"])
+        self.assertGreater(records[0]["time_median_s"], 0)
+        self.assertEqual(len(records[0]["round_medians_s"].split(",")), 2, records[0]["round_medians_s"])
+        self.assertIn("weaker contract ", done.stdout)
+
     def test_an_interrupt_keeps_the_records_and_exits_130(self):
         process = subprocess.Popen([ASSAY, "run", "--suite", "full", "--out", "out", "--no-perf", "--progress", "none"],
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

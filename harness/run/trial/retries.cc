@@ -61,7 +61,7 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
     Attempt next = runner.JudgeAgain(device, attempt.implementation);
     if (next.interrupted) break;
     BringBack(settings, device, next, seen);
-    if (timed && next.verdict == Verdict::kPass) runner.Time(device, next);
+    if (timed && next.holds_as_declared) runner.Time(device, next);
     tries.Add(next.verdict);
     if (next.verdict != attempt.verdict) other = EndOf(next);
   }

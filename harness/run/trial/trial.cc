@@ -58,6 +58,8 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   attempt_.SetVerdict(decision.verdict, decision.result_class,
                       (named ? "" : NamingOutput(data_.problem, found_.worst)) + decision.reason);
   attempt_.SetDecidedBy(decision.decided_by);
+  attempt_.holds_as_declared = std::ranges::all_of(
+      found_.outputs, [](const OutputFindings& output) { return output.decision.holds_as_declared; });
   return {};
 }
 

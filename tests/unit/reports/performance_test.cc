@@ -15,6 +15,7 @@ namespace {
 using test::MakeRecord;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // Which of them is timed first changes from run to run.
 TEST(Summary, ThePerformanceTableHasTheColumnsInTheOrderOfTheOthers) {
@@ -59,6 +60,18 @@ TEST(Summary, PerformanceShowsNothingOfAResultThatIsWrong) {
   ASSERT_EQ(t.rows.size(), 1u);
   EXPECT_THAT(t.rows[0][1], HasSubstr("(slow)"));
   EXPECT_TRUE(PerformanceTable({wrong, known}, 10).rows.empty());
+}
+
+TEST(Summary, AFasterResultOfAWeakerContractStandsBesideTheFastestThatPassed) {
+  const Record passed = MakeRecord("gpu", "plain", "pass", 3e-3),
+               weaker = MakeRecord("gpu", "tf32", "below_contract", 1e-3),
+               slower = MakeRecord("gpu", "emulated", "below_contract", 5e-3);
+  const Table t = PerformanceTable({passed, weaker, slower}, 10);
+  ASSERT_EQ(t.rows.size(), 1u);
+  EXPECT_THAT(t.rows[0][1], HasSubstr("(plain); weaker contract 1.00 ms"));
+  EXPECT_THAT(PerformanceTable({passed, slower}, 10).rows[0][1], Not(HasSubstr("weaker")));
+  EXPECT_THAT(PerformanceTable({slower}, 10).rows[0][1], HasSubstr("weaker contract 5.00 ms"));
+  EXPECT_TRUE(Comparable(weaker));
 }
 
 }  // namespace
