@@ -173,7 +173,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
   }
   if (explorer.failures() == 0) return;
   const std::string suite = (folder.path() / kFailuresSuite).string();
-  Print(fmt::format("failures: {} cases, {} after making them smaller; again: {} run --no-perf --suite {}{}\n",
+  Print(fmt::format("failures: {} cases; {} small ones that show them, again: {} run --no-perf --suite {}{}\n",
                     explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), SharedOptions(options.run)));
 }
 
@@ -255,10 +255,9 @@ int Explore(ExploreOptions options) {
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
   verb.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
   AddDTypes(verb, o.run.selection);
-  AddTime(verb, o.time, "how long cases are tried: 90s, 10m, 8h; default 10m, or no end with --cases");
+  AddTime(verb, o.time, "how long cases are chosen and tried: 90s, 10m, 8h; default 10m, or no end with --cases");
   AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000}, "how many cases are tried, smaller ones apart");
-  AddNumber<uint64_t>(verb, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "what the cases follow from; default: another one each time, which is printed");
+  AddSeed(verb, o.seed, "what the cases follow from; default: random, another one each time, which is printed");
   AddNumber<double>(verb, "--max-elements", o.limits.elements, {16, 0x1p32}, "elements of all operands of a case");
   AddNumber<double>(verb, "--max-flops", o.limits.flops, {16, 0x1p45}, "operations of a case");
   verb.add_option("--contract", o.contract, "contract that every case requires, e.g. f32acc");

@@ -10,6 +10,8 @@
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/cover/coverage.h"
+#include "harness/plan/design_store.h"
+#include "harness/plan/selection.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -51,14 +53,28 @@ struct CaseListing {
   bool verbose = false, coverage = false, json = false;
 };
 
-// Of the suite as a whole: a selection would make holes that nobody asked about.
+// Of all cases that the suite has of an operator: a selection among them would make holes that nobody asked about.
 int ListCoverage(const CaseOptions& options, const CaseListing& how) {
+  if (options.filter != CaseOptions().filter || !options.dtypes.empty() || !options.cases.empty()) {
+    return Complain(kExitUsage,
+                    "--coverage is of whole operators: --op names some of a suite's, but --filter, --dtype "
+                    "and --case leave cases out; leave these options out");
+  }
   const auto path = FindSuite(SuiteName(options), SuiteDirectories());
   if (!path) return Complain(kExitUsage, path.error().message);
-  const OpCatalog ops = Catalog();
+  OpCatalog ops = Catalog();
+  ops.designs = DesignStore::DefaultRoot(), ops.before_search = options.before_search;
   std::vector<CoverLine> covers;
-  const auto cases = LoadSuite(*path, ops, &covers);
+  auto cases = LoadSuite(*path, ops, &covers);
   if (!cases) return Complain(kExitUsage, cases.error().message);
+  for (const std::string& name : options.ops) {
+    if (auto known = CheckOperator(name, ops); !known) return Complain(kExitUsage, known.error().message);
+  }
+  const auto is_left_out = [&](const std::string& op) {
+    return !options.ops.empty() && !std::ranges::count(options.ops, op);
+  };
+  std::erase_if(*cases, [&](const PlannedCase& planned) { return is_left_out(planned.spec.op); });
+  std::erase_if(covers, [&](const CoverLine& line) { return is_left_out(line.op); });
   const std::vector<Coverage> coverages = CoverageOf(*cases, covers, ops);
   fmt::print("{}", how.json ? CoverageJson(coverages) : CoverageText(coverages, how.verbose));
   return kExitOk;

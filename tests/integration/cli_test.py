@@ -161,6 +161,12 @@ class BadInput(Cli):
         self.assertIn(f"softmax pairs: {whole[0]['covered']} of {whole[0]['possible']} possible ones", text)
         suite.write_text("softmax dtypes=f32 shape=7x65\n")
         self.assertIn("  not covered: ", self.assay("list", "cases", "--suite", suite, "--coverage").stdout)
+        suite.write_text("softmax dtypes=f32 shape=7x65\nreduce dtypes=f32 shape=7x65 axes=1\n")
+        one = self.assay("list", "cases", "--suite", suite, "--coverage", "--op", "softmax").stdout
+        self.assertIn("softmax pairs", one)
+        self.assertNotIn("reduce pairs", one)
+        for part in (("--dtype", "f32"), ("--filter", "softmax*"), ("--case", CASE)):
+            self.fails(2, "leave cases out", "list", "cases", "--suite", str(suite), "--coverage", *part)
         self.fails(2, "--json is for --coverage", "list", "cases", "--suite", str(suite), "--json")
 
     def test_a_random_seed_is_another_one_each_time_and_in_every_id(self):

@@ -195,6 +195,13 @@ class Faulty(Program):
                 listed = self.assay("backends", "--kernels", str(self.write(text)), "--python", sys.executable)
                 self.assertRegex(listed.stdout + listed.stderr, said.replace("(", r"\(").replace(")", r"\)"))
 
+    def test_a_file_that_cannot_be_read_ends_a_run_before_its_first_case(self):
+        path = self.write("import nowhere_to_be_found\n")
+        done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", CASE, "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("No module named 'nowhere_to_be_found'", done.stderr)
+        self.assertFalse((self.dir / "refused").exists())
+
     def test_interpreters_that_do_not_serve(self):
         path = self.write("")
         done = self.assay("backends", "--kernels", str(path), "--python", str(self.dir / "absent"))

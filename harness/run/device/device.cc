@@ -167,9 +167,10 @@ bool FitsDevice(const BackendOptions& options, const std::string& glob, const De
 }
 
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.
-std::string FoundText(const std::vector<Device>& devices) {
+std::string FoundText(const std::vector<Device>& devices, const BackendOptions& of = {}) {
   std::string text;
   for (const Device& c : devices) {
+    if (!IsOfBackends(of, c)) continue;
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
     const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
@@ -204,7 +205,8 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Device>& 
     const auto fits = [&](const Device& c) { return IsOfBackends(options, c) && FitsDevice(options, glob, c); };
     if (std::ranges::any_of(devices, fits)) continue;
     const std::string of = options.backends.empty() ? "" : fmt::format(" of {}", fmt::join(options.backends, ", "));
-    return UsageError(fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices)));
+    return UsageError(
+        fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices, options)));
   }
   return {};
 }
@@ -214,10 +216,16 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
   return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
-// A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
+// A mistyped file beside working plugins, or kernels whose imports fail, would otherwise cost a whole run before anyone
+// sees it.
 Status CheckArePlugins(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
-    if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
+    if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
+    if (IsKernelFile(c.path) && c.problem_outcome == Outcome::kError) {
+      return UsageError(fmt::format("kernels from {}: {}; assay backends --kernels {} tries the file alone", c.origin,
+                                    c.problem, c.path));
+    }
+    if (c.problem_outcome != Outcome::kNoPlugin) continue;
     return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
                                   c.origin, c.problem));
   }
