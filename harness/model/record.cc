@@ -129,6 +129,12 @@ Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
       break;
     }
     if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
+    // Lines are about of one length. A vector that doubles would hold a million records twice for a while.
+    if (out.records.empty()) {
+      std::error_code unknown;
+      const auto bytes = std::filesystem::file_size(jsonl, unknown);
+      if (!unknown) out.records.reserve(bytes / (line.size() + 1) + 1);
+    }
     out.records.push_back(std::move(*record));
   }
   if (file.bad()) {  // a folder, which can be opened, or a disk that fails

@@ -63,7 +63,8 @@ function readAddress() {
 function openResult(id, on) {
   const record = records.find((r) => r.case_id === id && (on === undefined || r.shown_as === on));
   if (!record) {
-    byId('status').textContent = `This run has no result of ${id}${on ? ' on ' + on : ''}.`;
+    const place = data.left_out ? 'This table, which does not have all results,' : 'This run';
+    byId('status').textContent = `${place} has no result of ${id}${on ? ' on ' + on : ''}.`;
     return;
   }
   view.open.add(record.index);

@@ -19,12 +19,24 @@ std::string VerdictBoxes(const std::vector<Record>& records) {
          "id=\"all-verdicts\">all</button></fieldset>\n";
 }
 
+std::string LeftOutNote(const Page& page) {
+  const auto all = static_cast<int64_t>(page.records.size()), shown = static_cast<int64_t>(page.rows.size());
+  if (shown == all) return "";
+  return fmt::format(
+      "<p class=\"note\">The table has {} of {}: those that failed or are otherwise remarkable, and evenly chosen ones "
+      "of "
+      "the others. results.jsonl beside this page has all; what the rest of the page says is about all of them.</p>\n",
+      shown, Counted(all, "result"));
+}
+
 }  // namespace
 
 std::string CasesSection(const Page& page) {
   if (page.records.empty()) return "";
   return "<noscript><p class=\"note\">This table needs scripts. results.jsonl beside this page holds the same records, "
-         "one per line.</p></noscript>\n<form id=\"filter\" class=\"filter\" role=\"search\" hidden>\n<label "
+         "one per line.</p></noscript>\n" +
+         LeftOutNote(page) +
+         "<form id=\"filter\" class=\"filter\" role=\"search\" hidden>\n<label "
          "class=\"search\"><span class=\"hidden\">Filter results</span><input type=\"search\" id=\"filter-text\" "
          "autocomplete=\"off\" spellcheck=\"false\" placeholder=\"Filter: words of id, implementation, class or "
          "reason; "

@@ -3,6 +3,7 @@
 // rows of values, and texts are numbers into one list.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -90,7 +91,7 @@ struct Rows {
 
 Rows ReadRows(const Page& page) {
   Rows rows;
-  for (size_t i = 0; i < page.records.size(); ++i) {
+  for (const size_t i : page.rows) {
     Json values = Json::array(), keys = Json::array(), is_text = Json::array();
     const FieldReader reader{values, keys, is_text};
     const DecidingCheck check = DecidingCheckOf(page.records[i]);
@@ -134,8 +135,25 @@ Json Compact(const Rows& rows) {
 
 }  // namespace
 
+std::vector<size_t> ChooseRows(const std::vector<Record>& records, size_t most) {
+  const auto is_plain = [](const Record& r) {
+    return (r.outcome == "pass" && r.result_class != "suspect" && r.timing_invalid.empty()) ||
+           r.outcome == "unsupported";
+  };
+  const auto plain = static_cast<size_t>(std::ranges::count_if(records, is_plain));
+  const size_t others = records.size() - plain, room = most > others ? most - others : 0;
+  const size_t step = room == 0 ? plain + 1 : std::max<size_t>(1, (plain + room - 1) / room);
+  std::vector<size_t> rows;
+  for (size_t i = 0, seen = 0; i < records.size() && rows.size() < most; ++i) {
+    if (is_plain(records[i]) && seen++ % step != step - 1) continue;
+    rows.push_back(i);
+  }
+  return rows;
+}
+
 std::string EmbeddedData(const Page& page) {
   Json out = page.records.empty() ? Json::object() : Compact(ReadRows(page));
+  out["left_out"] = page.records.size() - page.rows.size();
   out["verdicts"] = Json::array();
   for (const VerdictStyle& s : VerdictStyles()) {
     Record probe;

@@ -13,12 +13,20 @@
 
 namespace assay::html {
 
+// Which records a table of `most` rows has, in their order: all of them, or those that neither passed nor are
+// unsupported, and of the others every so many-th.
+std::vector<size_t> ChooseRows(const std::vector<Record>& records, size_t most);
+
 struct Page {
   const std::vector<Record>& records;
   std::vector<Column> columns;  // of each record
   EnvironmentRows environment;
-  std::string profile;             // profile.json, or ""
-  std::vector<std::string> notes;  // RunNotes
+  std::string profile;                                        // profile.json, or ""
+  std::vector<std::string> notes;                             // RunNotes
+  std::vector<size_t> rows = ChooseRows(records, kMostRows);  // of the table of all results
+
+  // A page with more does not open in a browser.
+  static constexpr size_t kMostRows = 50'000;
 };
 
 std::string HeaderSection(const Page& page);

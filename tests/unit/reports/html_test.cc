@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/html/html.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/html/html_parts.h"
 #include "reports/verdicts.h"
 #include "tests/unit/reports/sample.h"
 
@@ -43,6 +46,37 @@ TEST(Html, NothingFromARecordBecomesMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("<!--")));
   EXPECT_EQ(Count(page, "</script>"), 2u);  // the data and the script of the page itself
   EXPECT_EQ(EmbeddedRecords(page)["common"]["reason"], hostile);
+}
+
+TEST(Html, APageOfManyResultsHasWhatIsRemarkableAndSomeOfTheOthers) {
+  std::vector<Record> records(100);
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].case_id = fmt::format("case {}", i);
+    records[i].verdict = records[i].outcome = i % 3 == 0 ? "unsupported" : "pass";
+  }
+  for (const size_t i : {7, 50, 99}) records[i].outcome = "mismatch";
+  records[20].result_class = "suspect", records[31].timing_invalid = "too fast";
+  EXPECT_EQ(html::ChooseRows(records, 100).size(), 100u);
+  for (const size_t most : {5, 6, 20, 60, 99}) {
+    const std::vector<size_t> rows = html::ChooseRows(records, most);
+    EXPECT_LE(rows.size(), most);
+    EXPECT_GE(rows.size(), most / 2);
+    EXPECT_TRUE(std::ranges::is_sorted(rows));
+    for (const size_t i : {7, 20, 31, 50, 99}) EXPECT_THAT(rows, testing::Contains(i)) << most;
+  }
+  EXPECT_THAT(html::ChooseRows(records, 2), testing::ElementsAre(7, 20));
+}
+
+TEST(Html, ThePageSaysWhatItLeavesOut) {
+  const std::vector<Record> records(html::Page::kMostRows + 10, [] {
+    Record r;
+    r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.backend = "cpu", r.verdict = r.outcome = "pass";
+    return r;
+  }());
+  const std::string page = HtmlReport(records, "");
+  EXPECT_THAT(page, HasSubstr("The table has 25005 of 50010 results"));
+  EXPECT_EQ(EmbeddedRecords(page)["rows"].size(), 25005u);
+  EXPECT_EQ(EmbeddedRecords(page)["left_out"], 25005);
 }
 
 TEST(Html, AnOutcomeOfTheFutureIsCountedAndShownEverywhere) {
