@@ -28,6 +28,7 @@ Signal Stockham2(const Signal& x, const Twiddles& w);             // radix 2, po
 Signal BluesteinLine(const Signal& x, const Twiddles& w);
 Signal DirectSequential(const Signal& x, const Twiddles& w);
 Signal DirectPairwise(const Signal& x, const Twiddles& w);
+Signal ShortConvolution11(const Signal& x, const Twiddles& w);  // 11 points with 20 products
 // A real signal (imaginary parts zero) of even length by a complex transform of half the length.
 Signal RealPacked(const Signal& x, const Twiddles& w);
 

@@ -175,7 +175,8 @@ TEST(FftBound, PerfectRoundingPassesAndOnePointZeroFiveTimesTheBoundFails) {
 TEST(FftBound, OnePointIsCopied) {
   for (const char* fill : {"normal", "subnormal"}) {
     for (const char* norm : {"none", "ortho"}) {
-      const Judged judged(fmt::format("fft/c64/kind=c2c,n=1,batch=4,norm={}/fill={}/seed=0", norm, fill), "f32;alg=fft");
+      const Judged judged(fmt::format("fft/c64/kind=c2c,n=1,batch=4,norm={}/fill={}/seed=0", norm, fill),
+                          "f32;alg=fft");
       for (int64_t i = 0; i < judged.golden.size(); ++i) {
         const double a = AccumulatedBound(judged.bound, judged.golden, i);
         // The golden value's own error alone.
@@ -213,6 +214,24 @@ TEST(FftBound, TellsTwiddlesByRecurrence) {
   EXPECT_GT(judged.LargestDeviation(judged.Run(test::Stockham2, from_f32)), 8);
   const auto from_f16 = [](int64_t j, int64_t n) { return test::RecurrentTwiddle(j, n, 11); };
   EXPECT_GT(judged.Margin(judged.Run(test::Stockham2, from_f16)), 10);
+}
+
+// Few products with large factors err more than sums in order: what is legal of libraries' kernels of 11 points.
+TEST(FftBound, HoldsForShortConvolutions) {
+  double largest = 0;
+  for (const char* fill : {"normal", "uniform", "lognormal", "outlier"}) {
+    for (int seed = 0; seed < 4; ++seed) {
+      const Judged judged(fmt::format("fft/c64/kind=c2c,n=11,batch=500/fill={}/seed={}", fill, seed), "f32;alg=fft");
+      const std::vector<float> got = judged.Run(test::ShortConvolution11, test::RoundedTwiddle);
+      EXPECT_LE(judged.Margin(got), 0.5) << fill;
+      largest = std::max(largest, judged.LargestDeviation(got));
+    }
+  }
+  EXPECT_LT(largest, 8);
+  EXPECT_GT(largest, 2);  // with the variance of sums in order it would be 4.2 times that, beyond the threshold
+  const Judged judged("fft/c64/kind=c2c,n=11,batch=500/fill=normal/seed=1", "f32;alg=fft");
+  const auto coarse = [](int64_t j, int64_t n) { return test::RecurrentTwiddle(j, n, 14); };
+  EXPECT_GT(judged.LargestDeviation(judged.Run(test::ShortConvolution11, coarse)), 8);
 }
 
 TEST(FftBound, ClassesAreOrderedAsTheTheorySays) {
