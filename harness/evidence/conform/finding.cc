@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/evidence/conform/finding.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "harness/results/expected.h"
+
+namespace assay {
+namespace {
+
+bool IsSuspect(const Record& r) {
+  return r.result_class == "suspect";
+}
+
+// Correct in what it declares, which is less than the case requires.
+bool IsOfWeakerDeclaration(const Record& r) {
+  return r.verdict == "below_contract" && r.lower_class_name.empty();
+}
+
+bool IsWaived(const Record& r) {
+  return r.outcome == "known_failure" || r.outcome == "known_flake";
+}
+
+std::string FeatureOfId(const std::string& id) {
+  const Result<CaseSpec> spec = ParseId(id);
+  return spec ? FeatureOf(*spec) : id;
+}
+
+void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
+  ++feature.cases;
+  size_t* const counts[] = {&feature.met,    &feature.waived,       &feature.unsupported,
+                            &feature.weaker, &feature.inconclusive, &feature.wrong};
+  ++*counts[static_cast<size_t>(end)];
+  if (end == CaseEnd::kMet || end == CaseEnd::kWaived) return;
+  if (feature.open_case.empty()) feature.open_case = id;
+  if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
+}
+
+// "attention (f32 f64), fft (f32)" of "attention/f32", "attention/f64", "fft/f32".
+std::string GroupedText(const std::vector<std::string>& features) {
+  std::vector<std::pair<std::string, std::string>> groups;
+  for (const std::string& feature : features) {
+    const size_t slash = feature.find('/');
+    const std::string op = feature.substr(0, slash), type = feature.substr(std::min(slash, feature.size() - 1) + 1);
+    if (groups.empty() || groups.back().first != op) groups.emplace_back(op, "");
+    groups.back().second += (groups.back().second.empty() ? "" : " ") + type;
+  }
+  std::string text;
+  for (const auto& [op, types] : groups) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", op, types);
+  return text;
+}
+
+}  // namespace
+
+CaseEnd EndOfCase(const std::vector<const Record*>& records) {
+  bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, wrong = records.empty();
+  for (const Record* r : records) {
+    if (IsWaived(*r)) {
+      waived = true;
+    } else if (r->verdict == "pass") {
+      (IsSuspect(*r) ? inconclusive : met) = true;
+    } else if (r->verdict == "inconclusive") {
+      inconclusive = true;
+    } else if (r->verdict == "unsupported") {
+      unsupported = true;
+    } else if (IsOfWeakerDeclaration(*r)) {
+      weaker = true;
+    } else {
+      wrong = true;
+    }
+  }
+  const std::pair<bool, CaseEnd> ends[] = {{wrong, CaseEnd::kWrong},   {met, CaseEnd::kMet},
+                                           {waived, CaseEnd::kWaived}, {inconclusive, CaseEnd::kInconclusive},
+                                           {weaker, CaseEnd::kWeaker}, {unsupported, CaseEnd::kUnsupported}};
+  return std::ranges::find(ends, true, &std::pair<bool, CaseEnd>::first)->second;
+}
+
+std::string FeatureFinding::Text() const {
+  if (Holds()) return fmt::format("{} cases hold", cases);
+  std::vector<std::string> parts;
+  const auto add = [&](size_t count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(wrong, "wrong"), add(unsupported, "unsupported"), add(weaker, "in a weaker contract");
+  add(inconclusive, "inconclusive or suspect");
+  return fmt::format("of {} cases {}, such as {}", cases, fmt::join(parts, ", "),
+                     wrong_case.empty() ? open_case : wrong_case);
+}
+
+std::string ControlFinding::Text() const {
+  if (Holds()) return fmt::format("all {} faulty kernels were rejected, all {} sound ones passed", faulty, sound);
+  std::string text;
+  if (!accepted.empty()) text = fmt::format("no result was rejected of the faulty {}", fmt::join(accepted, ", "));
+  if (rejected.empty()) return text;
+  return fmt::format("{}{}not every result passed of the sound {}", text, text.empty() ? "" : "; ",
+                     fmt::join(rejected, ", "));
+}
+
+bool ConformanceFinding::Conforms() const {
+  return control.Holds() && std::ranges::all_of(features, [](const FeatureFinding& feature) {
+           return feature.wrong == 0 && (feature.Holds() || !feature.mandatory);
+         });
+}
+
+std::string ConformanceFinding::Sentence() const {
+  if (!control.Holds()) return fmt::format("NOT CONFORMANT {}: the negative control: {}", profile, control.Text());
+  std::vector<std::string> why, core, more, open;
+  for (const FeatureFinding& feature : features) {
+    if (feature.wrong > 0 || (feature.mandatory && !feature.Holds())) {
+      why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
+    } else if (feature.Holds()) {
+      (feature.mandatory ? core : more).push_back(feature.name);
+    } else {
+      open.push_back(feature.name);
+    }
+  }
+  if (!why.empty()) return fmt::format("NOT CONFORMANT {}: {}", profile, fmt::join(why, "; "));
+  std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(core));
+  if (!more.empty()) text += " + " + GroupedText(more);
+  text += fmt::format(", {} waiver{}", waivers.size(), waivers.size() == 1 ? "" : "s");
+  if (!open.empty()) text += "; not shown: " + GroupedText(open);
+  return text;
+}
+
+ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records) {
+  std::map<ControlKernel, std::pair<size_t, size_t>> counts;  // results, and those of them that passed
+  for (const Record& r : records) {
+    auto& [all, passed] = counts[{r.op, r.implementation}];
+    ++all, passed += r.verdict == "pass" && !IsSuspect(r);
+  }
+  ControlFinding finding{.faulty = profile.faulty.size(), .sound = profile.sound.size()};
+  for (const ControlKernel& kernel : profile.faulty) {
+    const auto [all, passed] = counts[kernel];
+    if (all == passed) finding.accepted.push_back(kernel.Text());
+  }
+  for (const ControlKernel& kernel : profile.sound) {
+    const auto [all, passed] = counts[kernel];
+    if (all == 0 || all != passed) finding.rejected.push_back(kernel.Text());
+  }
+  return finding;
+}
+
+ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const std::vector<Record>& records,
+                                    ControlFinding control) {
+  std::map<std::string, std::vector<const Record*>> by_case;
+  ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
+  for (const Record& r : records) {
+    by_case[r.case_id].push_back(&r);
+    if (IsWaived(r)) finding.waivers.insert(r.known_issue);
+  }
+  std::map<std::string, FeatureFinding> features;
+  for (const std::string& name : profile.mandatory) features[name].mandatory = true;
+  for (const PlanEntry& entry : plan.entries) {
+    Count(EndOfCase(by_case[entry.id]), entry.id, features[FeatureOfId(entry.id)]);
+  }
+  for (auto& [name, feature] : features) {
+    feature.name = name;
+    finding.features.push_back(std::move(feature));
+  }
+  std::ranges::stable_sort(finding.features, [](const FeatureFinding& a, const FeatureFinding& b) {
+    return std::tuple(!a.mandatory, a.name) < std::tuple(!b.mandatory, b.name);
+  });
+  return finding;
+}
+
+nlohmann::ordered_json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed) {
+  nlohmann::ordered_json json = {{"profile", profile.name},
+                                 {"profile_sha256", profile.sha256},
+                                 {"seed", seed},
+                                 {"conforms", finding.Conforms()},
+                                 {"sentence", finding.Sentence()},
+                                 {"waivers", finding.waivers},
+                                 {"control", finding.control.Text()},
+                                 {"features", nlohmann::ordered_json::array()}};
+  for (const FeatureFinding& f : finding.features) {
+    json["features"].push_back({{"name", f.name},
+                                {"mandatory", f.mandatory},
+                                {"holds", f.Holds()},
+                                {"cases", f.cases},
+                                {"met", f.met},
+                                {"waived", f.waived},
+                                {"unsupported", f.unsupported},
+                                {"weaker_contract", f.weaker},
+                                {"inconclusive", f.inconclusive},
+                                {"wrong", f.wrong}});
+  }
+  return json;
+}
+
+}  // namespace assay
