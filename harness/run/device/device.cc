@@ -167,10 +167,9 @@ bool FitsDevice(const BackendOptions& options, const std::string& glob, const De
 }
 
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.
-std::string FoundText(const std::vector<Device>& devices, const BackendOptions& of = {}) {
+std::string FoundText(const std::vector<Device>& devices) {
   std::string text;
   for (const Device& c : devices) {
-    if (!IsOfBackends(of, c)) continue;
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
     const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
@@ -205,8 +204,7 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Device>& 
     const auto fits = [&](const Device& c) { return IsOfBackends(options, c) && FitsDevice(options, glob, c); };
     if (std::ranges::any_of(devices, fits)) continue;
     const std::string of = options.backends.empty() ? "" : fmt::format(" of {}", fmt::join(options.backends, ", "));
-    return UsageError(
-        fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices, options)));
+    return UsageError(fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices)));
   }
   return {};
 }

@@ -33,7 +33,7 @@ class ThreeSizes : public SampleOperator {
     space.Vary("dtypes", {"f32"});
     for (const char* key : {"m", "n", "k"}) {
       std::vector<std::string> values;
-      for (int value = 1; value <= 100; ++value) values.push_back(std::to_string(value));
+      for (int value = 1; value <= 130; ++value) values.push_back(std::to_string(value));
       space.AddKnob(key, values);
     }
     AddRelation(space, "m and n", {"m", "n"}, {"60", "other"}, [](const CaseView& view) {
@@ -167,7 +167,7 @@ TEST(Cover, FindsWhatOneOfThousandsOfChoicesHasAndIsNotSureOfWhatItDidNotSearchT
     }
   }
   EXPECT_EQ(found, 4);      // with bias=0, with bias=1, with the type, and whatever k is
-  EXPECT_EQ(not_found, 5);  // as a million choices are too many
+  EXPECT_EQ(not_found, 5);  // as two million choices are too many
   const std::vector<CoverLine> lines = {{"matmul", {}}};
   const auto cases = ParseSuite("cover pairs matmul", "s.suite", With(op)).value();
   EXPECT_EQ(CoverageOf(cases, lines, With(op))[0].missing.size(), 5u);
