@@ -27,15 +27,15 @@ bool IsWaived(const Record& r) {
   return r.outcome == "known_failure" || r.outcome == "known_flake";
 }
 
-std::string FeatureOfId(const std::string& id) {
+std::string FeatureOfId(const std::string& id, const Profile& profile) {
   const Result<CaseSpec> spec = ParseId(id);
-  return spec ? FeatureOf(*spec) : id;
+  return spec ? FeatureOf(*spec, profile.apart) : id;
 }
 
 void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
   ++feature.cases;
-  size_t* const counts[] = {&feature.met,    &feature.waived,       &feature.unsupported,
-                            &feature.weaker, &feature.inconclusive, &feature.wrong};
+  size_t* const counts[] = {&feature.met,    &feature.waived,  &feature.inconclusive, &feature.unsupported,
+                            &feature.weaker, &feature.suspect, &feature.wrong};
   ++*counts[static_cast<size_t>(end)];
   if (end == CaseEnd::kMet || end == CaseEnd::kWaived) return;
   if (feature.open_case.empty()) feature.open_case = id;
@@ -59,12 +59,13 @@ std::string GroupedText(const std::vector<std::string>& features) {
 }  // namespace
 
 CaseEnd EndOfCase(const std::vector<const Record*>& records) {
-  bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, wrong = records.empty();
+  bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, suspect = false,
+       wrong = records.empty();
   for (const Record* r : records) {
     if (IsWaived(*r)) {
       waived = true;
     } else if (r->verdict == "pass") {
-      (IsSuspect(*r) ? inconclusive : met) = true;
+      (IsSuspect(*r) ? suspect : met) = true;
     } else if (r->verdict == "inconclusive") {
       inconclusive = true;
     } else if (r->verdict == "unsupported") {
@@ -75,20 +76,29 @@ CaseEnd EndOfCase(const std::vector<const Record*>& records) {
       wrong = true;
     }
   }
-  const std::pair<bool, CaseEnd> ends[] = {{wrong, CaseEnd::kWrong},   {met, CaseEnd::kMet},
-                                           {waived, CaseEnd::kWaived}, {inconclusive, CaseEnd::kInconclusive},
-                                           {weaker, CaseEnd::kWeaker}, {unsupported, CaseEnd::kUnsupported}};
+  const std::pair<bool, CaseEnd> ends[] = {{wrong, CaseEnd::kWrong},
+                                           {met, CaseEnd::kMet},
+                                           {waived, CaseEnd::kWaived},
+                                           {suspect, CaseEnd::kSuspect},
+                                           {inconclusive, CaseEnd::kInconclusive},
+                                           {weaker, CaseEnd::kWeaker},
+                                           {unsupported, CaseEnd::kUnsupported}};
   return std::ranges::find(ends, true, &std::pair<bool, CaseEnd>::first)->second;
 }
 
+bool FeatureFinding::Holds() const {
+  return met + waived + inconclusive == cases && inconclusive <= (cases + 99) / 100;
+}
+
 std::string FeatureFinding::Text() const {
-  if (Holds()) return fmt::format("{} cases hold", cases);
+  if (Holds() && inconclusive == 0) return fmt::format("{} cases hold", cases);
+  if (Holds()) return fmt::format("{} cases hold, {} of them inconclusive", cases, inconclusive);
   std::vector<std::string> parts;
   const auto add = [&](size_t count, const char* what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
   };
   add(wrong, "wrong"), add(unsupported, "unsupported"), add(weaker, "in a weaker contract");
-  add(inconclusive, "inconclusive or suspect");
+  add(suspect, "suspect"), add(inconclusive, "inconclusive");
   return fmt::format("of {} cases {}, such as {}", cases, fmt::join(parts, ", "),
                      wrong_case.empty() ? open_case : wrong_case);
 }
@@ -123,6 +133,9 @@ std::string ConformanceFinding::Sentence() const {
   if (!why.empty()) return fmt::format("NOT CONFORMANT {}: {}", profile, fmt::join(why, "; "));
   std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(core));
   if (!more.empty()) text += " + " + GroupedText(more);
+  size_t inconclusive = 0;
+  for (const FeatureFinding& feature : features) inconclusive += feature.Holds() ? feature.inconclusive : 0;
+  if (inconclusive > 0) text += fmt::format(", {} case{} inconclusive", inconclusive, inconclusive == 1 ? "" : "s");
   text += fmt::format(", {} waiver{}", waivers.size(), waivers.size() == 1 ? "" : "s");
   if (!open.empty()) text += "; not shown: " + GroupedText(open);
   return text;
@@ -157,7 +170,7 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
   std::map<std::string, FeatureFinding> features;
   for (const std::string& name : profile.mandatory) features[name].mandatory = true;
   for (const PlanEntry& entry : plan.entries) {
-    Count(EndOfCase(by_case[entry.id]), entry.id, features[FeatureOfId(entry.id)]);
+    Count(EndOfCase(by_case[entry.id]), entry.id, features[FeatureOfId(entry.id, profile)]);
   }
   for (auto& [name, feature] : features) {
     feature.name = name;
@@ -188,6 +201,7 @@ nlohmann::ordered_json ConformanceJson(const Profile& profile, const Conformance
                                 {"unsupported", f.unsupported},
                                 {"weaker_contract", f.weaker},
                                 {"inconclusive", f.inconclusive},
+                                {"suspect", f.suspect},
                                 {"wrong", f.wrong}});
   }
   return json;

@@ -39,14 +39,15 @@ class ProfileReader {
   Result<Profile> Read(const toml::table& table) {
     profile_.name = path_.stem().string();
     for (const auto& [key, value] : table) {
-      if (key.str() == "mandatory") {
-        AddTexts(key, value, profile_.mandatory);
+      if (key.str() == "mandatory" || key.str() == "apart") {
+        AddTexts(key, value, key.str() == "apart" ? profile_.apart : profile_.mandatory);
       } else if (key.str() == "cases") {
         AddSuite(key, value, profile_.cases);
       } else if (key.str() == "control" && value.is_table()) {
         ReadControl(*value.as_table());
       } else {
-        Refuse(key.source(), fmt::format("no key '{}'; known: cases, mandatory and the table [control]", key.str()));
+        Refuse(key.source(),
+               fmt::format("no key '{}'; known: cases, mandatory, apart and the table [control]", key.str()));
       }
     }
     CheckComplete();
@@ -156,7 +157,7 @@ Result<Profile> LoadProfile(const std::string& name) {
   return profile;
 }
 
-std::string FeatureOf(const CaseSpec& spec) {
+std::string FeatureOf(const CaseSpec& spec, const std::vector<std::string>& apart) {
   const auto has = [&](auto... dtypes) {
     return std::ranges::any_of(spec.dtypes, [&](DType d) { return ((d == dtypes) || ...); });
   };
@@ -166,7 +167,13 @@ std::string FeatureOf(const CaseSpec& spec) {
                      : has(DType::kBF16)               ? "bf16"
                      : has(DType::kF32, DType::kC64)   ? "f32"
                                                        : "i8";
-  return spec.op + "/" + type;
+  std::string feature = spec.op + "/" + type;
+  const auto is_apart = [&](const std::string& text) { return std::ranges::find(apart, text) != apart.end(); };
+  for (const auto& [key, value] : spec.attrs) {
+    const std::string whole = key + "=" + value;
+    if (is_apart(key) || is_apart(whole)) feature += "+" + (is_apart(key) ? key : whole);
+  }
+  return feature;
 }
 
 }  // namespace assay

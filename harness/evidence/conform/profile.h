@@ -23,15 +23,17 @@ struct Profile {
   std::string name;                            // "conformance-1.0"; of one that is not shipped also its hash
   std::filesystem::path cases, control_cases;  // suites
   std::vector<std::string> mandatory;          // features
-  std::vector<ControlKernel> sound, faulty;    // of the negative control
-  std::string sha256;                          // over the profile's file and its suites
+  std::vector<std::string> apart;  // attributes ("softcap", "kind=argmax") whose cases are features of their own
+  std::vector<ControlKernel> sound, faulty;  // of the negative control
+  std::string sha256;                        // over the profile's file and its suites
 };
 
 // `name`: of a shipped profile, or the path of a .toml file. Errors: there is none, or file, line and what is wrong.
 Result<Profile> LoadProfile(const std::string& name);
 
 // What a case shows something about: operator and type ("matmul/f32"). The type of several is the one that is hardest
-// to have: f64 (and c128), 8-bit floats as "fp8", f16, bf16, integers as "i8"; c64 counts as f32.
-std::string FeatureOf(const CaseSpec& spec);
+// to have: f64 (and c128), 8-bit floats as "fp8", f16, bf16, integers as "i8"; c64 counts as f32. With the attributes
+// that the profile sets apart: "reduce/f32+kind=argmax".
+std::string FeatureOf(const CaseSpec& spec, const std::vector<std::string>& apart);
 
 }  // namespace assay
