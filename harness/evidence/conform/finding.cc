@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -42,18 +43,42 @@ void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
   if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
 }
 
-// "attention (f32 f64), fft (f32)" of "attention/f32", "attention/f64", "fft/f32".
-std::string GroupedText(const std::vector<std::string>& features) {
-  std::vector<std::pair<std::string, std::string>> groups;
-  for (const std::string& feature : features) {
-    const size_t slash = feature.find('/');
-    const std::string op = feature.substr(0, slash), type = feature.substr(std::min(slash, feature.size() - 1) + 1);
-    if (groups.empty() || groups.back().first != op) groups.emplace_back(op, "");
-    groups.back().second += (groups.back().second.empty() ? "" : " ") + type;
+// A feature without the attributes that are set apart, such as "reduce/f32", and which of these do not hold beside it.
+struct PlainFeature {
+  bool mandatory = false, holds = true;
+  std::vector<std::string> without;
+};
+
+std::map<std::string, PlainFeature> PlainFeaturesOf(const std::vector<FeatureFinding>& features) {
+  std::map<std::string, PlainFeature> plain;
+  for (const FeatureFinding& feature : features) {
+    const size_t plus = feature.name.find('+');
+    PlainFeature& of = plain[feature.name.substr(0, plus)];
+    if (plus == std::string::npos) {
+      of.mandatory = feature.mandatory, of.holds = feature.Holds();
+    } else if (!feature.Holds()) {
+      of.without.push_back(feature.name.substr(plus + 1));
+    }
   }
-  std::string text;
-  for (const auto& [op, types] : groups) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", op, types);
-  return text;
+  return plain;
+}
+
+// "attention (f32 f64), reduce (f32 without kind=argmax)" of those of these names.
+std::string GroupedText(const std::map<std::string, PlainFeature>& features,
+                        const std::function<bool(const PlainFeature&)>& chosen) {
+  std::string text, last;
+  for (const auto& [name, feature] : features) {
+    if (!chosen(feature)) continue;
+    const size_t slash = name.find('/');
+    const std::string op = name.substr(0, slash);
+    text += op == last ? " " : fmt::format("{}{} (", text.empty() ? "" : "), ", op);
+    text += name.substr(slash + 1);
+    if (feature.holds && !feature.without.empty())
+      text += fmt::format(" without {},", fmt::join(feature.without, " and "));
+    last = op;
+  }
+  if (text.ends_with(',')) text.pop_back();
+  return text.empty() ? "" : text + ")";
 }
 
 }  // namespace
@@ -120,24 +145,22 @@ bool ConformanceFinding::Conforms() const {
 
 std::string ConformanceFinding::Sentence() const {
   if (!control.Holds()) return fmt::format("NOT CONFORMANT {}: the negative control: {}", profile, control.Text());
-  std::vector<std::string> why, core, more, open;
+  std::vector<std::string> why;
   for (const FeatureFinding& feature : features) {
-    if (feature.wrong > 0 || (feature.mandatory && !feature.Holds())) {
-      why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
-    } else if (feature.Holds()) {
-      (feature.mandatory ? core : more).push_back(feature.name);
-    } else {
-      open.push_back(feature.name);
-    }
+    const bool hurts = feature.wrong > 0 || (feature.mandatory && !feature.Holds());
+    if (hurts) why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
   }
   if (!why.empty()) return fmt::format("NOT CONFORMANT {}: {}", profile, fmt::join(why, "; "));
-  std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(core));
-  if (!more.empty()) text += " + " + GroupedText(more);
+  const std::map<std::string, PlainFeature> plain = PlainFeaturesOf(features);
+  std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(plain, [](auto& f) { return f.mandatory; }));
+  const std::string more = GroupedText(plain, [](auto& f) { return !f.mandatory && f.holds; });
+  if (!more.empty()) text += " + " + more;
   size_t inconclusive = 0;
   for (const FeatureFinding& feature : features) inconclusive += feature.Holds() ? feature.inconclusive : 0;
   if (inconclusive > 0) text += fmt::format(", {} case{} inconclusive", inconclusive, inconclusive == 1 ? "" : "s");
   text += fmt::format(", {} waiver{}", waivers.size(), waivers.size() == 1 ? "" : "s");
-  if (!open.empty()) text += "; not shown: " + GroupedText(open);
+  const std::string open = GroupedText(plain, [](auto& f) { return !f.holds; });
+  if (!open.empty()) text += "; not shown: " + open;
   return text;
 }
 

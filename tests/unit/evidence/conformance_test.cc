@@ -67,6 +67,23 @@ TEST(Conformance, AMandatoryFeatureMayNotBeSkippedAndAnotherMay) {
   EXPECT_EQ(other.Judge().Sentence(), "CONFORMANT core: matmul (f32), 0 waivers; not shown: matmul (bf16)");
 }
 
+TEST(Conformance, WhatIsSetApartIsNamedWhereItDoesNotHold) {
+  Profile profile = kProfile;
+  profile.apart = {"kind=argmax", "log"};
+  Submission s;
+  for (const char* kind : {"argmax", "sum"}) {
+    s.Add(MakeResult(fmt::format("reduce/f32/shape=3,kind={}/fill=normal/seed=7", kind),
+                     kind == std::string("sum") ? "pass" : "unsupported"));
+    s.Add(MakeResult(fmt::format("reduce/f64/shape=3,kind={}/fill=normal/seed=7", kind), "pass"));
+  }
+  s.Add(MakeResult("softmax/f32/shape=3,log=1/fill=normal/seed=7", "unsupported"));
+  s.Add(MakeResult("softmax/f32/shape=3/fill=normal/seed=7", "unsupported"));
+  EXPECT_EQ(
+      JudgeConformance(profile, s.plan, s.records, {}).Sentence(),
+      "CONFORMANT core: matmul (f32) + matmul (bf16), reduce (f32 without kind=argmax, f64), 0 waivers; not shown: "
+      "softmax (f32)");
+}
+
 TEST(Conformance, NothingThatIsOfferedMayBeWrong) {
   for (const char* verdict :
        {"mismatch", "nondeterministic", "crash", "timeout", "error", "flaky", "missing", "unavailable"}) {
