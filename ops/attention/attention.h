@@ -148,7 +148,8 @@ void AddLargestOperands(const AttentionCase& op, const AttentionData& data, Gold
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
 // Its statistic, attention_statistic.cc.
-void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, BoundModel& bound);
+void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, DType in,
+                           BoundModel& bound);
 
 // The mask operand: bool (i8, 1 = visible) or additive.
 Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin);

@@ -193,7 +193,7 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   BoundModel bound = OutputBound(contract, problem.output().dtype);
   // Sums before the division by l, and l itself up to s.
   bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
-  SetAttentionStatistic(op, golden, contract, bound);
+  SetAttentionStatistic(op, golden, contract, problem.inputs[0].dtype, bound);
   const Plane& rows = *golden.Extra("rows");
   const Bounder bounder(op, contract, problem.inputs[0].dtype, rows);
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());

@@ -12,6 +12,9 @@
 //   it is the same for all keys before it, above and below the line.
 // - What all keys have in common cancels, but for the one division at the end: eps |o|, systematic.
 // - Units that share the keys: attention_units.h.
+// - A subnormal element of q or k that is flushed takes its product from the score, D <= |scale| d N max(|q|, |k|) with
+//   the smallest normal number N of the operands, and moves o by expm1(2 D) times the range of the values, systematic.
+//   It matters where the other factor is nearly the largest number.
 //
 // Scores and probabilities kept in a narrower format, with its unit roundoff u:
 // - A rounding of p_j moves o by p_j v_j e_j, or, where the same p_j are summed for the division, p_j (v_j - o) e_j;
@@ -90,8 +93,9 @@ class WeightErrors {
   double of_dot_ = 0, of_added_ = 0, of_products_ = 0, of_weight_ = 0, of_cap_ = 0;
 };
 
-// What hangs on a row's scores: planes of the deviation and of what is systematic.
-void AddScoreErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u,
+// What hangs on a row's scores: planes of the deviation and of what is systematic. `flushed`: the largest score that a
+// flushed operand takes away, per unit of the other one.
+void AddScoreErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u, double flushed,
                     BoundModel& bound) {
   const double u_mid = e.mid;
   const ScoreErrors errors(op, golden, u, u_mid);
@@ -99,7 +103,7 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
   const UnitDeviation units(op, golden, e, u);
   const Plane &shift = *golden.Extra("shift_weight"), &move = *golden.Extra("move_weight");
   const Plane &dot = *golden.Extra("dot_weight"), &added = *golden.Extra("added_weight");
-  const Plane& range = *golden.Extra("range");
+  const Plane &range = *golden.Extra("range"), &rows = *golden.Extra("rows");
   const bool wide = golden.magnitude.wide();
   const auto deviation = std::make_shared<Plane>(golden.size(), wide);
   const auto systematic = std::make_shared<Plane>(golden.size(), wide);
@@ -111,7 +115,9 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
       const double linear = std::hypot(weights.At(i, row), stored, units.At(i, row));
       deviation->SetUp(i, small ? linear * std::exp(2 * errors.At(row)) : linear);
       const double squares = kRoundingDeviation * kRoundingDeviation * u_mid * errors.Stored(row);
-      systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]));
+      const double lost = std::expm1(std::min(2 * flushed * rows[row * kRowFacts + kLargest], 1.0));  // beyond: all
+      systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]) +
+                               std::min(lost, 1.0) * range[i]);
     }
   });
   bound.statistic.deviations.push_back({deviation.get(), 1});
@@ -122,7 +128,8 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
 
 }  // namespace
 
-void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
+void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, DType in,
+                           BoundModel& bound) {
   const OperationErrors e(contract);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable =
@@ -134,11 +141,12 @@ void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const 
   const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
   const double u = contract.AccUnitRoundoff();
   statistic.stagnates = std::max(d, keys) * u > 0.125;
-  AddScoreErrors(op, golden, e, u, bound);
+  const double normal = e.flushes_inputs ? FormatOf(in).MinNormal() : 0;
+  AddScoreErrors(op, golden, e, u, std::abs(op.scale) * d * normal, bound);
   statistic.of_value = e.mid + e.eps;
   // Short accumulators lose small weights of a row all in one direction (golden/sigma.md).
   if (u > kShortAccumulator) statistic.deviations.push_back({&golden.magnitude, u * std::sqrt(keys)});
-  statistic.constant = e.lambda * (2 * keys + 4);
+  statistic.constant = e.lambda * (2 * keys + 4) + normal;  // v may be flushed too
   if (e.mid_abs > 0) statistic.systematic.push_back({golden.Extra("values"), e.mid_abs});
 }
 

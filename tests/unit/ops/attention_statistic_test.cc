@@ -22,9 +22,11 @@ struct StatisticCase {
   DeclaredBound bound;
 
   StatisticCase(const std::string& id, const char* declaration, Tier tier = Tier::kFast)
+      : StatisticCase(id, declaration, Op("attention").MakeInputs(Bind(id)), tier) {}
+  StatisticCase(const std::string& id, const char* declaration, std::vector<Tensor> data, Tier tier)
       : problem(Bind(id)),
         contract(Declared(declaration)),
-        inputs(Op("attention").MakeInputs(problem)),
+        inputs(std::move(data)),
         golden(Op("attention").ComputeGolden(problem, inputs, tier)),
         bound(BoundOf(problem, golden, contract)) {}
 
@@ -79,6 +81,27 @@ TEST(AttentionStatistic, LegalFormsStayBelowHalfOfIt) {
   EXPECT_GT(largest, 0.02);
   RecordProperty("largest", fmt::format("{:.3f}", largest));
   fmt::print("attention: {} tensors, largest deviation {:.3f} of the threshold\n", ran, largest);
+}
+
+// A subnormal element of a query beside one of nearly the largest number of a key: whoever flushes it loses a part of
+// the score, and declares that.
+TEST(AttentionStatistic, AFlushedOperandMayTakeAwayAScore) {
+  const std::string id = "attention/f32/b=1,h=1,l=4,s=24,d=8,dv=8/fill=normal/seed=5";
+  std::vector<Tensor> data = Op("attention").MakeInputs(Bind(id)), flushed = Op("attention").MakeInputs(Bind(id));
+  for (std::vector<Tensor>* inputs : {&data, &flushed}) {
+    for (int64_t row = 0; row < 4; ++row) (*inputs)[0].As<float>()[row * 8 + 3] = 0;
+    (*inputs)[1].As<float>()[7 * 8 + 3] = 3.3e38F;
+  }
+  data[0].As<float>()[2 * 8 + 3] = 1e-38F;
+  const auto margin = [&](const char* declaration) {
+    std::vector<Tensor> own;
+    for (const Tensor& operand : data) own.push_back(operand.Clone());
+    StatisticCase tested(id, declaration, std::move(own), Tier::kFast);
+    tested.inputs[0] = flushed[0].Clone();
+    return tested.Margin({.block = 8});
+  };
+  EXPECT_GT(margin("acc=f32;math=2"), 100);
+  EXPECT_LE(margin("acc=f32;math=2;ftz=all"), 0.5);
 }
 
 // A scale that is right in its first five digits.
