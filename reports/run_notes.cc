@@ -38,6 +38,9 @@ std::string RoundsNote(const std::vector<Record>& records, const std::string& as
 std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
   std::vector<std::string> notes = PooledLines(records);
+  if (std::string sentence = EnvironmentValue(environment, "conformance"); !sentence.empty()) {
+    notes.push_back(std::move(sentence));
+  }
   if (const std::string seed = EnvironmentValue(environment, "seed"); !seed.empty()) {
     notes.push_back(fmt::format("Every case ran with seed {} (--seed {}) in place of the suite's.", seed, seed));
   }

@@ -167,6 +167,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddRunVerb(app, action);
   AddExploreVerb(app, action);
+  AddConformVerb(app, action);
   AddJudgeVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);

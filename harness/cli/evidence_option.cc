@@ -30,11 +30,19 @@ Result<std::string> ReadSecret(const std::filesystem::path& path) {
 
 }  // namespace
 
+Result<std::string> FindSecret(const RunOptions& options) {
+  return options.evidence_seed ? ReadSecret(*options.evidence_seed) : Result<std::string>(DrawSecret());
+}
+
 Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run) {
   if (options.evidence == 0) return std::shared_ptr<StoredOutputs>();
-  auto secret = options.evidence_seed ? ReadSecret(*options.evidence_seed) : Result<std::string>(DrawSecret());
+  auto secret = FindSecret(options);
   if (!secret) return tl::unexpected(secret.error());
-  const EvidenceDraw draw = MakeDraw(run.prepared.plan, *std::move(secret), options.challenge, options.evidence);
+  return BeginEvidence(options, run, *std::move(secret));
+}
+
+Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret) {
+  const EvidenceDraw draw = MakeDraw(run.prepared.plan, std::move(secret), options.challenge, options.evidence);
   if (auto status = run.folder.WriteText(kEvidenceFile, EvidenceJson({draw})); !status) {
     return tl::unexpected(status.error());
   }

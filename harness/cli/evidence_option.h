@@ -14,4 +14,9 @@ namespace assay::cli {
 // --evidence-seed cannot be read, a file cannot be written.
 Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run);
 
+// The text of --evidence-seed, or one that is drawn now.
+Result<std::string> FindSecret(const RunOptions& options);
+// The same with this secret.
+Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret);
+
 }  // namespace assay::cli

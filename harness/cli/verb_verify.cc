@@ -22,7 +22,7 @@ namespace {
 struct VerifyOptions {
   fs::path bundle;
   std::optional<fs::path> allowed;
-  std::string identity, progress = "auto";
+  std::string identity, profile, progress = "auto";
 };
 
 void PrintList(const char* head, const std::vector<std::string>& lines) {
@@ -69,7 +69,7 @@ int Verify(const VerifyOptions& options) {
   Verification computed;
   if (signed_well) {
     Progress progress(Progress::ParseMode(options.progress), 0);
-    computed = VerifyBundle(container->files, scratch.path,
+    computed = VerifyBundle(container->files, scratch.path, options.profile,
                             [&](const std::string& id, size_t done, size_t /*all*/) { progress.Update(done, 0, id); });
   }
   for (auto [from, to] : {std::pair{&computed.confirmed, &found.confirmed}, std::pair{&computed.open, &found.open},
@@ -98,6 +98,8 @@ void AddVerifyVerb(CLI::App& app, Action& action) {
   auto* identity = verb->add_option("--identity", o->identity, "who must have signed it")->type_name("NAME");
   allowed->needs(identity);
   identity->needs(allowed);
+  verb->add_option("--profile", o->profile, "of a bundle of assay conform --profile PATH: the same file")
+      ->type_name("PATH");
   AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Verify(*o); }; });
 }

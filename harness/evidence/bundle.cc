@@ -9,6 +9,7 @@
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/data/tensor.h"
+#include "harness/evidence/conform/finding.h"
 #include "harness/evidence/draw.h"
 #include "harness/evidence/sha256.h"
 #include "harness/evidence/statement.h"
@@ -87,11 +88,13 @@ Result<BundledRun> CollectBundle(const fs::path& run) {
   if (!finished) return tl::unexpected(finished.error());
   BundledRun bundle;
   bundle.notes = finished->notes;
-  for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile, kEvidenceFile}) {
+  for (const char* name : {"results.jsonl", "plan.json", "environment.json"}) {
     auto text = ReadWholeFile(run / name);
-    const bool optional = std::string_view(name) == kOffersFile || std::string_view(name) == kEvidenceFile;
-    if (!text && !optional) return UsageError(text.error().message + "; give the output folder of a run");
-    if (text) bundle.files[name] = *std::move(text);
+    if (!text) return UsageError(text.error().message + "; give the output folder of a run");
+    bundle.files[name] = *std::move(text);
+  }
+  for (const char* optional : {kOffersFile, kEvidenceFile, kConformanceFile, kControlFile}) {
+    if (auto text = ReadWholeFile(run / optional)) bundle.files[optional] = *std::move(text);
   }
   if (!bundle.files.contains(kEvidenceFile)) {
     bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "harness/base/entropy.h"
 #include "harness/base/json_text.h"
@@ -48,6 +49,11 @@ std::vector<std::string> DrawCases(const std::vector<std::string>& ids, const Ev
   std::vector<std::string> drawn;
   for (auto& [rank, id] : ranked) drawn.push_back(std::move(id));
   return drawn;
+}
+
+uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_t end) {
+  const std::string hash = Sha256Hex(fmt::format("{}\n{}\nseed", secret, challenge));
+  return std::stoull(hash.substr(0, 15), nullptr, 16) % end;
 }
 
 EvidenceDraw MakeDraw(const Plan& plan, std::string secret, std::string challenge, size_t count) {

@@ -3,6 +3,7 @@
 // by a challenge, which whoever gets the evidence can state after that. Neither side then chooses the cases.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 namespace assay {
 
 inline constexpr const char* kEvidenceFile = "evidence.json";
+
+// Seeds that are drawn lie below: short enough to type.
+inline constexpr uint64_t kDrawnSeeds = 1'000'000'000;
 
 struct EvidenceDraw {
   std::string commitment;  // SHA-256 of the secret
@@ -26,6 +30,9 @@ std::string DrawSecret();  // 64 hex digits that nobody has seen
 
 // The cases whose SHA-256("secret\nchallenge\nid") is smallest, in that order.
 std::vector<std::string> DrawCases(const std::vector<std::string>& ids, const EvidenceDraw& draw);
+
+// A seed that nobody knows before the draw: of SHA-256("secret\nchallenge\nseed"), below `end`.
+uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_t end);
 
 // Of the plan's shard. `secret`: text of a file whose hash was handed in, or DrawSecret().
 EvidenceDraw MakeDraw(const Plan& plan, std::string secret, std::string challenge, size_t count);

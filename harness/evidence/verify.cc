@@ -12,6 +12,7 @@
 #include "harness/base/json_text.h"
 #include "harness/check/suite_case.h"
 #include "harness/evidence/bundle.h"
+#include "harness/evidence/conform/verify_conformance.h"
 #include "harness/evidence/draw.h"
 #include "harness/evidence/judge_again.h"
 #include "harness/evidence/statement.h"
@@ -149,6 +150,10 @@ class Verifier {
     if (!sealed) Open("that plugins could not read which cases were drawn: their sandbox was not whole {}", sandbox);
   }
 
+  void CheckConformance(const std::string& own_profile) {
+    VerifyConformance(files_, plan_, run_.records, own_profile, found_);
+  }
+
   void JudgeStored(const std::function<void(const std::string&, size_t, size_t)>& told) {
     std::map<std::string, std::vector<const Record*>> cases;
     size_t unstored = 0;
@@ -212,7 +217,7 @@ class Verifier {
 
 }  // namespace
 
-Verification VerifyBundle(const BundleFiles& files, const fs::path& scratch,
+Verification VerifyBundle(const BundleFiles& files, const fs::path& scratch, const std::string& own_profile,
                           const std::function<void(const std::string&, size_t, size_t)>& told) {
   Verifier verifier(files, scratch);
   if (verifier.Read()) {
@@ -220,6 +225,7 @@ Verification VerifyBundle(const BundleFiles& files, const fs::path& scratch,
     verifier.CheckClaims();
     verifier.CheckWaivers();
     verifier.CheckDraws();
+    verifier.CheckConformance(own_profile);
     verifier.JudgeStored(told);
   }
   return verifier.Take();

@@ -19,7 +19,9 @@ struct Verification {
 
 // Precondition: the container has no damage. `scratch` is an empty folder. `told` is called with each case before it is
 // computed again.
+// `own_profile`: path of a profile that is not shipped, by which a statement of conformance is checked; "": none.
 Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch,
+                          const std::string& own_profile,
                           const std::function<void(const std::string& id, size_t done, size_t all)>& told);
 
 }  // namespace assay

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay conform: one backend against a profile, with a hidden seed and a negative control in the same session. Exit
+// codes: 0 it conforms; 1 it does not; 3 the control shows that the session would prove nothing; 5 the device is
+// absent.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/evidence_option.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
+#include "harness/cli/run_flow.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/verbs.h"
+#include "harness/evidence/conform/finding.h"
+#include "harness/evidence/draw.h"
+#include "harness/plan/catalog.h"
+#include "harness/results/missing.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kUsualEvidence = 50;  // cases whose outputs are kept
+constexpr const char* kControlBackend = "corpus";
+
+struct ConformOptions {
+  RunOptions run;
+  std::string profile = "conformance-1.0";
+};
+
+// What a profile leaves no choice in.
+void Fix(const Profile& profile, const fs::path& suite, uint64_t seed, RunOptions& run) {
+  run.selection.suite = suite.string();
+  run.selection.seed = seed;
+  run.strict = true;
+  run.perf = false;
+  run.tier = Name(Tier::kReproducible);
+}
+
+fs::path CorpusPlugin() {
+  return fs::path(ExecutablePath()).parent_path().parent_path() / "lib/assay/corpus/libassay_corpus.so";
+}
+
+// One device: a sentence is about one.
+tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::vector<std::string>& notes) {
+  auto prepared = PrepareRun(run, notes);
+  if (!prepared) return prepared;
+  const std::vector<Device>& devices = prepared->devices;
+  if (devices.size() != 1) {
+    return tl::unexpected(Refusal{
+        kExitUsage,
+        fmt::format("a profile is about one device, and there are {}: name it with --backend, NAME or NAME:INDEX "
+                    "(assay backends lists them)",
+                    devices.size())});
+  }
+  if (devices[0].problem.empty()) return prepared;
+  return tl::unexpected(
+      Refusal{kExitRequiredAbsent, fmt::format("{} cannot be used: {}", devices[0].backend, devices[0].problem)});
+}
+
+RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const fs::path& folder, uint64_t seed) {
+  RunOptions control;
+  Fix(profile, profile.control_cases, seed, control);
+  control.backend.plugins = {fmt::format("{}={}", kControlBackend, CorpusPlugin().string())};
+  control.backend.backends = {kControlBackend};
+  control.backend.sandbox.hidden = run.backend.sandbox.hidden;
+  for (const auto* kernels : {&profile.sound, &profile.faulty}) {
+    for (const ControlKernel& kernel : *kernels) control.backend.implementations.push_back(kernel.implementation);
+  }
+  control.expectations = {"none"};
+  control.progress = "none";
+  control.out = folder;
+  control.jobs = run.jobs;
+  return control;
+}
+
+// The finding, or an exit code.
+tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions control) {
+  if (!fs::is_regular_file(CorpusPlugin())) {
+    return tl::unexpected(Complain(
+        kExitUsage,
+        fmt::format("the negative control needs {}: build it (./scripts/build.sh release assay_backend_corpus)",
+                    CorpusPlugin().string())));
+  }
+  auto begun = BeginRun(control, PrepareRun);
+  if (!begun) return tl::unexpected(begun.error());
+  const LoopResult result = (*begun)->RunAll((*begun)->prepared.selection.cases);
+  if (result.interrupted) return tl::unexpected(Complain(kExitInterrupted, "interrupted in the negative control"));
+  if (!result.write_error.empty()) return tl::unexpected(Complain(kExitHarness, result.write_error));
+  return JudgeControl(profile, result.records);
+}
+
+// Writes conformance.json, and the sentence for the reports.
+Result<ConformanceFinding> Conclude(const Profile& profile, const LoopResult& result, ControlFinding control,
+                                    uint64_t seed, BegunRun& run) {
+  std::vector<Record> records = result.records;
+  for (Record& missing : MakeMissingRecords(run.prepared.plan, result.offers, records)) {
+    records.push_back(std::move(missing));
+  }
+  ConformanceFinding finding = JudgeConformance(profile, run.prepared.plan, records, std::move(control));
+  run.environment["conformance"] = finding.Sentence();
+  const auto written = run.folder.WriteJson(kConformanceFile, ConformanceJson(profile, finding, seed));
+  if (!written) return tl::unexpected(written.error());
+  return finding;
+}
+
+void PrintFinding(const ConformanceFinding& finding) {
+  std::string text = "\n";
+  for (const FeatureFinding& feature : finding.features) {
+    text += fmt::format("  {:<9} {:<22} {}\n", feature.mandatory ? "mandatory" : "", feature.name, feature.Text());
+  }
+  Print(fmt::format("{}  control: {}\n\n{}\n", text, finding.control.Text(), finding.Sentence()));
+}
+
+int Conform(ConformOptions options) {
+  const auto profile = LoadProfile(options.profile);
+  if (!profile) return Complain(kExitUsage, profile.error().message);
+  auto secret = FindSecret(options.run);
+  if (!secret) return Complain(kExitUsage, secret.error().message);
+  const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);
+  Fix(*profile, profile->cases, seed, options.run);
+  auto begun = BeginRun(options.run, PrepareOneDevice, {{"profile", profile->name}});
+  if (!begun) return begun.error();
+  BegunRun& run = **begun;
+  const auto stored = BeginEvidence(options.run, run, *std::move(secret));
+  if (!stored) return Complain(kExitUsage, stored.error().message);
+  auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
+  if (!control) return control.error();
+  if (!control->Holds()) {
+    return Complain(kExitHarness,
+                    fmt::format("the negative control does not hold on this machine, so that the session would prove "
+                                "nothing: {}",
+                                control->Text()));
+  }
+  const LoopResult result = run.RunAll(run.prepared.selection.cases);
+  if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
+  const auto finding = Conclude(*profile, result, *std::move(control), seed, run);
+  if (!finding) return Complain(kExitHarness, finding.error().message);
+  const int code = EndRun(options.run, run, result, nullptr, [&] { PrintFinding(*finding); });
+  const bool is_judged = code == kExitOk || code == kExitFailed || code == kExitNothing;
+  return !is_judged ? code : finding->Conforms() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void AddConformVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<ConformOptions>();
+  o->run.evidence = kUsualEvidence;
+  CLI::App* verb = app.add_subcommand(
+      "conform", "Judge one backend by a profile: frozen cases, a hidden seed, a negative control; one sentence");
+  verb->add_option("--profile", o->profile, "version of the profile, or path of a .toml file of your own")
+      ->capture_default_str()
+      ->type_name("NAME|PATH");
+  AddBackend(*verb, o->run.backend);
+  verb->get_option("--backend")->required();
+  AddOut(*verb, o->run);
+  verb->add_option("--expectations", o->run.expectations,
+                   "files of waivers, or none; default: those that the backends ship. Each that is used is counted")
+      ->type_name("FILE");
+  verb->add_option(
+          "--evidence-seed", o->run.evidence_seed,
+          "file with the secret whose SHA-256 was handed in: seed and sample follow from it; default: one is drawn")
+      ->type_name("FILE");
+  verb->add_option("--challenge", o->run.challenge,
+                   "text of whoever gets the evidence, which goes into seed and sample too");
+  AddNumber<size_t>(*verb, "--evidence", o->run.evidence, {1, 1'000'000},
+                    "how many cases' outputs are kept, besides those of all failures");
+  AddProgress(*verb, o->run.progress);
+  AddColor(*verb, o->run.color);
+  verb->callback([o, &action] { action = [o] { return Conform(*o); }; });
+}
+
+}  // namespace assay::cli

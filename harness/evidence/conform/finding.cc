@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/evidence/conform/finding.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "harness/results/expected.h"
+
+namespace assay {
+namespace {
+
+bool IsSuspect(const Record& r) {
+  return r.result_class == "suspect";
+}
+
+// Correct in what it declares, which is less than the case requires.
+bool IsOfWeakerDeclaration(const Record& r) {
+  return r.verdict == "below_contract" && r.lower_class_name.empty();
+}
+
+bool IsWaived(const Record& r) {
+  return r.outcome == "known_failure" || r.outcome == "known_flake";
+}
+
+std::string FeatureOfId(const std::string& id, const Profile& profile) {
+  const Result<CaseSpec> spec = ParseId(id);
+  return spec ? FeatureOf(*spec, profile.apart) : id;
+}
+
+void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
+  ++feature.cases;
+  size_t* const counts[] = {&feature.met,    &feature.waived,  &feature.inconclusive, &feature.unsupported,
+                            &feature.weaker, &feature.suspect, &feature.wrong};
+  ++*counts[static_cast<size_t>(end)];
+  if (end == CaseEnd::kMet || end == CaseEnd::kWaived) return;
+  if (feature.open_case.empty()) feature.open_case = id;
+  if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
+}
+
+// A feature without the attributes that are set apart, such as "reduce/f32", and which of these do not hold beside it.
+struct PlainFeature {
+  bool mandatory = false, holds = true;
+  std::vector<std::string> without;
+};
+
+std::map<std::string, PlainFeature> PlainFeaturesOf(const std::vector<FeatureFinding>& features) {
+  std::map<std::string, PlainFeature> plain;
+  for (const FeatureFinding& feature : features) {
+    const size_t plus = feature.name.find('+');
+    PlainFeature& of = plain[feature.name.substr(0, plus)];
+    if (plus == std::string::npos) {
+      of.mandatory = feature.mandatory, of.holds = feature.Holds();
+    } else if (!feature.Holds()) {
+      of.without.push_back(feature.name.substr(plus + 1));
+    }
+  }
+  return plain;
+}
+
+// "attention (f32 f64), reduce (f32 without kind=argmax)" of those of these names.
+std::string GroupedText(const std::map<std::string, PlainFeature>& features,
+                        const std::function<bool(const PlainFeature&)>& chosen) {
+  std::string text, last;
+  for (const auto& [name, feature] : features) {
+    if (!chosen(feature)) continue;
+    const size_t slash = name.find('/');
+    const std::string op = name.substr(0, slash);
+    text += op == last ? " " : fmt::format("{}{} (", text.empty() ? "" : "), ", op);
+    text += name.substr(slash + 1);
+    if (feature.holds && !feature.without.empty())
+      text += fmt::format(" without {},", fmt::join(feature.without, " and "));
+    last = op;
+  }
+  if (text.ends_with(',')) text.pop_back();
+  return text.empty() ? "" : text + ")";
+}
+
+}  // namespace
+
+CaseEnd EndOfCase(const std::vector<const Record*>& records) {
+  bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, suspect = false,
+       wrong = records.empty();
+  for (const Record* r : records) {
+    if (IsWaived(*r)) {
+      waived = true;
+    } else if (r->verdict == "pass") {
+      (IsSuspect(*r) ? suspect : met) = true;
+    } else if (r->verdict == "inconclusive") {
+      inconclusive = true;
+    } else if (r->verdict == "unsupported") {
+      unsupported = true;
+    } else if (IsOfWeakerDeclaration(*r)) {
+      weaker = true;
+    } else {
+      wrong = true;
+    }
+  }
+  const std::pair<bool, CaseEnd> ends[] = {{wrong, CaseEnd::kWrong},
+                                           {met, CaseEnd::kMet},
+                                           {waived, CaseEnd::kWaived},
+                                           {suspect, CaseEnd::kSuspect},
+                                           {inconclusive, CaseEnd::kInconclusive},
+                                           {weaker, CaseEnd::kWeaker},
+                                           {unsupported, CaseEnd::kUnsupported}};
+  return std::ranges::find(ends, true, &std::pair<bool, CaseEnd>::first)->second;
+}
+
+bool FeatureFinding::Holds() const {
+  return met + waived + inconclusive == cases && inconclusive <= (cases + 99) / 100;
+}
+
+std::string FeatureFinding::Text() const {
+  if (Holds() && inconclusive == 0) return fmt::format("{} cases hold", cases);
+  if (Holds()) return fmt::format("{} cases hold, {} of them inconclusive", cases, inconclusive);
+  std::vector<std::string> parts;
+  const auto add = [&](size_t count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(wrong, "wrong"), add(unsupported, "unsupported"), add(weaker, "in a weaker contract");
+  add(suspect, "suspect"), add(inconclusive, "inconclusive");
+  return fmt::format("of {} cases {}, such as {}", cases, fmt::join(parts, ", "),
+                     wrong_case.empty() ? open_case : wrong_case);
+}
+
+std::string ControlFinding::Text() const {
+  if (Holds()) return fmt::format("all {} faulty kernels were rejected, all {} sound ones passed", faulty, sound);
+  std::string text;
+  if (!accepted.empty()) text = fmt::format("no result was rejected of the faulty {}", fmt::join(accepted, ", "));
+  if (rejected.empty()) return text;
+  return fmt::format("{}{}not every result passed of the sound {}", text, text.empty() ? "" : "; ",
+                     fmt::join(rejected, ", "));
+}
+
+bool ConformanceFinding::Conforms() const {
+  return control.Holds() && std::ranges::all_of(features, [](const FeatureFinding& feature) {
+           return feature.wrong == 0 && (feature.Holds() || !feature.mandatory);
+         });
+}
+
+std::string ConformanceFinding::Sentence() const {
+  if (!control.Holds()) return fmt::format("NOT CONFORMANT {}: the negative control: {}", profile, control.Text());
+  std::vector<std::string> why;
+  for (const FeatureFinding& feature : features) {
+    const bool hurts = feature.wrong > 0 || (feature.mandatory && !feature.Holds());
+    if (hurts) why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
+  }
+  if (!why.empty()) return fmt::format("NOT CONFORMANT {}: {}", profile, fmt::join(why, "; "));
+  const std::map<std::string, PlainFeature> plain = PlainFeaturesOf(features);
+  std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(plain, [](auto& f) { return f.mandatory; }));
+  const std::string more = GroupedText(plain, [](auto& f) { return !f.mandatory && f.holds; });
+  if (!more.empty()) text += " + " + more;
+  size_t inconclusive = 0;
+  for (const FeatureFinding& feature : features) inconclusive += feature.Holds() ? feature.inconclusive : 0;
+  if (inconclusive > 0) text += fmt::format(", {} case{} inconclusive", inconclusive, inconclusive == 1 ? "" : "s");
+  text += fmt::format(", {} waiver{}", waivers.size(), waivers.size() == 1 ? "" : "s");
+  const std::string open = GroupedText(plain, [](auto& f) { return !f.holds; });
+  if (!open.empty()) text += "; not shown: " + open;
+  return text;
+}
+
+ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records) {
+  std::map<ControlKernel, std::pair<size_t, size_t>> counts;  // results, and those of them that passed
+  for (const Record& r : records) {
+    auto& [all, passed] = counts[{r.op, r.implementation}];
+    ++all, passed += r.verdict == "pass" && !IsSuspect(r);
+  }
+  ControlFinding finding{.faulty = profile.faulty.size(), .sound = profile.sound.size()};
+  for (const ControlKernel& kernel : profile.faulty) {
+    const auto [all, passed] = counts[kernel];
+    if (all == passed) finding.accepted.push_back(kernel.Text());
+  }
+  for (const ControlKernel& kernel : profile.sound) {
+    const auto [all, passed] = counts[kernel];
+    if (all == 0 || all != passed) finding.rejected.push_back(kernel.Text());
+  }
+  return finding;
+}
+
+ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const std::vector<Record>& records,
+                                    ControlFinding control) {
+  std::map<std::string, std::vector<const Record*>> by_case;
+  ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
+  for (const Record& r : records) {
+    by_case[r.case_id].push_back(&r);
+    if (IsWaived(r)) finding.waivers.insert(r.known_issue);
+  }
+  std::map<std::string, FeatureFinding> features;
+  for (const std::string& name : profile.mandatory) features[name].mandatory = true;
+  for (const PlanEntry& entry : plan.entries) {
+    Count(EndOfCase(by_case[entry.id]), entry.id, features[FeatureOfId(entry.id, profile)]);
+  }
+  for (auto& [name, feature] : features) {
+    feature.name = name;
+    finding.features.push_back(std::move(feature));
+  }
+  std::ranges::stable_sort(finding.features, [](const FeatureFinding& a, const FeatureFinding& b) {
+    return std::tuple(!a.mandatory, a.name) < std::tuple(!b.mandatory, b.name);
+  });
+  return finding;
+}
+
+nlohmann::ordered_json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed) {
+  nlohmann::ordered_json json = {{"profile", profile.name},
+                                 {"profile_sha256", profile.sha256},
+                                 {"seed", seed},
+                                 {"conforms", finding.Conforms()},
+                                 {"sentence", finding.Sentence()},
+                                 {"waivers", finding.waivers},
+                                 {"control", finding.control.Text()},
+                                 {"features", nlohmann::ordered_json::array()}};
+  for (const FeatureFinding& f : finding.features) {
+    json["features"].push_back({{"name", f.name},
+                                {"mandatory", f.mandatory},
+                                {"holds", f.Holds()},
+                                {"cases", f.cases},
+                                {"met", f.met},
+                                {"waived", f.waived},
+                                {"unsupported", f.unsupported},
+                                {"weaker_contract", f.weaker},
+                                {"inconclusive", f.inconclusive},
+                                {"suspect", f.suspect},
+                                {"wrong", f.wrong}});
+  }
+  return json;
+}
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a run conforms to a profile, in one sentence. It follows from records alone, so that whoever verifies a
+// bundle comes to the same.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/evidence/conform/profile.h"
+#include "harness/model/record.h"
+#include "harness/plan/plan.h"
+
+namespace assay {
+
+inline constexpr const char* kConformanceFile = "conformance.json";
+inline constexpr const char* kControlFile = "control/results.jsonl";
+
+// What became of one case: of all implementations that were offered for it.
+enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
+
+// A case is met where some implementation passes and none is wrong. A known failure counts as waived; a weaker contract
+// than the case requires, and a suspect result, is not what was asked for. No record: wrong.
+CaseEnd EndOfCase(const std::vector<const Record*>& records);
+
+struct FeatureFinding {
+  std::string name;  // "matmul/f32"
+  bool mandatory = false;
+  size_t cases = 0, met = 0, waived = 0, inconclusive = 0, unsupported = 0, weaker = 0, suspect = 0, wrong = 0;
+  std::string open_case, wrong_case;  // the first that is neither met nor waived, and the first that is wrong
+
+  // Of a hundred cases one may be inconclusive, rounded up: some seeds give a case data that show little, whatever the
+  // implementation, and what is declared has no part in it, as a weaker contract than the required one comes first.
+  bool Holds() const;
+  std::string Text() const;  // "12 of 206 cases unsupported, such as ..."
+};
+
+struct ControlFinding {
+  std::vector<std::string> accepted;  // of the faulty kernels: no result of theirs was rejected
+  std::vector<std::string> rejected;  // of the sound ones: not all of their results passed, or there is none
+  size_t faulty = 0, sound = 0;       // as the profile has them
+  bool Holds() const { return accepted.empty() && rejected.empty(); }
+  std::string Text() const;
+};
+
+struct ConformanceFinding {
+  std::string profile;
+  std::vector<FeatureFinding> features;  // by name, mandatory ones first
+  std::set<std::string> waivers;
+  ControlFinding control;
+
+  bool Conforms() const;
+  // "CONFORMANT conformance-1.0: ... " or "NOT CONFORMANT ...: why".
+  std::string Sentence() const;
+};
+
+ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records);
+
+// `plan`: its ids are the cases; `records` those of the one backend that was handed in.
+ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const std::vector<Record>& records,
+                                    ControlFinding control);
+
+// With the profile's hash and the seed.
+nlohmann::ordered_json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profile of conformance: which cases there are, which of them have to hold, and what a session proves of itself.
+// Profiles are files of ops/profiles, and a version never changes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/model/case_spec.h"
+
+namespace assay {
+
+// An implementation of the corpus: "matmul:fault.last-k-dropped-in-one-element".
+struct ControlKernel {
+  std::string op, implementation;
+  std::string Text() const { return op + ":" + implementation; }
+  auto operator<=>(const ControlKernel&) const = default;
+};
+
+struct Profile {
+  std::string name;                            // "conformance-1.0"; of one that is not shipped also its hash
+  std::filesystem::path cases, control_cases;  // suites
+  std::vector<std::string> mandatory;          // features
+  std::vector<std::string> apart;  // attributes ("softcap", "kind=argmax") whose cases are features of their own
+  std::vector<ControlKernel> sound, faulty;  // of the negative control
+  std::string sha256;                        // over the profile's file and its suites
+};
+
+// `name`: of a shipped profile, or the path of a .toml file. Errors: there is none, or file, line and what is wrong.
+Result<Profile> LoadProfile(const std::string& name);
+
+// What a case shows something about: operator and type ("matmul/f32"). The type of several is the one that is hardest
+// to have: f64 (and c128), 8-bit floats as "fp8", f16, bf16, integers as "i8"; c64 counts as f32. With the attributes
+// that the profile sets apart: "reduce/f32+kind=argmax".
+std::string FeatureOf(const CaseSpec& spec, const std::vector<std::string>& apart);
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN"""
+import json
+import subprocess
+import sys
+import unittest
+
+from own_folder import OwnFolder
+
+ASSAY, CPU, CORPUS = sys.argv[1:4]
+PROFILE = """cases = "mine.suite"
+mandatory = ["matmul/f32", "softmax/f32"]
+[control]
+cases = "control.suite"
+sound = ["matmul:legal.split-k-4"]
+faulty = ["matmul:fault.last-k-dropped-in-one-element", "matmul:fault.writes-behind-the-end"]
+"""
+SUITE = "matmul dtypes=f32|f16 m=7|33 n=5 k=129 fill=normal\nsoftmax dtypes=f32 shape=7x65 fill=normal\n"
+
+
+class Conform(OwnFolder):
+    def setUp(self):
+        super().setUp()
+        self.env["ASSAY_PLUGIN_FILES"] = CPU
+        self.write("mine.toml", PROFILE)
+        self.write("mine.suite", SUITE)
+        self.write("control.suite", "matmul dtypes=f32 m=67 n=65 k=131 bias=1\n")
+
+    def write(self, name, text):
+        (self.dir / name).write_text(text)
+
+    def assay(self, *args, code=0):
+        done = subprocess.run([ASSAY, *map(str, args)], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, code, done.stdout[-3000:] + done.stderr[-3000:])
+        return done
+
+    def conform(self, *more, code=0, backend="cpu", out="out"):
+        return self.assay("conform", "--profile", "mine.toml", "--backend", backend, "--out", out, "--progress", "none", *more, code=code)
+
+    def finding(self, out="out"):
+        return json.loads((self.dir / out / "conformance.json").read_text())
+
+    def test_a_correct_backend_conforms_and_its_bundle_says_so(self):
+        done = self.conform()
+        self.assertRegex(done.stdout, r"\nCONFORMANT mine \(not shipped, [0-9a-f]{12}\): matmul \(f32\), softmax \(f32\) \+ "
+                                      r"matmul \(f16\), 0 waivers\n$")
+        sentence = self.finding()["sentence"]
+        self.assertIn(sentence, done.stdout)
+        self.assertIn("CONFORMANT mine", (self.dir / "out/summary.md").read_text())
+        self.assertIn("CONFORMANT mine", (self.dir / "out/report.html").read_text())
+        self.assertTrue((self.dir / "out/control/results.jsonl").exists())
+        self.assay("bundle", "out", "--out", "out.assay.tar.zst")
+        verified = self.assay("verify", "out.assay.tar.zst", "--profile", "mine.toml", "--progress", "none").stdout
+        self.assertIn("conformance, with a seed that follows from the draw: " + sentence, verified)
+        unknown = self.assay("verify", "out.assay.tar.zst", "--progress", "none", code=1).stdout
+        self.assertIn("the profile of this bundle is mine (not shipped", unknown)
+
+    def test_the_seed_follows_from_secret_and_challenge(self):
+        self.write("secret", "0123456789abcdef0123456789abcdef")
+        seeds = []
+        for out, challenge in (("a", "x"), ("b", "x"), ("c", "y")):
+            self.conform("--evidence-seed", "secret", "--challenge", challenge, out=out)
+            seeds.append(self.finding(out)["seed"])
+            ids = {json.loads(line)["case_id"] for line in (self.dir / out / "results.jsonl").read_text().splitlines()}
+            self.assertEqual({i.rsplit("=", 1)[1] for i in ids}, {str(seeds[-1])})
+        self.assertEqual(seeds[0], seeds[1])
+        self.assertNotEqual(seeds[0], seeds[2])
+
+    def forged(self, change):
+        """What verify says of a bundle in which this was changed before it was made."""
+        self.conform(out="forged")
+        change(self.dir / "forged")
+        self.assay("bundle", "forged", "--out", "forged.assay.tar.zst")
+        return self.assay("verify", "forged.assay.tar.zst", "--profile", "mine.toml", "--progress", "none", code=1).stdout
+
+    def test_another_sentence_is_refused(self):
+        def claim_more(run):
+            path = run / "conformance.json"
+            path.write_text(path.read_text().replace("matmul (f16)", "matmul (f16 f64)"))
+        self.assertIn("conformance.json: from profile, records and control follows something else: CONFORMANT", self.forged(claim_more))
+
+    def test_a_chosen_seed_is_refused(self):
+        def choose(run):
+            path = run / "conformance.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "seed": 7}))
+        self.assertRegex(self.forged(choose), r"conformance.json: the draw gives seed \d+, and it states 7")
+
+    def test_a_control_that_shows_nothing_is_refused(self):
+        self.assertIn("conformance.json: from profile, records and control follows something else: NOT CONFORMANT",
+                      self.forged(lambda run: (run / "control/results.jsonl").write_text("")))
+
+    def test_wrong_kernels_do_not_conform(self):
+        done = self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1)
+        self.assertRegex(done.stdout, r"\nNOT CONFORMANT mine .*matmul/f32: of 2 cases 2 wrong")
+        self.assertFalse(self.finding()["conforms"])
+
+    def test_what_skips_a_mandatory_feature_does_not_conform(self):
+        self.write("mine.suite", SUITE.replace("softmax dtypes=f32", "reduce dtypes=i8-i32 axes=1"))
+        self.write("mine.toml", PROFILE.replace("softmax/f32", "reduce/i8"))
+        self.assertIn("reduce/i8: of 1 cases 1 unsupported", self.conform(code=1).stdout)
+
+    def test_nothing_runs_where_the_control_does_not_hold(self):
+        self.write("mine.toml", PROFILE.replace("fault.writes-behind-the-end", "legal.pairwise"))
+        done = self.conform(code=3)
+        self.assertIn("would prove nothing: no result was rejected of the faulty matmul:legal.pairwise", done.stderr)
+        self.assertFalse((self.dir / "out/results.jsonl").read_text())
+        self.write("mine.toml", PROFILE.replace('sound = ["matmul:legal.split-k-4"]', 'sound = ["matmul:fault.split-k-leaves-a-gap"]'))
+        self.assertIn("not every result passed of the sound matmul:fault.split-k", self.conform(code=3, out="other").stderr)
+
+    def test_mistakes(self):
+        self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
+        self.assertIn("there is none of that name; known: conformance-1.0",
+                      self.assay("conform", "--profile", "mine", "--backend", "cpu", code=2).stderr)
+        self.assay("conform", code=2)  # of which backend?
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
