@@ -167,7 +167,6 @@ int Main(int argc, char** argv) {
   Action action;
   AddRunVerb(app, action);
   AddExploreVerb(app, action);
-  AddConformVerb(app, action);
   AddJudgeVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
@@ -179,6 +178,7 @@ int Main(int argc, char** argv) {
   AddReportVerb(app, action);
   AddMergeVerb(app, action);
   AddExpectationsVerb(app, action);
+  AddConformVerb(app, action);
   AddBundleVerb(app, action);
   AddVerifyVerb(app, action);
   AddCompareVerb(app, action);

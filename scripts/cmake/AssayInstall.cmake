@@ -38,6 +38,7 @@ endforeach()
 install(FILES reports/example.png DESTINATION ${doc_folder}/reports)
 install(DIRECTORY reports/published/frameworks/proofs DESTINATION ${doc_folder}/reports/published/frameworks)
 install(FILES reports/published/frameworks/run/results.jsonl.gz DESTINATION ${doc_folder}/reports/published/frameworks/run)
+install(DIRECTORY reports/published/nvidia/runs DESTINATION ${doc_folder}/reports/published/nvidia)
 install(DIRECTORY harness/judge/plots DESTINATION ${doc_folder}/harness/judge)
 install(DIRECTORY tests/consumer/vendor tests/consumer/gate DESTINATION ${doc_folder}/tests/consumer)
 
