@@ -12,6 +12,7 @@
 #include "backends/cpu/conv_support.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/fft.h"
+#include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
@@ -75,13 +76,21 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
+    RowOf<Elementwise<SquaredExp>>("exp", "squared"),
     RowOf<LogRows>("log", "direct"),
+    RowOf<Elementwise<LogByExponent>>("log", "by-exponent"),
     RowOf<TanhRows>("tanh", "direct"),
+    RowOf<Elementwise<TanhByExp>>("tanh", "expm1"),
     RowOf<ErfRows>("erf", "direct"),
+    RowOf<Elementwise<ErfBySeries>>("erf", "series"),
     RowOf<Elementwise<InverseRoot>>("rsqrt", "direct"),
+    RowOf<Elementwise<RootOfReciprocal>>("rsqrt", "root-of-reciprocal"),
     RowOf<Gelu>("gelu", "direct"),
+    RowOf<GeluOfTails>("gelu", "tails"),
     RowOf<SiluAndMul>("silu_and_mul", "direct"),
+    RowOf<SiluBySign>("silu_and_mul", "by-sign"),
     RowOf<Rope>("rope", "direct"),
+    RowOf<FusedRope>("rope", "fused"),
     RowOf<Quantize<false>>("quantize", "divide"),
     RowOf<Quantize<true>>("quantize", "reciprocal"),
     RowOf<Dequantize<false>>("dequantize", "difference"),
