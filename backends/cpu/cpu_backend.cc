@@ -37,9 +37,9 @@ constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
 }
 
-template <template <class> class Plan>
-constexpr plugin::Row<plugin::HostDevice> IndexedRowOf(const char* op, const char* name) {
-  using Kernel = Indexed<Plan>;
+// Of a kernel that makes its own plan.
+template <class Kernel>
+constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name) {
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
@@ -71,8 +71,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
     RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential"),
     RowOf<FusedAddRmsNorm<StridedFold>>("fused_add_rms_norm", "strided"),
-    {"layer_norm_backward", "by-rows", Rows<LayerNormBackward>::Contract, Rows<LayerNormBackward>::WhyNot,
-     LayerNormBackward::Create},
+    PlanRowOf<LayerNormBackward<false>>("layer_norm_backward", "by-rows"),
+    PlanRowOf<LayerNormBackward<true>>("layer_norm_backward", "by-blocks"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
@@ -99,9 +99,10 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),
     RowOf<Selection<true>>("sort", "heap"),
-    IndexedRowOf<GatherPlan>("gather", "rows"),
-    IndexedRowOf<ScatterInOrder>("scatter_add", "in-order"),
-    IndexedRowOf<ScatterUpdatesFirst>("scatter_add", "updates-first"),
+    PlanRowOf<Indexed<GatherInOrder>>("gather", "rows"),
+    PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place"),
+    PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order"),
+    PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
