@@ -41,9 +41,12 @@ class GatherPlan final : public plugin::HostPlan {
     int64_t loaded = -1;
     for (const size_t i : order) {
       const std::byte* from = inputs[0] + RowOffset(table, places[i]);
-      if (!kByPlace || places[i] != loaded) Load(table.dtype, from, table.strides.back(), std::ssize(row), row.data());
-      loaded = places[i];
-      Store(y_.dtype, row.data(), std::ssize(row), outputs[0] + RowOffset(y_, static_cast<int64_t>(i)), y_.strides.back());
+      if (!kByPlace || places[i] != loaded) {
+        Load(table.dtype, from, table.strides.back(), std::ssize(row), row.data());
+        loaded = places[i];
+      }
+      Store(y_.dtype, row.data(), std::ssize(row), outputs[0] + RowOffset(y_, static_cast<int64_t>(i)),
+            y_.strides.back());
     }
   }
 

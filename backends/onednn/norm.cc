@@ -76,14 +76,11 @@ Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& e
   }
   return OrUnsupported("layer_norm_backward " + op.DTypesText(), [&] {
     Problem problem;
-    problem.operands = {{DNNL_ARG_DIFF_DST, false, 0, MdOf(in[0])},
-                        {DNNL_ARG_SRC, false, 1, MdOf(in[1])},
-                        {DNNL_ARG_MEAN, false, 2, MdOf(in[2])},
-                        {DNNL_ARG_VARIANCE, false, 3, MdOf(in[3]), VarianceOf},
-                        {DNNL_ARG_SCALE, false, 4, MdOf(in[4])},
-                        {DNNL_ARG_DIFF_SRC, true, 0, MdOf(out[0])},
-                        {DNNL_ARG_DIFF_SCALE, true, 1, MdOf(out[1])},
-                        {DNNL_ARG_DIFF_SHIFT, true, 2, MdOf(out[2])}};
+    problem.operands = {
+        {DNNL_ARG_DIFF_DST, false, 0, MdOf(in[0])},   {DNNL_ARG_SRC, false, 1, MdOf(in[1])},
+        {DNNL_ARG_MEAN, false, 2, MdOf(in[2])},       {DNNL_ARG_VARIANCE, false, 3, MdOf(in[3]), VarianceOf},
+        {DNNL_ARG_SCALE, false, 4, MdOf(in[4])},      {DNNL_ARG_DIFF_SRC, true, 0, MdOf(out[0])},
+        {DNNL_ARG_DIFF_SCALE, true, 1, MdOf(out[1])}, {DNNL_ARG_DIFF_SHIFT, true, 2, MdOf(out[2])}};
     problem.descriptor = LayerNormBackwardDescriptor(engine, MdOf(in[1]), MdOf(in[2]), StrictAttributes());
     // A shift is not read, but up to 3.7 the primitive is refused without it.
     const dnnl::primitive_desc& pd = problem.descriptor.pd;

@@ -25,7 +25,7 @@ std::string WhyNoOperator(const std::string& op) {
       {"rms_norm", "oneDNN's layer normalisation takes off the mean"},
       {"fused_add_rms_norm", "oneDNN's layer normalisation takes off the mean"},
       {"group_norm", "oneDNN has group normalisation from 3.3 on alone, and this plugin takes what 2.6 has too"},
-      {"quantize", "oneDNN 2.6 multiplies by a factor where quantize divides by a scale"},
+      {"quantize", "oneDNN 2.6 multiplies where quantize divides by a scale, and this plugin makes no reciprocals"},
       {"dequantize", "oneDNN 2.6 fixes scales and zeros when a reorder is made, where dequantize has operands"},
       {"rope", "oneDNN has no rotation of pairs"},
       {"gather", "oneDNN has no primitive that reads places from an operand"},
