@@ -12,6 +12,7 @@
 #include "backends/cpu/conv_support.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/fft.h"
+#include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
@@ -36,9 +37,9 @@ constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
 }
 
-template <template <class> class Plan>
-constexpr plugin::Row<plugin::HostDevice> IndexedRowOf(const char* op, const char* name) {
-  using Kernel = Indexed<Plan>;
+// Of a kernel that makes its own plan.
+template <class Kernel>
+constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name) {
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
@@ -70,18 +71,26 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
     RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential"),
     RowOf<FusedAddRmsNorm<StridedFold>>("fused_add_rms_norm", "strided"),
-    {"layer_norm_backward", "by-rows", Rows<LayerNormBackward>::Contract, Rows<LayerNormBackward>::WhyNot,
-     LayerNormBackward::Create},
+    PlanRowOf<LayerNormBackward<false>>("layer_norm_backward", "by-rows"),
+    PlanRowOf<LayerNormBackward<true>>("layer_norm_backward", "by-blocks"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
+    RowOf<Elementwise<SquaredExp>>("exp", "squared"),
     RowOf<LogRows>("log", "direct"),
+    RowOf<Elementwise<LogByExponent>>("log", "by-exponent"),
     RowOf<TanhRows>("tanh", "direct"),
+    RowOf<Elementwise<TanhByExp>>("tanh", "expm1"),
     RowOf<ErfRows>("erf", "direct"),
+    RowOf<Elementwise<ErfBySeries>>("erf", "series"),
     RowOf<Elementwise<InverseRoot>>("rsqrt", "direct"),
+    RowOf<Elementwise<RootOfReciprocal>>("rsqrt", "root-of-reciprocal"),
     RowOf<Gelu>("gelu", "direct"),
+    RowOf<GeluOfTails>("gelu", "tails"),
     RowOf<SiluAndMul>("silu_and_mul", "direct"),
+    RowOf<SiluBySign>("silu_and_mul", "by-sign"),
     RowOf<Rope>("rope", "direct"),
+    RowOf<FusedRope>("rope", "fused"),
     RowOf<Quantize<false>>("quantize", "divide"),
     RowOf<Quantize<true>>("quantize", "reciprocal"),
     RowOf<Dequantize<false>>("dequantize", "difference"),
@@ -90,9 +99,10 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),
     RowOf<Selection<true>>("sort", "heap"),
-    IndexedRowOf<GatherPlan>("gather", "rows"),
-    IndexedRowOf<ScatterInOrder>("scatter_add", "in-order"),
-    IndexedRowOf<ScatterUpdatesFirst>("scatter_add", "updates-first"),
+    PlanRowOf<Indexed<GatherInOrder>>("gather", "rows"),
+    PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place"),
+    PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order"),
+    PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "backends/common/host.h"
@@ -22,8 +23,9 @@ inline std::vector<int64_t> LoadPlaces(const plugin::Tensor& tensor, const std::
   return places;
 }
 
-// table: [v,d], indices: [n] -> y: [n,d].
-template <class Acc>
+// table: [v,d], indices: [n] -> y: [n,d]. Row after row of y; or with kByPlace row after row of the table, each loaded
+// once and stored wherever it is asked for.
+template <class Acc, bool kByPlace>
 class GatherPlan final : public plugin::HostPlan {
  public:
   explicit GatherPlan(const plugin::OpDesc& op) : inputs_(op.inputs()), y_(op.outputs()[0]) {}
@@ -32,11 +34,19 @@ class GatherPlan final : public plugin::HostPlan {
   void Run(Pointers inputs, Pointers outputs) override {
     const plugin::Tensor& table = inputs_[0];
     const std::vector<int64_t> places = LoadPlaces(inputs_[1], inputs[1], table.shape[0]);
+    std::vector<size_t> order(places.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (kByPlace) std::ranges::stable_sort(order, {}, [&](size_t i) { return places[i]; });
     std::vector<Acc> row(static_cast<size_t>(table.shape[1]));
-    for (int64_t i = 0; i < std::ssize(places); ++i) {
-      const std::byte* from = inputs[0] + RowOffset(table, places[static_cast<size_t>(i)]);
-      Load(table.dtype, from, table.strides.back(), std::ssize(row), row.data());
-      Store(y_.dtype, row.data(), std::ssize(row), outputs[0] + RowOffset(y_, i), y_.strides.back());
+    int64_t loaded = -1;
+    for (const size_t i : order) {
+      const std::byte* from = inputs[0] + RowOffset(table, places[i]);
+      if (!kByPlace || places[i] != loaded) {
+        Load(table.dtype, from, table.strides.back(), std::ssize(row), row.data());
+        loaded = places[i];
+      }
+      Store(y_.dtype, row.data(), std::ssize(row), outputs[0] + RowOffset(y_, static_cast<int64_t>(i)),
+            y_.strides.back());
     }
   }
 
@@ -90,6 +100,10 @@ struct Indexed {
   }
 };
 
+template <class Acc>
+using GatherInOrder = GatherPlan<Acc, false>;
+template <class Acc>
+using GatherByPlace = GatherPlan<Acc, true>;
 template <class Acc>
 using ScatterInOrder = ScatterAddPlan<Acc, false>;
 template <class Acc>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of layer_norm: dx is of rows, dgamma and dbeta are sums over them.
+// Gradients of layer_norm: dx is of rows, dgamma and dbeta are sums over them. By rows everything is added in order; by
+// blocks as GPUs do, lanes of a row and blocks of rows each to a sum of their own, and then these.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,12 +12,13 @@
 
 #include "backends/common/host.h"
 #include "backends/cpu/matrix.h"
+#include "backends/cpu/norms.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {
 
 // dy, x: [rows,n]; mean, rstd: [rows]; gamma: [n] -> dx: [rows,n]; dgamma, dbeta: [n].
-template <class Acc>
+template <class Acc, bool kByBlocks>
 class LayerNormBackwardPlan final : public plugin::HostPlan {
  public:
   explicit LayerNormBackwardPlan(const plugin::OpDesc& op)
@@ -29,13 +33,19 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
     const auto columns = static_cast<size_t>(n_);
     std::vector<Acc> dx(static_cast<size_t>(rows_ * n_)), dgamma(columns), dbeta(columns);
     ParallelFor(rows_, threads_, [&](int64_t row, int) { RowOf(x, row, std::span(dx).subspan(row * n_, n_)); });
-    // Each column's terms are added in the order of the rows, whatever the number of threads.
-    for (int64_t row = 0; row < rows_; ++row) {
-      for (int64_t i = 0; i < n_; ++i) {
-        const Acc dy = x[0][row * n_ + i];
-        dgamma[i] += dy * ((x[1][row * n_ + i] - x[2][row]) * x[3][row]);
-        dbeta[i] += dy;
+    // Each column's terms are added in an order of their own, whatever the number of threads.
+    constexpr int64_t kRowsOfBlock = kByBlocks ? 32 : INT64_MAX;
+    for (int64_t row = 0; row < rows_;) {
+      std::vector<Acc> gamma_of_block(columns), beta_of_block(columns);
+      for (int64_t last = row + std::min(rows_ - row, kRowsOfBlock); row < last; ++row) {
+        for (int64_t i = 0; i < n_; ++i) {
+          const Acc dy = x[0][row * n_ + i];
+          gamma_of_block[i] += dy * ((x[1][row * n_ + i] - x[2][row]) * x[3][row]);
+          beta_of_block[i] += dy;
+        }
       }
+      std::ranges::transform(dgamma, gamma_of_block, dgamma.begin(), std::plus());
+      std::ranges::transform(dbeta, beta_of_block, dbeta.begin(), std::plus());
     }
     StoreMatrix(outputs_[0], dx, outputs[0]);
     StoreMatrix(outputs_[1], dgamma, outputs[1]);
@@ -45,17 +55,19 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
  private:
   void RowOf(const std::vector<std::vector<Acc>>& x, int64_t row, std::span<Acc> dx) const {
     const Acc mean = x[2][row], rstd = x[3][row];
-    Acc sum_g = 0, sum_gz = 0;
+    std::vector<Acc> g(dx.size()), z(dx.size()), products(dx.size());
     for (int64_t i = 0; i < n_; ++i) {
-      const Acc g = x[0][row * n_ + i] * x[4][i];
-      sum_g += g;
-      sum_gz += g * ((x[1][row * n_ + i] - mean) * rstd);
+      g[i] = x[0][row * n_ + i] * x[4][i];
+      z[i] = (x[1][row * n_ + i] - mean) * rstd;
+      products[i] = g[i] * z[i];
     }
-    const Acc mean_g = sum_g / static_cast<Acc>(n_), mean_gz = sum_gz / static_cast<Acc>(n_);
-    for (int64_t i = 0; i < n_; ++i) {
-      const Acc z = (x[1][row * n_ + i] - mean) * rstd;
-      dx[i] = rstd * (x[0][row * n_ + i] * x[4][i] - mean_g - z * mean_gz);
-    }
+    const Acc mean_g = MeanOf(g), mean_gz = MeanOf(products);
+    for (int64_t i = 0; i < n_; ++i) dx[i] = rstd * (g[i] - mean_g - z[i] * mean_gz);
+  }
+
+  static Acc MeanOf(std::span<const Acc> x) {
+    const auto same = [](Acc value) { return value; };
+    return (kByBlocks ? SumOf<StridedFold>(x, same) : SumOf<SequentialFold>(x, same)) / static_cast<Acc>(x.size());
   }
 
   std::vector<plugin::Tensor> inputs_, outputs_;
@@ -64,14 +76,15 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
 };
 
 // As Rows has them, of a kernel that is none of rows alone.
+template <bool kByBlocks>
 struct LayerNormBackward {
   static constexpr int kMath = 0;
   static size_t Outputs(const plugin::OpDesc&) { return 3; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   explicit LayerNormBackward(const plugin::OpDesc&) {}
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
-    if (Rows<LayerNormBackward>::IsF64(op)) return std::make_unique<LayerNormBackwardPlan<double>>(op);
-    return std::make_unique<LayerNormBackwardPlan<float>>(op);
+    if (Rows<LayerNormBackward>::IsF64(op)) return std::make_unique<LayerNormBackwardPlan<double, kByBlocks>>(op);
+    return std::make_unique<LayerNormBackwardPlan<float, kByBlocks>>(op);
   }
 };
 

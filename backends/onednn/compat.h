@@ -22,6 +22,11 @@ struct ConvolutionGeometry {
   dnnl::memory::dims strides, dilations, padding;
 };
 
+struct EltwiseFunction {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0, beta = 0;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
 
 inline Descriptor MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias, const Md& y,
@@ -60,10 +65,10 @@ inline Descriptor SoftmaxBackwardDescriptor(const dnnl::engine& engine, const Md
   return {nullptr, dnnl::softmax_backward::primitive_desc(engine, kKind, dx, dy, y, axis, forward, attr)};
 }
 
-inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, const EltwiseFunction& f, const Md& x,
                                     const dnnl::primitive_attr& attr) {
-  return {nullptr, dnnl::eltwise_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, x, 0.0f,
-                                                         0.0f, attr)};
+  return {nullptr, dnnl::eltwise_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, f.algorithm, x, x,
+                                                         f.alpha, f.beta, attr)};
 }
 
 inline Descriptor LayerNormDescriptor(const dnnl::engine& engine, const Md& x, float eps,
@@ -71,6 +76,16 @@ inline Descriptor LayerNormDescriptor(const dnnl::engine& engine, const Md& x, f
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
   return {nullptr, dnnl::layer_normalization_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, x, x,
                                                                      eps, flags, attr)};
+}
+
+// x, dy and dx are of one layout; eps is 0.
+inline Descriptor LayerNormBackwardDescriptor(const dnnl::engine& engine, const Md& x, const Md& statistics,
+                                              const dnnl::primitive_attr& attr) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, x, x,
+                                                                  statistics, 0.0f, flags);
+  return {nullptr, dnnl::layer_normalization_backward::primitive_desc(engine, dnnl::prop_kind::backward, x, x, x,
+                                                                      statistics, 0.0f, flags, forward, attr)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
@@ -126,10 +141,10 @@ inline Descriptor SoftmaxBackwardDescriptor(const dnnl::engine& engine, const Md
   return {source, dnnl::softmax_v2_backward::primitive_desc(*desc, attr, engine, hint)};
 }
 
-inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, const EltwiseFunction& f, const Md& x,
                                     const dnnl::primitive_attr& attr) {
   using Desc = dnnl::eltwise_forward::desc;
-  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, kind, x, 0.0f, 0.0f);
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, f.algorithm, x, f.alpha, f.beta);
   return {desc, dnnl::eltwise_forward::primitive_desc(*desc, attr, engine)};
 }
 
@@ -139,6 +154,18 @@ inline Descriptor LayerNormDescriptor(const dnnl::engine& engine, const Md& x, f
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
   const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, x, eps, flags);
   return {desc, dnnl::layer_normalization_forward::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor LayerNormBackwardDescriptor(const dnnl::engine& engine, const Md& x, const Md& statistics,
+                                              const dnnl::primitive_attr& attr) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::desc forward(dnnl::prop_kind::forward_training, x, statistics, 0.0f, flags);
+  const dnnl::layer_normalization_forward::primitive_desc hint(forward, engine);
+  using Desc = dnnl::layer_normalization_backward::desc;
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::backward, x, x, statistics, 0.0f, flags);
+  const auto source =
+      std::make_shared<const std::pair<std::shared_ptr<const Desc>, dnnl::primitive_desc_base> >(desc, hint);
+  return {source, dnnl::layer_normalization_backward::primitive_desc(*desc, attr, engine, hint)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of single elements: exp, log, tanh, gelu by erf or by tanh.
+// Functions of single elements: exp, log, tanh, gelu by erf or by tanh, and rsqrt as a power.
 #include <fmt/format.h>
 
 #include "backends/common/status.h"
@@ -11,7 +11,7 @@ namespace {
 
 struct Function {
   std::string_view op;
-  dnnl::algorithm algorithm;
+  EltwiseFunction function;
   int math_of_vectors, math_of_reference;  // ulp of its exponential, logarithm, hyperbolic tangent or error function
 };
 
@@ -21,15 +21,17 @@ struct Function {
 // what that makes of logarithms near 0 and of gelu.
 // Without fused multiply-add what is left of x after its powers of two is rounded: 17 ulp at -18, which grows with x.
 constexpr int kMathOfUnfusedExp = 128;
-constexpr Function kExp{"exp", dnnl::algorithm::eltwise_exp, 4, 1};
-constexpr Function kLog{"log", dnnl::algorithm::eltwise_log, 256, 1};
-constexpr Function kTanh{"tanh", dnnl::algorithm::eltwise_tanh, 4, 4};
-constexpr Function kGeluErf{"gelu", dnnl::algorithm::eltwise_gelu_erf, 4, 2};
-constexpr Function kGeluTanh{"gelu", dnnl::algorithm::eltwise_gelu_tanh, 4, 4};
+constexpr Function kExp{"exp", {dnnl::algorithm::eltwise_exp}, 4, 1};
+constexpr Function kLog{"log", {dnnl::algorithm::eltwise_log}, 256, 1};
+constexpr Function kTanh{"tanh", {dnnl::algorithm::eltwise_tanh}, 4, 4};
+// Vector code too calls the C library's powf for each element: 0.502 ulp, each 257th float, subnormals kept.
+constexpr Function kRsqrt{"rsqrt", {dnnl::algorithm::eltwise_pow, 1, -0.5F}, 1, 1};
+constexpr Function kGeluErf{"gelu", {dnnl::algorithm::eltwise_gelu_erf}, 4, 2};
+constexpr Function kGeluTanh{"gelu", {dnnl::algorithm::eltwise_gelu_tanh}, 4, 4};
 
 const Function& FunctionOf(const plugin::OpDesc& op) {
   if (op.name() == "gelu") return op.AttrString("approx") == "tanh" ? kGeluTanh : kGeluErf;
-  for (const Function* function : {&kExp, &kLog, &kTanh}) {
+  for (const Function* function : {&kExp, &kLog, &kTanh, &kRsqrt}) {
     if (op.name() == function->op) return *function;
   }
   throw plugin::Unsupported("oneDNN has no function '{}' here", op.name());
@@ -49,12 +51,13 @@ Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine)
     if (x != y) throw plugin::Unsupported("oneDNN's functions of elements need one layout for input and output");
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
-    problem.descriptor = EltwiseDescriptor(engine, function.algorithm, x, StrictAttributes());
+    problem.descriptor = EltwiseDescriptor(engine, function.function, x, StrictAttributes());
     problem.contract = [&function, narrow = in.dtype == plugin::kBF16](const std::string& name) {
+      if (function.op == "rsqrt") return std::string("f32acc;math=1;det=yes");
       if (name.starts_with("ref")) {  // the conversion to bf16 flushes
         return fmt::format("f32acc;math={};det=yes{}", function.math_of_reference, narrow ? ";ftz=out" : "");
       }
-      const bool is_exp = function.algorithm == dnnl::algorithm::eltwise_exp;
+      const bool is_exp = function.function.algorithm == dnnl::algorithm::eltwise_exp;
       const int math = is_exp && !HasFusedMultiplyAdd() ? kMathOfUnfusedExp : function.math_of_vectors;
       return fmt::format("f32acc;math={};det=yes;ftz=all{}", math, is_exp ? ";nan=any" : "");
     };

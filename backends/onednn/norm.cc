@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// layer_norm and softmax_backward: what oneDNN computes by rows, apart from softmax itself.
+// layer_norm, its gradients and softmax_backward: what oneDNN computes by rows, apart from softmax itself.
+#include <algorithm>
+#include <cmath>
+
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
@@ -13,6 +16,18 @@ Md MdOf(const plugin::Tensor& tensor) {
 
 bool IsComputed(plugin::DType dtype) {
   return dtype == plugin::kF32 || dtype == plugin::kBF16;
+}
+
+// oneDNN takes a variance and computes 1 / sqrt of it: of the numbers around 1 / rstd^2 the one that gives back most
+// nearly what the operand has. In f32 there is none for an rstd below 5.5e-20 or above 2^74.5.
+float VarianceOf(float rstd) {
+  const float near = static_cast<float>(1 / (static_cast<double>(rstd) * rstd));
+  float best = near;
+  const auto error = [&](float variance) { return std::abs(1 / std::sqrt(variance) - rstd); };
+  for (const float other : {std::nextafter(near, 0.0F), std::nextafter(near, INFINITY)}) {
+    if (error(other) < error(best)) best = other;
+  }
+  return best;
 }
 
 }  // namespace
@@ -39,6 +54,43 @@ Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     problem.descriptor = LayerNormDescriptor(engine, MdOf(x), eps, StrictAttributes());
     problem.contract = [narrow = x.dtype == plugin::kBF16](const std::string&) {
       return std::string("f32acc;math=2;det=yes") + (narrow ? ";ftz=out" : "");
+    };
+    return problem;
+  });
+}
+
+Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
+  op.MayIgnore({"rows", "n"});
+  const std::vector<plugin::Tensor>&in = op.inputs(), &out = op.outputs();  // dy, x, mean, rstd, gamma; dx and sums
+  const plugin::DType type = in[1].dtype;
+  const auto is_f32 = [](const plugin::Tensor& tensor) { return tensor.dtype == plugin::kF32; };
+  if (!IsComputed(type) || in[0].dtype != type || out[0].dtype != type || !std::all_of(&in[2], &in[4] + 1, is_f32) ||
+      !std::all_of(&out[1], &out[2] + 1, is_f32)) {
+    throw plugin::Unsupported(
+        "layer_norm_backward {} is not offered: oneDNN on CPUs takes dy, x and dx in f32 or bf16, all else in f32",
+        op.DTypesText());
+  }
+  const auto is_dense = [](const plugin::Tensor& tensor) { return tensor.IsDense(); };
+  if (!std::ranges::all_of(in, is_dense) || !std::ranges::all_of(out, is_dense)) {
+    throw plugin::Unsupported("oneDNN's gradients of layer normalisation take operands without gaps alone");
+  }
+  return OrUnsupported("layer_norm_backward " + op.DTypesText(), [&] {
+    Problem problem;
+    problem.operands = {
+        {DNNL_ARG_DIFF_DST, false, 0, MdOf(in[0])},   {DNNL_ARG_SRC, false, 1, MdOf(in[1])},
+        {DNNL_ARG_MEAN, false, 2, MdOf(in[2])},       {DNNL_ARG_VARIANCE, false, 3, MdOf(in[3]), VarianceOf},
+        {DNNL_ARG_SCALE, false, 4, MdOf(in[4])},      {DNNL_ARG_DIFF_SRC, true, 0, MdOf(out[0])},
+        {DNNL_ARG_DIFF_SCALE, true, 1, MdOf(out[1])}, {DNNL_ARG_DIFF_SHIFT, true, 2, MdOf(out[2])}};
+    problem.descriptor = LayerNormBackwardDescriptor(engine, MdOf(in[1]), MdOf(in[2]), StrictAttributes());
+    // A shift is not read, but up to 3.7 the primitive is refused without it.
+    const dnnl::primitive_desc& pd = problem.descriptor.pd;
+    if (dnnl_primitive_desc_query_s32(pd.get(), dnnl_query_num_of_inputs_s32, 0) > 5) {
+      problem.operands.push_back({DNNL_ARG_SHIFT, false, 4, MdOf(in[4])});
+    }
+    // The reference loops turn each dy into bf16 once more, which flushes.
+    problem.contract = [narrow = type == plugin::kBF16](const std::string& name) {
+      const std::string ftz = !narrow ? "" : name.find("ref") != std::string::npos ? ";ftz=all" : ";ftz=out";
+      return "f32acc;math=2;det=yes" + ftz;
     };
     return problem;
   });

@@ -17,24 +17,47 @@
 namespace onednn {
 namespace {
 
+// What oneDNN has not, or what it has differs in, of operators that assay has.
+std::string WhyNoOperator(const std::string& op) {
+  const std::pair<std::string_view, std::string_view> reasons[] = {
+      {"erf", "oneDNN has the error function inside gelu alone"},
+      {"silu_and_mul", "oneDNN's swish has one operand, and its product with the other half would be rounded apart"},
+      {"rms_norm", "oneDNN's layer normalisation takes off the mean"},
+      {"fused_add_rms_norm", "oneDNN's layer normalisation takes off the mean"},
+      {"group_norm", "oneDNN has group normalisation from 3.3 on alone, and this plugin takes what 2.6 has too"},
+      {"quantize", "oneDNN 2.6 multiplies where quantize divides by a scale, and this plugin makes no reciprocals"},
+      {"dequantize", "oneDNN 2.6 fixes scales and zeros when a reorder is made, where dequantize has operands"},
+      {"rope", "oneDNN has no rotation of pairs"},
+      {"gather", "oneDNN has no primitive that reads places from an operand"},
+      {"scatter_add", "oneDNN has no primitive that reads places from an operand"},
+      {"cumsum", "oneDNN has no running sums"},
+      {"selective_scan", "oneDNN's recurrences are those of RNN, LSTM and GRU cells"},
+      {"sort", "oneDNN does not order elements"},
+      {"top_k", "oneDNN does not order elements"},
+      {"fft", "oneDNN has no Fourier transform"},
+  };
+  for (const auto& [name, reason] : reasons) {
+    if (op == name) return fmt::format("no operator '{}' in this backend: {}", op, reason);
+  }
+  return fmt::format(
+      "no operator '{}' in this backend; it has: attention, conv, exp, gelu, layer_norm, layer_norm_backward, log, "
+      "matmul, reduce, rsqrt, softmax, softmax_backward, tanh",
+      op);
+}
+
 std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const auto one = [](Problem problem) { return std::vector<Problem>{std::move(problem)}; };
-  if (op.outputs().size() > 1) {
-    throw plugin::Unsupported("{} with {} outputs is not offered", op.name(), op.outputs().size());
-  }
   if (op.name() == "matmul") return one(MatmulProblem(op, engine));
   if (op.name() == "reduce") return one(ReduceProblem(op, engine));
   if (op.name() == "conv") return ConvProblems(op, engine);
   if (op.name() == "softmax") return one(SoftmaxProblem(op, engine));
   if (op.name() == "softmax_backward") return one(SoftmaxBackwardProblem(op, engine));
   if (op.name() == "layer_norm") return one(LayerNormProblem(op, engine));
-  for (const char* function : {"exp", "gelu", "log", "tanh"}) {
+  if (op.name() == "layer_norm_backward") return one(LayerNormBackwardProblem(op, engine));
+  for (const char* function : {"exp", "gelu", "log", "rsqrt", "tanh"}) {
     if (op.name() == function) return one(ElementwiseProblem(op, engine));
   }
-  throw plugin::Unsupported(
-      "no operator '{}' in this backend; it has: attention, conv, exp, gelu, layer_norm, log, matmul, reduce, softmax, "
-      "softmax_backward, tanh",
-      op.name());
+  throw plugin::Unsupported("{}", WhyNoOperator(op.name()));
 }
 
 std::string NameOf(const Problem& problem) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/problem.h"
 
+#include <algorithm>
+
 #include "backends/onednn/library.h"
 
 namespace onednn {
@@ -56,6 +58,11 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const std::string& implemen
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;
+    if (operand.converted != nullptr) {
+      const dnnl::memory to = loans_.Lend(operand.desc, "what is made of input " + std::to_string(operand.index));
+      arguments_[operand.argument] = to;
+      conversions_.push_back({operand.converted, bound_.back().memory, to});
+    }
     if (!problem.own_layouts) continue;
     const Md chosen = problem.descriptor.pd.query_md(dnnl::query::exec_arg_md, operand.argument);
     if (chosen != operand.desc) Reorder(operand, chosen);
@@ -90,6 +97,11 @@ void PrimitivePlan::Run(Pointers inputs, Pointers outputs) {
   if (preload_) {
     Attach(preload_bound_[0], inputs, outputs);
     preload_->execute(stream_, preload_bound_[0].memory, preload_bound_[1].memory);
+  }
+  for (const Conversion& conversion : conversions_) {
+    const auto* from = static_cast<const float*>(conversion.from.get_data_handle());
+    const size_t count = conversion.from.get_desc().get_size() / sizeof(float);
+    std::transform(from, from + count, static_cast<float*>(conversion.to.get_data_handle()), conversion.converted);
   }
   for (Copy& copy : before_) copy.reorder.execute(stream_, copy.from, copy.to);
   primitive_.execute(stream_, arguments_);

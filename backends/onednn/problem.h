@@ -21,6 +21,7 @@ struct Operand {
   bool is_output = false;
   size_t index = 0;  // among the inputs or the outputs
   Md desc;
+  float (*converted)(float) = nullptr;  // the primitive reads what this makes of each element of a dense f32 input
 };
 
 struct Problem {
@@ -43,6 +44,7 @@ Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem SoftmaxBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 
 // How the operands get into the layouts that the descriptor, as it is now, works on.
@@ -98,6 +100,12 @@ class PrimitivePlan : public plugin::HostPlan {
     dnnl::memory from, to;
   };
   std::vector<Copy> before_, after_;
+
+  struct Conversion {
+    float (*converted)(float);
+    dnnl::memory from, to;
+  };
+  std::vector<Conversion> conversions_;
 };
 
 }  // namespace onednn

@@ -35,6 +35,16 @@ class Run(Cli):
                                     "--impl", "direct", "--no-perf")
         self.assertEqual([r["case_id"] for r in records], [case.format(short)])
 
+    def test_each_formula_has_two_portable_implementations(self):
+        done, records = self.run_cases("--suite", "formulas", "--filter", "*fill=normal*:-*/*f16*", "--backend", "cpu",
+                                       "--no-perf")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        names = {}
+        for r in records:
+            names.setdefault(r["op"], set()).add(r["implementation"])
+        self.assertGreater(len(names), 20)
+        self.assertEqual({op: found for op, found in names.items() if len(found) < 2}, {})
+
     def test_a_negative_scale_of_attention(self):
         case = "attention/f32/b=1,h=2,l=5,s=33,d=16,scale=-0.25/fill=normal/seed=0"
         done, records = self.run_cases("--case", case, "--no-perf")

@@ -116,11 +116,41 @@ TEST(OneDnn, MaximaForgetAtMostWhatStandsBeforeANaN) {
   }
 }
 
+// dx of an element 100 above the mean that has all of the gradient, dy, in a row of 1,024, and what it should be.
+constexpr int64_t kRow = 1024;
+std::pair<double, double> GradientOfLayerNorm(const std::string& implementation, double dy, double rstd) {
+  Op op("layer_norm_backward");
+  op.In(Dense("dy", kF32, {1, kRow})).In(Dense("x", kF32, {1, kRow})).In(Dense("mean", kF32, {1}));
+  op.In(Dense("rstd", kF32, {1})).In(Dense("gamma", kF32, {kRow}));
+  op.Out(Dense("dx", kF32, {1, kRow})).Out(Dense("dgamma", kF32, {kRow})).Out(Dense("dbeta", kF32, {kRow}));
+  op.Int("rows", 1).Int("n", kRow);
+  std::vector<double> all_dy(kRow), x(kRow);
+  all_dy[3] = dy, x[3] = 100;
+  const auto dx = OneDnn().Run(op, implementation, {all_dy, x, {0}, {rstd}, std::vector<double>(kRow, 1)});
+  return {dx.at(3), rstd * (dy - dy / kRow - 100 * rstd * (dy * 100 * rstd) / kRow)};
+}
+
+// The proof of two known issues: the product of x - mean and a sum overflows before it is divided, and the variance of
+// a small rstd is infinite.
+TEST(OneDnn, GradientsOfLayerNormLoseExtremes) {
+  for (const char* implementation : {"simple_layer_normalization-any", "lnorm_ref-any"}) {
+    for (const double rstd : {0.1, 0.37, 1.9}) {
+      const auto [got, want] = GradientOfLayerNorm(implementation, 1e30, rstd);
+      EXPECT_NEAR(got, want, 1e-6 * 1e30 * std::max(1.0, 10 * rstd * rstd * rstd)) << implementation;
+    }
+    EXPECT_FALSE(std::isfinite(GradientOfLayerNorm(implementation, 1e37, 0.1).first)) << "its rule is obsolete";
+    EXPECT_EQ(GradientOfLayerNorm(implementation, 1, 1e-30).first, 0) << "its rule is obsolete";
+  }
+}
+
 TEST(OneDnn, RefusesWithAReason) {
   EXPECT_NE(OneDnn().Refusal(MatmulCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
   EXPECT_NE(OneDnn().Refusal(MatmulCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("f32"),
             std::string::npos);
   EXPECT_NE(OneDnn().Refusal(MatmulCase{.rounded = true, .beta = 1}.Description()).find("rounded"), std::string::npos);
+  EXPECT_NE(OneDnn().Refusal(std::move(Op("rms_norm").In(Dense("x", kF32, {2, 3})).Out(Dense("y", kF32, {2, 3}))))
+                .find("takes off the mean"),
+            std::string::npos);
   EXPECT_NE(OneDnn().Refusal(ReduceCase{.kind = "logsumexp", .shape = {3}, .axes = {0}}.Description()).find("sum"),
             std::string::npos);
 }
