@@ -86,10 +86,13 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   if (result.interrupted) {
     std::fflush(stdout);  // so that the note follows the tables where both go to one file
     Note(plan.suite == kExploring ? std::string("interrupted: the records and reports hold what had run")
-                                  : fmt::format("interrupted: what had not run yet is listed as missing; the records "
-                                                "and reports hold the rest. The same command with --out {} --resume "
-                                                "goes on",
-                                                folder.path().string()));
+         : options.evidence > 0
+             ? std::string("interrupted: what had not run yet is listed as missing. A run with evidence is "
+                           "evidence as a whole: begin it again with another --out")
+             : fmt::format("interrupted: what had not run yet is listed as missing; the records "
+                           "and reports hold the rest. The same command with --out {} --resume "
+                           "goes on",
+                           folder.path().string()));
   }
   if (result.stopped) {
     std::fflush(stdout);

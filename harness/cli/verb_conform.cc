@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/evidence_option.h"
-#include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/terminal/output.h"
@@ -18,15 +17,13 @@
 #include "harness/evidence/conform/finding.h"
 #include "harness/evidence/draw.h"
 #include "harness/plan/catalog.h"
+#include "harness/results/environment.h"
 #include "harness/results/missing.h"
 
 namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kUsualEvidence = 50;  // cases whose outputs are kept
-constexpr const char* kControlBackend = "corpus";
 
 struct ConformOptions {
   RunOptions run;
@@ -103,7 +100,7 @@ Result<ConformanceFinding> Conclude(const Profile& profile, const LoopResult& re
     records.push_back(std::move(missing));
   }
   ConformanceFinding finding = JudgeConformance(profile, run.prepared.plan, records, std::move(control));
-  run.environment["conformance"] = finding.Sentence();
+  run.environment[kConformanceKey] = finding.Sentence();
   const auto written = run.folder.WriteJson(kConformanceFile, ConformanceJson(profile, finding, seed));
   if (!written) return tl::unexpected(written.error());
   return finding;
@@ -124,18 +121,22 @@ int Conform(ConformOptions options) {
   if (!secret) return Complain(kExitUsage, secret.error().message);
   const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);
   Fix(*profile, profile->cases, seed, options.run);
-  auto begun = BeginRun(options.run, PrepareOneDevice, {{"profile", profile->name}});
+  auto begun = BeginRun(options.run, PrepareOneDevice, {{kProfileKey, profile->name}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;
   const auto stored = BeginEvidence(options.run, run, *std::move(secret));
   if (!stored) return Complain(kExitUsage, stored.error().message);
   auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
-  if (!control) return control.error();
-  if (!control->Holds()) {
-    return Complain(kExitHarness,
-                    fmt::format("the negative control does not hold on this machine, so that the session would prove "
-                                "nothing: {}",
-                                control->Text()));
+  if (control && !control->Holds()) {
+    control = tl::unexpected(Complain(
+        kExitHarness, fmt::format("the negative control does not hold on this machine, so that the session would prove "
+                                  "nothing: {}",
+                                  control->Text())));
+  }
+  if (!control) {
+    run.environment[kInterruptedKey] = true;  // nobody takes the folder for a run that came to its end
+    if (auto status = WritePlan(run); !status) Note(status.error().message);
+    return control.error();
   }
   const LoopResult result = run.RunAll(run.prepared.selection.cases);
   if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
@@ -150,7 +151,7 @@ int Conform(ConformOptions options) {
 
 void AddConformVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<ConformOptions>();
-  o->run.evidence = kUsualEvidence;
+  o->run.evidence = kConformanceSample;
   CLI::App* verb = app.add_subcommand(
       "conform", "Judge one backend by a profile: frozen cases, a hidden seed, a negative control; one sentence");
   verb->add_option("--profile", o->profile, "version of the profile, or path of a .toml file of your own")
@@ -168,8 +169,6 @@ void AddConformVerb(CLI::App& app, Action& action) {
       ->type_name("FILE");
   verb->add_option("--challenge", o->run.challenge,
                    "text of whoever gets the evidence, which goes into seed and sample too");
-  AddNumber<size_t>(*verb, "--evidence", o->run.evidence, {1, 1'000'000},
-                    "how many cases' outputs are kept, besides those of all failures");
   AddProgress(*verb, o->run.progress);
   AddColor(*verb, o->run.color);
   verb->callback([o, &action] { action = [o] { return Conform(*o); }; });

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN"""
 import json
+import shutil
 import subprocess
 import sys
 import unittest
@@ -69,6 +70,8 @@ class Conform(OwnFolder):
 
     def forged(self, change):
         """What verify says of a bundle in which this was changed before it was made."""
+        shutil.rmtree(self.dir / "forged", True)
+        (self.dir / "forged.assay.tar.zst").unlink(missing_ok=True)
         self.conform(out="forged")
         change(self.dir / "forged")
         self.assay("bundle", "forged", "--out", "forged.assay.tar.zst")
@@ -90,9 +93,34 @@ class Conform(OwnFolder):
         self.assertIn("conformance.json: from profile, records and control follows something else: NOT CONFORMANT",
                       self.forged(lambda run: (run / "control/results.jsonl").write_text("")))
 
+    def test_what_is_not_the_profiles_is_refused(self):
+        def edit(name, change):
+            def apply(run):
+                path = run / name
+                lines = [json.loads(line) for line in path.read_text().splitlines()]
+                path.write_text("".join(json.dumps(change(line)) + "\n" for line in lines))
+            return apply
+
+        self.write("mine.suite", "require contract=f16acc\n" + SUITE)
+        self.conform(out="weaker")
+        self.write("mine.suite", SUITE)
+        self.assay("bundle", "weaker", "--out", "weaker.assay.tar.zst")
+        verified = self.assay("verify", "weaker.assay.tar.zst", "--profile", "mine.toml", "--progress", "none", code=1).stdout
+        self.assertIn("plan.json: its cases, or what they require, are not those of the profile mine", verified)
+        self.assertIn("offers.jsonl: without what was offered", self.forged(lambda run: (run / "offers.jsonl").unlink()))
+        self.assertIn("several devices", self.forged(edit("results.jsonl", lambda r: {**r, "backend": "other"} if r["op"] == "softmax" else r)))
+        self.assertIn("is no result of the control with seed", self.forged(edit("control/results.jsonl", lambda r: {**r, "backend": "cpu"})))
+        self.assertIn("was drawn and has no hash of its outputs", self.forged(edit("results.jsonl", lambda r: {**r, "output_hash": ""})))
+        self.assertIn("the bundle has no statement of conformance", self.forged(lambda run: (run / "conformance.json").unlink()))
+
+        def praise(run):
+            path = run / "environment.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "conformance": "CONFORMANT everything"}))
+        self.assertIn("it says something else of the conformance: CONFORMANT everything", self.forged(praise))
+
     def test_wrong_kernels_do_not_conform(self):
         done = self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1)
-        self.assertRegex(done.stdout, r"\nNOT CONFORMANT mine .*matmul/f32: of 2 cases 2 wrong")
+        self.assertRegex(done.stdout, r"\nNOT CONFORMANT mine .*matmul/f32: of 2 cases 2 wrong or missing")
         self.assertFalse(self.finding()["conforms"])
 
     def test_what_skips_a_mandatory_feature_does_not_conform(self):
@@ -103,7 +131,7 @@ class Conform(OwnFolder):
     def test_nothing_runs_where_the_control_does_not_hold(self):
         self.write("mine.toml", PROFILE.replace("fault.writes-behind-the-end", "legal.pairwise"))
         done = self.conform(code=3)
-        self.assertIn("would prove nothing: no result was rejected of the faulty matmul:legal.pairwise", done.stderr)
+        self.assertIn("would prove nothing: no result was found wrong of the faulty matmul:legal.pairwise", done.stderr)
         self.assertFalse((self.dir / "out/results.jsonl").read_text())
         self.write("mine.toml", PROFILE.replace('sound = ["matmul:legal.split-k-4"]', 'sound = ["matmul:fault.split-k-leaves-a-gap"]'))
         self.assertIn("not every result passed of the sound matmul:fault.split-k", self.conform(code=3, out="other").stderr)

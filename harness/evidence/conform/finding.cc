@@ -45,7 +45,7 @@ void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
 
 // A feature without the attributes that are set apart, such as "reduce/f32", and which of these do not hold beside it.
 struct PlainFeature {
-  bool mandatory = false, holds = true;
+  bool mandatory = false, holds = false;
   std::vector<std::string> without;
 };
 
@@ -112,17 +112,20 @@ CaseEnd EndOfCase(const std::vector<const Record*>& records) {
 }
 
 bool FeatureFinding::Holds() const {
-  return met + waived + inconclusive == cases && inconclusive <= (cases + 99) / 100;
+  return met > 0 && met + waived + inconclusive == cases && inconclusive <= (cases + 99) / 100 &&
+         waived <= (cases + 9) / 10;
 }
 
 std::string FeatureFinding::Text() const {
   if (Holds() && inconclusive == 0) return fmt::format("{} cases hold", cases);
   if (Holds()) return fmt::format("{} cases hold, {} of them inconclusive", cases, inconclusive);
+  if (cases == 0) return "the profile has no case of it";
   std::vector<std::string> parts;
   const auto add = [&](size_t count, const char* what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
   };
-  add(wrong, "wrong"), add(unsupported, "unsupported"), add(weaker, "in a weaker contract");
+  add(wrong, "wrong or missing"), add(waived, "waived"), add(unsupported, "unsupported"),
+      add(weaker, "in a weaker contract");
   add(suspect, "suspect"), add(inconclusive, "inconclusive");
   return fmt::format("of {} cases {}, such as {}", cases, fmt::join(parts, ", "),
                      wrong_case.empty() ? open_case : wrong_case);
@@ -131,20 +134,23 @@ std::string FeatureFinding::Text() const {
 std::string ControlFinding::Text() const {
   if (Holds()) return fmt::format("all {} faulty kernels were rejected, all {} sound ones passed", faulty, sound);
   std::string text;
-  if (!accepted.empty()) text = fmt::format("no result was rejected of the faulty {}", fmt::join(accepted, ", "));
+  if (!accepted.empty()) text = fmt::format("no result was found wrong of the faulty {}", fmt::join(accepted, ", "));
   if (rejected.empty()) return text;
   return fmt::format("{}{}not every result passed of the sound {}", text, text.empty() ? "" : "; ",
                      fmt::join(rejected, ", "));
 }
 
 bool ConformanceFinding::Conforms() const {
-  return control.Holds() && std::ranges::all_of(features, [](const FeatureFinding& feature) {
+  return control.Holds() && devices.size() < 2 && std::ranges::all_of(features, [](const FeatureFinding& feature) {
            return feature.wrong == 0 && (feature.Holds() || !feature.mandatory);
          });
 }
 
 std::string ConformanceFinding::Sentence() const {
   if (!control.Holds()) return fmt::format("NOT CONFORMANT {}: the negative control: {}", profile, control.Text());
+  if (devices.size() > 1) {
+    return fmt::format("NOT CONFORMANT {}: the records are of several devices: {}", profile, fmt::join(devices, ", "));
+  }
   std::vector<std::string> why;
   for (const FeatureFinding& feature : features) {
     const bool hurts = feature.wrong > 0 || (feature.mandatory && !feature.Holds());
@@ -155,29 +161,42 @@ std::string ConformanceFinding::Sentence() const {
   std::string text = fmt::format("CONFORMANT {}: {}", profile, GroupedText(plain, [](auto& f) { return f.mandatory; }));
   const std::string more = GroupedText(plain, [](auto& f) { return !f.mandatory && f.holds; });
   if (!more.empty()) text += " + " + more;
-  size_t inconclusive = 0;
-  for (const FeatureFinding& feature : features) inconclusive += feature.Holds() ? feature.inconclusive : 0;
-  if (inconclusive > 0) text += fmt::format(", {} case{} inconclusive", inconclusive, inconclusive == 1 ? "" : "s");
-  text += fmt::format(", {} waiver{}", waivers.size(), waivers.size() == 1 ? "" : "s");
+  size_t inconclusive = 0, waived = 0;
+  for (const FeatureFinding& feature : features) {
+    inconclusive += feature.Holds() ? feature.inconclusive : 0;
+    waived += feature.waived;
+  }
+  const auto counted = [](size_t count, const char* noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  };
+  if (inconclusive > 0) text += fmt::format(", {} inconclusive", counted(inconclusive, "case"));
+  text += ", " + counted(waivers.size(), "waiver");
+  if (waived > 0) text += fmt::format(" over {}", counted(waived, "case"));
+  if (!sandbox.empty()) text += fmt::format(", sandbox {}", sandbox);
   const std::string open = GroupedText(plain, [](auto& f) { return !f.holds; });
   if (!open.empty()) text += "; not shown: " + open;
   return text;
 }
 
 ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records) {
-  std::map<ControlKernel, std::pair<size_t, size_t>> counts;  // results, and those of them that passed
+  struct Counts {
+    size_t all = 0, passed = 0, found_wrong = 0;
+  };
+  std::map<ControlKernel, Counts> counts;
   for (const Record& r : records) {
-    auto& [all, passed] = counts[{r.op, r.implementation}];
-    ++all, passed += r.verdict == "pass" && !IsSuspect(r);
+    Counts& of = counts[{r.op, r.implementation}];
+    ++of.all;
+    of.passed += r.verdict == "pass" && !IsSuspect(r);
+    // What could not run shows nothing of the judge.
+    of.found_wrong += r.verdict == "mismatch" || r.verdict == "below_contract" || r.verdict == "nondeterministic";
   }
   ControlFinding finding{.faulty = profile.faulty.size(), .sound = profile.sound.size()};
   for (const ControlKernel& kernel : profile.faulty) {
-    const auto [all, passed] = counts[kernel];
-    if (all == passed) finding.accepted.push_back(kernel.Text());
+    if (counts[kernel].found_wrong == 0) finding.accepted.push_back(kernel.Text());
   }
   for (const ControlKernel& kernel : profile.sound) {
-    const auto [all, passed] = counts[kernel];
-    if (all == 0 || all != passed) finding.rejected.push_back(kernel.Text());
+    const Counts& of = counts[kernel];
+    if (of.all == 0 || of.all != of.passed) finding.rejected.push_back(kernel.Text());
   }
   return finding;
 }
@@ -189,6 +208,8 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
   for (const Record& r : records) {
     by_case[r.case_id].push_back(&r);
     if (IsWaived(r)) finding.waivers.insert(r.known_issue);
+    if (!r.backend.empty()) finding.devices.insert(r.device.empty() ? r.backend : r.backend + " (" + r.device + ")");
+    if (!r.sandbox.empty() && r.sandbox != "full" && finding.sandbox != "off") finding.sandbox = r.sandbox;
   }
   std::map<std::string, FeatureFinding> features;
   for (const std::string& name : profile.mandatory) features[name].mandatory = true;

@@ -16,6 +16,10 @@ namespace assay {
 
 inline constexpr const char* kConformanceFile = "conformance.json";
 inline constexpr const char* kControlFile = "control/results.jsonl";
+inline constexpr const char* kControlBackend = "corpus";
+// Of environment.json: the profile, from the beginning, and the sentence.
+inline constexpr const char *kProfileKey = "profile", *kConformanceKey = "conformance";
+inline constexpr size_t kConformanceSample = 50;  // cases whose outputs are kept, or all
 
 // What became of one case: of all implementations that were offered for it.
 enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
@@ -30,14 +34,15 @@ struct FeatureFinding {
   size_t cases = 0, met = 0, waived = 0, inconclusive = 0, unsupported = 0, weaker = 0, suspect = 0, wrong = 0;
   std::string open_case, wrong_case;  // the first that is neither met nor waived, and the first that is wrong
 
-  // Of a hundred cases one may be inconclusive, rounded up: some seeds give a case data that show little, whatever the
-  // implementation, and what is declared has no part in it, as a weaker contract than the required one comes first.
+  // Some case is met, one of ten may be waived, rounded up, and of a hundred one be inconclusive, rounded up: some
+  // seeds give a case data that show little, whatever the implementation, and what is declared has no part in it, as a
+  // weaker contract than the required one comes first.
   bool Holds() const;
   std::string Text() const;  // "12 of 206 cases unsupported, such as ..."
 };
 
 struct ControlFinding {
-  std::vector<std::string> accepted;  // of the faulty kernels: no result of theirs was rejected
+  std::vector<std::string> accepted;  // of the faulty kernels: no result of theirs was found wrong
   std::vector<std::string> rejected;  // of the sound ones: not all of their results passed, or there is none
   size_t faulty = 0, sound = 0;       // as the profile has them
   bool Holds() const { return accepted.empty() && rejected.empty(); }
@@ -48,6 +53,8 @@ struct ConformanceFinding {
   std::string profile;
   std::vector<FeatureFinding> features;  // by name, mandatory ones first
   std::set<std::string> waivers;
+  std::set<std::string> devices;  // that records are of; a sentence is about one
+  std::string sandbox;            // how workers were sealed where that was not "full"
   ControlFinding control;
 
   bool Conforms() const;

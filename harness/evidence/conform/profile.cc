@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "harness/base/nearest_word.h"
+#include "harness/base/text.h"
 #include "harness/base/whole_file.h"
 #include "harness/evidence/sha256.h"
 #include "harness/plan/catalog.h"
@@ -119,6 +120,16 @@ class ProfileReader {
   Status problem_;
 };
 
+// "include", "cover" or "others" where a line of a suite begins so: its cases depend on more than the file.
+std::string WordBeyondTheFile(std::string_view suite) {
+  for (const std::string_view line : Split(suite, '\n')) {
+    for (const char* word : {"include", "cover", "others"}) {
+      if (Trim(line).starts_with(word)) return word;
+    }
+  }
+  return "";
+}
+
 Result<fs::path> FindProfile(const std::string& name) {
   if (name.ends_with(kExtension)) return fs::path(name);
   const std::vector<std::string> known = ShippedProfiles();
@@ -143,11 +154,17 @@ Result<Profile> LoadProfile(const std::string& name) {
   }
   auto profile = ProfileReader(*path).Read(table);
   if (!profile) return profile;
-  std::string all = *text;
+  std::string all = fmt::format("{}\n{}", text->size(), *text);
   for (const fs::path& suite : {profile->cases, profile->control_cases}) {
     const auto lines = ReadWholeFile(suite);
     if (!lines) return UsageError(fmt::format("{}: {}", path->string(), lines.error().message));
-    all += *lines;
+    if (const std::string word = WordBeyondTheFile(*lines); !word.empty()) {
+      return UsageError(
+          fmt::format("{}: a profile's cases stand in its own files, so that nothing changes them: leave "
+                      "out the lines that begin with '{}'",
+                      suite.string(), word));
+    }
+    all += fmt::format("{}\n{}", lines->size(), *lines);
   }
   profile->sha256 = Sha256Hex(all);
   // Nobody's own list passes for one that everybody has.
