@@ -51,7 +51,8 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
   const Table performance = PerformanceTable(records, kMaxPerformanceRows);
   if (!performance.rows.empty()) {
     out +=
-        "\n## Performance\n\nThe fastest implementation of each backend that passed, and of a weaker contract a faster one; median time per execution.\n\n" +
+        "\n## Performance\n\nThe fastest implementation of each backend that passed, and of a weaker contract a faster "
+        "one; median time per execution.\n\n" +
         AsMarkdown(performance);
     out +=
         "\n### Limits\n\nCold caches, the roofline of the cold time, the share of the wall clock that the smallest "

@@ -19,8 +19,8 @@ std::pair<bool, double> RankOf(const Record& r) {
 // The fastest implementation of each backend (and device) for each case; cases with the largest work first.
 struct Fastest {
   std::vector<std::string> ids, backends;
-  std::map<std::string, std::map<std::string, const Record*>> best;    // case -> backend
-  std::map<std::string, std::map<std::string, const Record*>> weaker;  // the same of weaker contracts
+  using Cells = std::map<std::string, std::map<std::string, const Record*>>;  // case -> backend
+  Cells best, weaker;                                                         // of what passed, and of weaker contracts
 
   Fastest(const std::vector<Record>& records, size_t limit) {
     const std::vector<Column> columns = ColumnsOf(records);
@@ -50,7 +50,6 @@ struct Fastest {
   }
 
  private:
-  using Cells = std::map<std::string, std::map<std::string, const Record*>>;
   static const Record* FindIn(const Cells& of, const std::string& id, const std::string& backend) {
     const auto cells = of.find(id);
     if (cells == of.end()) return nullptr;

@@ -11,6 +11,7 @@
 
 #include "harness/base/amounts.h"
 #include "harness/cli/number_option.h"
+#include "harness/evidence/draw.h"
 #include "harness/exec/seal/limits.h"
 
 namespace assay::cli {
@@ -18,7 +19,7 @@ namespace {
 
 // A plugin cannot know the data of a seed drawn here, as it may know those of the suites.
 std::string DrawSeed(std::string& text) {
-  if (text == "random") text = std::to_string(std::random_device{}() % kSeeds);
+  if (text == "random") text = std::to_string(std::random_device{}() % kDrawnSeeds);
   return "";
 }
 

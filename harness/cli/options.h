@@ -13,9 +13,6 @@ class App;
 
 namespace assay::cli {
 
-// Seeds that are drawn lie below: short enough to type.
-inline constexpr uint64_t kSeeds = 1'000'000'000;
-
 // --suite, --case, --contract, --filter, --op and --dtype; `usual`: the suite where neither of the first two is given.
 void AddCaseChoice(CLI::App& app, CaseOptions& options, const std::string& usual);
 void AddDTypes(CLI::App& app, CaseOptions& options);  // --dtype

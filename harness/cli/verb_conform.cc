@@ -16,7 +16,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/evidence/conform/finding.h"
 #include "harness/evidence/draw.h"
-#include "harness/plan/catalog.h"
+#include "harness/power/corpus_part.h"
 #include "harness/results/environment.h"
 #include "harness/results/missing.h"
 
@@ -39,10 +39,6 @@ void Fix(const Profile& profile, const fs::path& suite, uint64_t seed, RunOption
   run.tier = Name(Tier::kReproducible);
 }
 
-fs::path CorpusPlugin() {
-  return fs::path(ExecutablePath()).parent_path().parent_path() / "lib/assay/corpus/libassay_corpus.so";
-}
-
 // One device: a sentence is about one.
 tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::vector<std::string>& notes) {
   auto prepared = PrepareRun(run, notes);
@@ -63,7 +59,7 @@ tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::
 RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const fs::path& folder, uint64_t seed) {
   RunOptions control;
   Fix(profile, profile.control_cases, seed, control);
-  control.backend.plugins = {fmt::format("{}={}", kControlBackend, CorpusPlugin().string())};
+  control.backend.plugins = {fmt::format("{}={}", kControlBackend, ShippedCorpus(kControlBackend).string())};
   control.backend.backends = {kControlBackend};
   control.backend.sandbox.hidden = run.backend.sandbox.hidden;
   for (const auto* kernels : {&profile.sound, &profile.faulty}) {
@@ -78,11 +74,11 @@ RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const f
 
 // The finding, or an exit code.
 tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions control) {
-  if (!fs::is_regular_file(CorpusPlugin())) {
+  if (!fs::is_regular_file(ShippedCorpus(kControlBackend))) {
     return tl::unexpected(Complain(
         kExitUsage,
         fmt::format("the negative control needs {}: build it (./scripts/build.sh release assay_backend_corpus)",
-                    CorpusPlugin().string())));
+                    ShippedCorpus(kControlBackend).string())));
   }
   auto begun = BeginRun(control, PrepareRun);
   if (!begun) return tl::unexpected(begun.error());

@@ -16,6 +16,7 @@
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/evidence/draw.h"
 #include "harness/explore/explorer.h"
 #include "harness/model/contract.h"
 #include "harness/plan/catalog.h"
@@ -82,7 +83,7 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   }
   ExploreSettings settings;
   settings.ops = *std::move(ops);
-  settings.seed = options.seed ? *options.seed : std::random_device{}() % kSeeds;
+  settings.seed = options.seed ? *options.seed : std::random_device{}() % kDrawnSeeds;
   settings.dtypes = options.run.selection.dtypes;
   settings.limits = options.limits;
   settings.cases = options.cases.value_or(0);

@@ -56,8 +56,7 @@ const char* CorpusName(const PowerOptions& options) {
 
 std::string CorpusPath(const PowerOptions& options) {
   if (!options.corpus.empty()) return fs::absolute(options.corpus).lexically_normal().string();
-  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
-  return (prefix / "lib/assay/corpus" / fmt::format("libassay_{}.so", CorpusName(options))).string();
+  return ShippedCorpus(CorpusName(options)).string();
 }
 
 Status CheckCorpus(const PowerOptions& options) {

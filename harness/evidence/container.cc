@@ -130,6 +130,11 @@ std::string TakeFrame(std::string_view frame, const IndexEntry& entry, const std
 
 }  // namespace
 
+std::string TextOfFile(const BundleFiles& files, const std::string& name) {
+  const auto it = files.find(name);
+  return it == files.end() ? "" : it->second;
+}
+
 Status WriteContainer(const std::filesystem::path& path, const BundleFiles& files) {
   std::string manifest;
   for (const auto& [name, contents] : files) {

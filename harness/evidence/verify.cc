@@ -30,11 +30,6 @@ namespace {
 
 using VerifyJson = nlohmann::ordered_json;
 
-std::string TextOfFile(const BundleFiles& files, const std::string& name) {
-  const auto it = files.find(name);
-  return it == files.end() ? "" : it->second;
-}
-
 class Verifier {
  public:
   Verifier(const BundleFiles& files, const fs::path& scratch) : files_(files), scratch_(scratch) {}

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -129,11 +130,12 @@ Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
       break;
     }
     if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
-    // Lines are about of one length. A vector that doubles would hold a million records twice for a while.
+    // Lines are about of one length, of some thousand bytes. A vector that doubles would hold a million records twice
+    // for a while.
     if (out.records.empty()) {
       std::error_code unknown;
       const auto bytes = std::filesystem::file_size(jsonl, unknown);
-      if (!unknown) out.records.reserve(bytes / (line.size() + 1) + 1);
+      if (!unknown) out.records.reserve(bytes / std::max<size_t>(line.size() + 1, 1024) + 1);
     }
     out.records.push_back(std::move(*record));
   }

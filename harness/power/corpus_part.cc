@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness/base/text.h"
+#include "harness/plan/catalog.h"
 
 namespace assay {
 
@@ -29,6 +30,11 @@ bool NeedsLists(const std::filesystem::path& plugin, CorpusPart part) {
 }
 
 }  // namespace
+
+std::filesystem::path ShippedCorpus(const std::string& name) {
+  const std::filesystem::path prefix = std::filesystem::path(ExecutablePath()).parent_path().parent_path();
+  return prefix / "lib/assay/corpus" / fmt::format("libassay_{}.so", name);
+}
 
 Result<CorpusParts> CorpusParts::Read(const std::filesystem::path& plugin, CorpusPart part) {
   CorpusParts parts;

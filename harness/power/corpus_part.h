@@ -19,6 +19,9 @@ inline constexpr std::string_view kEffectSuffix = ".effect";  // of the exact fo
 enum class CorpusPart : uint8_t { kTuned, kHeld, kFresh, kAll };
 std::string_view Name(CorpusPart part);  // "tuned", "held", "fresh", "all"
 
+// lib/assay/corpus/libassay_NAME.so beside the program, where that is installed or built.
+std::filesystem::path ShippedCorpus(const std::string& name);
+
 class CorpusParts {
  public:
   // The lines "OPERATOR IMPLEMENTATION" of held_back.txt and fresh.txt beside the plugin: what no file names is tuned.

@@ -24,8 +24,8 @@ std::string LeftOutNote(const Page& page) {
   if (shown == all) return "";
   return fmt::format(
       "<p class=\"note\">The table has {} of {}: those that failed or are otherwise remarkable, and evenly chosen ones "
-      "of "
-      "the others. results.jsonl beside this page has all; what the rest of the page says is about all of them.</p>\n",
+      "of the others. results.jsonl beside this page has all; what the rest of the page says is about all of "
+      "them.</p>\n",
       shown, Counted(all, "result"));
 }
 

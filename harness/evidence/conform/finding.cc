@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "harness/results/expected.h"
+#include "harness/results/exit_code.h"
 
 namespace assay {
 namespace {
@@ -22,10 +22,6 @@ bool IsSuspect(const Record& r) {
 // Correct in what it declares, which is less than the case requires.
 bool IsOfWeakerDeclaration(const Record& r) {
   return r.verdict == "below_contract" && r.lower_class_name.empty();
-}
-
-bool IsWaived(const Record& r) {
-  return r.outcome == "known_failure" || r.outcome == "known_flake";
 }
 
 std::string FeatureOfId(const std::string& id, const Profile& profile) {
@@ -87,7 +83,7 @@ CaseEnd EndOfCase(const std::vector<const Record*>& records) {
   bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, suspect = false,
        wrong = records.empty();
   for (const Record* r : records) {
-    if (IsWaived(*r)) {
+    if (IsKnown(*r)) {
       waived = true;
     } else if (r->verdict == "pass") {
       (IsSuspect(*r) ? suspect : met) = true;
@@ -109,6 +105,10 @@ CaseEnd EndOfCase(const std::vector<const Record*>& records) {
                                            {weaker, CaseEnd::kWeaker},
                                            {unsupported, CaseEnd::kUnsupported}};
   return std::ranges::find(ends, true, &std::pair<bool, CaseEnd>::first)->second;
+}
+
+bool FeatureFinding::Hurts() const {
+  return wrong > 0 || (mandatory && !Holds());
 }
 
 bool FeatureFinding::Holds() const {
@@ -141,9 +141,7 @@ std::string ControlFinding::Text() const {
 }
 
 bool ConformanceFinding::Conforms() const {
-  return control.Holds() && devices.size() < 2 && std::ranges::all_of(features, [](const FeatureFinding& feature) {
-           return feature.wrong == 0 && (feature.Holds() || !feature.mandatory);
-         });
+  return control.Holds() && devices.size() < 2 && std::ranges::none_of(features, &FeatureFinding::Hurts);
 }
 
 std::string ConformanceFinding::Sentence() const {
@@ -153,8 +151,7 @@ std::string ConformanceFinding::Sentence() const {
   }
   std::vector<std::string> why;
   for (const FeatureFinding& feature : features) {
-    const bool hurts = feature.wrong > 0 || (feature.mandatory && !feature.Holds());
-    if (hurts) why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
+    if (feature.Hurts()) why.push_back(fmt::format("{}: {}", feature.name, feature.Text()));
   }
   if (!why.empty()) return fmt::format("NOT CONFORMANT {}: {}", profile, fmt::join(why, "; "));
   const std::map<std::string, PlainFeature> plain = PlainFeaturesOf(features);
@@ -207,7 +204,7 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
   ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
   for (const Record& r : records) {
     by_case[r.case_id].push_back(&r);
-    if (IsWaived(r)) finding.waivers.insert(r.known_issue);
+    if (IsKnown(r)) finding.waivers.insert(r.known_issue);
     if (!r.backend.empty()) finding.devices.insert(r.device.empty() ? r.backend : r.backend + " (" + r.device + ")");
     if (!r.sandbox.empty() && r.sandbox != "full" && finding.sandbox != "off") finding.sandbox = r.sandbox;
   }

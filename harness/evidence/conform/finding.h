@@ -38,6 +38,7 @@ struct FeatureFinding {
   // seeds give a case data that show little, whatever the implementation, and what is declared has no part in it, as a
   // weaker contract than the required one comes first.
   bool Holds() const;
+  bool Hurts() const;        // so that nothing conforms: something is wrong, or it is mandatory and does not hold
   std::string Text() const;  // "12 of 206 cases unsupported, such as ..."
 };
 

@@ -18,11 +18,6 @@ namespace {
 
 using StatedJson = nlohmann::ordered_json;
 
-std::string TextOfFile(const BundleFiles& files, const char* name) {
-  const auto it = files.find(name);
-  return it == files.end() ? "" : it->second;
-}
-
 Result<std::vector<Record>> RecordsOf(const std::string& lines) {
   std::vector<Record> records;
   for (const std::string_view line : Split(lines, '\n')) {
