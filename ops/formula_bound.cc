@@ -85,18 +85,22 @@ BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   return bound;
 }
 
-// Where the formula as it stands gives NaN but what a contract permits need not, as infinity times what functions leave
-// of zero, or another arrangement: NaN, infinities and the zero of a kernel that takes the limit are right.
-void AdmitWhatNanMayBe(const Golden& golden, const std::vector<double>& reach, BoundModel& bound) {
+// Elements of which nothing is promised though the formula as it stands gives NaN or an infinity. NaN of infinity times
+// what functions leave of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums
+// and functions, and of infinities, as of a pole or of an intermediate that may overflow, anything is.
+void AdmitWhatIsOpen(const Golden& golden, const Evaluation& evaluation, BoundModel& bound) {
   auto zeros = std::make_shared<Plane>(golden.size(), false);
-  bool any = false;
+  const bool takes_any = evaluation.any_instead_of_nan[0] != 0;
+  bool any_zero = false;
   for (int64_t i = 0; i < golden.size(); ++i) {
     const auto at = static_cast<size_t>(i);
-    if (!std::isnan(golden.value[at]) || reach[at] < kInfinity) continue;
-    Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity | kAlsoValue);
-    any = true;
+    const double y = golden.value[at];
+    if (std::isfinite(y) || evaluation.reach[0][at] < kInfinity) continue;
+    const bool is_limit = std::isnan(y) && !takes_any;
+    Admit(bound, golden.size(), i, is_limit ? kAlsoNan | kAlsoInfinity | kAlsoValue : kAnything);
+    any_zero = any_zero || is_limit;
   }
-  if (!any) return;
+  if (!any_zero) return;
   bound.also_value = zeros.get();
   bound.owned.push_back(std::move(zeros));
 }
@@ -196,7 +200,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   bound.owned = {PlaneOfReach(evaluation.reach[0], evaluation, wide),
                  PlaneOfReach(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
-  if (IsFloat(out)) AdmitWhatNanMayBe(golden, evaluation.reach[0], bound);
+  if (IsFloat(out)) AdmitWhatIsOpen(golden, evaluation, bound);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
                          contract.acc != Accumulator::kTensorCore && !SquaresNarrowInputs(graph, problem);

@@ -44,7 +44,8 @@ Arrangements::Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, cons
       spaces_(&spaces),
       range_(rules.range),
       slack_(1 + 16 * rules.multiply),
-      overflows_at_(rules.range * (1 + rules.add / 4)) {
+      overflows_at_(rules.range * (1 + rules.add / 4)),
+      lost_(rules.lambda) {
   const Graph& graph = plan.graph();
   for (const Node& node : graph.nodes) {
     const auto has_sum = [&](size_t arg) { return arg < node.args.size() && IsSum(node.args[arg]); };
@@ -126,7 +127,7 @@ Arrangements::Element Arrangements::Number(double value, double reach) {
   Element e{.value = value, .reach = reach, .positive = size, .negative = other};
   if (value < 0) std::swap(e.positive, e.negative);
   e.factors = FactorOf(size), e.unscaled = std::isfinite(size) ? size : 0;
-  e.may_vanish = std::fabs(value) <= reach;
+  e.least = std::max(std::fabs(value) - reach, 0.0);
   e.is_nan = std::isnan(value), e.is_open = reach == kInfinity;
   return e;
 }
@@ -201,7 +202,7 @@ Arrangements::Element Arrangements::Joined(const Node& sum, const Element& resul
   const double size = std::min(std::fabs(result.value), range_);  // as it stands; beyond is propagation's affair
   e.factors = std::max({FactorOf(size), x[0].factors, x[1].factors});
   e.unscaled = std::max({size, x[0].unscaled, x[1].unscaled});
-  e.may_vanish = x[0].may_vanish || x[1].may_vanish;
+  e.least = std::min(x[0].least, x[1].least);
   return e;
 }
 
@@ -216,7 +217,7 @@ Arrangements::Element Arrangements::ProductOfSums(const Element& result, const E
   Element e = result;
   e.positive = std::max(first.positive, second.positive), e.negative = std::max(first.negative, second.negative);
   e.factors = std::max(first.factors, second.factors), e.unscaled = std::max(first.unscaled, second.unscaled);
-  e.may_vanish = first.may_vanish || second.may_vanish, e.is_open = first.is_open || second.is_open;
+  e.least = std::min(first.least, second.least), e.is_open = first.is_open || second.is_open;
   return e;
 }
 
@@ -227,12 +228,17 @@ Arrangements::Element Arrangements::Distributed(const Element& result, const Ele
   e.negative = slack_ * (Times(terms.positive, factor.negative) + Times(terms.negative, factor.positive));
   const double growth = factor.factors > 1 ? factor.factors * slack_ : 1;
   e.factors = terms.factors * growth, e.unscaled = terms.unscaled * growth;
-  e.may_vanish = terms.may_vanish || factor.may_vanish;
+  e.least = Times(terms.least, factor.least);
   e.by_factor = terms.by_factor || (std::isinf(factor.value) && std::isfinite(terms.value));
-  const bool of_zero = (std::isinf(factor.value) && terms.may_vanish) ||
-                       (factor.may_vanish && std::isinf(terms.positive + terms.negative));
+  const bool of_zero = (std::isinf(factor.value) && MayVanish(terms)) ||
+                       (MayVanish(factor) && std::isinf(terms.positive + terms.negative));
   e.is_open = of_zero || Leaves(e);
   return e;
+}
+
+// Some term may be zero.
+bool Arrangements::MayVanish(const Element& e) const {
+  return e.least < lost_;
 }
 
 // Terms of one sign alone have no partial sum beyond the result, which propagation judges.
@@ -255,7 +261,7 @@ void Arrangements::FindSum(int node) {
   const std::vector<int64_t>& places = spaces_->places[static_cast<size_t>(node)];
   const bool is_sum = IsSum(node);
   if (is_sum) {
-    for (Element& e : to) e.positive = e.negative = e.unscaled = 0, e.factors = 1, e.may_vanish = true;
+    for (Element& e : to) e.positive = e.negative = e.unscaled = 0, e.factors = 1, e.least = 0;
   }
   const size_t width = terms.size() / places.size();
   std::vector<bool> is_nan(to.size()), any_open(to.size());            // NaN: with factors behind the sum as well
@@ -272,7 +278,7 @@ void Arrangements::FindSum(int node) {
     if (!is_sum) continue;
     e.positive += term.positive, e.negative += term.negative, e.unscaled += term.unscaled;
     e.factors = std::max(e.factors, term.factors);
-    e.may_vanish = e.may_vanish && term.may_vanish, e.by_factor = e.by_factor || term.by_factor;
+    e.least = std::max(e.least, term.least), e.by_factor = e.by_factor || term.by_factor;
   }
   for (size_t at = 0; at < to.size(); ++at) {
     Element& e = to[at];
@@ -286,12 +292,27 @@ void Arrangements::FindSum(int node) {
   }
 }
 
-// Numbers of their own, which may come from any of the operands'.
+// Numbers of their own, which may come from any of the operands', but where it is known from which.
 void Arrangements::FindOther(int node) {
+  const Node& info = NodeAt(node);
+  Elements& to = elements_[static_cast<size_t>(node)];
   const auto is_open = [](const Element& e) { return e.is_open; };
-  for (const int arg : NodeAt(node).args) {
+  if (IsReduction(info.kind) || info.kind == Kind::kAt || info.kind == Kind::kRound) {
+    const Elements& from = elements_[static_cast<size_t>(info.args[0])];
+    const std::vector<int64_t>& places = spaces_->places[static_cast<size_t>(node)];
+    const bool stays = info.kind == Kind::kRound, moves = info.kind == Kind::kAt;
+    const size_t width = stays ? 1 : (moves ? to : from).size() / places.size();
+    for (size_t i = 0; i < (moves ? to : from).size(); ++i) {
+      const int64_t place = stays ? static_cast<int64_t>(i) : places[i / width];
+      if (place < 0) continue;
+      const size_t other = static_cast<size_t>(place) * width + i % width;
+      if (from[moves ? other : i].is_open) to[moves ? i : other].is_open = true;
+    }
+    return;
+  }
+  for (const int arg : info.args) {
     if (!std::ranges::any_of(elements_[static_cast<size_t>(arg)], is_open)) continue;
-    for (Element& e : elements_[static_cast<size_t>(node)]) e.is_open = true;
+    for (Element& e : to) e.is_open = true;
   }
 }
 

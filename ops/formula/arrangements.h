@@ -34,7 +34,7 @@ class Arrangements {
     double positive = 0, negative = 0;  // sizes of the sums of the terms of either sign
     double factors = 1;                 // the largest product of factors, at least 1; infinite ones are none
     double unscaled = 0;                // the largest sum without factors below 1
-    bool may_vanish = false;            // some term may be zero
+    double least = 0;                   // the smallest size of a term; of sums along axes the largest of these
     bool is_open = false;
     bool is_nan = false;     // in every arrangement of what leads to this element
     bool by_factor = false;  // NaN or infinite for an infinite factor alone, which may come behind a sum of such ones
@@ -54,12 +54,14 @@ class Arrangements {
   Element ProductOfSums(const Element& result, const Element& x, const Element& y) const;
   Element Distributed(const Element& result, const Element& terms, const Element& factor) const;
   bool Leaves(const Element& element) const;
+  bool MayVanish(const Element& element) const;
   double SumOf(double x, double y) const;
 
   const BlockPlan* plan_;
   const NodeSpaces* spaces_;
   double range_, slack_;    // what products may be larger by, for their roundings
   double overflows_at_;     // sums, rounded to nearest
+  double lost_;             // products, to underflow
   std::vector<bool> sums_;  // by node: whether it is known as a sum of terms
   bool distributes_ = false;
   int64_t lanes_ = 1;

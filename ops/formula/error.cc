@@ -15,6 +15,23 @@ bool IsPowerOfTwo(const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0 && std::fabs(std::frexp(node.constant, &exponent)) == 0.5;
 }
 
+// Whether implementations that store partial results have stored this one. Sums are stored when something is made of
+// them, inputs have formats of their own.
+bool IsStored(const Node& node) {
+  return node.kind == Kind::kMap && Info(node.function).rounding != Rounding::kNone;
+}
+
+bool IsReciprocal(const Node& node) {
+  if (node.kind != Kind::kMap) return false;
+  return node.function == Function::kSigmoid || node.function == Function::kRsqrt || node.function == Function::kDiv;
+}
+
+// Whether zero and infinities are these, or NaN, in the result.
+bool KeepsZeroAndInfinity(const Node& node) {
+  if (node.kind == Kind::kAt || node.kind == Kind::kGather || node.kind == Kind::kRound) return true;
+  return node.kind == Kind::kMap && (node.function == Function::kMul || node.function == Function::kNegate);
+}
+
 // Whether an infinity in the place of a number too large is compared or added as that number would be: where a result
 // is cut off at a limit, overflow on the way to it changes nothing.
 bool KeepsInfinities(const Graph& graph, const Node& node) {
@@ -205,6 +222,7 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
       const bool fits = reach == 0 ? size <= range : size + reach < range;
       const bool overflows = std::isfinite(size) && std::isfinite(range) && !fits;
       if (std::isfinite(reach) && !overflows) continue;
+      any_instead_of_nan_ = any_instead_of_nan_ || (std::isnan(values[i]) && !KeepsZeroAndInfinity(NodeAt(node)));
       for (NodeError::Symbol& symbol : error.symbols) symbol.g[static_cast<size_t>(i)] = 0;
       reach = error.r[static_cast<size_t>(i)] = kInfinity;
     }
@@ -214,13 +232,23 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
   if (error.zero) ClearSymbols(error);
 }
 
-void Propagation::Open(int node, const std::vector<bool>& which) {
+void Propagation::Open(int node, std::span<const double> v, const std::vector<bool>& which) {
   NodeError& error = errors_[static_cast<size_t>(node)];
   if (std::ranges::find(which, true) == which.end()) return;
   if (error.zero) error.r.assign(which.size(), 0), error.reach.assign(which.size(), 0);
   for (size_t i = 0; i < which.size(); ++i) {
-    if (which[i]) error.r[i] = error.reach[i] = kInfinity;
+    if (!which[i]) continue;
+    error.r[i] = error.reach[i] = kInfinity;
+    any_instead_of_nan_ = any_instead_of_nan_ || (std::isnan(v[i]) && !KeepsZeroAndInfinity(NodeAt(node)));
   }
+  error.zero = false;
+}
+
+void Propagation::Widen(int node, const std::vector<double>& costs) {
+  if (costs.empty()) return;
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  if (error.zero) error.r.assign(costs.size(), 0), error.reach.assign(costs.size(), 0);
+  for (size_t i = 0; i < costs.size(); ++i) error.r[i] += costs[i], error.reach[i] += costs[i];
   error.zero = false;
 }
 
@@ -229,26 +257,33 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   if (rounding == Rounding::kNone) return;
   RoundingTerms terms{.relative = rules_.Of(rounding), .tiny = rules_.tiny};
   const auto is_scale = [&](size_t k) { return IsPowerOfTwo(plan_->graph().At(node.args[k])); };
-  if (rounding == Rounding::kMultiply && (is_scale(0) || is_scale(1))) terms.relative = 0;
-  if (rounding == Rounding::kDivide && is_scale(1)) terms.relative = 0;
+  const bool multiplies = rounding == Rounding::kMultiply, divides = rounding == Rounding::kDivide;
+  // Scaling is exact, but what is scaled may be stored after it for the first time.
+  const auto scaled = [&](size_t k) { return IsStored(plan_->graph().At(node.args[k])) ? 0 : rules_.store; };
+  if (multiplies && is_scale(0)) terms.relative = scaled(1);
+  if ((multiplies || divides) && is_scale(1)) terms.relative = scaled(0);
   const bool additive = rounding == Rounding::kAdd;
   terms.loose = additive && node.strictness == Strictness::kLoose && !rules_.as_written;
-  const bool basic = additive || rounding == Rounding::kMultiply;
-  terms.lambda = !basic ? rules_.function_lambda : additive && !rules_.additions_underflow ? 0 : rules_.lambda;
+  const bool basic = additive || multiplies;
+  terms.lambda = basic ? rules_.lambda : rules_.function_lambda;
+  if (additive && !rules_.additions_underflow) terms.lambda = rules_.store_lambda;
+  // x times 1 / y may be x / y.
+  const auto divides_other = [&](int arg) { return IsReciprocal(plan_->graph().At(arg)); };
+  if (multiplies && std::ranges::any_of(node.args, divides_other)) terms.lambda = rules_.function_lambda;
   const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p;
   terms.absolute = is_log ? rules_.logarithm_absolute : 0;
-  terms.vanishes = basic || rounding == Rounding::kDivide || rounding == Rounding::kRoot;
+  terms.vanishes = basic || divides || rounding == Rounding::kRoot;
   if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow
     terms.lambda = std::max(terms.lambda, 2 / rules_.range);
     terms.tiny = std::max(terms.tiny, 4 / rules_.range);
   }
   const double* linear = scratch_[10].data();
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
-  const bool may_divide_exactly = rules_.faithful_bits > 0 && rounding == Rounding::kDivide;
+  const bool may_divide_exactly = rules_.faithful_bits > 0 && divides;
   const std::vector<double> before = may_divide_exactly ? error.r : std::vector<double>();
   RoundEach(terms, step, reach, linear, error.r.data());
   // A product with a reciprocal that lies below the normal numbers.
-  for (int64_t i = 0; rounding == Rounding::kDivide && rules_.tiny > 0 && i < step.n; ++i) {
+  for (int64_t i = 0; divides && rules_.tiny > 0 && i < step.n; ++i) {
     const bool lost = std::fabs(step.x[1][i]) * rules_.tiny > 0.5 && std::isfinite(step.x[1][i]);
     if (lost) error.r[i] += std::fabs(step.x[0][i]) * rules_.function_lambda;
   }
@@ -259,7 +294,7 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
     if (reach[1][i] == 0 && is_held && has_reciprocal && HasBits(divisor, 1)) error.r[i] = before[i];
   }
   // One with a reciprocal that overflows.
-  for (int64_t i = 0; rounding == Rounding::kDivide && rules_.by_reciprocals && i < step.n; ++i) {
+  for (int64_t i = 0; divides && rules_.by_reciprocals && i < step.n; ++i) {
     const double size = std::fabs(step.x[1][i]), least = size - reach[1][i];
     if (size > 0 && !(least * rules_.range > 1)) error.r[i] = kInfinity;
   }

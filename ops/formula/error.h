@@ -46,6 +46,8 @@ struct ErrorRules {
   bool as_written = false;      // the graph's own values: each sum is rounded once, functions of infinities are limits
   bool rearranges = false;      // kernels may take factors and terms in other orders (arrangements.h)
   bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
+  // Of partial results that are stored, where operations themselves cost nothing: relative, and absolute below `tiny`.
+  double store = 0, store_lambda = 0;
   double function_lambda = 0;   // the same of divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate
@@ -107,8 +109,14 @@ class Propagation {
   // x: the operand's array, v: the result's.
   void Select(int node, std::span<const double> x, std::span<const double> v);
 
-  // Of these elements nothing is promised.
-  void Open(int node, const std::vector<bool>& which);
+  // Of these elements nothing is promised. v: the node's values.
+  void Open(int node, std::span<const double> v, const std::vector<bool>& which);
+  // They may err by so much more. Empty: by nothing.
+  void Widen(int node, const std::vector<double>& costs);
+
+  // Whether, since the beginning, some NaN of which nothing is promised may be another number than zero: one that is
+  // not the product of infinity and what may be zero.
+  bool any_instead_of_nan() const { return any_instead_of_nan_; }
 
   const NodeError& At(int node) const { return errors_[static_cast<size_t>(node)]; }
 
@@ -137,6 +145,7 @@ class Propagation {
   ErrorRules rules_;
   std::vector<NodeError> errors_;
   std::vector<bool> last_;  // nodes that nothing is computed from, or nothing but what their overflow leaves alone
+  bool any_instead_of_nan_ = false;
   int64_t lanes_ = 1;
   std::vector<double> zeros_;
   std::vector<std::vector<double>> spare_;  // of symbols that are gone: memory that the kernel need not clear again

@@ -48,7 +48,17 @@ Doubt OfFinite(const Element& e) {
   }
 }
 
+// NaN goes through whatever the other operands are.
+bool HasCertainNan(const Element& e) {
+  const bool computes = Info(e.function).rounding != Rounding::kNone;
+  for (int k = 0; computes && k < e.arity; ++k) {
+    if (std::isnan(e.x[k]) && e.reach[k] == 0) return true;
+  }
+  return false;
+}
+
 Doubt DoubtOf(const Element& e) {
+  if (HasCertainNan(e)) return Doubt::kCertain;
   bool finite = true;
   for (int k = 0; k < e.arity; ++k) {
     if (e.function == Function::kSelect && k > 0 && e.reach[0] == 0 && (k == 1) != (e.x[0] != 0)) continue;
@@ -82,6 +92,9 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     const bool rounds = std::isfinite(e.z) && !is_limit;
     const double rounding = rounds ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
     error.r[i] = doubt == Doubt::kCertain ? rounding : kInfinity;
+    // Sigmoid may be part of another function by then, as of x sigmoid(x), or be by way of a hyperbolic tangent: no zero.
+    const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
+    if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
   }
 }
 

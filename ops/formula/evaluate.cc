@@ -2,12 +2,13 @@
 #include "ops/formula/evaluate.h"
 
 #include <algorithm>
-#include <utility>
+#include <atomic>
 
 #include "harness/base/check.h"
 #include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 #include "ops/formula/arrangements.h"
+#include "ops/formula/products.h"
 #include "ops/formula/values.h"
 
 namespace assay::formula {
@@ -20,7 +21,8 @@ class Worker {
       : plan_(plan), spaces_(spaces), values_(plan, spaces, double_double) {
     for (const ErrorRules& one : rules) {
       propagations_.emplace_back(plan, one);
-      if (one.rearranges) arrangements_.emplace_back(propagations_.size() - 1, Arrangements(plan, spaces, one));
+      if (!one.rearranges) continue;
+      rearranged_.push_back({propagations_.size() - 1, Products(plan, one), Arrangements(plan, spaces, one)});
     }
   }
 
@@ -30,10 +32,15 @@ class Worker {
     for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) {
       values_.Compute(node, inputs);
       for (Propagation& propagation : propagations_) Propagate(node, propagation);
+      for (const Rearranged& other : rearranged_) {
+        Propagation& propagation = propagations_[other.propagation];
+        propagation.Widen(node, other.products.CostOf(node, values_, propagation, lanes));
+      }
     }
-    for (auto& [number, arrangements] : arrangements_) {
-      Propagation& propagation = propagations_[number];
-      propagation.Open(plan_.output().node, arrangements.Open(values_, propagation, lanes));
+    for (Rearranged& other : rearranged_) {
+      Propagation& propagation = propagations_[other.propagation];
+      const int output = plan_.output().node;
+      propagation.Open(output, values_.Hi(output), other.sums.Open(values_, propagation, lanes));
     }
   }
 
@@ -78,7 +85,13 @@ class Worker {
   const NodeSpaces& spaces_;
   BlockValues values_;
   std::vector<Propagation> propagations_;
-  std::vector<std::pair<size_t, Arrangements>> arrangements_;  // of those by their numbers that take other ones
+  // Of a propagation by its number, whose kernels take other arrangements than the formula's.
+  struct Rearranged {
+    size_t propagation;
+    Products products;
+    Arrangements sums;
+  };
+  std::vector<Rearranged> rearranged_;
 };
 
 }  // namespace
@@ -95,6 +108,8 @@ Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<cons
   result.value.resize(size);
   if (double_double) result.value_lo.resize(size);
   result.reach.assign(rules.size(), std::vector<double>(size));
+
+  result.any_instead_of_nan.assign(rules.size(), 0);
 
   const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();
   ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
@@ -121,6 +136,9 @@ Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<cons
         const NodeError& error = worker.propagations()[i].At(output.node);
         if (!error.zero) store(error.reach, result.reach[i]);
       }
+    }
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (worker.propagations()[i].any_instead_of_nan()) std::atomic_ref(result.any_instead_of_nan[i]).store(1);
     }
   });
   return result;

@@ -100,6 +100,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
     rules.tiny = format.MinNormal();
   }
   rules.add = rules.multiply = Join(u, mid);
+  rules.store = mid, rules.store_lambda = mid_absolute;
   rules.sum = u;
   rules.rescale = Join(u, eps);
   rules.divide = Join(Join(eps, u), mid);  // or a product with a rounded reciprocal

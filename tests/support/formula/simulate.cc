@@ -22,10 +22,19 @@ using formula::Strictness;
 
 // A value, and of what it was made: a compiler may see that.
 struct Made {
-  enum class From : uint8_t { kOther, kConstant, kProduct, kSum, kStrictSum, kExponential, kDistributed };
+  enum class From : uint8_t {
+    kOther,
+    kConstant,
+    kProduct,
+    kSum,
+    kStrictSum,
+    kExponential,
+    kDistributed,
+    kReciprocal,
+  };
   double value = 0;
   From from = From::kOther;
-  double a = 0, b = 0;           // a b, a + b, exp(a + b)
+  double a = 0, b = 0;           // a b, a + b, exp(a + b), 1 / a
   double scale = 1;              // kDistributed: a scale + b scale
   double first = 0, second = 0;  // of these
 };
@@ -51,12 +60,14 @@ struct Habits {
     block = random.Below(5, 2) == 0 ? 0 : 1 + static_cast<int64_t>(random.Below(6, 9));
     factors_first = random.Below(7, 2) == 0;
     joins = random.Below(8, 2) == 0;
+    product_order = static_cast<int>(random.Below(9, 3));
   }
   RandomStream random;
   Bias bias;
   Order order;
   bool fuses, distributes, reciprocals;
   bool factors_first;  // a product of factors is one, which then is distributed
+  int product_order;   // of (a b) c: 0 as it stands, 1 a (b c), 2 (a c) b; what divides may do so first, too
   bool joins;          // what is distributed joins what is added: x s + (y s + z)
   int64_t block;       // of rescaled sums; 0: all at once
 };
@@ -123,7 +134,11 @@ class Implementation {
         return Multiplied(*x[0], *x[1]);
       case Function::kDiv:
         if (IsScale(*x[1])) return {f_.unit.Mul(a, 1 / b)};
-        return {habits_.reciprocals ? f_.unit.Mul(a, f_.Div(1, b)) : f_.Div(a, b)};
+        if (x[0]->from == Made::From::kProduct && habits_.product_order > 0) {
+          return habits_.product_order == 1 ? TimesKnown(x[0]->a, Quotient(x[0]->b, b))
+                                            : TimesKnown(Quotient(x[0]->a, b), x[0]->b);
+        }
+        return {Quotient(a, b)};
       case Function::kNegate:
         if (x[0]->from != Made::From::kStrictSum) return {-a};
         return {-a, Made::From::kStrictSum, -x[0]->a, -x[0]->b};
@@ -154,9 +169,26 @@ class Implementation {
       case Function::kErf:
         return {f_.Of(std::erf(a))};
       case Function::kSigmoid:
-        return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a)))};
+        return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a))), Made::From::kReciprocal, f_.unit.Add(1, f_.Exp(-a))};
     }
     return {};
+  }
+
+  double Quotient(double x, double y) const {
+    return habits_.reciprocals ? f_.unit.Mul(x, f_.Div(1, y)) : f_.Div(x, y);
+  }
+  Made TimesKnown(double x, double y) const { return {f_.unit.Mul(x, y), Made::From::kProduct, x, y}; }
+
+  // x y with the factors of either in another order.
+  Made Ordered(const Made& x, const Made& y) const {
+    if (habits_.product_order > 0 && y.from == Made::From::kReciprocal) return {f_.Div(x.value, y.a)};
+    if (habits_.product_order == 0) return TimesKnown(x.value, y.value);
+    const bool is_first = x.from == Made::From::kProduct;
+    if (!is_first && y.from != Made::From::kProduct) return TimesKnown(x.value, y.value);
+    const Made& made = is_first ? x : y;
+    const double other = is_first ? y.value : x.value;
+    return habits_.product_order == 1 ? TimesKnown(made.a, f_.unit.Mul(made.b, other))
+                                      : TimesKnown(f_.unit.Mul(made.a, other), made.b);
   }
 
   // A constant power of two: dividing by it is exact, however bad divisions are.
@@ -186,7 +218,7 @@ class Implementation {
       return of.from == Made::From::kSum || of.from == Made::From::kDistributed;
     };
     if (!is_sum(x) || is_sum(y) || !habits_.distributes) {
-      return {f_.unit.Mul(x.value, y.value), Made::From::kProduct, x.value, y.value};
+      return Ordered(x, y);
     }
     Made made = x;
     made.from = Made::From::kDistributed;

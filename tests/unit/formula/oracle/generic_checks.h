@@ -50,6 +50,12 @@ using SlackReport = std::map<SlackKey, std::optional<double>>;
 inline constexpr int64_t kExecutions = 1000 * ASSAY_TEST_SEEDS;
 Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 
+// Of data at the ends of the range, NaN, infinities and subnormal numbers, also where these are flushed and where
+// partial results are stored: are they accepted?
+inline constexpr size_t kHardCases = 60;
+inline constexpr uint64_t kExecutionsOfHardData = 40;
+Findings CheckExecutionsOfHardData(const Subject& subject);
+
 // A bound that no output of any types comes near is of no use. `checked` counts outputs with their schedules.
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);

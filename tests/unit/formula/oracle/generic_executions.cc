@@ -15,10 +15,10 @@ namespace {
 // An output with all that executions are held against.
 class Judgement {
  public:
-  Judgement(const Subject& subject, Problem problem, Algorithm schedule)
+  Judgement(const Subject& subject, Problem problem, Algorithm schedule, const std::string& declared)
       : problem_(std::move(problem)),
         schedule_(schedule),
-        contract_(Declared(IsDouble(problem_) ? "f64;math=2" : "f32acc;math=4")),
+        contract_(Declared(declared)),
         definition_(subject.formula.DefinitionOf(problem_, schedule)) {
     contract_.alg = schedule;
     const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem_);
@@ -28,21 +28,30 @@ class Judgement {
     bound_ = {subject.judged.Bound(problem_, golden_, contract_), contract_, problem_.output().dtype};
   }
 
+  std::vector<double> ResultsOf(uint64_t seed) const {
+    return Simulate(definition_.graph(), definition_.graph().outputs[0], elements_, types_, contract_, seed);
+  }
+
+  // Notes the first element of the execution that the seed decides that is rejected.
+  bool Accept(uint64_t seed, const std::vector<double>& y, Findings& findings) const {
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double got = RoundedToType(problem_.output().dtype, y[i]);
+      if (Accepts(bound_, golden_, static_cast<int64_t>(i), got)) continue;
+      findings.problems.push_back(
+          fmt::format("{} {}: a correct execution is rejected, seed {} element {}: {} instead of {}",
+                      NameOf(problem_, schedule_), ToText(contract_), seed, i, got, golden_.value[i]));
+      return false;
+    }
+    return true;
+  }
+
   // The largest error over the bound of the execution that the seed decides; nullopt: noted what is rejected.
   std::optional<double> Execute(uint64_t seed, Findings& findings) const {
-    const std::vector<double> y =
-        Simulate(definition_.graph(), definition_.graph().outputs[0], elements_, types_, contract_, seed);
+    const std::vector<double> y = ResultsOf(seed);
+    if (!Accept(seed, y, findings)) return std::nullopt;
     double worst = 0;
     for (size_t i = 0; i < y.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
-      const double got = RoundedToType(problem_.output().dtype, y[i]);
-      if (!Accepts(bound_, golden_, at, got)) {
-        findings.problems.push_back(
-            fmt::format("{}: a correct execution is rejected, seed {} element {}: {} instead of "
-                        "{}",
-                        NameOf(problem_, schedule_), seed, i, got, golden_.value[i]));
-        return std::nullopt;
-      }
       const double error = std::fabs((y[i] - golden_.value[i]) - LowPart(golden_, i));
       const double share = error == 0 || !std::isfinite(error) ? 0 : error / AccumulatedBound(bound_, golden_, at);
       // Which the output's rounding may hide. Executions in double have errors of the machine's functions on top.
@@ -75,7 +84,8 @@ double Execute(const Subject& subject, const std::vector<Problem>& cases, Algori
   double worst = 0;
   const auto count = static_cast<int64_t>(cases.size());
   for (int64_t i = 0; i < count; ++i) {
-    const Judgement judgement(subject, cases[static_cast<size_t>(i)], schedule);
+    const Problem& problem = cases[static_cast<size_t>(i)];
+    const Judgement judgement(subject, problem, schedule, IsDouble(problem) ? "f64;math=2" : "f32acc;math=4");
     for (int64_t seed = i; seed < kExecutions / ASSAY_TEST_SEEDS; seed += count) {
       const std::optional<double> largest = judgement.Execute(static_cast<uint64_t>(seed), findings);
       if (!largest) break;
@@ -95,6 +105,27 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack) {
         const double worst = Execute(subject, cases, schedule, findings);
         std::optional<double>& known = slack[{output, schedule, types}];
         if (!subject.formula.Selects(cases[0])) known = std::max(known.value_or(0), worst);
+      }
+    }
+  }
+  return findings;
+}
+
+Findings CheckExecutionsOfHardData(const Subject& subject) {
+  Findings findings;
+  CaseDrawer drawer(subject.formula, {.fills = {"edges", "special", "subnormal", "normal"}}, kDrawSeed);
+  const DrawnCases drawn = drawer.DrawFew(subject.formula.types(), kHardCases);
+  for (const auto& [output, cases] : ByOutput(drawn.cases)) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const bool is_double = IsDouble(cases[i]);
+      for (const char* more : {"", ";ftz=all", ";mid=bf16"}) {
+        const Judgement judgement(subject, cases[i], Algorithm::kDirect,
+                                  fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", is_double ? "" : more));
+        for (uint64_t seed = 0; seed < kExecutionsOfHardData; ++seed) {
+          ++findings.checked;
+          if (!judgement.Accept(seed, judgement.ResultsOf(seed), findings)) break;
+        }
+        if (is_double) break;
       }
     }
   }

@@ -66,6 +66,15 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
   }
 }
 
+TEST(FormulaRegistry, CorrectImplementationsAreAcceptedOnHardData) {
+  for (const FormulaOperator* op : AllFormulas()) {
+    const Findings findings = CheckExecutionsOfHardData(*op);
+    ExpectNone(findings.problems);
+    EXPECT_GE(findings.checked, static_cast<int64_t>(kHardCases * kExecutionsOfHardData)) << op->schema().op;
+    fmt::print("{:24} {} executions, {} findings\n", op->schema().op, findings.checked, findings.problems.size());
+  }
+}
+
 // Where something can be forgotten, the twin of that output shows it, in every type.
 TEST(FormulaRegistry, TwinsShowMissingTerms) {
   for (const FormulaOperator* op : AllFormulas()) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of three factors and more. Kernels multiply them in any order, (g u) s for (g s) u, and divide by what
+// divides them before or after. Roundings are as many in each order, but a product of some of the factors may overflow,
+// or lose digits below the normal numbers, where those that the formula names do not.
+#pragma once
+
+#include <vector>
+
+#include "ops/formula/error.h"
+#include "ops/formula/values.h"
+
+namespace assay::formula {
+
+class Products {
+ public:
+  // All must outlive it. `rules`: a contract's.
+  Products(const BlockPlan& plan, const ErrorRules& rules);
+
+  // What other orders than the formula's may cost each element of a node that was just computed, absolute, in the
+  // node's space: infinite where nothing is promised. Empty: nothing.
+  std::vector<double> CostOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const;
+
+ private:
+  struct Factor {
+    int node = 0;
+    bool divides = false;
+  };
+  struct Placed {
+    Factor factor;
+    Expansion expansion;  // to the product's space
+  };
+  // Of one element, or of all of them together.
+  struct Partial {
+    double most = 1, least = 1;  // of the sizes of all products of some factors
+    bool has_zero = false;       // which is exact
+    bool has_infinity = false;   // which is none of the sizes
+    bool has_nan = false;
+    void Multiply(double value, double reach, bool divides);
+  };
+
+  void Collect(int node, bool divides, std::vector<Factor>& factors) const;
+  bool StaysWithin(const std::vector<Placed>& factors, const BlockValues& values, const Propagation& errors) const;
+  double CostOf(const Partial& partial, size_t factors) const;
+
+  const BlockPlan* plan_;
+  double range_, tiny_, lambda_;
+  double slack_;                             // what products may be larger by, for their roundings
+  std::vector<std::vector<Placed>> placed_;  // by node; of others than such products none
+};
+
+}  // namespace assay::formula

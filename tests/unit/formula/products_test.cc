@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of several factors, which kernels multiply in any order.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/formula/evaluate.h"
+#include "ops/formula/rules.h"
+
+namespace assay::formula {
+namespace {
+
+constexpr double kInfinite = HUGE_VAL;
+
+// a b c / d, one element each, in f32.
+class ProductsOf {
+ public:
+  ProductsOf(double a, double b, double c, double d, bool rearranges = true) {
+    const Axis n = AddAxis(graph_, "n", 1);
+    const Expr x = AddInput(graph_, "a", n), y = AddInput(graph_, "b", n);
+    const Expr z = AddInput(graph_, "c", n), w = AddInput(graph_, "d", n);
+    AddOutput(graph_, "y", x * y * z / w, n);
+    const std::vector<std::vector<double>> inputs = {{a}, {b}, {c}, {d}};
+    ErrorRules rules[] = {ContractRules(ParseDeclaration("f32;math=1").value(), std::vector(4, DType::kF32), false)};
+    rules[0].rearranges = rearranges;
+    const Evaluation got = Evaluate(graph_, graph_.outputs[0], inputs, false, rules);
+    value = got.value[0], reach = got.reach[0][0];
+  }
+  double value = 0, reach = 0;
+
+ private:
+  Graph graph_;
+};
+
+// What the orders of f32 have for a product whose exact value is `y`; the largest distance.
+double FarthestOrder(float a, float b, float c, float d, double y) {
+  const float orders[] = {a * b * c / d,   a * c * b / d,   b * c * a / d,     a / d * b * c,
+                          b / d * (a * c), c / d * (a * b), (a / d) * (b * c), b / d * c * a};
+  double farthest = 0;
+  for (const float order : orders) farthest = std::max(farthest, std::fabs(order - y));
+  return farthest;
+}
+
+TEST(Products, OrdinaryFactorsCostNothing) {
+  const ProductsOf with(3, -0.7, 1e10, 1e-5), without(3, -0.7, 1e10, 1e-5, false);
+  EXPECT_EQ(with.reach, without.reach);
+  EXPECT_GT(with.reach, 0);
+}
+
+TEST(Products, OrdersThatOverflowAreOpen) {
+  EXPECT_EQ(ProductsOf(1e30, 1e-30, 1e30, 1).reach, kInfinite) << "a c";
+  EXPECT_EQ(ProductsOf(1e30, 1e-30, 1, 1e-20).reach, kInfinite) << "a / d";
+  EXPECT_LT(ProductsOf(1e18, 1e-30, 1e18, 1).reach, 1e3) << "nothing overflows";
+}
+
+// As many digits as an order loses below the normal numbers, times what comes after it.
+TEST(Products, OrdersThatUnderflowAreWithinTheBound) {
+  const double small = 1e-20F, smaller = 3e-22F;
+  const double large = 1e25F;
+  const ProductsOf of(small, large, smaller, 1), as_written(small, large, smaller, 1, false);
+  const double farthest = FarthestOrder(1e-20F, 1e25F, 3e-22F, 1, of.value);
+  EXPECT_GT(farthest, 2 * as_written.reach) << "a c loses digits, and no other order does";
+  EXPECT_GE(of.reach, farthest);
+  EXPECT_LT(of.reach, 100 * farthest);
+}
+
+TEST(Products, ZeroInfinityAndNaNStayCertain) {
+  EXPECT_EQ(ProductsOf(0, 1e30, 1e-30, 1).reach, 0);
+  const ProductsOf nan(std::nan(""), 1e30, 1e30, 1), of_zero(0, kInfinite, 1e30, 1);
+  EXPECT_TRUE(std::isnan(nan.value) && std::isnan(of_zero.value));
+  EXPECT_EQ(nan.reach, 0);
+  EXPECT_EQ(of_zero.reach, 0);
+  EXPECT_EQ(ProductsOf(kInfinite, 1e-10, 2, 1).reach, 0);
+  EXPECT_EQ(ProductsOf(kInfinite, 1e-30, 1e-30, 1).reach, kInfinite) << "b c may be zero";
+  EXPECT_EQ(ProductsOf(0, 1e30, 1e30, 1).reach, kInfinite) << "zero times b c, which overflows";
+}
+
+}  // namespace
+}  // namespace assay::formula
