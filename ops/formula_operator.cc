@@ -63,11 +63,12 @@ std::optional<Relation> NegationOf(const Graph& graph) {
     const formula::Parity parity = formula::ParityOf(graph, graph.outputs[0].node, negated);
     if (parity == formula::Parity::kNone) continue;
     Relation relation = Negated(set, parity == formula::Parity::kOdd ? -1 : 1);
-    const bool has_odd_function = std::ranges::any_of(graph.nodes, [](const formula::Node& node) {
-      return node.kind == formula::Kind::kMap &&
-             (node.function == formula::Function::kTanh || node.function == formula::Function::kErf);
+    constexpr formula::Function kSymmetric[] = {formula::Function::kTanh, formula::Function::kErf,
+                                                formula::Function::kSin, formula::Function::kCos};
+    const bool has_symmetric_function = std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
+      return node.kind == formula::Kind::kMap && std::ranges::find(kSymmetric, node.function) != std::end(kSymmetric);
     });
-    if (has_odd_function) relation.claim = Claim::kNone;
+    if (has_symmetric_function) relation.claim = Claim::kNone;
     return relation;
   }
   return std::nullopt;

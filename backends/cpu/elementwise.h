@@ -33,6 +33,27 @@ using LogRows = Elementwise<LibraryFunction<1, logf, static_cast<double (*)(doub
 using TanhRows = Elementwise<LibraryFunction<4, tanhf, static_cast<double (*)(double)>(tanh)>>;
 using ErfRows = Elementwise<LibraryFunction<2, erff, static_cast<double (*)(double)>(erf)>>;
 
+using SinRows = Elementwise<LibraryFunction<1, sinf, static_cast<double (*)(double)>(sin)>>;
+using CosRows = Elementwise<LibraryFunction<1, cosf, static_cast<double (*)(double)>(cos)>>;
+
+// Of two operands.
+template <class Function>
+struct ElementwiseOfTwo : Elementwise<Function> {
+  using Elementwise<Function>::Elementwise;
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    for (size_t i = 0; i < y.size(); ++i) y[i] = Function{}(x[0][i], x[1][i]);
+  }
+};
+
+struct Power {
+  static constexpr int kMath = 1;
+  template <class Acc>
+  Acc operator()(Acc x, Acc p) const {
+    return std::pow(x, p);
+  }
+};
+
 struct InverseRoot {
   static constexpr int kMath = 2;
   template <class Acc>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "backends/cpu/elementwise.h"
 
@@ -71,6 +73,36 @@ struct RootOfReciprocal {
     if (!std::isfinite(x) || x == 0) return 1 / std::sqrt(x);
     const bool odd = exponent % 2 != 0;
     return std::ldexp(std::sqrt(1 / (odd ? 2 * mantissa : mantissa)), -(odd ? exponent - 1 : exponent) / 2);
+  }
+};
+
+// sin(x) = 2 sin(x / 2) cos(x / 2).
+struct SinOfHalf {
+  static constexpr int kMath = 4;
+  template <class Acc>
+  Acc operator()(Acc x) const {
+    return 2 * std::sin(x / 2) * std::cos(x / 2);
+  }
+};
+
+// cos(x) = sin(2 x) / (2 sin(x)).
+struct CosOfSines {
+  static constexpr int kMath = 4;
+  template <class Acc>
+  Acc operator()(Acc x) const {
+    const bool doubles = std::abs(x) < std::numeric_limits<Acc>::max() / 2;
+    return x != 0 && doubles ? std::sin(2 * x) / (2 * std::sin(x)) : std::cos(x);
+  }
+};
+
+// x^p = exp(p log(x)) in a wider type, whose digits p log(x) takes away.
+struct PowerByLog {
+  static constexpr int kMath = 2;
+  template <class Acc>
+  Acc operator()(Acc x, Acc p) const {
+    using Wide = std::conditional_t<sizeof(Acc) == 4, double, long double>;
+    if (!(x > 0) || !std::isfinite(x) || !std::isfinite(p)) return std::pow(x, p);
+    return static_cast<Acc>(std::exp(static_cast<Wide>(p) * std::log(static_cast<Wide>(x))));
   }
 };
 

@@ -21,6 +21,9 @@ namespace {
 std::string WhyNoOperator(const std::string& op) {
   const std::pair<std::string_view, std::string_view> reasons[] = {
       {"erf", "oneDNN has the error function inside gelu alone"},
+      {"sin", "oneDNN has no sine"},
+      {"cos", "oneDNN has no cosine"},
+      {"pow", "oneDNN's power has one exponent for all elements"},
       {"silu_and_mul", "oneDNN's swish has one operand, and its product with the other half would be rounded apart"},
       {"rms_norm", "oneDNN's layer normalisation takes off the mean"},
       {"fused_add_rms_norm", "oneDNN's layer normalisation takes off the mean"},

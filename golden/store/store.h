@@ -16,7 +16,7 @@
 
 namespace assay {
 
-inline constexpr int kGeneratorVersion = 3;  // of inputs: rng.cc, fill.cc
+inline constexpr int kGeneratorVersion = 4;  // of inputs: rng.cc, fill.cc
 inline constexpr int kGoldenVersion = 19;    // of golden values
 
 struct GoldenKey {

@@ -44,6 +44,8 @@ const std::map<std::string_view, OnnxOperator>& OnnxOperators() {
       {"Log", {"", [](Call call) { return MapElementwise(call, "log"); }}},
       {"Tanh", {"", [](Call call) { return MapElementwise(call, "tanh"); }}},
       {"Erf", {"", [](Call call) { return MapElementwise(call, "erf"); }}},
+      {"Sin", {"", [](Call call) { return MapElementwise(call, "sin"); }}},
+      {"Cos", {"", [](Call call) { return MapElementwise(call, "cos"); }}},
       {"Gelu",
        {"approximate",
         [](Call call) {

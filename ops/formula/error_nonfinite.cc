@@ -50,11 +50,19 @@ Doubt OfFinite(const Element& e) {
 
 // NaN goes through whatever the other operands are.
 bool HasCertainNan(const Element& e) {
-  const bool computes = Info(e.function).rounding != Rounding::kNone;
-  for (int k = 0; computes && k < e.arity; ++k) {
+  if (!std::isnan(e.z) || Info(e.function).rounding == Rounding::kNone) return false;
+  for (int k = 0; k < e.arity; ++k) {
     if (std::isnan(e.x[k]) && e.reach[k] == 0) return true;
   }
   return false;
+}
+
+// Infinity to the power of what may be zero; and 1 to that of NaN and NaN to that of 0, which are 1 and which kernels by
+// way of logarithms do not know.
+Doubt OfPower(const Element& e) {
+  const bool is_exact = e.reach[0] == 0 && e.reach[1] == 0;
+  const bool has_nan = std::isnan(e.x[0]) || std::isnan(e.x[1]);
+  return is_exact && (!has_nan || std::isnan(e.z)) ? Doubt::kCertain : Doubt::kOpen;
 }
 
 Doubt DoubtOf(const Element& e) {
@@ -66,6 +74,7 @@ Doubt DoubtOf(const Element& e) {
     finite = finite && std::isfinite(e.x[k]);
   }
   if (finite && std::isfinite(e.z)) return Doubt::kOrdinary;
+  if (e.function == Function::kPow && !finite) return OfPower(e);
   if (finite) return OfFinite(e);
   if (e.function == Function::kMul && (MayVanish(e, 0) || MayVanish(e, 1))) return Doubt::kOpen;
   if (e.function == Function::kDiv && MayVanish(e, 1)) return Doubt::kOpen;

@@ -36,6 +36,8 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
     case Function::kExp:
     case Function::kSigmoid:
       return true;
+    case Function::kPow:
+      return x[0].node().non_negative;
     case Function::kSelect:
       return x[1].node().non_negative && x[2].node().non_negative;
     default:
@@ -216,6 +218,15 @@ Expr Tanh(Expr x) {
 }
 Expr Erf(Expr x) {
   return Map(Function::kErf, {x});
+}
+Expr Sin(Expr x) {
+  return Map(Function::kSin, {x});
+}
+Expr Cos(Expr x) {
+  return Map(Function::kCos, {x});
+}
+Expr Pow(Expr x, Expr y) {
+  return Map(Function::kPow, {x, y});
 }
 Expr Sigmoid(Expr x) {
   return Map(Function::kSigmoid, {x});

@@ -69,6 +69,9 @@ Expr Log(Expr x);
 Expr Log1p(Expr x);
 Expr Tanh(Expr x);
 Expr Erf(Expr x);
+Expr Sin(Expr x);
+Expr Cos(Expr x);
+Expr Pow(Expr x, Expr y);
 // 1 / (1 + exp(-x)) in any way whose error is relative. 0.5 + 0.5 tanh(x/2) is off by u absolutely, which of a result
 // near zero is more than any math= grants.
 Expr Sigmoid(Expr x);

@@ -18,6 +18,7 @@ constexpr FunctionInfo kInfo[] = {
     {"select", 3, Rounding::kNone},    {"sqrt", 1, Rounding::kRoot},    {"rsqrt", 1, Rounding::kFunction},
     {"exp", 1, Rounding::kFunction},   {"log", 1, Rounding::kFunction}, {"log1p", 1, Rounding::kFunction},
     {"tanh", 1, Rounding::kFunction},  {"erf", 1, Rounding::kFunction}, {"sigmoid", 1, Rounding::kComposition},
+    {"sin", 1, Rounding::kFunction},   {"cos", 1, Rounding::kFunction}, {"pow", 2, Rounding::kFunction},
 };
 
 ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, const double* y, double* z, int64_t n) {
@@ -79,6 +80,12 @@ void UnaryValues(Function function, const double* x, double* z, int64_t n) {
     case Function::kTanh:
       for (int64_t i = 0; i < n; ++i) z[i] = std::tanh(x[i]);
       break;
+    case Function::kSin:
+      for (int64_t i = 0; i < n; ++i) z[i] = std::sin(x[i]);
+      break;
+    case Function::kCos:
+      for (int64_t i = 0; i < n; ++i) z[i] = std::cos(x[i]);
+      break;
     default:
       for (int64_t i = 0; i < n; ++i) z[i] = std::erf(x[i]);
   }
@@ -93,6 +100,10 @@ const FunctionInfo& Info(Function function) {
 void MapValues(Function function, const Operands& x, double* z, int64_t n) {
   if (function == Function::kExp) return ExponentialValues(x[0], z, n);
   if (function == Function::kSigmoid) return SigmoidValues(x[0], z, n);
+  if (function == Function::kPow) {
+    for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[0][i], x[1][i]);
+    return;
+  }
   if (function == Function::kSelect) {
     for (int64_t i = 0; i < n; ++i) z[i] = x[0][i] != 0 ? x[1][i] : x[2][i];
     return;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in double-double, by IEEE basic operations alone. Where an operand or the result is not finite, the value in
+// Values in double-double, by IEEE basic operations alone, those of functions_quad.h too. Where an operand or the result is not finite, the value in
 // double decides: compensation would turn infinities into NaN.
 #include <algorithm>
 #include <cmath>
 
 #include "golden/dd/dd.h"
 #include "ops/formula/functions.h"
+#include "ops/formula/functions_quad.h"
 
 namespace assay::formula {
 namespace {
@@ -114,6 +115,12 @@ DD Apply(Function function, DD x, DD y) {
       return ErfOf(x);
     case Function::kSigmoid:
       return SigmoidOf(x);
+    case Function::kSin:
+      return SinOf(x);
+    case Function::kCos:
+      return CosOf(x);
+    case Function::kPow:
+      return PowOf(x, y);
     case Function::kSelect:
       break;
   }

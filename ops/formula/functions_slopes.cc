@@ -144,6 +144,29 @@ ASSAY_MULTIVERSION void SigmoidSlopes(const double* x, const double* reach, cons
   }
 }
 
+// |sin''| and |cos''| <= 1, and neither moves by more than 2.
+void Sine(const double* x, bool is_cosine, const double* reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[i], slope = is_cosine ? -std::sin(x[i]) : std::cos(x[i]);
+    const bool is_small = a < 2;
+    to.slope[0][i] = is_small ? slope : 0;
+    to.curve[i] = is_small ? 0.5 * a * a + 0x1p-51 * a : 2;  // slopes are rounded
+  }
+}
+
+// (x + a)^(y + b) is x^y exp(y log(1 + a / x) + b log(x + a)): the rest has the whole change. Of x that may not be
+// positive nothing is said, but of exact operands.
+void Power(const Operands& x, const Operands& reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[0][i], b = reach[1][i], room = x[0][i] - a;
+    to.slope[0][i] = to.slope[1][i] = to.curve[i] = 0;
+    if (a == 0 && b == 0) continue;
+    const double logarithm = std::max(std::fabs(std::log(room)), std::fabs(std::log(x[0][i] + a)));
+    const double exponent = b * logarithm - std::fabs(x[1][i]) * std::log1p(-a / x[0][i]);
+    to.curve[i] = room > 0 ? z[i] * std::expm1(exponent) * (1 + 0x1p-40) : kInfinity;
+  }
+}
+
 void Absolute(const double* x, const double* reach, const Slopes& to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const bool certain = std::fabs(x[i]) > reach[i];
@@ -222,6 +245,11 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
       return Tanh(x[0], reach[0], z, to, n);
     case Function::kErf:
       return ErrorFunction(x[0], reach[0], to, n);
+    case Function::kSin:
+    case Function::kCos:
+      return Sine(x[0], function == Function::kCos, reach[0], to, n);
+    case Function::kPow:
+      return Power(x, reach, z, to, n);
     case Function::kSigmoid:
       return SigmoidSlopes(x[0], reach[0], z, to, n);
   }

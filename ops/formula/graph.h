@@ -52,6 +52,9 @@ enum class Function : uint8_t {
   kTanh,
   kErf,
   kSigmoid,
+  kSin,
+  kCos,
+  kPow,  // of a positive number; of others as IEEE 754 has it
 };
 
 // What implementations may do to a sum or a difference beside rounding its result.

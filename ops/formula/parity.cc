@@ -21,8 +21,10 @@ Parity OfMap(Function function, const std::vector<Parity>& x) {
     case Function::kNegate:
     case Function::kTanh:
     case Function::kErf:
+    case Function::kSin:
       return x[0];
     case Function::kAbs:
+    case Function::kCos:
       return Parity::kEven;
     case Function::kSelect:
       return x[0] == Parity::kEven && x[1] == x[2] ? x[1] : Parity::kNone;

@@ -146,6 +146,12 @@ class FormulaKernel {
         return std::tanh(a);
       case Function::kErf:
         return std::erf(a);
+      case Function::kSin:
+        return std::sin(a);
+      case Function::kCos:
+        return std::cos(a);
+      case Function::kPow:
+        return std::pow(a, b);
       case Function::kSigmoid:
         return 1 / (1 + std::exp(-a));
     }

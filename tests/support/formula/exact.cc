@@ -108,6 +108,15 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
     case Function::kErf:
       mpfr_erf(z.x, a, MPFR_RNDN);
       break;
+    case Function::kSin:
+      mpfr_sin(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kCos:
+      mpfr_cos(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kPow:
+      mpfr_pow(z.x, a, b, MPFR_RNDN);
+      break;
     case Function::kSigmoid:
       mpfr_neg(z.x, a, MPFR_RNDN);
       mpfr_exp(z.x, z.x, MPFR_RNDN);

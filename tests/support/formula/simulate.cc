@@ -168,6 +168,12 @@ class Implementation {
         return {f_.Tanh(a)};
       case Function::kErf:
         return {f_.Of(std::erf(a))};
+      case Function::kSin:
+        return {f_.Of(std::sin(a))};
+      case Function::kCos:
+        return {f_.Of(std::cos(a))};
+      case Function::kPow:
+        return {f_.Of(std::pow(a, b))};
       case Function::kSigmoid:
         return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a))), Made::From::kReciprocal, f_.unit.Add(1, f_.Exp(-a))};
     }

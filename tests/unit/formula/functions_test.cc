@@ -17,7 +17,8 @@ using test::ExactMap;
 using test::Real;
 
 constexpr Function kUnary[] = {Function::kSqrt,  Function::kRsqrt, Function::kExp, Function::kLog,
-                               Function::kLog1p, Function::kTanh,  Function::kErf, Function::kSigmoid};
+                               Function::kLog1p, Function::kTanh,  Function::kErf, Function::kSigmoid,
+                               Function::kSin,   Function::kCos};
 
 // Numbers of every size on which the function is defined.
 std::vector<double> Samples(Function function) {
@@ -31,6 +32,10 @@ std::vector<double> Samples(Function function) {
   }
   if (function == Function::kLog1p) std::erase_if(x, [](double value) { return value <= -1; });
   if (function == Function::kExp) std::erase_if(x, [](double value) { return std::fabs(value) > 700; });
+  const bool has_period = function == Function::kSin || function == Function::kCos;
+  for (const double value : {0x1p1000, 1e22, -0x1.921fb54442d18p+1, 0x1.921fb54442d18p+0}) {  // the last two: near zeros
+    if (has_period) x.push_back(value);
+  }
   for (const double value : {0.9999, 1.0001, 0.5, 2.0, 6.5, 20.0}) x.push_back(value);
   return x;
 }
@@ -52,6 +57,50 @@ TEST(FormulaFunctions, ValuesAreWithinTheirStatedErrors) {
       const bool logarithm = function == Function::kLog || function == Function::kLog1p;
       EXPECT_LE(exact.DistanceFrom(hi[i], lo[i]), size * MapErrorDD(function) + (logarithm ? 0x1p-92 : 0))
           << Info(function).name << " " << x[i];
+    }
+  }
+}
+
+// Where an argument has digits below its double, which near a zero of sine or cosine are all that there is.
+TEST(FormulaFunctions, FunctionsOfTwoNumbersAreWithinTheirStatedErrors) {
+  const RandomStream random(17, 99);
+  uint64_t draw = 0;
+  const auto number = [&](int least, uint64_t binades) {
+    const double mantissa = 1 + static_cast<double>(random.Below(draw++, 1u << 30)) * 0x1p-30;
+    return std::ldexp(mantissa, least + static_cast<int>(random.Below(draw++, binades)));
+  };
+  for (int i = 0; i < 400; ++i) {
+    const double hi = number(-20, 40), lo = hi * 0x1p-54 * (i % 3 - 1);
+    const double y = (i % 2 == 0 ? 1 : -1) * number(-6, 9), zero = 0;
+    if (std::fabs(y * std::log(hi)) > 650) continue;
+    Real x = hi;
+    mpfr_add_d(x.x, x.x, lo, MPFR_RNDN);
+    const Real p = y;
+    const Real* operands[] = {&x, &p};
+    for (const Function function : {Function::kPow, Function::kSin, Function::kCos}) {
+      double z_hi = 0, z_lo = 0;
+      MapValuesDD(function, {&hi, &y}, {&lo, &zero}, &z_hi, &z_lo, 1);
+      const Real exact = ExactMap(function, {operands, function == Function::kPow ? size_t{2} : size_t{1}});
+      EXPECT_LE(exact.DistanceFrom(z_hi, z_lo), std::fabs(exact.Rounded()) * MapErrorDD(function))
+          << Info(function).name << " " << hi << " " << y;
+    }
+  }
+}
+
+TEST(FormulaFunctions, PowersMoveByNoMoreThanTheirSlopesSay) {
+  for (const double x : {0.01, 0.7, 1.0, 3.0, 1e6}) {
+    for (const double y : {-3.0, -0.5, 0.0, 2.0, 7.5}) {
+      for (const double share : {0.0, 1e-9, 0.01, 0.5}) {
+        const double reach_x = share * x, reach_y = share, z = std::pow(x, y);
+        double slopes[2] = {}, curve = 0, amplify = 0;
+        MapSlopes(Function::kPow, {&x, &y}, {&reach_x, &reach_y}, &z, 0, {{&slopes[0], &slopes[1]}, &curve, &amplify}, 1);
+        double farthest = 0;
+        for (const double a : {-reach_x, 0.0, reach_x}) {
+          for (const double b : {-reach_y, 0.0, reach_y}) farthest = std::max(farthest, std::fabs(std::pow(x + a, y + b) - z));
+        }
+        EXPECT_LE(farthest, curve + 4 * 0x1p-52 * z) << x << " " << y << " " << share;
+        EXPECT_LE(curve, 20 * farthest + 1e-6 * z) << x << " " << y << " " << share;
+      }
     }
   }
 }

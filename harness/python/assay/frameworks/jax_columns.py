@@ -52,7 +52,8 @@ def _forward(case):
     return (case.attrs["kind"], case.attrs["dir"]) not in (("r2c", "inv"), ("c2r", "fwd")) or "of this sign there is none"
 
 
-ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.special.erf, "rsqrt": jax.lax.rsqrt}
+ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.special.erf, "rsqrt": jax.lax.rsqrt,
+            "sin": jnp.sin, "cos": jnp.cos}
 
 COLUMNS = [
     Column("matmul", jax_ops.matmul, extra=_flushes),
@@ -73,6 +74,7 @@ COLUMNS = [
     Column("gelu", jax_ops.gelu, extra=_flushes),
     Column("silu_and_mul", jax_ops.silu_and_mul, extra=_flushes),
     *(Column(op, jax_ops.element(function), extra=_flushes) for op, function in ELEMENTS.items()),
+    Column("pow", jax_ops.power, extra=_flushes),
     Column("cumsum", jax_ops.cumsum, extra=_flushes),
     Column("top_k", jax_ops.top_k, extra=_flushes, supports=only(smallest=False)),
     Column("sort", jax_ops.sort, extra=_flushes),

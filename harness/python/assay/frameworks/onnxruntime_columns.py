@@ -31,7 +31,7 @@ def _one_axis(case):
     return len(case.attrs["axes"]) == 1 and only(nan="propagate")(case) or "ArgMax takes one axis"
 
 
-ELEMENTS = {"exp": "Exp", "log": "Log", "tanh": "Tanh", "erf": "Erf"}
+ELEMENTS = {"exp": "Exp", "log": "Log", "tanh": "Tanh", "erf": "Erf", "sin": "Sin", "cos": "Cos"}
 
 def _probabilities(dtypes, attrs):
     """Attention has a kernel for f16, which rounds probabilities to it before they meet the values; its attribute

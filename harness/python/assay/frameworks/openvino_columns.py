@@ -11,7 +11,8 @@ from ._columns import Column, only, register
 NARROW = ("f32", "f16", "bf16")
 # Results of exponentials that are subnormal are zeros: measured (openvino_proofs.py), not documented.
 _FLUSHES = {"exp": "ftz=out"}
-ELEMENTS = {"exp": opset.exp, "log": opset.log, "tanh": opset.tanh, "erf": opset.erf}
+ELEMENTS = {"exp": opset.exp, "log": opset.log, "tanh": opset.tanh, "erf": opset.erf,
+            "sin": opset.sin, "cos": opset.cos}
 
 
 def _plain(case):

@@ -45,7 +45,7 @@ COLUMNS = [
     Column("attention", ops.attention, FLOATS, shown=("mask_per_head",), supports=_attends),
     Column("layer_norm", ops.layer_norm, ("f64", "f32"), supports=only(stats=False)),
     Column("gelu", ops.gelu, FLOATS),
-    *(Column(op, ops.element(op), FLOATS) for op in ("exp", "log", "tanh", "erf", "rsqrt")),
+    *(Column(op, ops.element(op), FLOATS) for op in ("exp", "log", "tanh", "erf", "rsqrt", "sin", "cos")),
     Column("cumsum", ops.cumsum, FLOATS),
     Column("gather", ops.gather, FLOATS),
 ]

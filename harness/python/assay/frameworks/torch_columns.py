@@ -77,7 +77,8 @@ COLUMNS = [
     Column("group_norm", torch_more_ops.group_norm),
     Column("gelu", torch_more_ops.gelu),
     Column("silu_and_mul", torch_more_ops.silu_and_mul),
-    *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt")),
+    *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt", "sin", "cos")),
+    Column("pow", torch_more_ops.power),
     Column("cumsum", torch_more_ops.cumsum),
     Column("cumsum", torch_more_ops.cumsum_wide, ("bf16-f32", "f16-f32"), "dtype-f32"),
     # The documentation of torch.topk says nothing of which of equal elements it takes.

@@ -49,6 +49,18 @@ def erf(x, **_):
     return torch.erf(x)
 
 
+def sin(x, **_):
+    return torch.sin(x)
+
+
+def cos(x, **_):
+    return torch.cos(x)
+
+
+def power(x, p, **_):
+    return torch.pow(x, p)
+
+
 def rsqrt(x, **_):
     return torch.rsqrt(x)
 

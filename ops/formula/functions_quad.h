@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that few formulas have, in double-double, by way of libquadmath: binary128 in software (IEEE 754-2019,
+// 3.6), the same bits on every machine, and sine and cosine reduced by as many digits of pi as any double needs.
+#pragma once
+
+#include "golden/dd/dd.h"
+
+namespace assay::formula {
+
+// Relative errors are MapErrorDD's, of finite operands.
+DD SinOf(DD x);
+DD CosOf(DD x);
+// x > 0, or y an integer.
+DD PowOf(DD x, DD y);
+
+}  // namespace assay::formula
