@@ -70,8 +70,8 @@ Status CheckNodeAttributes(const OnnxNode& node, std::string_view known) {
 
 // Those that every map may rely on: the first operands are there, and all are of types that there are here.
 Status CheckTensors(const OnnxCall& call) {
-  constexpr std::string_view kOfOne[] = {"Softmax", "LogSoftmax", "ArgMax", "ArgMin", "Exp",
-                                         "Log",     "Tanh",       "Erf",    "Gelu"};
+  constexpr std::string_view kOfOne[] = {"Softmax", "LogSoftmax", "ArgMax", "ArgMin", "Exp", "Log",
+                                         "Tanh",    "Erf",        "Gelu",   "Sin",    "Cos"};
   const std::string& op = call.node.op;
   const bool one = std::ranges::find(kOfOne, op) != std::end(kOfOne) || op.starts_with("Reduce");
   if (call.Input(0) == nullptr || call.outputs.empty() || call.outputs[0] == nullptr ||

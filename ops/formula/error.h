@@ -48,7 +48,7 @@ struct ErrorRules {
   bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
   // Of partial results that are stored, where operations themselves cost nothing: relative, and absolute below `tiny`.
   double store = 0, store_lambda = 0;
-  double function_lambda = 0;   // the same of divisions, roots and functions, whose errors are counted in spacings
+  double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate
   // Of the last node's values, whose overflow is the output's affair where the output overflows no later.

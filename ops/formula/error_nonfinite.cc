@@ -57,8 +57,8 @@ bool HasCertainNan(const Element& e) {
   return false;
 }
 
-// Infinity to the power of what may be zero; and 1 to that of NaN and NaN to that of 0, which are 1 and which kernels by
-// way of logarithms do not know.
+// Infinity to the power of what may be zero; and 1 to that of NaN and NaN to that of 0, which are 1 and which kernels
+// by way of logarithms do not know.
 Doubt OfPower(const Element& e) {
   const bool is_exact = e.reach[0] == 0 && e.reach[1] == 0;
   const bool has_nan = std::isnan(e.x[0]) || std::isnan(e.x[1]);
@@ -101,7 +101,8 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     const bool rounds = std::isfinite(e.z) && !is_limit;
     const double rounding = rounds ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
     error.r[i] = doubt == Doubt::kCertain ? rounding : kInfinity;
-    // Sigmoid may be part of another function by then, as of x sigmoid(x), or be by way of a hyperbolic tangent: no zero.
+    // Sigmoid may be part of another function by then, as of x sigmoid(x), or be by way of a hyperbolic tangent: no
+    // zero.
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
   }

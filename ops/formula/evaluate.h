@@ -11,8 +11,8 @@
 namespace assay::formula {
 
 struct Evaluation {
-  std::vector<double> value, value_lo;     // of the output in its layout; value_lo: in double-double, else empty
-  std::vector<std::vector<double>> reach;  // of each propagation
+  std::vector<double> value, value_lo;      // of the output in its layout; value_lo: in double-double, else empty
+  std::vector<std::vector<double>> reach;   // of each propagation
   std::vector<uint8_t> any_instead_of_nan;  // of each: as it says
 };
 

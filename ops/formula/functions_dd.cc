@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in double-double, by IEEE basic operations alone, those of functions_quad.h too. Where an operand or the result is not finite, the value in
-// double decides: compensation would turn infinities into NaN.
+// Values in double-double, by IEEE basic operations alone, those of functions_quad.h too. Where an operand or the
+// result is not finite, the value in double decides: compensation would turn infinities into NaN.
 #include <algorithm>
 #include <cmath>
 

@@ -20,7 +20,10 @@ double ReachOf(const NodeError& error, size_t i) {
 }  // namespace
 
 Products::Products(const BlockPlan& plan, const ErrorRules& rules)
-    : plan_(&plan), range_(rules.range), tiny_(rules.tiny), lambda_(std::max(rules.lambda, rules.function_lambda)),
+    : plan_(&plan),
+      range_(rules.range),
+      tiny_(rules.tiny),
+      lambda_(std::max(rules.lambda, rules.function_lambda)),
       slack_(1 + 16 * rules.multiply) {
   const Graph& graph = plan.graph();
   placed_.resize(graph.nodes.size());

@@ -119,8 +119,9 @@ Findings CheckExecutionsOfHardData(const Subject& subject) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const bool is_double = IsDouble(cases[i]);
       for (const char* more : {"", ";ftz=all", ";mid=bf16"}) {
-        const Judgement judgement(subject, cases[i], Algorithm::kDirect,
-                                  fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", is_double ? "" : more));
+        const Judgement judgement(
+            subject, cases[i], Algorithm::kDirect,
+            fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", is_double ? "" : more));
         for (uint64_t seed = 0; seed < kExecutionsOfHardData; ++seed) {
           ++findings.checked;
           if (!judgement.Accept(seed, judgement.ResultsOf(seed), findings)) break;
