@@ -10,6 +10,7 @@
 #include "ops/formula/block.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula/parity.h"
+#include "ops/formula_scale.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
 #include "ops/slices.h"
@@ -240,6 +241,7 @@ std::vector<Relation> FormulaOperator::Relations(const Problem& problem) const {
            }));
   }
   if (std::optional<Relation> negation = NegationOf(graph)) relations.push_back(*std::move(negation));
+  if (std::optional<Relation> scale = ScaleOf(*this, problem)) relations.push_back(*std::move(scale));
   return relations;
 }
 

@@ -124,6 +124,15 @@ TEST(FormulaRegistry, LanesAndSignsGiveRelations) {
   EXPECT_TRUE(has(norm, "position") && has(norm, "batch1") && has(norm, "negation"));
   EXPECT_FALSE(has(names("exp/f32/n=8/fill=normal/seed=0"), "negation"));
   EXPECT_TRUE(has(names("tanh/f32/n=8/fill=normal/seed=0"), "negation"));
+  for (const char* id : {"cumsum/f32/rows=2,n=8/fill=normal/seed=0", "rms_norm/f32/rows=2,n=8/fill=normal/seed=0",
+                         "selective_scan/f32/b=1,c=2,s=2,l=5/fill=normal/seed=0",
+                         "softmax_backward/f32/rows=2,n=8/fill=normal/seed=0"}) {
+    EXPECT_TRUE(has(names(id), "scale")) << id;
+  }
+  for (const char* id : {"exp/f32/n=8/fill=normal/seed=0", "gelu/f32/n=8/fill=normal/seed=0",
+                         "quantize/f32-f32-i8/rows=2,n=8/fill=normal/seed=0"}) {
+    EXPECT_FALSE(has(names(id), "scale")) << id;
+  }
 }
 
 TEST(FormulaRegistry, OutputsHaveTypesShapesAndPlacesOfTheirOwn) {
