@@ -46,6 +46,7 @@ double ValueAt(const Tensor& tensor, int64_t i);
 
 // The terms whose omission is tried at an output: first, last and 14 random ones; all of them when there are no more
 // than 16. Ascending, without repetition.
+inline constexpr int64_t kMostSampledTerms = 16;
 std::vector<int64_t> SampledTerms(int64_t terms, int64_t output);
 
 }  // namespace assay

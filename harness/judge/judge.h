@@ -66,7 +66,10 @@ class ElementJudge {
   ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype);
 
   // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
-  Judgement Judge(int64_t i, double got, double got_lo = 0) const;
+  Judgement Judge(int64_t i, double got, double got_lo = 0) const {
+    Judgement judged;
+    return plain_ && JudgePlainly(i, got, judged) ? judged : JudgeByAllRules(i, got, got_lo);
+  }
   // Its `finite` and `error` alone.
   Judgement Compare(int64_t i, double got, double got_lo = 0) const;
 
@@ -96,10 +99,13 @@ class ElementJudge {
   const ValueWhere* Decided(int64_t i) const;  // what a policy of the contract decides of this element, or null
 
  private:
+  Judgement JudgeByAllRules(int64_t i, double got, double got_lo) const;
+  // The same of a finite result that nothing but its bound decides; false: another rule may have its say.
+  bool JudgePlainly(int64_t i, double got, Judgement& judged) const;
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   bool AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
-  double MostAccumulated() const;              // no A_i is larger
+  double MostAccumulated() const;  // no A_i is larger
 
   const Golden* golden_;
   const BoundModel* bound_;
@@ -107,6 +113,21 @@ class ElementJudge {
   OutputRounding rounding_;
   bool flushes_;  // results
   JudgeParams params_;
+  bool plain_;  // every element has one number in each plane, in one term of the bound, and no policy beside it
 };
+
+// As the kernel computes it.
+inline bool ElementJudge::JudgePlainly(int64_t i, double got, Judgement& judged) const {
+  const double y = golden_->value[static_cast<size_t>(i)];
+  const double accumulated = params_.constant + golden_->error[i] + params_.coefficient * (*bound_->terms[0].plane)[i];
+  // NaN is no less than anything.
+  if (!(std::fabs(y) + accumulated < params_.special_at) || accumulated == 0 || !std::isfinite(got)) return false;
+  judged.finite = true;
+  judged.error = got - y;
+  judged.allowed = accumulated * kJudgeSlack;
+  judged.rounding = params_.reach.Of(got, judged.error);
+  judged.accepted = judged.Within();
+  return true;
+}
 
 }  // namespace assay

@@ -2,19 +2,11 @@
 #include "harness/judge/own_rounding.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace assay {
 namespace {
-
-// The exponent field of x >= 0 read as a number: 2^floor(log2 x) for normal numbers, 0 below them.
-double BinadeOf(double x) {
-  constexpr uint64_t kExponent = 0x7ff0'0000'0000'0000;
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & kExponent);
-}
 
 // The largest number of the format that is no larger than x in magnitude.
 double TowardZero(const FloatFormat& format, double x) {
@@ -23,13 +15,6 @@ double TowardZero(const FloatFormat& format, double x) {
 }
 
 }  // namespace
-
-double RoundingReach::Of(double got, double error) const {
-  if (got == 0) return zero;
-  const double size = std::fabs(got);
-  if (std::signbit(got) != std::signbit(error)) return std::max(BinadeOf(size) * scale, floor);
-  return inward * std::max(BinadeOf(size * kJustBelow) * scale, floor);
-}
 
 RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes) {
   const double ulps = rounding == OutputRounding::kNearest ? 0.5 : 1;

@@ -4,6 +4,11 @@
 // gap to the neighbour there for rounding to nearest, which below a power of two is a quarter of the gap above it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 #include "harness/data/dtype.h"
 #include "harness/model/contract.h"
 
@@ -22,6 +27,17 @@ struct RoundingReach {
   // Of the finite number `got`, on the side of got - error.
   double Of(double got, double error) const;
 };
+
+// Without a branch on the signs, which are as good as random.
+inline double RoundingReach::Of(double got, double error) const {
+  const uint64_t outward = (std::bit_cast<uint64_t>(got) ^ std::bit_cast<uint64_t>(error)) >> 63;
+  const double shrunk[] = {kJustBelow, 1}, share[] = {inward, 1};
+  // The exponent field of x >= 0 read as a number: 2^floor(log2 x) for normal numbers, 0 below them.
+  constexpr uint64_t kExponent = 0x7ff0'0000'0000'0000;
+  const auto binade = std::bit_cast<uint64_t>(std::fabs(got) * shrunk[outward]) & kExponent;
+  const double reach = share[outward] * std::max(std::bit_cast<double>(binade) * scale, floor);
+  return got == 0 ? zero : reach;
+}
 
 // `flushes`: zero stands for every subnormal number. Cut off, the largest finite number has no limit above it; that is
 // left to the rules of overflow, and so is the infinity that the other modes have there.

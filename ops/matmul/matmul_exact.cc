@@ -181,6 +181,7 @@ std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const T
                                        std::span<const double> values, std::span<const int64_t> outputs) {
   const MatmulCase op(problem);
   std::vector<Mutant> mutants;
+  mutants.reserve(outputs.size() * kMostSampledTerms);
   for (int64_t output : outputs) {
     const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
     for (int64_t k : SampledTerms(op.gemm.k, output)) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "harness/judge/kernel/tile_reader.h"
@@ -62,6 +64,25 @@ class Endings {
   std::vector<Ending> endings_;
 };
 
+// The results that tell of b zeros with a gap b - s, and those of them that end so, for every b of any format.
+struct Tellers {
+  static constexpr int kMostZeros = 64;
+  std::array<int64_t, kMostZeros + 1> results{}, so_many{};  // by b
+
+  Tellers(const std::vector<Ending>& endings, int gap) {
+    for (const Ending& one : endings) {
+      // It tells of each b from here on, and ends in as many zeros up to its own.
+      const int first = std::min(std::max(one.golden_zeros + 1, one.above + gap), kMostZeros);
+      ++results[static_cast<size_t>(first)];
+      if (one.zeros < first) continue;
+      ++so_many[static_cast<size_t>(first)];
+      --so_many[static_cast<size_t>(std::min(one.zeros + 1, kMostZeros))];
+    }
+    std::partial_sum(results.begin(), results.end(), results.begin());
+    std::partial_sum(so_many.begin(), so_many.end(), so_many.begin());
+  }
+};
+
 // Of x > 0. std::lgamma writes the sign into a variable that all threads share.
 double LogGamma(double x) {
   int sign = 0;
@@ -101,14 +122,13 @@ Granularity MeasureGranularity(const ElementJudge& judge, const Tensor& got) {
   // A narrower accumulator than the output leaves zeros.
   if (judge.params().u_acc > std::ldexp(1, -precision)) return worst;
   const Endings endings(judge, got);
+  std::vector<Tellers> tellers;  // by the gap
+  for (int gap = kLeastGap; gap <= kMostGap; ++gap) tellers.emplace_back(endings.all(), gap);
   for (int zeros = kLeastGap; zeros < precision - 1; ++zeros) {
     for (int gap = kLeastGap; gap <= std::min(kMostGap, zeros); ++gap) {
-      int64_t results = 0, so_many = 0;
-      for (const Ending& one : endings.all()) {
-        if (one.golden_zeros >= zeros || one.above + gap > zeros) continue;
-        ++results;
-        so_many += one.zeros >= zeros ? 1 : 0;
-      }
+      const Tellers& told = tellers[static_cast<size_t>(gap - kLeastGap)];
+      const int64_t results = told.results[static_cast<size_t>(zeros)],
+                    so_many = told.so_many[static_cast<size_t>(zeros)];
       const int64_t most = MostCoarseResults(results, std::ldexp(1, -gap));
       if (most >= results) continue;
       const double margin = static_cast<double>(so_many) / static_cast<double>(most);
