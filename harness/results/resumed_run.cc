@@ -55,7 +55,9 @@ int RoundsOf(const Record& record) {
 
 bool Stands(const Record& record, const ResumeTerms& terms) {
   if (record.verdict == Name(Verdict::kMissing)) return false;
-  if (record.verdict == Name(Verdict::kUnavailable)) return !terms.usable.contains({record.backend, PlannedDevice(record)});
+  if (record.verdict == Name(Verdict::kUnavailable)) {
+    return !terms.usable.contains({record.backend, PlannedDevice(record)});
+  }
   const bool timed = record.verdict == Name(Verdict::kPass) && !record.round_medians_s.empty();
   return !timed || RoundsOf(record) >= terms.rounds;
 }

@@ -65,7 +65,7 @@ class DeviceQueues {
   std::mutex mutex_;  // guards what follows, but for the sessions
   std::condition_variable changed_;
   std::vector<Queue> queues_;
-  std::vector<Lane> lanes_;    // in the order of the devices, then those beside
+  std::vector<Lane> lanes_;  // in the order of the devices, then those beside
   const size_t devices_;
   const Work* work_ = nullptr;
   const Takes* takes_ = nullptr;

@@ -95,7 +95,7 @@ TEST(Missing, APoolIsOneDeviceWhicheverOfItRanTheCase) {
   for (Record& r : records) r.pool = "d";
   EXPECT_THAT(MakeMissingRecords(plan, OffersIn(records), records), IsEmpty());
   records.pop_back();
-  const auto missing = MakeMissingRecords(plan, {{kSecond, "gpu", "d", {"x"}}}, records);
+  const auto missing = MakeMissingRecords(plan, {{kFirst, "gpu", "d", {"x"}}, {kSecond, "gpu", "d", {"x"}}}, records);
   EXPECT_THAT(Names(missing), ElementsAre("bf16 gpu/x"));
   EXPECT_EQ(missing[0].device, "d");
 }
