@@ -193,6 +193,23 @@ class Pool(Cli):
         self.fails(2, "give the same --backend, --device, --devices and --plugin", "run", "--out", "out", *each,
                    env={"ASSAY_MISBEHAVE": "two_devices"})
 
+    def test_a_run_goes_on_with_the_only_device_that_is_left(self):
+        run = self.start(*words_of(12, "--no-perf"))
+        self.await_records(4)
+        run.kill()
+        run.communicate(timeout=60)
+        before = {r["case_id"]: r["device"] for r in self.records()}
+        self.assertEqual(set(before.values()), set(NAMES))
+        run = self.start(*words_of(12, "--no-perf", "--resume"), how="one_device")  # which has no number
+        stdout, stderr = run.communicate(timeout=240)
+        self.assertEqual(run.returncode, 0, stdout + stderr)
+        records = self.records()
+        self.assertEqual({r["case_id"]: (r["device"], r["pool"]) for r in records},
+                         {case: (before[case], "imaginary") if case in before else ("imaginary", "") for case in ids(12)})
+        self.assertEqual([r["case_id"] for r in records], ids(12))
+        header = next(line for line in stdout.splitlines() if line.startswith("operator"))
+        self.assertEqual(header.split()[2:], ["misbehaving"])
+
     def test_shards_are_merged_and_runs_compared_whichever_device_ran_what(self):
         for index in (0, 1):
             done, records = self.run_cases(*words_of(10, "--no-perf", "--shard", f"{index}/2", impl=FAST), out=f"part{index}",
