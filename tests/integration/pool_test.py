@@ -68,7 +68,7 @@ class Pool(Cli):
         return json.loads((self.dir / out / "plan.json").read_text())["devices"]
 
     def test_each_case_runs_on_one_of_them_which_the_record_names(self):
-        done, records = self.pooled(10)
+        done, records = self.pooled(6)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual({r["verdict"] for r in records}, {"pass"})
         self.assertEqual({r["device"] for r in records}, set(NAMES))
@@ -77,7 +77,7 @@ class Pool(Cli):
         # It is planned, offered and shown as one device.
         self.assertEqual(self.plan_devices(), [{"backend": "misbehaving", "device": "imaginary"}])
         offers = [json.loads(line) for line in (self.dir / "out/offers.jsonl").read_text().splitlines()]
-        self.assertEqual(sorted(o["case_id"] for o in offers), sorted(ids(10)))
+        self.assertEqual(sorted(o["case_id"] for o in offers), sorted(ids(6)))
         self.assertEqual({o["device"] for o in offers}, {"imaginary"})
         header = next(line for line in done.stdout.splitlines() if line.startswith("operator"))
         self.assertEqual(header.split()[2:], ["misbehaving"])
@@ -91,7 +91,7 @@ class Pool(Cli):
     def test_when_one_is_set_aside_the_other_takes_what_it_had_left(self):
         for more in ((), ("--retries", "2")):
             with self.subTest(more):
-                done, records = self.pooled(12, "--set-aside-after", "2", *more, how="second_crashes",
+                done, records = self.pooled(10, "--set-aside-after", "2", *more, how="second_crashes",
                                             out="out" + "".join(more))
                 self.assertEqual(done.returncode, 3, done.stderr)
                 of_first, of_second = ([r for r in records if r["device"] == name] for name in NAMES)
@@ -116,13 +116,13 @@ class Pool(Cli):
                                           r"aside after .*; imaginary #1: matmul on this device was set aside after ")
 
     def test_an_error_of_one_that_goes_away_stays_one(self):
-        run = self.start(*words_of(24, "--no-perf", "--set-aside-after", "3", "--require-backend", "misbehaving:1"),
+        run = self.start(*words_of(14, "--no-perf", "--set-aside-after", "3", "--require-backend", "misbehaving:1"),
                          how="second_goes_away")
         self.await_records(3)
         self.gone.touch()
         stdout, stderr = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 3, stdout + stderr)
-        self.check_each_once(self.records(), 24, stderr)
+        self.check_each_once(self.records(), 14, stderr)
         errors = [r for r in self.records() if r["verdict"] != "pass"]
         self.assertIn(len(errors), range(3, 6))
         for r in errors:
@@ -171,8 +171,8 @@ class Pool(Cli):
 
     def test_a_run_that_is_killed_goes_on_with_the_cases_that_no_device_has_run(self):
         kills = 0
-        for wanted in (2, 7, 11):
-            run = self.start(*words_of(16, "--no-perf", *(("--resume",) if kills else ())))
+        for wanted in (2, 5, 7):
+            run = self.start(*words_of(10, "--no-perf", *(("--resume",) if kills else ())))
             self.await_records(wanted)
             run.kill()
             run.communicate(timeout=60)
@@ -180,33 +180,33 @@ class Pool(Cli):
             missing = self.assay("report", "out")
             self.assertEqual(missing.returncode, 3, missing.stdout + missing.stderr)
         before = {r["case_id"]: (r["device"], r["timestamp"]) for r in self.records()}
-        self.assertLess(len(before), 16)
-        run = self.start(*words_of(16, "--no-perf", "--resume"))
+        self.assertLess(len(before), 10)
+        run = self.start(*words_of(10, "--no-perf", "--resume"))
         stdout, stderr = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 0, stdout + stderr)
         records = self.records()
-        self.check_each_once(records, 16, stderr)
+        self.check_each_once(records, 10, stderr)
         self.assertEqual({r["verdict"] for r in records}, {"pass"})
         self.assertLessEqual(before.items(), {r["case_id"]: (r["device"], r["timestamp"]) for r in records}.items())
         self.assertEqual(self.assay("report", "out").returncode, 0)
-        each = [w for w in words_of(16, "--no-perf", "--resume") if w not in ("--devices", "pool")]
+        each = [w for w in words_of(10, "--no-perf", "--resume") if w not in ("--devices", "pool")]
         self.fails(2, "give the same --backend, --device, --devices and --plugin", "run", "--out", "out", *each,
                    env={"ASSAY_MISBEHAVE": "two_devices"})
 
     def test_a_run_goes_on_with_the_only_device_that_is_left(self):
-        run = self.start(*words_of(12, "--no-perf"))
+        run = self.start(*words_of(8, "--no-perf"))
         self.await_records(4)
         run.kill()
         run.communicate(timeout=60)
         before = {r["case_id"]: r["device"] for r in self.records()}
         self.assertEqual(set(before.values()), set(NAMES))
-        run = self.start(*words_of(12, "--no-perf", "--resume"), how="one_device")  # which has no number
+        run = self.start(*words_of(8, "--no-perf", "--resume"), how="one_device")  # which has no number
         stdout, stderr = run.communicate(timeout=240)
         self.assertEqual(run.returncode, 0, stdout + stderr)
         records = self.records()
         self.assertEqual({r["case_id"]: (r["device"], r["pool"]) for r in records},
-                         {case: (before[case], "imaginary") if case in before else ("imaginary", "") for case in ids(12)})
-        self.assertEqual([r["case_id"] for r in records], ids(12))
+                         {case: (before[case], "imaginary") if case in before else ("imaginary", "") for case in ids(8)})
+        self.assertEqual([r["case_id"] for r in records], ids(8))
         header = next(line for line in stdout.splitlines() if line.startswith("operator"))
         self.assertEqual(header.split()[2:], ["misbehaving"])
 
@@ -225,6 +225,9 @@ class Pool(Cli):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.assay("compare", "merged", "worse")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn('device = "imaginary*"\n', self.assay("expectations", "propose", "worse").stdout)
+        suites = [line for line in (self.dir / "again/junit.xml").read_text().splitlines() if "<testsuite " in line]
+        self.assertEqual(["misbehaving/imaginary/matmul" in line for line in suites], [True])
 
 
 if __name__ == "__main__":
