@@ -162,7 +162,7 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
   Totals all;
   for (const Record& r : records) {
-    suites[{r.backend, r.device, r.op}].push_back(&r);
+    suites[{r.backend, PlannedDevice(r), r.op}].push_back(&r);
     all.Add(strict, r);
   }
   const PooledSuite pooled(records, strict);

@@ -89,13 +89,13 @@ std::string MarginText(double margin) {
 std::vector<Column> ColumnsOf(const std::vector<Record>& records) {
   std::map<std::string, std::set<std::string>> devices;
   for (const Record& r : records) {
-    if (!r.device.empty()) devices[r.backend].insert(r.device);
+    if (!r.device.empty()) devices[r.backend].insert(PlannedDevice(r));
   }
   std::vector<Column> columns;
   columns.reserve(records.size());
   for (const Record& r : records) {
     const bool several = !r.device.empty() && devices[r.backend].size() > 1;
-    columns.push_back({several ? r.backend + "[" + r.device + "]" : r.backend, r.implementation});
+    columns.push_back({several ? r.backend + "[" + PlannedDevice(r) + "]" : r.backend, r.implementation});
   }
   return columns;
 }

@@ -32,13 +32,14 @@ void NoteChange(const std::string& what, const Json& was, const Json& is, const 
   if (before != now) changes.push_back(fmt::format("{}{} was '{}' and is '{}'", what, key, before, now));
 }
 
-// Of one name for both parts.
+// Of one name for both parts; of a pool, any device, as they are alike.
 std::map<std::string, Json> BackendsOf(const Json& environment) {
   std::map<std::string, Json> backends;
   const auto found = environment.find("backends");
   if (found == environment.end() || !found->is_array()) return backends;
   for (const Json& device : *found) {
-    if (device.is_object()) backends[TextOf(device, "backend") + " " + TextOf(device, "device")] = device;
+    if (!device.is_object()) continue;
+    backends[TextOf(device, "backend") + " " + TextOf(device, device.contains("pool") ? "pool" : "device")] = device;
   }
   return backends;
 }
@@ -81,7 +82,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   }
   ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
   for (const Device& c : prepared.devices) {
-    if (c.problem.empty()) terms.usable.insert({c.backend, c.device.name});
+    if (c.problem.empty()) terms.usable.insert({c.backend, c.PlannedName()});
   }
   auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
   if (!resumed) return tl::unexpected(resumed.error());

@@ -48,6 +48,7 @@ struct Record {
   std::string case_id, op, dtype, shape, fill;
   uint64_t seed = 0;
   std::string backend, device, driver, library_version, implementation;
+  std::string pool;  // devices that shared the cases (--devices pool), of which `device` took this one; "": none did
   std::string contract, required_contract;
   std::string verdict;       // SPEC.md 5
   std::string result_class;  // written as "class"
@@ -208,11 +209,17 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
+  f("pool", r.pool);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
   f("stat_row_margin", r.stat_row_margin), f("stat_last_bits_margin", r.stat_last_bits_margin);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
   f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
+}
+
+// The device as plan.json has it: the pool, where there is one. Reports have a column for each.
+inline const std::string& PlannedDevice(const Record& record) {
+  return record.pool.empty() ? record.device : record.pool;
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -20,7 +20,8 @@ struct PlanEntry {
   bool operator==(const PlanEntry&) const = default;
 };
 
-// A device of a backend, or a backend that has none (device "").
+// A device of a backend, several that share its cases (--devices pool: the name that they have in common), or a backend
+// that has none (device "").
 struct PlanDevice {
   std::string backend, device;
   int shard = -1;  // of a merged run: that only this shard's cases were run on it; -1: all cases

@@ -13,7 +13,7 @@ using DeviceNames = std::map<std::string, std::set<std::string>>;  // by backend
 
 DeviceNames DevicesOf(const std::vector<Record>& records) {
   DeviceNames devices;
-  for (const Record& r : records) devices[r.backend].insert(r.device);
+  for (const Record& r : records) devices[r.backend].insert(PlannedDevice(r));
   return devices;
 }
 
@@ -37,7 +37,7 @@ class RecordMatcher {
 
   std::vector<MatchedPlace> Run() {
     for (const Record& r : base_) Insert(PlaceOf(r, BaseDevice(r)).base, r);
-    for (const Record& r : now_) Insert(PlaceOf(r, r.device).now, r);
+    for (const Record& r : now_) Insert(PlaceOf(r, PlannedDevice(r)).now, r);
     return std::move(places_);
   }
 
@@ -46,7 +46,7 @@ class RecordMatcher {
     for (const auto* names : {&renamed_, &silent_}) {
       if (const auto it = names->find(r.backend); it != names->end()) return it->second;
     }
-    return r.device;
+    return PlannedDevice(r);
   }
 
   MatchedPlace& PlaceOf(const Record& r, const std::string& device) {

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The results of one case on one device of one run.
+// The results of one case on one device, or on a pool of them, of one run.
 struct PlaceRecords {
   // Several of one name: devices of one name, in their order, or one shape judged on several data.
   std::map<std::string, std::vector<const Record*>> by_implementation;

@@ -31,7 +31,7 @@ std::map<std::string, CaseCounts> CountByCase(const std::vector<Offer>& offers, 
   for (const Offer& offer : offers) cases[offer.case_id].offers.push_back(&offer);
   for (const Record& r : records) {
     CaseCounts& counts = cases[r.case_id];
-    ++counts.recorded[{r.backend, r.device, r.implementation}];
+    ++counts.recorded[{r.backend, PlannedDevice(r), r.implementation}];
     counts.ran_nowhere = counts.ran_nowhere || r.backend == kHarnessBackend;
   }
   return cases;
@@ -91,9 +91,10 @@ std::vector<Offer> OffersIn(const std::vector<Record>& records) {
   std::map<std::tuple<std::string, std::string, std::string, int64_t>, Offer> offers;
   for (const Record& r : records) {
     if (r.implementation.empty()) continue;
-    const int64_t ordinal = seen[{r.case_id, {r.backend, r.device, r.implementation}}]++;
-    Offer& offer = offers[{r.case_id, r.backend, r.device, ordinal}];
-    offer.case_id = r.case_id, offer.backend = r.backend, offer.device = r.device;
+    const std::string& device = PlannedDevice(r);
+    const int64_t ordinal = seen[{r.case_id, {r.backend, device, r.implementation}}]++;
+    Offer& offer = offers[{r.case_id, r.backend, device, ordinal}];
+    offer.case_id = r.case_id, offer.backend = r.backend, offer.device = device;
     offer.implementations.push_back(r.implementation);
   }
   std::vector<Offer> out;

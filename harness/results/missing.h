@@ -16,7 +16,7 @@ namespace assay {
 
 inline constexpr const char* kOffersFile = "offers.jsonl";
 
-// The implementations that are run of one case on one device, after --impl.
+// The implementations that are run of one case on one device, as the plan has that, after --impl.
 struct Offer {
   std::string case_id, backend, device;
   std::vector<std::string> implementations;

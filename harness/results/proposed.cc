@@ -22,7 +22,7 @@ Cause CauseOf(const Record& r) {
           r.verdict,
           r.backend,
           r.implementation,
-          r.device,
+          r.pool.empty() ? r.device : r.pool + "*",  // any device of it may run the case the next time
           r.library_version,
           r.driver};
 }

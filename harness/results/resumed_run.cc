@@ -41,8 +41,8 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
   }
   if (was.devices != plan.devices) {
     return UsageError(
-        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device and --plugin, and "
-                    "see assay backends for what is not there any more",
+        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices and "
+                    "--plugin, and see assay backends for what is not there any more",
                     name, DevicesText(was.devices), DevicesText(plan.devices)));
   }
   return {};
@@ -55,7 +55,9 @@ int RoundsOf(const Record& record) {
 
 bool Stands(const Record& record, const ResumeTerms& terms) {
   if (record.verdict == Name(Verdict::kMissing)) return false;
-  if (record.verdict == Name(Verdict::kUnavailable)) return !terms.usable.contains({record.backend, record.device});
+  if (record.verdict == Name(Verdict::kUnavailable)) {
+    return !terms.usable.contains({record.backend, PlannedDevice(record)});
+  }
   const bool timed = record.verdict == Name(Verdict::kPass) && !record.round_medians_s.empty();
   return !timed || RoundsOf(record) >= terms.rounds;
 }
@@ -90,7 +92,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
 
   std::map<ResumedRun::Place, Part> parts;
   for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offers.push_back(&offer);
-  for (const Record& r : file->records) parts[{r.case_id, r.backend, r.device}].records.push_back(&r);
+  for (const Record& r : file->records) parts[{r.case_id, r.backend, PlannedDevice(r)}].records.push_back(&r);
   ResumedRun run;
   run.torn = std::move(file->torn);
   for (const auto& [place, part] : parts) {
@@ -99,7 +101,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
     if (!part.offers.empty()) run.offers.push_back(*part.offers.back());
   }
   for (Record& r : file->records) {
-    if (run.Has(r.case_id, r.backend, r.device)) run.records.push_back(std::move(r));
+    if (run.Has(r.case_id, r.backend, PlannedDevice(r))) run.records.push_back(std::move(r));
   }
   return run;
 }

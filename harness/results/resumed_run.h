@@ -18,7 +18,7 @@
 namespace assay {
 
 struct ResumedRun {
-  using Place = std::tuple<std::string, std::string, std::string>;  // case, backend, device
+  using Place = std::tuple<std::string, std::string, std::string>;  // case, backend, device as the plan has it
 
   std::vector<Record> records;  // of what is complete, in the order of the file
   std::vector<Offer> offers;    // of the same
@@ -33,7 +33,8 @@ struct ResumedRun {
 // What the continued run asks of records beside that they are there.
 struct ResumeTerms {
   int rounds = 1;  // of timing: what passed and has fewer is run again
-  // Backend and device of those that can be used now: what was unavailable on them before is run again.
+  // Backend and device, as the plan has it, of those that can be used now: what was unavailable on them before is run
+  // again.
   std::set<std::pair<std::string, std::string>> usable;
 };
 

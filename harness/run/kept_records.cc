@@ -39,12 +39,17 @@ void KeptRecords::Restore(const ResumedRun& resumed, const std::vector<PlannedCa
                           const std::vector<Device>& devices) {
   std::map<std::string, size_t> case_index;
   for (size_t i = 0; i < cases.size(); ++i) case_index.emplace(cases[i].spec.Id(), i);
+  // A record of a pool may be of a device that is not there any more: it then stands at another of the pool.
   std::map<std::pair<std::string, std::string>, size_t> device_index;
-  for (size_t i = 0; i < devices.size(); ++i) device_index[{devices[i].backend, devices[i].device.name}] = i;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    device_index.try_emplace({devices[i].backend, devices[i].PlannedName()}, i);
+    device_index[{devices[i].backend, devices[i].device.name}] = i;
+  }
   std::map<std::pair<size_t, size_t>, size_t> implementations;
   for (const Record& record : resumed.records) {
     const auto at = case_index.find(record.case_id);
-    const auto on = device_index.find({record.backend, record.device});
+    auto on = device_index.find({record.backend, record.device});
+    if (on == device_index.end()) on = device_index.find({record.backend, PlannedDevice(record)});
     if (at == case_index.end() || on == device_index.end()) continue;  // the plan has them: see ReadResumedRun
     Restore({at->second, on->second, implementations[{at->second, on->second}]++}, record);
   }

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "harness/cases/host_memory.h"
 #include "harness/results/exit_code.h"
+#include "harness/run/device/pool.h"
 #include "harness/run/preflight.h"
 
 namespace assay {
@@ -62,7 +65,16 @@ tl::expected<void, Refusal> AddDevices(const RunOptions& options, PreparedRun& r
   if (run.devices.empty()) {
     return tl::unexpected(Refusal{run.absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
   }
-  for (const Device& c : run.devices) run.plan.devices.push_back({c.backend, c.device.name});
+  if (options.devices == kPool) {
+    if (auto pooled = PoolDevices(run.devices); !pooled) return Usage(pooled.error());
+    const auto shares = [](const Device& c) { return !c.pool.empty(); };
+    if (std::ranges::none_of(run.devices, shares)) notes.push_back("--devices pool: no backend has several devices");
+  }
+  const std::vector<size_t> queues = QueueOfEach(run.devices);
+  for (size_t i = 0; i < queues.size(); ++i) {
+    const bool is_first = std::ranges::find(queues, queues[i]) - queues.begin() == static_cast<std::ptrdiff_t>(i);
+    if (is_first) run.plan.devices.push_back({run.devices[i].backend, run.devices[i].PlannedName()});
+  }
   return {};
 }
 

@@ -54,7 +54,7 @@ bool RepeatedPasses::IsTimeOver() const {
   return settings_.repetition.seconds > 0 && since_start_.Seconds() >= settings_.repetition.seconds;
 }
 
-// On all devices at once, as far as there are threads and memory.
+// On all devices at once, as far as there are threads and memory. A case has its results on one device of a pool.
 void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass) {
   const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
   if (!data) {
@@ -64,9 +64,10 @@ void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places,
   CaseRunner runner(planned, *data, settings_.runner);
   const auto judge = [&](size_t, size_t lane) {
     for (const RecordPlace& place : places) {
-      if (place.device != queues_.IndexOf(lane) || settings_.runner.interrupted()) continue;
+      // No other device of the queue is at work: it has this case alone.
+      if (queues_.QueueOf(place.device) != queues_.QueueOf(lane) || settings_.runner.interrupted()) continue;
       try {
-        JudgeOne(runner, queues_.DeviceOf(lane), *data, place, pass);
+        JudgeOne(runner, *data, place, pass);
       } catch (const std::exception& e) {
         const std::lock_guard lock(mutex_);
         settings_.observer->Noted(
@@ -77,27 +78,28 @@ void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places,
   queues_.ForEach(DevicesAtOnce(data->problem, devices_.size()), 1, judge, false);
 }
 
-void RepeatedPasses::JudgeOne(CaseRunner& runner, const Device& device, const CaseData& data, const RecordPlace& place,
-                              int64_t pass) {
+// The one that the record names as long as it is there, else another of its pool.
+std::optional<size_t> RepeatedPasses::DeviceFor(const RecordPlace& place, const std::string& op) {
+  const std::lock_guard lock(mutex_);
+  return health_.OneFor(place.device, op, lost_devices_);
+}
+
+void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass) {
   const Record& record = kept_.records().at(place);  // nobody else changes this one
   if (Tries(record).count() >= pass) return;         // a run that is continued has it already
   const std::string& op = data.problem.spec.op;
-  {
-    const std::lock_guard lock(mutex_);
-    if (lost_devices_.contains(place.device) || !health_[place.device].WhySetAside(op).empty()) return;
-  }
+  const std::optional<size_t> on = DeviceFor(place, op);
+  if (!on) return;
+  const Device& device = devices_[*on];
   const auto& reset = settings_.retries.reset;
   const uint64_t seen = reset ? reset->Resets(device) : 0;
   Attempt attempt = runner.JudgeAgain(device, record.implementation);
   if (attempt.interrupted) return;
-  {
-    const std::lock_guard lock(mutex_);
-    health_[place.device].Note(op, HowItEnded(attempt));
-  }
+  health_.Note(*on, op, HowItEnded(attempt));
   BringBack(settings_.retries, device, attempt, seen);
   if (attempt.device_lost && (!reset || reset->Resets(device) == seen)) {
     const std::lock_guard lock(mutex_);
-    return NoteLost(cases_[place.case_index], place.device, attempt.reason);
+    return NoteLost(cases_[place.case_index], *on, attempt.reason);
   }
   Keep(attempt, data, runner, place);
 }
@@ -110,8 +112,9 @@ void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunn
     return kept_.Amend(place, [&](Record& amended) { tries.Describe(amended); });
   }
   const std::string first = record.verdict + (record.reason.empty() ? "" : ": " + record.reason);
-  const std::string reason = fmt::format("it ends differently from try to try. First {}. Try {}, {}", first,
-                                         tries.count(), EndOf(attempt));
+  const std::string on = attempt.record.device == record.device ? "" : fmt::format(" on {},", attempt.record.device);
+  const std::string reason = fmt::format("it ends differently from try to try. First {}. Try {},{} {}", first,
+                                         tries.count(), on, EndOf(attempt));
   if (attempt.verdict == Verdict::kPass || attempt.verdict == Verdict::kInconclusive) {  // what failed is told
     return kept_.Amend(place, [&](Record& amended) {
       amended.verdict = amended.outcome = Name(Verdict::kFlaky);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -14,7 +15,7 @@
 #include "harness/base/stopwatch.h"
 #include "harness/plan/suite.h"
 #include "harness/run/device/device_queues.h"
-#include "harness/run/device/health.h"
+#include "harness/run/device/pool_health.h"
 #include "harness/run/kept_records.h"
 
 namespace assay {
@@ -25,8 +26,7 @@ class RepeatedPasses {
  public:
   // All outlive this. The run's time begins with this object.
   RepeatedPasses(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
-                 const LoopSettings& settings, KeptRecords& kept, DeviceQueues& queues,
-                 std::vector<DeviceHealth>& health)
+                 const LoopSettings& settings, KeptRecords& kept, DeviceQueues& queues, PoolHealth& health)
       : cases_(cases), devices_(devices), settings_(settings), kept_(kept), queues_(queues), health_(health) {}
 
   // Passes after the first, which has come to its end: until there were as many as asked for, the time is over, or
@@ -47,7 +47,8 @@ class RepeatedPasses {
   std::map<size_t, Places> FindRepeated() const;
   bool IsTimeOver() const;
   void JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass);
-  void JudgeOne(CaseRunner& runner, const Device& device, const CaseData& data, const RecordPlace& place, int64_t pass);
+  std::optional<size_t> DeviceFor(const RecordPlace& place, const std::string& op);
+  void JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass);
   void Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place);
   void NoteLost(const PlannedCase& planned, size_t device, const std::string& why);
 
@@ -56,10 +57,10 @@ class RepeatedPasses {
   const LoopSettings& settings_;
   KeptRecords& kept_;
   DeviceQueues& queues_;
-  std::vector<DeviceHealth>& health_;
+  PoolHealth& health_;
   const Stopwatch since_start_;
   int64_t passes_ = 1;  // begun
-  std::mutex mutex_;    // guards the health of devices, and what follows
+  std::mutex mutex_;    // guards what follows
   std::set<size_t> lost_devices_;
   std::string lost_;
 };

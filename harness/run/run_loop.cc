@@ -18,7 +18,7 @@
 #include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
 #include "harness/run/device/device_queues.h"
-#include "harness/run/device/health.h"
+#include "harness/run/device/pool_health.h"
 #include "harness/run/further_rounds.h"
 #include "harness/run/kept_records.h"
 #include "harness/run/repeated_passes.h"
@@ -59,7 +59,7 @@ class Loop {
         source_(source),
         devices_(devices),
         settings_(settings),
-        health_(devices.size(), DeviceHealth(settings.set_aside_after)),
+        health_(devices, settings.set_aside_after),
         kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
         ahead_(cases_, settings.tier, settings.store),
@@ -132,7 +132,7 @@ class Loop {
   }
 
   bool IsDone(size_t index, const Device& device) const {
-    return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.device.name);
+    return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.PlannedName());
   }
 
   bool IsDone(size_t index) const {
@@ -222,7 +222,7 @@ class Loop {
     size_t at_once = beside ? queues_.lanes() : devices_.size();
     for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, at_once));
     std::mutex mutex;  // guards what is not of one device alone
-    std::vector<size_t> left(group.size(), devices_.size());
+    std::vector<size_t> left(group.size(), queues_.queues());
     const auto judge = [&](size_t item, size_t lane) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
@@ -240,7 +240,10 @@ class Loop {
       const std::lock_guard lock(mutex);
       --left[item];
     };
-    queues_.ForEach(at_once, group.size(), judge, beside);
+    const auto takes = [&](size_t item, size_t lane) {
+      return health_.Takes(queues_.IndexOf(lane), group[item].data.problem.spec.op);
+    };
+    queues_.ForEach(at_once, group.size(), judge, beside, takes);
     worked_beside_ = worked_beside_ || beside;
   }
 
@@ -254,21 +257,20 @@ class Loop {
     worked_beside_ = false;
   }
 
-  // `mutex` guards the case's list of what is to be timed, and the health of devices.
+  // `mutex` guards the case's list of what is to be timed.
   void JudgeOnDevice(CaseAtWork& work, size_t lane, std::mutex& mutex) {
     const Device& device = queues_.DeviceOf(lane);
     const size_t index = queues_.IndexOf(lane);
     if (IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, index};
-    DeviceHealth& health = health_[index];
     const std::string& op = problem.spec.op;
     const uint64_t seen = settings_.retries.reset ? settings_.retries.reset->Resets(device) : 0;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
       BringBack(settings_.retries, device, attempt, seen);
+      health_.Note(index, op, HowItEnded(attempt));
       std::unique_lock lock(mutex);
-      health.Note(op, HowItEnded(attempt));
       if (IsRetried(device, attempt, settings_.retries)) {
         work.retried.push_back({place, std::move(attempt)});
       } else if (IsTimed(work) && attempt.holds_as_declared) {
@@ -282,13 +284,10 @@ class Loop {
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
-      const std::string why_not = [&] {
-        const std::lock_guard lock(mutex);
-        return health.WhySetAside(op);
-      }();
+      const std::string why_not = health_.WhyNone(index, op);
       const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
       work.runner.Judge(aside ? *aside : device, done, [&](const std::vector<std::string>& names) {
-        kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
+        kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.PlannedName(), names});
       });
     } catch (const std::exception& e) {
       kept_.Add(place, work.runner.Faulted(device, e));
@@ -301,10 +300,10 @@ class Loop {
     try {
       for (auto& [place, attempt] : work.retried) {
         if (!ahead_.Await(settings_.runner.interrupted)) return;
-        DeviceHealth& health = health_[place.device];
-        if (!health.WhySetAside(op).empty()) continue;
-        TryAgain(work.runner, devices_[place.device], attempt, settings_.retries, false);
-        if (attempt.verdict == Verdict::kFlaky) health.Note(op, "");
+        const std::optional<size_t> on = health_.OneFor(place.device, op);
+        if (!on) continue;
+        TryAgain(work.runner, devices_[*on], attempt, settings_.retries, false);
+        if (attempt.verdict == Verdict::kFlaky) health_.Note(*on, op, "");
       }
     } catch (const std::exception& e) {
       work.broken = DescribeException(e);
@@ -359,7 +358,7 @@ class Loop {
   std::deque<CaseGroup> groups_;    // not yet begun
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
-  std::vector<DeviceHealth> health_;  // of each device
+  PoolHealth health_;
   KeptRecords kept_;
   DeviceQueues queues_;
   CasesAhead ahead_;

@@ -294,9 +294,10 @@ static assay_status describe(assay_backend_info* out, assay_text* error) {
   return ASSAY_OK;
 }
 
-/* In the latter ones every execution of the second device fails. */
+/* What begins with "second_" is wrong with the second device alone. */
 static int has_two_devices(void) {
-  return misbehaves("two_devices") || misbehaves("second_crashes") || misbehaves("second_hangs");
+  const char* how = getenv("ASSAY_MISBEHAVE");
+  return how != NULL && (strcmp(how, "two_devices") == 0 || strncmp(how, "second_", 7) == 0);
 }
 
 static assay_status device_count(uint32_t* out, assay_text* error) {
@@ -306,9 +307,9 @@ static assay_status device_count(uint32_t* out, assay_text* error) {
 }
 
 static assay_status device_info(uint32_t index, assay_device_info* out, assay_text* error) {
-  (void)index, (void)error;
+  (void)error;
   out->name = "imaginary";
-  out->driver = "0";
+  out->driver = index == 1 && misbehaves("second_differs") ? "1" : "0";
   out->device_type = ASSAY_DEVICE_CPU;
   out->device_id = 0;
   out->memory_bytes = 1 << 30;
@@ -328,10 +329,10 @@ static void device_close(assay_device* device) {
   while (misbehaves("hang_on_close")) pause();
 }
 
-static int is_gone(void) { /* from the moment on at which somebody makes the file */
-  return misbehaves("goes_away") && getenv("ASSAY_GONE_FILE") != NULL && access(getenv("ASSAY_GONE_FILE"), F_OK) == 0;
+static int is_gone(const assay_device* device) { /* from the moment on at which somebody makes the file */
+  if (!misbehaves("goes_away") && !(device->index == 1 && misbehaves("second_goes_away"))) return 0;
+  return getenv("ASSAY_GONE_FILE") != NULL && access(getenv("ASSAY_GONE_FILE"), F_OK) == 0;
 }
-
 static int is_matmul_f32(const assay_op_desc* op) {
   return strcmp(op->op, "matmul") == 0 && op->n_inputs == 2 && op->n_outputs == 1 &&
          op->inputs[0]->type_code == ASSAY_TYPE_FLOAT && op->inputs[0]->bits == 32 && op->inputs[0]->ndim == 2;
@@ -342,9 +343,8 @@ static assay_status query(assay_device* device, const assay_op_desc* op, const a
   static assay_implementation found[kFaultCount];
   static const assay_implementation* items[kFaultCount];
   static assay_implementations list = {sizeof list, kFaultCount, items};
-  (void)device;
   *out = &list;
-  if (is_gone()) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
+  if (is_gone(device)) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
   if (misbehaves("huge_query")) list.count = UINT64_C(1) << 60;
   if (!is_matmul_f32(op)) return fail(error, ASSAY_UNSUPPORTED, "only matmul in f32 of two matrices");
   for (uint64_t i = 0; i < kFaultCount; ++i) {
@@ -395,7 +395,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
   const assay_tensor_desc* operands[] = {op->inputs[0], op->inputs[1], op->outputs[0]};
   for (int f = 0; f < kFaultCount; ++f) {
     if (strcmp(kFaults[f].name, implementation) != 0) continue;
-    if (is_gone()) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
+    if (is_gone(device)) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
     assay_plan* plan = calloc(1, sizeof *plan);
     plan->fault = &kFaults[f];
     plan->device = device->index;

@@ -289,6 +289,7 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
   out["device"] = c.device.name;
   out["device_index"] = c.device_index;
   out["selector"] = c.selector;
+  if (!c.pool.empty()) out["pool"] = c.pool;
   out["driver"] = c.device.driver;
   out["memory_bytes"] = c.device.memory_bytes;
   out["properties"] = c.device.properties;

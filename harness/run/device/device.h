@@ -23,12 +23,16 @@ struct Device {
   std::string hidden;   // from it: Worker::hidden()
   uint32_t device_index = 0;
   std::string selector;  // what --backend must say to get it alone: "cuda", or "cuda:1" where there are several
+  std::string pool;      // the name of those that it shares its cases with (PoolDevices); "": none
   std::string problem;   // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
   std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
   // Further workers of it, for what is judged and not timed: the host's processor has room for several, and of another
   // device nothing is known. Not of files of kernels, whose imports take long and much memory.
   std::vector<std::shared_ptr<Session>> beside;
+
+  // As the plan has it.
+  const std::string& PlannedName() const { return pool.empty() ? device.name : pool; }
 };
 
 // Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without

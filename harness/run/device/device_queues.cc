@@ -10,14 +10,17 @@
 
 #include "harness/base/profile.h"
 #include "harness/base/stopwatch.h"
+#include "harness/run/device/pool.h"
 
 namespace assay {
 
-DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_once) : queues_(devices.size()) {
-  for (size_t i = 0; i < devices.size(); ++i) lanes_.push_back({devices[i], i});
+DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_once) : devices_(devices.size()) {
+  const std::vector<size_t> queues = QueueOfEach(devices);
+  if (!queues.empty()) queues_.resize(std::ranges::max(queues) + 1);
+  for (size_t i = 0; i < devices.size(); ++i) lanes_.push_back({devices[i], i, queues[i]});
   for (size_t i = 0; i < devices.size(); ++i) {
     for (const std::shared_ptr<Session>& session : devices[i].beside) {
-      lanes_.push_back({devices[i], i});
+      lanes_.push_back({devices[i], i, queues[i]});
       lanes_.back().device.session = session;
     }
   }
@@ -43,11 +46,12 @@ DeviceQueues::~DeviceQueues() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void DeviceQueues::ForEach(size_t at_once, size_t cases, const Work& work, bool beside) {
+void DeviceQueues::ForEach(size_t at_once, size_t cases, const Work& work, bool beside, const Takes& takes) {
   std::unique_lock lock(mutex_);
   work_ = &work;
+  takes_ = takes ? &takes : nullptr;
   at_once_ = std::clamp<size_t>(at_once, 1, threads_.size() + 1);
-  used_lanes_ = beside ? lanes_.size() : queues_.size();
+  used_lanes_ = beside ? lanes_.size() : devices_;
   cases_ = cases;
   left_ = cases * queues_.size();
   thrown_ = nullptr;
@@ -83,6 +87,7 @@ DeviceQueues::Lane* DeviceQueues::NextLane() {
   for (Lane& lane : std::span(lanes_).first(used_lanes_)) {
     const Queue& queue = queues_[lane.queue];
     if (lane.running || queue.next == cases_) continue;
+    if (takes_ != nullptr && !(*takes_)(queue.next, static_cast<size_t>(&lane - lanes_.data()))) continue;
     if (longest == nullptr || LeftSeconds(queue) > LeftSeconds(queues_[longest->queue])) longest = &lane;
   }
   return longest;

@@ -2,7 +2,8 @@
 // Work of several cases on several devices at once: each device has a queue of cases, which its worker takes in order,
 // and threads serve the queues, that with most left to do first. One device's compiler is so at work beside another's
 // kernels, and a device that hangs or crashes keeps nobody but itself waiting. A device that has workers beside its
-// own (Device::beside) has a lane for each, and these take its cases from the same queue.
+// own (Device::beside) has a lane for each, and these take its cases from the same queue. So do the devices of a pool
+// (Device::pool), which have one queue together.
 #pragma once
 
 #include <condition_variable>
@@ -30,14 +31,18 @@ class DeviceQueues {
   // The devices, and behind them those that are served by a further worker.
   size_t lanes() const { return lanes_.size(); }
   const Device& DeviceOf(size_t lane) const { return lanes_[lane].device; }  // whose session is the lane's
-  size_t IndexOf(size_t lane) const { return lanes_[lane].queue; }           // of that device
+  size_t IndexOf(size_t lane) const { return lanes_[lane].index; }           // of that device
+  size_t QueueOf(size_t lane) const { return lanes_[lane].queue; }           // see QueueOfEach
+  size_t queues() const { return queues_.size(); }
 
-  // Calls work(index of a case, lane) for each of `cases` on every device, on at most `at_once` lanes at a time, of
+  // Calls work(index of a case, lane) for each of `cases` from every queue, on at most `at_once` lanes at a time, of
   // which those of further workers are left out where `beside` is off. A device goes on to its next case while others
   // are still at theirs; the timeouts of backends make up for those (SharedTime). Returns when all is done; then throws
-  // what was thrown first.
+  // what was thrown first. `takes(index of a case, lane)`: whether the next case of the lane's queue is for it; not
+  // given, it is for any. One device of each queue has to take it whenever none is at work.
   using Work = std::function<void(size_t, size_t)>;
-  void ForEach(size_t at_once, size_t cases, const Work& work, bool beside = true);
+  using Takes = std::function<bool(size_t, size_t)>;
+  void ForEach(size_t at_once, size_t cases, const Work& work, bool beside = true, const Takes& takes = nullptr);
 
  private:
   struct Queue {
@@ -47,7 +52,7 @@ class DeviceQueues {
   };
   struct Lane {
     Device device;
-    size_t queue = 0;
+    size_t index = 0, queue = 0;
     bool running = false;
   };
   void Help(size_t number);
@@ -59,9 +64,11 @@ class DeviceQueues {
 
   std::mutex mutex_;  // guards what follows, but for the sessions
   std::condition_variable changed_;
-  std::vector<Queue> queues_;  // of the devices
-  std::vector<Lane> lanes_;    // in the order of the devices, then those beside
+  std::vector<Queue> queues_;
+  std::vector<Lane> lanes_;  // in the order of the devices, then those beside
+  const size_t devices_;
   const Work* work_ = nullptr;
+  const Takes* takes_ = nullptr;
   size_t used_lanes_ = 0;                        // the first of them
   size_t cases_ = 0;                             // of each queue
   size_t at_once_ = 0, running_ = 0, left_ = 0;  // left: of all queues, not yet begun

@@ -82,6 +82,7 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
   SetCase(r, planned.spec);
   r.backend = device.backend;
   r.device = device.device.name;
+  r.pool = device.pool;
   r.driver = device.device.driver;
   r.library_version = device.description.library_version;
   r.sandbox = device.sandbox.substr(0, device.sandbox.find(':'));

@@ -66,8 +66,15 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
     if (next.verdict != attempt.verdict) other = EndOf(next);
   }
   if (tries.count() < 2) return;
+  const std::string& name = device.device.name;
+  const bool elsewhere = !device.pool.empty() && attempt.record.device != name;
   if (other.empty()) {
-    attempt.SetVerdict(attempt.verdict, attempt.result_class, fmt::format("{} [so {}]", attempt.reason, HowOften(tries.count() - 1)));
+    attempt.SetVerdict(
+        attempt.verdict, attempt.result_class,
+        fmt::format("{} [so {}{}]", attempt.reason, HowOften(tries.count() - 1), elsewhere ? " of " + name : ""));
+  } else if (elsewhere) {  // it says who is at fault, and nothing of whether this device does the same again
+    attempt.SetVerdict(attempt.verdict, attempt.result_class,
+                       fmt::format("{} [alone in a fresh worker of {}: {}]", attempt.reason, name, other));
   } else {
     attempt.SetVerdict(Verdict::kFlaky, ResultClass::kNone,
                        fmt::format("it ends differently from try to try. First {}. {}, {}", EndOf(attempt),

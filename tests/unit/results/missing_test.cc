@@ -89,6 +89,17 @@ TEST(Missing, NothingIsWhereTheRecordsOfTwoDevicesOfOneNameAreWhole) {
   EXPECT_THAT(Names(MakeMissingRecords(plan, OffersIn(records), records)), ElementsAre("bf16 gpu/"));
 }
 
+TEST(Missing, APoolIsOneDeviceWhicheverOfItRanTheCase) {
+  const Plan plan = TwoCasesOn({{"gpu", "d"}});
+  std::vector<Record> records = {Of(kFirst, "gpu", "x", "d #0"), Of(kSecond, "gpu", "x", "d #1")};
+  for (Record& r : records) r.pool = "d";
+  EXPECT_THAT(MakeMissingRecords(plan, OffersIn(records), records), IsEmpty());
+  records.pop_back();
+  const auto missing = MakeMissingRecords(plan, {{kFirst, "gpu", "d", {"x"}}, {kSecond, "gpu", "d", {"x"}}}, records);
+  EXPECT_THAT(Names(missing), ElementsAre("bf16 gpu/x"));
+  EXPECT_EQ(missing[0].device, "d");
+}
+
 TEST(Missing, CasesOfOtherShardsAreNot) {
   Plan plan = TwoCasesOn({{"cpu", "d"}});
   size_t missing = 0;

@@ -63,6 +63,33 @@ TEST(DeviceQueues, ADeviceGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
   EXPECT_THAT(of[1], ElementsAre(0, 1, 2));
 }
 
+TEST(DeviceQueues, DevicesOfAPoolTakeEachCaseOnceAndOneMayLeaveThemToTheOther) {
+  std::vector<Device> devices = ThreeDevices();
+  devices.resize(2);
+  for (Device& device : devices) device.pool = "pool";
+  DeviceQueues queues(devices, 2);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<size_t> items;
+  std::vector<size_t> of[2];
+  const auto note = [&](size_t item, size_t device) {
+    std::unique_lock lock(mutex);
+    items.push_back(item);
+    of[device].push_back(item);
+    changed.notify_all();
+    // Neither ends its first case before the other has begun one.
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return !of[0].empty() && !of[1].empty(); }));
+  };
+  queues.ForEach(2, 4, note);
+  EXPECT_THAT(items, UnorderedElementsAre(0, 1, 2, 3));
+  items.clear();
+  const auto not_after_1 = [](size_t item, size_t device) { return device == 1 || item <= 1; };
+  of[0].clear(), of[1].clear();
+  queues.ForEach(2, 4, note, true, not_after_1);
+  EXPECT_THAT(items, UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(of[1], testing::IsSupersetOf({2U, 3U}));
+}
+
 // A device with one further worker.
 Device DeviceWithTwoWorkers() {
   Device device;
