@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -113,11 +114,20 @@ Result<Returned> ReadManifest(const fs::path& dir) {
     auto plan = ParsePlanJson(json.at("plan").dump());
     if (!plan) return bad(plan.error().message);
     Returned returned{*std::move(plan), {}};
+    std::map<std::string, std::string> requirements;
+    for (const PlanEntry& entry : returned.plan.entries) requirements[entry.id] = entry.requirement;
     std::set<std::string> seen;
     for (const Json& one : json.at("cases")) {
       auto again = ReturnedCaseOf(one, dir);
       if (!again) return bad(again.error().message);
       const std::string id = again->planned.spec.Id();
+      const auto planned = requirements.find(id);
+      if (planned == requirements.end() || planned->second != RequirementOf(again->planned)) {
+        return bad(
+            id +
+            " is not in its plan with that requirement: the manifest was changed; take the one that was sent out, "
+            "or write the inputs anew");
+      }
       if (!seen.insert(id).second) return bad(id + " is there twice: it would count twice; write the inputs anew");
       returned.cases.push_back(*std::move(again));
     }

@@ -130,6 +130,16 @@ class Inputs(OwnFolder):
         path.write_text(path.read_text().replace(case["input_hash"], "0" * 16))
         self.assertIn("makes other inputs of the case", self.check(3)["softmax"]["reason"])
 
+    def test_a_requirement_that_its_plan_does_not_have_is_refused(self):
+        self.write(cases=CASES[:1])
+        path = self.dir / "cases/manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["cases"][0]["requirement"] = "in=bf16; acc=f32; math=256"
+        path.write_text(json.dumps(manifest))
+        done = self.assay("check", "--manifest", "cases")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(f"{CASES[0]} is not in its plan with that requirement", done.stderr)
+
     def test_a_case_that_stands_twice_is_refused(self):
         self.write(cases=CASES[:1])
         path = self.dir / "cases/manifest.json"

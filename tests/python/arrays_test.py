@@ -90,6 +90,21 @@ class Arrays(unittest.TestCase):
         self.assertTrue(assay.check("exp", np.zeros(3, np.float32), np.ones(3, np.float32)))
         self.assertTrue(assay.check("exp", [np.zeros(3, np.float32)], [np.ones(3, np.float32)]))
 
+    def test_scalars_of_numpy_are_read_while_they_are_there(self):
+        codes = np.array([[1, 2, 7]], np.int8)
+        y = ((codes - 3) * 0.5).astype(np.float32)
+        for _ in range(20):
+            junk = [np.full(1, 7.5, np.float32) for _ in range(50)]
+            self.assertTrue(assay.check("dequantize", [codes, np.float32(0.5), np.int8(3)], y, per="tensor"))
+            del junk
+
+    def test_a_subclass_of_masked_arrays_is_one(self):
+        class Mine(np.ma.MaskedArray):
+            pass
+
+        with self.assertRaisesRegex(assay.UsageError, "masked arrays are not judged"):
+            assay.check("exp", np.zeros(3, np.float32), Mine(np.ones(3, np.float32)))
+
     def test_bits_of_narrow_types(self):
         bits = {"a": "bf16", "b": "bf16", "y": "bf16"}
         self.passes(to_bf16(A), to_bf16(B), to_bf16(Y), dtypes=bits)

@@ -3,6 +3,7 @@
 import gc
 import pathlib
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -54,6 +55,16 @@ class Cases(unittest.TestCase):
                 self.assertFalse(case.judge(y))
                 with self.assertRaises(assay.Mismatch):
                     case.check({"y": y})
+
+    def test_threads_may_share_a_case(self):
+        case = assay.cases("smoke", op="softmax", dtype="f32", filter="*log=0*:*17x33x5*")[0]
+        y, found = np.zeros(case.outputs["y"][1], np.float32), []
+        threads = [threading.Thread(target=lambda: found.extend(bool(case.judge(y)) for _ in range(60))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [False] * 240)
 
     def test_inputs_are_copies(self):
         case = assay.cases(ids=["softmax/f32/shape=4x33/fill=normal/seed=0"])[0]

@@ -94,6 +94,19 @@ class Plugin(unittest.TestCase):
         self.assertEqual(len(failures), CASES)
         self.assertIn("mismatch: softmax", failures[0])
 
+    def test_the_marks_contract_holds_for_what_a_test_checks_itself(self):
+        done = self.pytest(tests=f'''
+import assay, numpy as np
+
+@assay.mark.suite({SUITE}, contract="bf16acc")
+def test_it(assay_case):
+    x = assay_case.inputs["x"]
+    e = np.exp(x - x.max(int(assay_case.attrs["axis"]), keepdims=True))
+    assay_case.check(e / e.sum(int(assay_case.attrs["axis"]), keepdims=True))
+''')
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("below_contract", done.stdout)
+
     def test_one_case_is_selected_by_k(self):
         done = self.pytest("-k", "returned and 17x33x5")
         self.assertIn("1 passed", done.stdout)

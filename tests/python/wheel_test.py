@@ -51,6 +51,14 @@ class Wheel(unittest.TestCase):
         self.must(self.bin / "assay", "run", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf",
                   "--out", self.dir / "out")
 
+    def test_programs_in_c_find_header_and_library(self):
+        package = next(self.dir.glob("venv/lib/*/site-packages/assay/_prefix"))
+        (self.dir / "uses.c").write_text('#include <assay/assay.h>\n#include <stdio.h>\n'
+                                         'int main(void) { puts(assay_version()); return 0; }\n')
+        self.must("cc", "-std=c11", f"-I{package}/include/assay", "uses.c", "-o", "uses", f"-L{package}/lib", "-lassay",
+                  f"-Wl,-rpath,{package}/lib")
+        self.assertRegex(self.must(self.dir / "uses"), r"^\d+\.\d+\.\d+")
+
     def test_shared_libraries_are_inside(self):
         package = next(self.dir.glob("venv/lib/*/site-packages/assay/_prefix"))
         for file in (package / "bin/assay", package / "lib/libassay.so", package / "lib/assay/plugins/libassay_cpu.so"):

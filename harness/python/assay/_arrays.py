@@ -42,7 +42,10 @@ def _type_of(name: str, type_name: str) -> tuple[int, int]:
 
 
 def _from_numpy(array: Any, name: str) -> GivenArray:
-    if type(array).__name__ == "MaskedArray":
+    import numpy
+    if isinstance(array, numpy.generic):  # whose memory is that of a temporary array each time it is asked for
+        array = numpy.asarray(array)
+    if isinstance(array, numpy.ma.MaskedArray):
         raise _refuse(name, "masked arrays are not judged; fill the masked elements, and leave their rows out")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _library
@@ -53,6 +54,8 @@ class Case:
 
     def __init__(self, handle: ctypes.c_void_p) -> None:
         self._handle, self._library = handle, _library.load()
+        self._lock = threading.Lock()  # the library takes one caller of a case at a time, and ctypes releases the GIL
+        self._defaults: tuple[Optional[str], bool] = (None, False)
         text = json.loads(self._library.assay_case_text(handle).decode())
         self.id: str = text["id"]
         self.op: str = text["op"]
@@ -84,9 +87,10 @@ class Case:
     def _copy(self, index: int, operand: dict[str, Any]) -> numpy.ndarray:
         import numpy
         array = _library.Array(ctypes.sizeof(_library.Array))
-        _library.demand(self._library.assay_case_input(self._handle, index, ctypes.byref(array)))
-        size = int(numpy.prod(operand["shape"], dtype=numpy.int64)) * array.bits // 8
-        raw = ctypes.string_at(array.data, size)
+        with self._lock:
+            _library.demand(self._library.assay_case_input(self._handle, index, ctypes.byref(array)))
+            size = int(numpy.prod(operand["shape"], dtype=numpy.int64)) * array.bits // 8
+            raw = ctypes.string_at(array.data, size)
         return numpy.frombuffer(bytearray(raw), _dtype(operand["dtype"])[0]).reshape(operand["shape"])
 
     def judge(self, outputs: Arrays, contract: Optional[str] = None) -> Verdict:
@@ -95,18 +99,20 @@ class Case:
         self.checked += 1
         given = take_all(outputs, list(self.outputs), "output", {})
         arrays = CArrays([(name, array, self._bits_of(name, array)) for name, array, _ in given])
-        return take_verdict(_library.made(self._library.assay_case_judge, self._handle, arrays.count, arrays.pointers,
-                                          _library.encoded(contract, "contract")))
+        text = _library.encoded(self._defaults[0] if contract is None else contract, "contract")
+        with self._lock:
+            made = _library.made(self._library.assay_case_judge, self._handle, arrays.count, arrays.pointers, text)
+        return take_verdict(made)
 
     def _bits_of(self, name: Optional[str], array: GivenArray) -> Optional[str]:
         expected = self.outputs.get(name or "", ("",))[0]
         return expected if array.code == 1 and expected in _BITS else None
 
-    def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: bool = False) -> Verdict:
+    def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None) -> Verdict:
         """As ``judge``, and raises Mismatch unless it passed; see ``assert_close``."""
         __tracebackhide__ = True
         verdict = self.judge(outputs, contract)
-        demand_pass(verdict, strict, 3)
+        demand_pass(verdict, self._defaults[1] if strict is None else strict, 3)
         return verdict
 
 

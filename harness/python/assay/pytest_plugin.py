@@ -48,7 +48,10 @@ def assay_case(request: Any) -> assay.Case:
     if not hasattr(request, "param"):
         raise pytest.UsageError("assay_case is for tests with @assay.mark.suite(...)")
     found, index = request.param
-    return found[index]
+    case, mark = found[index], request.node.get_closest_marker(_MARK)
+    if mark is not None:  # what the mark says holds for what the test checks itself, too
+        case._defaults = (mark.kwargs.get("contract"), mark.kwargs.get("strict", False))
+    return case
 
 
 def _judge(item: Any, mark: Any, output: Any) -> None:
@@ -60,7 +63,7 @@ def _judge(item: Any, mark: Any, output: Any) -> None:
             pytest.fail("the test returned nothing and called assay_case.check() never: nothing was judged", pytrace=False)
         return
     try:
-        case.check(output, mark.kwargs.get("contract"), strict=mark.kwargs.get("strict", False))
+        case.check(output)
     except assay.Mismatch as mismatch:
         pytest.fail(str(mismatch), pytrace=False)
 

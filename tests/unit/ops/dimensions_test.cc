@@ -268,7 +268,8 @@ TEST(Inputs, ThatReachWholeOutputsHaveNothingSpecialInHalfOfTheCases) {
       EXPECT_GT(finite, 25) << id;
       EXPECT_LT(finite, 50) << id;
     }
-    EXPECT_EQ(spared, 4) << fill;
+    EXPECT_GE(spared, 4) << fill;
+    EXPECT_LT(spared, 8) << fill << ": other seeds have NaN, infinities or the largest numbers there";
   }
 }
 

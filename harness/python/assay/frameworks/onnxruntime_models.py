@@ -14,6 +14,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
+from .._frameworks import Unsupported
+
 OPSET = min(23, onnx.defs.onnx_opset_version())  # the first one with Attention and RMSNormalization
 
 ELEMENTS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16,
@@ -40,7 +42,18 @@ def _session(provider, node, operands, results, attrs):
                             **{name: list(value) if isinstance(value, tuple) else value for name, value in attrs})
     graph = helper.make_graph([made], node, inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
-    return onnxruntime.InferenceSession(model.SerializeToString(), _options(), providers=[provider])
+    options = _options()
+    if provider != "CPUExecutionProvider":  # which takes what another one does not have, without a word
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[provider])
+    except Exception as error:
+        if "fallback to CPU" not in str(error):
+            raise
+        raise Unsupported(f"{provider} does not have the node {node} of these types") from None
+    if provider not in session.get_providers():
+        raise Unsupported(f"ONNX Runtime has no device here for {provider}, and would compute on the CPU instead")
+    return session
 
 
 def _value(array):
