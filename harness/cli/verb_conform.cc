@@ -31,7 +31,7 @@ struct ConformOptions {
 };
 
 // What a profile leaves no choice in.
-void Fix(const Profile& profile, const fs::path& suite, uint64_t seed, RunOptions& run) {
+void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
   run.selection.suite = suite.string();
   run.selection.seed = seed;
   run.strict = true;
@@ -58,7 +58,7 @@ tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::
 
 RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const fs::path& folder, uint64_t seed) {
   RunOptions control;
-  Fix(profile, profile.control_cases, seed, control);
+  Fix(profile.control_cases, seed, control);
   control.backend.plugins = {fmt::format("{}={}", kControlBackend, ShippedCorpus(kControlBackend).string())};
   control.backend.backends = {kControlBackend};
   control.backend.sandbox.hidden = run.backend.sandbox.hidden;
@@ -116,7 +116,7 @@ int Conform(ConformOptions options) {
   auto secret = FindSecret(options.run);
   if (!secret) return Complain(kExitUsage, secret.error().message);
   const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);
-  Fix(*profile, profile->cases, seed, options.run);
+  Fix(profile->cases, seed, options.run);
   auto begun = BeginRun(options.run, PrepareOneDevice, {{kProfileKey, profile->name}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;

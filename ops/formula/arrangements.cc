@@ -10,10 +10,6 @@
 namespace assay::formula {
 namespace {
 
-bool Maps(const Node& node, Function function) {
-  return node.kind == Kind::kMap && node.function == function;
-}
-
 bool IsLooseSum(const Node& node) {
   return (Maps(node, Function::kAdd) || Maps(node, Function::kSub)) && node.strictness == Strictness::kLoose;
 }
@@ -26,10 +22,6 @@ bool IsProduct(const Node& node) {
 // Where nothing is, nothing is added.
 double Times(double x, double y) {
   return x == 0 || y == 0 ? 0 : x * y;
-}
-
-double ReachOf(const NodeError& error, size_t i) {
-  return error.zero ? 0 : error.reach[i];
 }
 
 // What a number adds to the sizes of partial products.
@@ -68,7 +60,7 @@ std::vector<bool> Arrangements::Open(const BlockValues& values, const Propagatio
     Elements& elements = elements_[static_cast<size_t>(node)];
     elements.assign(v.size(), {});
     for (size_t i = 0; i < v.size(); ++i) {
-      elements[i] = Number(v[i], ReachOf(error, i));
+      elements[i] = Number(v[i], error.ReachAt(i));
     }
     if (NodeAt(node).kind == Kind::kMap) {
       FindMap(node);
@@ -107,7 +99,7 @@ double Arrangements::MostOf(int node, const BlockValues& values, const Propagati
     double least = kInfinity;  // of the divisor
     const std::span<const double> divisor = values.Hi(info.args[1]);
     for (size_t i = 0; i < divisor.size(); ++i) {
-      least = std::min(least, std::fabs(divisor[i]) - ReachOf(errors.At(info.args[1]), i));
+      least = std::min(least, std::fabs(divisor[i]) - errors.At(info.args[1]).ReachAt(i));
     }
     return least > 0 ? of_arg(0) * std::max(1.0, 1 / least) : kInfinity;
   }
@@ -115,7 +107,7 @@ double Arrangements::MostOf(int node, const BlockValues& values, const Propagati
   const std::span<const double> v = values.Hi(node);
   const NodeError& error = errors.At(node);
   for (size_t i = 0; i < v.size(); ++i) {
-    const double size = std::fabs(v[i]) + ReachOf(error, i);
+    const double size = std::fabs(v[i]) + error.ReachAt(i);
     largest = size <= largest ? largest : size;  // NaN too
     if (std::isnan(size)) return kInfinity;
   }

@@ -76,6 +76,8 @@ struct NodeError {
   std::vector<Symbol> symbols;
   std::vector<double> r, reach;
   bool zero = true;
+
+  double ReachAt(size_t i) const { return zero ? 0 : reach[i]; }
 };
 
 // A node of the block as it was just computed, operands expanded to its space.

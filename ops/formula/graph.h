@@ -135,6 +135,9 @@ inline AxisSet SetOf(const std::vector<int>& axes) {
   for (const int axis : axes) set |= SetOf(axis);
   return set;
 }
+inline bool Maps(const Node& node, Function function) {
+  return node.kind == Kind::kMap && node.function == function;
+}
 inline bool Has(AxisSet set, int axis) {
   return (set & SetOf(axis)) != 0;
 }

@@ -7,18 +7,6 @@
 #include "harness/data/infinity.h"
 
 namespace assay::formula {
-namespace {
-
-bool Maps(const Node& node, Function function) {
-  return node.kind == Kind::kMap && node.function == function;
-}
-
-double ReachOf(const NodeError& error, size_t i) {
-  return error.zero ? 0 : error.reach[i];
-}
-
-}  // namespace
-
 Products::Products(const BlockPlan& plan, const ErrorRules& rules)
     : plan_(&plan),
       range_(rules.range),
@@ -82,7 +70,7 @@ bool Products::StaysWithin(const std::vector<Placed>& factors, const BlockValues
     const NodeError& error = errors.At(factor.node);
     double largest = 0, smallest = kInfinity;
     for (size_t i = 0; i < v.size(); ++i) {
-      const double size = std::fabs(v[i]), reach = ReachOf(error, i);
+      const double size = std::fabs(v[i]), reach = error.ReachAt(i);
       if (!(size + reach < kInfinity)) return false;
       largest = std::max(largest, size + reach), smallest = std::min(smallest, size - reach);
     }
