@@ -50,7 +50,7 @@ def _session(provider, node, operands, results, attrs):
     except Exception as error:
         if "fallback to CPU" not in str(error):
             raise
-        raise Unsupported(f"{provider} does not have the node {node} of these types") from None
+        raise Unsupported(f"{provider} has no device here, or not the node {node} of these types") from None
     if provider not in session.get_providers():
         raise Unsupported(f"ONNX Runtime has no device here for {provider}, and would compute on the CPU instead")
     return session
