@@ -9,8 +9,7 @@
 #include "ops/binding.h"
 #include "ops/formula/block.h"
 #include "ops/formula/formula_error.h"
-#include "ops/formula/parity.h"
-#include "ops/formula_scale.h"
+#include "ops/formula_relations.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
 #include "ops/slices.h"
@@ -49,30 +48,6 @@ Shape ShapeOf(const Graph& graph, const std::vector<int>& axes) {
 int64_t PositionOf(const std::vector<int>& axes, int axis) {
   const auto at = std::ranges::find(axes, axis);
   return at == axes.end() ? -1 : at - axes.begin();
-}
-
-// The first set of inputs whose signs are the output's: one of them, or the first and another. No contract says that a
-// function of -x is that of x with another sign, to the last bit.
-std::optional<Relation> NegationOf(const Graph& graph) {
-  const auto count = static_cast<int>(graph.inputs.size());
-  std::vector<std::vector<int>> sets;
-  for (int i = 0; i < count; ++i) sets.push_back({i});
-  for (int i = 1; i < count; ++i) sets.push_back({0, i});
-  for (const std::vector<int>& set : sets) {
-    std::vector<bool> negated(graph.inputs.size());
-    for (const int input : set) negated[static_cast<size_t>(input)] = true;
-    const formula::Parity parity = formula::ParityOf(graph, graph.outputs[0].node, negated);
-    if (parity == formula::Parity::kNone) continue;
-    Relation relation = Negated(set, parity == formula::Parity::kOdd ? -1 : 1);
-    constexpr formula::Function kSymmetric[] = {formula::Function::kTanh, formula::Function::kErf,
-                                                formula::Function::kSin, formula::Function::kCos};
-    const bool has_symmetric_function = std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
-      return node.kind == formula::Kind::kMap && std::ranges::find(kSymmetric, node.function) != std::end(kSymmetric);
-    });
-    if (has_symmetric_function) relation.claim = Claim::kNone;
-    return relation;
-  }
-  return std::nullopt;
 }
 
 // How much of a table is read depends on the data: nothing of it is compulsory.

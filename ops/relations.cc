@@ -60,14 +60,6 @@ Magnitudes MagnitudesOf(const Tensor& tensor) {
   return m;
 }
 
-Tensor Times(const Tensor& tensor, double factor) {
-  std::vector<double> values = tensor.ToDoubles();
-  for (double& x : values) x *= factor;
-  Tensor scaled(tensor.dtype(), tensor.shape());
-  scaled.SetDoubles(values);
-  return scaled;
-}
-
 // Whether no product, no part of one (an intermediate sum that cancels holds at least the last bit of its terms) and no
 // sum leaves the accumulator's normal numbers, before or after scaling by `factor`.
 bool StaysNormal(const ScaleSpec& spec, const ExecutedCase& executed, double factor) {
@@ -243,6 +235,14 @@ OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& proble
   OtherExecution other{.inputs = std::move(inputs), .expected = golden.value};
   other.tolerance = Tolerances(golden, bound);
   return other;
+}
+
+Tensor Times(const Tensor& tensor, double factor) {
+  std::vector<double> values = tensor.ToDoubles();
+  for (double& x : values) x *= factor;
+  Tensor scaled(tensor.dtype(), tensor.shape());
+  scaled.SetDoubles(values);
+  return scaled;
 }
 
 std::vector<Tensor> Clones(std::span<const Tensor> tensors) {

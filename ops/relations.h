@@ -51,6 +51,8 @@ std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound);
 OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs);
 
 std::vector<Tensor> Clones(std::span<const Tensor> tensors);
+// In the tensor's type, rounded where that does not hold it.
+Tensor Times(const Tensor& tensor, double factor);
 bool AllFinite(const Tensor& tensor);
 
 // All of `more` at the end of `all`.

@@ -123,10 +123,10 @@ Result<Returned> ReadManifest(const fs::path& dir) {
       const std::string id = again->planned.spec.Id();
       const auto planned = requirements.find(id);
       if (planned == requirements.end() || planned->second != RequirementOf(again->planned)) {
-        return bad(
-            id +
-            " is not in its plan with that requirement: the manifest was changed; take the one that was sent out, "
-            "or write the inputs anew");
+        return bad(fmt::format(
+            "{} is not in its plan with that requirement: the manifest was changed; take the one that was sent out, or "
+            "write the inputs anew",
+            id));
       }
       if (!seen.insert(id).second) return bad(id + " is there twice: it would count twice; write the inputs anew");
       returned.cases.push_back(*std::move(again));

@@ -127,17 +127,12 @@ Arrangements::Element Arrangements::Number(double value, double reach) {
 void Arrangements::FindMap(int node) {
   const Node& info = NodeAt(node);
   Elements& to = elements_[static_cast<size_t>(node)];
-  std::vector<double> places[3];
+  std::vector<double> own[3], wide[3];
+  const double* places[3] = {};
   for (size_t k = 0; k < info.args.size(); ++k) {
-    const Expansion& expansion = spaces_->expansions[static_cast<size_t>(node)][k];
-    std::vector<double> own(elements_[static_cast<size_t>(info.args[k])].size());
-    std::iota(own.begin(), own.end(), 0);
-    if (expansion.trivial()) {
-      places[k] = std::move(own);
-    } else {
-      places[k].resize(to.size());
-      expansion.Run(own.data(), lanes_, places[k].data());
-    }
+    own[k].resize(elements_[static_cast<size_t>(info.args[k])].size());
+    std::iota(own[k].begin(), own[k].end(), 0);
+    places[k] = spaces_->expansions[static_cast<size_t>(node)][k].Of(own[k], lanes_, to.size(), wide[k]);
   }
   for (size_t i = 0; i < to.size(); ++i) {
     Element x[3];
@@ -288,23 +283,32 @@ void Arrangements::FindSum(int node) {
 void Arrangements::FindOther(int node) {
   const Node& info = NodeAt(node);
   Elements& to = elements_[static_cast<size_t>(node)];
-  const auto is_open = [](const Element& e) { return e.is_open; };
-  if (IsReduction(info.kind) || info.kind == Kind::kAt || info.kind == Kind::kRound) {
-    const Elements& from = elements_[static_cast<size_t>(info.args[0])];
-    const std::vector<int64_t>& places = spaces_->places[static_cast<size_t>(node)];
-    const bool stays = info.kind == Kind::kRound, moves = info.kind == Kind::kAt;
-    const size_t width = stays ? 1 : (moves ? to : from).size() / places.size();
-    for (size_t i = 0; i < (moves ? to : from).size(); ++i) {
-      const int64_t place = stays ? static_cast<int64_t>(i) : places[i / width];
-      if (place < 0) continue;
-      const size_t other = static_cast<size_t>(place) * width + i % width;
-      if (from[moves ? other : i].is_open) to[moves ? i : other].is_open = true;
-    }
+  if (IsReduction(info.kind) || info.kind == Kind::kAt || info.kind == Kind::kRound) return FindPlaced(node);
+  for (const int arg : info.args) {
+    const Elements& from = elements_[static_cast<size_t>(arg)];
+    if (!std::ranges::any_of(from, [](const Element& e) { return e.is_open; })) continue;
+    for (Element& e : to) e.is_open = true;
+  }
+}
+
+void Arrangements::FindPlaced(int node) {
+  const Node& info = NodeAt(node);
+  const Elements& from = elements_[static_cast<size_t>(info.args[0])];
+  Elements& to = elements_[static_cast<size_t>(node)];
+  const auto pass = [&](size_t i, size_t at) { to[at].is_open = to[at].is_open || from[i].is_open; };
+  if (info.kind == Kind::kRound) {
+    for (size_t i = 0; i < from.size(); ++i) pass(i, i);
     return;
   }
-  for (const int arg : info.args) {
-    if (!std::ranges::any_of(elements_[static_cast<size_t>(arg)], is_open)) continue;
-    for (Element& e : to) e.is_open = true;
+  const std::vector<int64_t>& places = spaces_->places[static_cast<size_t>(node)];
+  const bool moves = info.kind == Kind::kAt;  // places are the operand's then, else the result's
+  const size_t width = (moves ? to : from).size() / places.size();
+  for (size_t k = 0; k < places.size(); ++k) {
+    if (places[k] < 0) continue;
+    for (size_t lane = 0; lane < width; ++lane) {
+      const size_t here = k * width + lane, there = static_cast<size_t>(places[k]) * width + lane;
+      moves ? pass(there, here) : pass(here, there);
+    }
   }
 }
 

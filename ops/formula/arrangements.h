@@ -49,6 +49,7 @@ class Arrangements {
   void FindMap(int node);
   void FindSum(int node);
   void FindOther(int node);
+  void FindPlaced(int node);
   Element Mapped(int node, const Element& result, const Element* x) const;
   Element Joined(const Node& sum, const Element& result, const Element* x) const;
   Element ProductOfSums(const Element& result, const Element& x, const Element& y) const;

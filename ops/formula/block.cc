@@ -161,4 +161,11 @@ void Expansion::Run(const double* from, int64_t lanes, double* to) const {
   }
 }
 
+const double* Expansion::Of(std::span<const double> from, int64_t lanes, size_t size, std::vector<double>& to) const {
+  if (trivial_) return from.data();
+  to.resize(size);
+  Run(from.data(), lanes, to.data());
+  return to.data();
+}
+
 }  // namespace assay::formula

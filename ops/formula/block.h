@@ -59,6 +59,8 @@ class Expansion {
   Expansion(const BlockPlan& plan, AxisSet operand, AxisSet result);
   bool trivial() const { return trivial_; }
   void Run(const double* from, int64_t lanes, double* to) const;
+  // The array itself where it has the result's axes, else `to`, which gets `size` numbers, the result's.
+  const double* Of(std::span<const double> from, int64_t lanes, size_t size, std::vector<double>& to) const;
 
  private:
   bool trivial_ = false;

@@ -122,11 +122,7 @@ const double* Propagation::Zeros(int64_t n) {
 }
 
 const double* Propagation::Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n) {
-  if (expansion.trivial()) return array.data();
-  std::vector<double>& to = scratch_[slot];
-  to.resize(static_cast<size_t>(n));
-  expansion.Run(array.data(), lanes_, to.data());
-  return to.data();
+  return expansion.Of(array, lanes_, static_cast<size_t>(n), scratch_[slot]);
 }
 
 void Propagation::Constant(int node, double value) {
@@ -222,7 +218,7 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
       const bool fits = reach == 0 ? size <= range : size + reach < range;
       const bool overflows = std::isfinite(size) && std::isfinite(range) && !fits;
       if (std::isfinite(reach) && !overflows) continue;
-      any_instead_of_nan_ = any_instead_of_nan_ || (std::isnan(values[i]) && !KeepsZeroAndInfinity(NodeAt(node)));
+      NoteOpen(node, values[i]);
       for (NodeError::Symbol& symbol : error.symbols) symbol.g[static_cast<size_t>(i)] = 0;
       reach = error.r[static_cast<size_t>(i)] = kInfinity;
     }
@@ -232,6 +228,10 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
   if (error.zero) ClearSymbols(error);
 }
 
+void Propagation::NoteOpen(int node, double value) {
+  if (std::isnan(value) && !KeepsZeroAndInfinity(NodeAt(node))) any_instead_of_nan_ = true;
+}
+
 void Propagation::Open(int node, std::span<const double> v, const std::vector<bool>& which) {
   NodeError& error = errors_[static_cast<size_t>(node)];
   if (std::ranges::find(which, true) == which.end()) return;
@@ -239,7 +239,7 @@ void Propagation::Open(int node, std::span<const double> v, const std::vector<bo
   for (size_t i = 0; i < which.size(); ++i) {
     if (!which[i]) continue;
     error.r[i] = error.reach[i] = kInfinity;
-    any_instead_of_nan_ = any_instead_of_nan_ || (std::isnan(v[i]) && !KeepsZeroAndInfinity(NodeAt(node)));
+    NoteOpen(node, v[i]);
   }
   error.zero = false;
 }

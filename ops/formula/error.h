@@ -131,6 +131,7 @@ class Propagation {
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n);
   void AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error);
   void Finish(int node, std::span<const double> v, NodeError& error);  // sums `reach` up
+  void NoteOpen(int node, double value);                               // see any_instead_of_nan
   void MarkNonFinite(const MapStep& step, const Operands& reach, NodeError& error) const;
   void ReduceSum(const Node& node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to,
                  NodeError& error);

@@ -108,7 +108,6 @@ Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<cons
   result.value.resize(size);
   if (double_double) result.value_lo.resize(size);
   result.reach.assign(rules.size(), std::vector<double>(size));
-
   result.any_instead_of_nan.assign(rules.size(), 0);
 
   const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();

@@ -35,6 +35,9 @@ ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, con
     case Function::kDiv:
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] / y[i];
       break;
+    case Function::kPow:
+      for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
+      break;
     case Function::kMaximum:  // NaN wins
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
       break;
@@ -100,10 +103,6 @@ const FunctionInfo& Info(Function function) {
 void MapValues(Function function, const Operands& x, double* z, int64_t n) {
   if (function == Function::kExp) return ExponentialValues(x[0], z, n);
   if (function == Function::kSigmoid) return SigmoidValues(x[0], z, n);
-  if (function == Function::kPow) {
-    for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[0][i], x[1][i]);
-    return;
-  }
   if (function == Function::kSelect) {
     for (int64_t i = 0; i < n; ++i) z[i] = x[0][i] != 0 ? x[1][i] : x[2][i];
     return;

@@ -7,34 +7,31 @@
 #include "harness/data/infinity.h"
 
 namespace assay::formula {
+
 Products::Products(const BlockPlan& plan, const ErrorRules& rules)
-    : plan_(&plan),
-      range_(rules.range),
+    : range_(rules.range),
       tiny_(rules.tiny),
       lambda_(std::max(rules.lambda, rules.function_lambda)),
       slack_(1 + 16 * rules.multiply) {
-  const Graph& graph = plan.graph();
-  placed_.resize(graph.nodes.size());
-  for (size_t at = 0; at < graph.nodes.size(); ++at) {
-    const Node& node = graph.nodes[at];
-    if (!Maps(node, Function::kMul) && !Maps(node, Function::kDiv)) continue;
-    std::vector<Factor> factors;
-    Collect(static_cast<int>(at), false, factors);
-    if (factors.size() < 3) continue;
-    for (const Factor& factor : factors) {
-      placed_[at].push_back({factor, Expansion(plan, graph.At(factor.node).axes, node.axes)});
-    }
+  const std::vector<Node>& nodes = plan.graph().nodes;
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    std::vector<Factor>& factors = factors_.emplace_back();
+    if (!Maps(nodes[at], Function::kMul) && !Maps(nodes[at], Function::kDiv)) continue;
+    Collect(plan, static_cast<int>(at), static_cast<int>(at), false, factors);
+    if (factors.size() < 3) factors.clear();
   }
 }
 
-void Products::Collect(int node, bool divides, std::vector<Factor>& factors) const {
-  const Node& info = plan_->graph().At(node);
-  if (Maps(info, Function::kNegate)) return Collect(info.args[0], divides, factors);
-  if (Maps(info, Function::kMul) || Maps(info, Function::kDiv)) {
-    Collect(info.args[0], divides, factors);
-    return Collect(info.args[1], divides != Maps(info, Function::kDiv), factors);
+void Products::Collect(const BlockPlan& plan, int product, int node, bool divides, std::vector<Factor>& factors) {
+  const Graph& graph = plan.graph();
+  const Node& info = graph.At(node);
+  const bool is_quotient = Maps(info, Function::kDiv);
+  if (Maps(info, Function::kNegate)) return Collect(plan, product, info.args[0], divides, factors);
+  if (is_quotient || Maps(info, Function::kMul)) {
+    Collect(plan, product, info.args[0], divides, factors);
+    return Collect(plan, product, info.args[1], divides != is_quotient, factors);
   }
-  factors.push_back({node, divides});
+  factors.push_back({node, divides, Expansion(plan, info.axes, graph.At(product).axes)});
 }
 
 void Products::Partial::Multiply(double value, double reach, bool divides) {
@@ -62,10 +59,10 @@ double Products::CostOf(const Partial& partial, size_t factors) const {
 }
 
 // Whether sizes alone show that no order costs anything.
-bool Products::StaysWithin(const std::vector<Placed>& factors, const BlockValues& values,
+bool Products::StaysWithin(const std::vector<Factor>& factors, const BlockValues& values,
                            const Propagation& errors) const {
   double most = 1, least = 1;
-  for (const auto& [factor, expansion] : factors) {
+  for (const Factor& factor : factors) {
     const std::span<const double> v = values.Hi(factor.node);
     const NodeError& error = errors.At(factor.node);
     double largest = 0, smallest = kInfinity;
@@ -83,20 +80,15 @@ bool Products::StaysWithin(const std::vector<Placed>& factors, const BlockValues
 
 std::vector<double> Products::CostOf(int node, const BlockValues& values, const Propagation& errors,
                                      int64_t lanes) const {
-  const std::vector<Placed>& factors = placed_[static_cast<size_t>(node)];
+  const std::vector<Factor>& factors = factors_[static_cast<size_t>(node)];
   if (factors.empty() || StaysWithin(factors, values, errors)) return {};
   const size_t size = values.Hi(node).size();
   std::vector<Partial> partial(size);
-  std::vector<double> wide(size), reach(size);
-  for (const auto& [factor, expansion] : factors) {
+  std::vector<double> wide, reach;
+  for (const Factor& factor : factors) {
     const NodeError& error = errors.At(factor.node);
-    const auto expanded = [&](const double* from, std::vector<double>& to) {
-      if (expansion.trivial()) return from;
-      expansion.Run(from, lanes, to.data());
-      return static_cast<const double*>(to.data());
-    };
-    const double* v = expanded(values.Hi(factor.node).data(), wide);
-    const double* r = error.zero ? nullptr : expanded(error.reach.data(), reach);
+    const double* v = factor.expansion.Of(values.Hi(factor.node), lanes, size, wide);
+    const double* r = error.zero ? nullptr : factor.expansion.Of(error.reach, lanes, size, reach);
     for (size_t i = 0; i < size; ++i) partial[i].Multiply(v[i], r == nullptr ? 0 : r[i], factor.divides);
   }
   std::vector<double> costs(size);

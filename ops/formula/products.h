@@ -13,7 +13,7 @@ namespace assay::formula {
 
 class Products {
  public:
-  // All must outlive it. `rules`: a contract's.
+  // `rules`: a contract's.
   Products(const BlockPlan& plan, const ErrorRules& rules);
 
   // What other orders than the formula's may cost each element of a node that was just computed, absolute, in the
@@ -24,9 +24,6 @@ class Products {
   struct Factor {
     int node = 0;
     bool divides = false;
-  };
-  struct Placed {
-    Factor factor;
     Expansion expansion;  // to the product's space
   };
   // Of one element, or of all of them together.
@@ -38,14 +35,13 @@ class Products {
     void Multiply(double value, double reach, bool divides);
   };
 
-  void Collect(int node, bool divides, std::vector<Factor>& factors) const;
-  bool StaysWithin(const std::vector<Placed>& factors, const BlockValues& values, const Propagation& errors) const;
+  static void Collect(const BlockPlan& plan, int product, int node, bool divides, std::vector<Factor>& factors);
+  bool StaysWithin(const std::vector<Factor>& factors, const BlockValues& values, const Propagation& errors) const;
   double CostOf(const Partial& partial, size_t factors) const;
 
-  const BlockPlan* plan_;
   double range_, tiny_, lambda_;
-  double slack_;                             // what products may be larger by, for their roundings
-  std::vector<std::vector<Placed>> placed_;  // by node; of others than such products none
+  double slack_;                              // what products may be larger by, for their roundings
+  std::vector<std::vector<Factor>> factors_;  // by node; of others than such products none
 };
 
 }  // namespace assay::formula

@@ -128,24 +128,17 @@ void BlockValues::Input(int node, const std::vector<double>& elements) {
   }
 }
 
-const double* BlockValues::Expanded(const std::vector<double>& array, const Expansion& expansion,
-                                    std::vector<double>& to) {
-  if (expansion.trivial()) return array.data();
-  to.resize(scratch_size_);
-  expansion.Run(array.data(), lanes_, to.data());
-  return to.data();
-}
-
 // Sets operands_ to the high parts, and returns the low ones.
 Operands BlockValues::ExpandOperands(int node) {
   const auto at = static_cast<size_t>(node);
   const std::vector<int>& args = plan_->graph().At(node).args;
-  scratch_size_ = hi_[at].size();
+  const size_t size = hi_[at].size();
   Operands lo{};
   for (size_t k = 0; k < args.size(); ++k) {
     const auto arg = static_cast<size_t>(args[k]);
-    operands_[k] = Expanded(hi_[arg], spaces_->expansions[at][k], scratch_[k]);
-    if (dd_) lo[k] = Expanded(lo_[arg], spaces_->expansions[at][k], scratch_[3 + k]);
+    const Expansion& expansion = spaces_->expansions[at][k];
+    operands_[k] = expansion.Of(hi_[arg], lanes_, size, scratch_[k]);
+    if (dd_) lo[k] = expansion.Of(lo_[arg], lanes_, size, scratch_[3 + k]);
   }
   return lo;
 }

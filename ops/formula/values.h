@@ -50,7 +50,6 @@ class BlockValues {
   void ScatterAdd(int node);
   void FindPlaces(int node);
   Operands ExpandOperands(int node);
-  const double* Expanded(const std::vector<double>& array, const Expansion& expansion, std::vector<double>& to);
 
   const BlockPlan* plan_;
   const NodeSpaces* spaces_;
@@ -61,8 +60,7 @@ class BlockValues {
   Operands operands_{};
   std::vector<std::vector<int64_t>> known_places_;  // by node, of no fault: the same in all blocks
   std::vector<int64_t> places_;
-  size_t scratch_size_ = 0;  // of the space that operands are expanded to
-  std::vector<double> scratch_[6];
+  std::vector<double> scratch_[6];  // operands in a node's space
 };
 
 }  // namespace assay::formula

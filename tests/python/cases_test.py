@@ -58,13 +58,18 @@ class Cases(unittest.TestCase):
 
     def test_threads_may_share_a_case(self):
         case = assay.cases("smoke", op="softmax", dtype="f32", filter="*log=0*:*17x33x5*")[0]
-        y, found = np.zeros(case.outputs["y"][1], np.float32), []
-        threads = [threading.Thread(target=lambda: found.extend(bool(case.judge(y)) for _ in range(60))) for _ in range(4)]
+        right = softmax(case.inputs["x"], int(case.attrs["axis"]))
+        found = []
+
+        def judge(y, expected):
+            found.extend(bool(case.judge(y)) == expected for _ in range(60))
+
+        threads = [threading.Thread(target=judge, args=(right * (1 if good else 0), good)) for good in (True, False) * 2]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(found, [False] * 240)
+        self.assertEqual(found, [True] * 240)
 
     def test_inputs_are_copies(self):
         case = assay.cases(ids=["softmax/f32/shape=4x33/fill=normal/seed=0"])[0]

@@ -54,7 +54,7 @@ def assay_case(request: Any) -> assay.Case:
     return case
 
 
-def _judge(item: Any, mark: Any, output: Any) -> None:
+def _judge(item: Any, output: Any) -> None:
     """What the test returned, or that it has judged something itself."""
     __tracebackhide__ = True
     case = item.funcargs["assay_case"]
@@ -68,14 +68,14 @@ def _judge(item: Any, mark: Any, output: Any) -> None:
         pytest.fail(str(mismatch), pytrace=False)
 
 
-def _judging(item: Any, mark: Any) -> Any:
+def _judging(item: Any) -> Any:
     """An async test that judges what it returns, which the plugin that awaits it drops."""
     test = item.obj
 
     @functools.wraps(test)
     async def call(*operands: Any, **named: Any) -> None:
         __tracebackhide__ = True
-        _judge(item, mark, await test(*operands, **named))
+        _judge(item, await test(*operands, **named))
     return call
 
 
@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(items: Any) -> None:
     for item in items:
         mark = item.get_closest_marker(_MARK)
         if mark is not None and inspect.iscoroutinefunction(getattr(item, "obj", None)):
-            item.obj = _judging(item, mark)
+            item.obj = _judging(item)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -94,5 +94,5 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
         return None
     __tracebackhide__ = True
     names = pyfuncitem._fixtureinfo.argnames
-    _judge(pyfuncitem, mark, pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    _judge(pyfuncitem, pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/formula/evaluate.h"
+#include "ops/formula/expr.h"
 #include "ops/formula/rules.h"
 
 namespace assay::formula {

@@ -131,6 +131,9 @@ TEST(Relations, AllHoldForACorrectImplementation) {
       {"fft/f64-c128/kind=r2c,n=16,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {"inverse"}},
       {"fft/c64-f32/kind=c2r,n=16,batch=2/fill=normal/seed=0", {"impulse", "negation", "position", "inverse"}},
       {"fft/c64-f32/kind=c2r,n=15,dir=inv,norm=ortho/fill=normal/seed=0", {"inverse"}},
+      {"rms_norm/f32/rows=3,n=9/fill=normal/seed=0", {"position", "batch1", "negation", "scale"}},
+      {"cumsum/bf16/rows=3,n=9/fill=lognormal/seed=0", {"position", "negation", "scale"}},
+      {"selective_scan/f32/b=2,c=3,s=2,l=7/fill=normal/seed=0", {"position", "negation", "scale"}},
   };
   for (const auto& [id, names] : cases) {
     const char* contract = id.starts_with("fft/c128") || id.starts_with("fft/f64") ? "f64;alg=fft;det=yes"
@@ -221,6 +224,9 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
       {"inverse", fft, WrongGain},
       {"impulse", fft, WrongGain},
       {"roll", fft, WrongTwiddle},
+      {"scale", "rms_norm/f32/rows=3,n=9/fill=normal/seed=0", HiddenEpsilon},
+      {"scale", "selective_scan/f32/b=2,c=3,s=2,l=7/fill=normal/seed=0", HiddenEpsilon},
+      {"scale", "softmax_backward/f32/rows=3,n=9/fill=normal/seed=0", HiddenEpsilon},
       {"term_order", kMatmul, WrongGain},
       {"term_order", sum, WrongGain},
       {"term_order", "attention/f32/b=1,h=2,l=9,s=12,d=8/fill=normal/seed=0", WrongGain},
@@ -249,6 +255,26 @@ TEST(Relations, NegationLeavesOutIntegersWithoutANegative) {
     EXPECT_THAT(found.broken, testing::IsEmpty()) << id;
     EXPECT_THAT(found.holding, Contains("position")) << id;
   }
+}
+
+// What underflows on the way is another number after scaling; the elements beside it are compared all the same.
+TEST(Relations, ScalingOfAFormulaLeavesOutWhatUnderflowsOnTheWay) {
+  const Problem problem = Bind("rms_norm/f32/rows=2,n=4/fill=normal/seed=0");
+  const Operator& op = Op("rms_norm");
+  std::vector<Tensor> inputs = op.MakeInputs(problem);
+  inputs[1].As<float>()[2] = 0x1p-140F;  // gamma
+  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Contract contract = Declared(kContract);
+  const BoundModel bound = op.Bound(problem, golden, contract);
+  const Tensor output = Implement(problem, inputs, nullptr);
+  for (const Relation& relation : op.Relations(problem)) {
+    if (relation.name != "scale") continue;
+    const auto other = relation.make({op, problem, inputs, golden, bound, contract, output});
+    ASSERT_TRUE(other.has_value());
+    for (size_t i = 0; i < 8; ++i) EXPECT_EQ(other->tolerance[i], i % 4 == 2 ? HUGE_VAL : 0) << i;
+    return;
+  }
+  FAIL() << "there is no relation scale";
 }
 
 // The product 130816 is beyond f16, though half of it is not: a factor decides whether it is rounded to infinity.
