@@ -71,6 +71,7 @@ TEST(Products, ZeroInfinityAndNaNStayCertain) {
   EXPECT_TRUE(std::isnan(nan.value) && std::isnan(of_zero.value));
   EXPECT_EQ(nan.reach, 0);
   EXPECT_EQ(of_zero.reach, 0);
+  EXPECT_EQ(ProductsOf(1e30, 1e-30, 1e30, std::nan("")).reach, 0) << "NaN, whatever a c is";
   EXPECT_EQ(ProductsOf(kInfinite, 1e-10, 2, 1).reach, 0);
   EXPECT_EQ(ProductsOf(kInfinite, 1e-30, 1e-30, 1).reach, kInfinite) << "b c may be zero";
   EXPECT_EQ(ProductsOf(0, 1e30, 1e30, 1).reach, kInfinite) << "zero times b c, which overflows";

@@ -262,7 +262,8 @@ TEST(Relations, ScalingOfAFormulaLeavesOutWhatUnderflowsOnTheWay) {
   const Problem problem = Bind("rms_norm/f32/rows=2,n=4/fill=normal/seed=0");
   const Operator& op = Op("rms_norm");
   std::vector<Tensor> inputs = op.MakeInputs(problem);
-  inputs[1].As<float>()[2] = 0x1p-140F;  // gamma
+  const std::span<float> x = inputs[0].As<float>(), gamma = inputs[1].As<float>();
+  x[2] = x[6] = 0x1p-140F, gamma[2] = 0x1p+100F;  // x / root is subnormal, y is not
   const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
   const Contract contract = Declared(kContract);
   const BoundModel bound = op.Bound(problem, golden, contract);

@@ -163,6 +163,41 @@ TEST(Arrangements, LeaveNaNCertain) {
   EXPECT_GE(certain, 33);
 }
 
+// By whatever way the sigmoid is computed; where the other factor is NaN, it is NaN.
+TEST(SiluAndMul, OfMinusInfinityIsNanZeroOrInfinite) {
+  const Problem problem = Bind("silu_and_mul/f32/rows=1,n=3/fill=normal/seed=0");
+  const Operator& op = Op("silu_and_mul");
+  std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const std::span<float> x = inputs[0].As<float>();
+  x[0] = x[1] = -HUGE_VALF, x[4] = std::nanf("");
+  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const DeclaredBound bound = BoundOf(problem, golden, kContract);
+  for (const double got : {std::nan(""), 0.0, -0.0, HUGE_VAL, -HUGE_VAL}) {
+    EXPECT_TRUE(Accepts(bound, golden, 0, got)) << got;
+    EXPECT_EQ(Accepts(bound, golden, 1, got), std::isnan(got)) << got;
+  }
+  for (const double got : {5.0, -1e-30, -3e38}) EXPECT_FALSE(Accepts(bound, golden, 0, got)) << got;
+}
+
+// No kernel is held to what a sum makes of NaN, where another number than NaN may go in.
+TEST(Arrangements, BehindASumWhatMayBeNanIsAnyNumber) {
+  const FormulaOperator op("gated_sum", [](formula::Definition& d) {
+    d.SetDoc("y = x sigmoid(x) + 3");
+    const formula::Axis n = d.Axis("n", "elements");
+    const formula::Expr x = d.In("x", n);
+    d.Out("y", x * Sigmoid(x) + 3.0, n);
+  });
+  const Problem problem = op.Bind(ParseId("gated_sum/f32/n=2/fill=normal/seed=0").value()).value();
+  std::vector<Tensor> inputs = op.MakeInputs(problem);
+  inputs[0].As<float>()[0] = -HUGE_VALF;
+  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  ASSERT_TRUE(std::isnan(golden.value[0]));
+  const Contract contract = Declared(kContract);
+  const DeclaredBound bound{op.Bound(problem, golden, contract), contract, problem.output().dtype};
+  for (const double got : {3.0, std::nan(""), -HUGE_VAL}) EXPECT_TRUE(Accepts(bound, golden, 0, got)) << got;
+  EXPECT_FALSE(Accepts(bound, golden, 1, 3e30));
+}
+
 TEST(Gelu, OfMinusInfinityIsNanZeroOrInfinite) {
   int64_t count = 0;
   for (const char* id : {"gelu/f32/n=400/fill=special/seed=0", "gelu/f32/n=400,approx=tanh/fill=special/seed=0"}) {
