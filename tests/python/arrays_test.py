@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import assay
+from assay._arrays import take
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.arange(6, 0, -1).astype(np.float32).reshape(3, 2)
@@ -93,10 +94,11 @@ class Arrays(unittest.TestCase):
     def test_scalars_of_numpy_are_read_while_they_are_there(self):
         codes = np.array([[1, 2, 7]], np.int8)
         y = ((codes - 3) * 0.5).astype(np.float32)
-        for _ in range(20):
-            junk = [np.full(1, 7.5, np.float32) for _ in range(50)]
-            self.assertTrue(assay.check("dequantize", [codes, np.float32(0.5), np.int8(3)], y, per="tensor"))
-            del junk
+        self.assertTrue(assay.check("dequantize", [codes, np.float32(0.5), np.int8(3)], y, per="tensor"))
+        given = take(np.float32(3.5), "x")
+        others = [np.full((), 7.5, np.float32) for _ in range(1000)]
+        self.assertEqual(ctypes.c_float.from_address(given.pointer).value, 3.5)
+        del others
 
     def test_a_subclass_of_masked_arrays_is_one(self):
         class Mine(np.ma.MaskedArray):

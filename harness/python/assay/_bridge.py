@@ -40,12 +40,6 @@ def _version_of(name: str) -> str:
     return stated or importlib.metadata.version(name)
 
 
-def _lacks_memory(error: BaseException) -> bool:
-    """Of the host, or of a device as PyTorch (torch.OutOfMemoryError) and XLA (a status of that name) say it."""
-    is_torchs = type(error).__name__ == "OutOfMemoryError"
-    return isinstance(error, MemoryError) or is_torchs or "RESOURCE_EXHAUSTED" in str(error)[:200]
-
-
 class Calls(Structure):
     _fields_ = [("struct_size", c_uint64),
                 ("describe", CFUNCTYPE(c_int32, c_void_p, c_uint64)),
@@ -75,8 +69,10 @@ class Bridge:
             status, answer = UNSUPPORTED, str(reason)
         except WrongResult as reason:
             status, answer = ERROR, f"{what}{reason}"
+        except MemoryError as error:
+            status, answer = OUT_OF_MEMORY, what + explain(error, self._file)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: nothing passes through the worker
-            status, answer = OUT_OF_MEMORY if _lacks_memory(error) else ERROR, what + explain(error, self._file)
+            status, answer = ERROR, what + explain(error, self._file)
         finally:
             self._flush()
         data = answer.encode(errors="replace").replace(b"\0", b"?")
