@@ -58,6 +58,14 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   return ceilings ? run.folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
 }
 
+// After an error of writing that took nothing away.
+std::string HowItGoesOn(const RunFolder& folder) {
+  std::error_code error;
+  if (!folder.CheckItself() || !std::filesystem::exists(folder.path() / "results.jsonl", error)) return "";
+  return fmt::format("; once that is mended, the same command with --out {} --resume goes on with what stands there",
+                     folder.path().string());
+}
+
 // Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
 // output, they are complete.
 int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile) {
@@ -76,7 +84,7 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
                                 .width = TextWidth(STDOUT_FILENO),
                                 .all_file = all.string(),
                                 .environment = ReadStream(folder.path() / "environment.json").value_or("")}));
-  const std::string problem = !result.write_error.empty() ? result.write_error
+  const std::string problem = !result.write_error.empty() ? result.write_error + HowItGoesOn(folder)
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
                                                           : std::string();
@@ -131,9 +139,10 @@ Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prep
 
 }  // namespace
 
+// The plan last: a folder that has one can be continued.
 Status WritePlan(const BegunRun& run) {
-  if (auto status = run.folder.WriteText("plan.json", PlanJson(run.prepared.plan)); !status) return status;
-  return run.folder.WriteJson("environment.json", run.environment);
+  if (auto status = run.folder.WriteJson("environment.json", run.environment); !status) return status;
+  return run.folder.WriteText("plan.json", PlanJson(run.prepared.plan));
 }
 
 tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,

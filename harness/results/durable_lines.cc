@@ -49,7 +49,7 @@ DurableLines::~DurableLines() {
   }
   changed_.notify_all();
   syncs_.join();
-  Sync();
+  [[maybe_unused]] const Status synced = Sync();  // whoever has to know has asked before
   ::close(fd_);
 }
 
@@ -79,6 +79,7 @@ Status DurableLines::Append(std::string_view line) {
                                             "results would be; run again, with an --out that nobody removes",
                                             path_.string()));
   }
+  if (Status synced = SyncProblem(); !synced) return synced;
   const Stopwatch watch;
   bool waited = false;
   for (;;) {
@@ -106,15 +107,28 @@ Status DurableLines::Clear() {
   return {};
 }
 
-void DurableLines::Sync() {
-  if (unsynced_.exchange(false)) ::fdatasync(fd_);
+// What cannot be synced at all, as a pipe, is no disk that fails (EINVAL).
+Status DurableLines::Sync() {
+  if (unsynced_.exchange(false) && ::fdatasync(fd_) != 0 && errno != EINVAL) {
+    int none = 0;
+    sync_problem_.compare_exchange_strong(none, errno);
+  }
+  return SyncProblem();
+}
+
+Status DurableLines::SyncProblem() const {
+  const int problem = sync_problem_;
+  if (problem == 0) return {};
+  return Fail(ErrorCode::kIo, fmt::format("{} cannot be brought to the disk: {}; its last lines may be lost when the "
+                                          "machine stops",
+                                          path_.string(), std::strerror(problem)));
 }
 
 void DurableLines::SyncEachSecond() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kBetweenSyncs, [this] { return stop_; })) {
     lock.unlock();
-    Sync();
+    [[maybe_unused]] const Status synced = Sync();  // Append says so
     lock.lock();
   }
 }

@@ -39,14 +39,16 @@ class DurableLines {
   Status Append(std::string_view line);
   // Takes all lines away.
   Status Clear();
-  // What was appended is on the disk when this returns.
-  void Sync();
+  // What was appended is on the disk when this returns without an error. One that a sync had, also one of those that
+  // happen by themselves, is that of every later Append and Sync: nobody knows which lines the disk has.
+  Status Sync();
   void SetWait(RoomWait wait) { wait_ = std::move(wait); }
 
  private:
   DurableLines(std::filesystem::path path, int fd, int64_t size);
   bool IsDeleted() const;
   int Write(std::string_view line) const;  // errno of what went wrong, or 0
+  Status SyncProblem() const;
   void SyncEachSecond();
 
   const std::filesystem::path path_;
@@ -54,7 +56,8 @@ class DurableLines {
   int64_t size_;
   RoomWait wait_;
   std::atomic<bool> unsynced_ = false;
-  std::mutex mutex_;  // guards stop_
+  std::atomic<int> sync_problem_ = 0;  // errno of the first sync that failed
+  std::mutex mutex_;                   // guards stop_
   std::condition_variable changed_;
   bool stop_ = false;
   std::thread syncs_;

@@ -110,9 +110,9 @@ Status RunFolder::Append(const Offer& offer) {
   return offers_->Append(ToJsonLine(offer) + "\n");
 }
 
-void RunFolder::Sync() {
-  results_->Sync();
-  offers_->Sync();
+Status RunFolder::Sync() {
+  const Status results = results_->Sync(), offers = offers_->Sync();
+  return results ? offers : results;
 }
 
 void RunFolder::SetWait(RoomWait wait) {

@@ -34,8 +34,8 @@ class RunFolder {
   Status WriteText(const std::string& name, const std::string& content) const;
   Status Append(const Record& record);
   Status Append(const Offer& offer);
-  // What was appended is on the disk when this returns; else it is a second later.
-  void Sync();
+  // What was appended is on the disk when this returns; else it is a second later. Errors: the disk does not take it.
+  Status Sync();
   void SetWait(RoomWait wait);
   // In the place of all records that were appended: the old file is there until the new one is complete.
   Status Rewrite(const std::vector<Record>& records);

@@ -171,6 +171,7 @@ std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
   std::vector<Record> records;
   for (auto& [place, record] : records_) records.push_back(std::move(record));
   if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
+  NoteWriteError(folder_.Sync());
   return {std::move(records), std::move(offers_)};
 }
 
@@ -190,8 +191,9 @@ std::string KeptRecords::write_error() const {
 }
 
 void KeptRecords::Append(const RecordPlace& place, Record record) {
-  NoteWriteError(folder_.Append(record));
-  if (IsOfABrokenBackend(record)) folder_.Sync();  // the next case may take the machine with it
+  // After an error the run ends. What it recorded then would have no offer, or a gap before it.
+  if (write_error_.empty()) NoteWriteError(folder_.Append(record));
+  if (IsOfABrokenBackend(record)) NoteWriteError(folder_.Sync());  // the next case may take the machine with it
   if (FailsRun(record)) observer_.Failed(record);
   Keep(place, std::move(record));
 }
