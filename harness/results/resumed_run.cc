@@ -62,8 +62,23 @@ bool Stands(const Record& record, const ResumeTerms& terms) {
   return !timed || RoundsOf(record) >= terms.rounds;
 }
 
-// A device that made no offer has one record, which says why.
+// Of a line that stands there already, as where somebody has joined two copies of a file.
+bool IsCopy(const Part& part, const Record& record) {
+  return std::ranges::any_of(part.records, [&](const Record* other) {
+    return other->implementation == record.implementation && ToJsonLine(*other) == ToJsonLine(record);
+  });
+}
+
+bool ContradictsItself(const Part& part) {
+  std::set<std::pair<std::string, std::string>> results;
+  return !std::ranges::all_of(part.records, [&](const Record* r) {
+    return results.insert({r->device, r->implementation}).second;
+  });
+}
+
+// A device that made no offer has one record, which says why. Of two records of one result nobody knows which counts.
 bool IsComplete(const Part& part, const ResumeTerms& terms) {
+  if (ContradictsItself(part)) return false;
   const auto stands = [&](const Record* record) { return Stands(*record, terms); };
   if (!std::ranges::all_of(part.records, stands)) return false;
   if (part.offers.empty()) {
@@ -85,6 +100,14 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   const auto was = ParsePlanJson(*text);
   if (!was) return UsageError(fmt::format("{}: {}", (dir / "plan.json").string(), was.error().message));
   if (Status same = CheckSamePlan(dir, *was, plan); !same) return tl::unexpected(same.error());
+  for (const char* name : {"results.jsonl", kOffersFile}) {
+    std::error_code error;
+    if (fs::exists(dir / name, error)) continue;
+    return UsageError(
+        fmt::format("{}: it has no {} any more, so that nobody knows what has run: put that back from a "
+                    "copy, or run again with another --out",
+                    dir.string(), name));
+  }
   auto file = ReadRecords(dir / "results.jsonl");
   if (!file) return tl::unexpected(file.error());
   auto offers = ReadOffers(dir / kOffersFile, file->records);
@@ -92,7 +115,15 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
 
   std::map<ResumedRun::Place, Part> parts;
   for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offers.push_back(&offer);
-  for (const Record& r : file->records) parts[{r.case_id, r.backend, PlannedDevice(r)}].records.push_back(&r);
+  std::set<const Record*> copies;
+  for (const Record& r : file->records) {
+    Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
+    if (IsCopy(part, r)) {
+      copies.insert(&r);
+    } else {
+      part.records.push_back(&r);
+    }
+  }
   ResumedRun run;
   run.torn = std::move(file->torn);
   for (const auto& [place, part] : parts) {
@@ -101,7 +132,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
     if (!part.offers.empty()) run.offers.push_back(*part.offers.back());
   }
   for (Record& r : file->records) {
-    if (run.Has(r.case_id, r.backend, PlannedDevice(r))) run.records.push_back(std::move(r));
+    if (run.Has(r.case_id, r.backend, PlannedDevice(r)) && !copies.contains(&r)) run.records.push_back(std::move(r));
   }
   return run;
 }
