@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "harness/cases/host_memory.h"
 #include "harness/cli/terminal/output.h"
@@ -31,6 +33,17 @@ int RefuseMistakes() {
 }
 
 int ComplainOfException(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return Complain(kExitHarness,
+                    "memory ran out: raise the limit of this shell or container (ulimit -v), or give smaller cases. A "
+                    "run that had begun goes on with --resume");
+  }
+  const auto* system = dynamic_cast<const std::system_error*>(&exception);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    return Complain(kExitHarness,
+                    "the system grants no further thread: raise the limits of this shell or container (ulimit -u, "
+                    "ulimit -v). A run that had begun goes on with --resume");
+  }
   const bool is_mistake = dynamic_cast<const formula::FormulaError*>(&exception) != nullptr;
   return Complain(kExitHarness, (is_mistake ? "" : "internal error: ") + std::string(exception.what()));
 }

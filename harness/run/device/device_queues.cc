@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "harness/base/profile.h"
@@ -27,15 +28,26 @@ DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_on
   for (const Lane& lane : lanes_) {
     if (lane.device.session) lane.device.session->ShareTime(time_);
   }
-  while (threads_.size() + 1 < std::min(most_at_once, lanes_.size())) {
+  StartHelpers(std::min(most_at_once, lanes_.size()));
+}
+
+// Fewer where the system grants no more threads.
+void DeviceQueues::StartHelpers(size_t at_once) try {
+  while (threads_.size() + 1 < at_once) {
     threads_.emplace_back([this, number = threads_.size() + 2] { Help(number); });
   }
+} catch (const std::system_error&) {
 }
 
 DeviceQueues::~DeviceQueues() {
   std::vector<std::thread> ends;  // at once: one that does not end is waited for
   for (const Lane& lane : lanes_) {
-    if (lane.device.session) ends.emplace_back([&lane] { lane.device.session->Restart(); });
+    if (!lane.device.session) continue;
+    try {
+      ends.emplace_back([&lane] { lane.device.session->Restart(); });
+    } catch (const std::system_error&) {  // no thread is to be had: one after the other
+      lane.device.session->Restart();
+    }
   }
   for (std::thread& end : ends) end.join();
   {

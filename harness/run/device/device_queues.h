@@ -55,6 +55,7 @@ class DeviceQueues {
     size_t index = 0, queue = 0;
     bool running = false;
   };
+  void StartHelpers(size_t at_once);
   void Help(size_t number);
   Lane* NextLane();
   double LeftSeconds(const Queue& queue) const;
