@@ -121,6 +121,10 @@ double TimeEvidence::Claimed() const {
   return changed_s_.empty() ? 0 : Quantile(changed_s_, 0.5);
 }
 
+bool TimeEvidence::IsStill() const {
+  return changed_s_.size() >= kFewestSamples && Claimed() <= 0;
+}
+
 // Calls whose durations are not alike do not count, which is enough: a device may start slowly.
 std::string TimeEvidence::Unaccounted(bool sure) const {
   if (accounted_ > 0 || called_s_.empty() || cold_) return "";
@@ -156,6 +160,9 @@ std::string TimeEvidence::InTransfers(bool sure) const {
 
 std::string TimeEvidence::Find(bool sure) const {
   if (!sum_too_large_.empty()) return sure ? sum_too_large_ : "";
+  if (IsStill()) {
+    return sure ? "most executions took 0 s as the plugin says: its clock stands still, or is too coarse" : "";
+  }
   if (std::string text = Unaccounted(sure); !text.empty()) return text;
   if (std::string text = InTransfers(sure); !text.empty()) return text;
   return sure ? SeenBefore() : "";

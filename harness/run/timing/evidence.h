@@ -75,6 +75,7 @@ class TimeEvidence {
   std::string InTransfers(bool sure) const;
   double Claimed() const;
   std::vector<double> InFastExecutions(const Excesses& excesses) const;
+  bool IsStill() const;
   std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
