@@ -33,6 +33,14 @@ def test_wrong(assay_case, factor, tmp_path):
 def test_nothing(assay_case):
     pass
 
+@assay.mark.suite(SUITE)
+def test_only_told(assay_case):
+    assay_case.judge(softmax(assay_case) * np.float32(1.01))
+
+@assay.mark.suite(SUITE)
+def test_shape(assay_case):
+    return softmax(assay_case)[:1, :1]
+
 def test_plain():
     assert True
 '''
@@ -89,6 +97,7 @@ class Plugin(unittest.TestCase):
         self.assertIn(f"{CASES} failed, {CASES} passed", done.stdout)
         self.assertIn("mismatch: softmax f32 shape=2x128x128", done.stdout)
         self.assertNotIn("_check.py", done.stdout)  # nobody wants to read assay's own code
+        self.assertEqual(done.stdout.count("worst elements:"), CASES)  # each failure once
         suite = xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().find("testsuite")
         failures = [case.find("failure").get("message") for case in suite if case.find("failure") is not None]
         self.assertEqual(len(failures), CASES)
@@ -114,22 +123,37 @@ def test_it(assay_case):
     def test_a_test_that_judges_nothing_fails(self):
         done = self.pytest("-k", "nothing")
         self.assertIn(f"{CASES} failed", done.stdout)
-        self.assertIn("nothing was judged", done.stdout)
+        self.assertIn("no wrong result could fail it", done.stdout)
+
+    def test_judge_that_only_tells_is_no_judgement(self):
+        done = self.pytest("-k", "only_told")
+        self.assertIn(f"{CASES} failed", done.stdout)
+        self.assertIn("judge() only tells", done.stdout)
+
+    def test_what_cannot_be_judged_fails_without_assays_code(self):
+        done = self.pytest("-k", "shape and 17x33x5 and not wrong and not nothing and not checked and not returned and not told")
+        self.assertIn("1 failed", done.stdout)
+        self.assertIn("softmax: y has shape 1x1x5, expected 17x33x5", done.stdout)
+        self.assertNotIn("def demand", done.stdout)
 
     def test_what_an_async_test_returns_is_judged(self):
         (self.dir / "conftest.py").write_text(AWAITING)  # in the place of a plugin that awaits tests
         done = self.pytest(tests=ASYNC.replace("SUITE", SUITE))
         self.assertIn(f"{2 * CASES} failed, {CASES} passed", done.stdout)
         self.assertIn("mismatch: softmax", done.stdout)
-        self.assertIn("nothing was judged", done.stdout)
+        self.assertIn("no wrong result could fail it", done.stdout)
 
     def test_wrong_use_is_said_at_collection(self):
         for words, test in (("there is no suite 'smoky'", '@assay.mark.suite("smoky")\ndef test_it(assay_case): pass'),
                             ("needs the argument assay_case", '@assay.mark.suite("smoke")\ndef test_it(): pass'),
-                            ("is for tests with @assay.mark.suite", "def test_it(assay_case): pass")):
+                            ("is for tests with @assay.mark.suite", "def test_it(assay_case): pass"),
+                            ("nothing would be judged", 'import unittest\n@assay.mark.suite("smoke")\n'
+                                                        "class Tests(unittest.TestCase):\n  def test_it(self): return 1")):
             done = self.pytest(tests="import assay\n" + test)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stdout + done.stderr)
+            self.assertNotIn("Traceback", done.stdout + done.stderr)
+            self.assertNotIn("def assay_case", done.stdout)
 
 
 @unittest.skipUnless(importlib.util.find_spec("xdist"), "pytest-xdist is not installed: pip install pytest-xdist")

@@ -63,7 +63,7 @@ class Case:
         self.attrs: dict[str, str] = text["attrs"]
         self.requirement: str = text["requirement"]
         self.outputs = {o["name"]: (o["dtype"], tuple(o["shape"])) for o in text["outputs"]}
-        self.checked = 0  # how often
+        self.checked = 0  # how often `check` was asked
         self._operands = text["inputs"]
         self._inputs: Optional[dict[str, Any]] = None
         bits = [o["name"] + " as " + o["dtype"] for o in self._operands if _dtype(o["dtype"])[1]]
@@ -96,7 +96,7 @@ class Case:
     def judge(self, outputs: Arrays, contract: Optional[str] = None) -> Verdict:
         """The verdict on outputs for these inputs: a single array, or several by name. `contract`: the arithmetic to judge
         by; None: what the suite demands, else that of the types. uint16 and uint8 hold bits of the type expected."""
-        self.checked += 1
+        __tracebackhide__ = True
         given = take_all(outputs, list(self.outputs), "output", {})
         arrays = CArrays([(name, array, self._bits_of(name, array)) for name, array, _ in given])
         text = _library.encoded(self._defaults[0] if contract is None else contract, "contract")
@@ -111,6 +111,7 @@ class Case:
     def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None) -> Verdict:
         """As ``judge``, and raises Mismatch unless it passed; see ``assert_close``."""
         __tracebackhide__ = True
+        self.checked += 1
         verdict = self.judge(outputs, contract)
         demand_pass(verdict, self._defaults[1] if strict is None else strict, 3)
         return verdict

@@ -17,6 +17,7 @@ Given = list[tuple[Optional[str], GivenArray, Optional[str]]]
 
 def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[str, str]) -> Given:
     """One array, several in the operator's order (None: one that is left out), or several by name."""
+    __tracebackhide__ = True
     if isinstance(arrays, Mapping):
         named = list(arrays.items())
     else:

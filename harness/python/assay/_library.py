@@ -102,6 +102,7 @@ def version() -> str:
 
 def demand(code: int) -> None:
     """Raises what a failing call stands for."""
+    __tracebackhide__ = True  # of pytest, in which nobody wants to read this code
     if code == 0:
         return
     text = load().assay_last_error().decode(errors="replace")
@@ -110,6 +111,7 @@ def demand(code: int) -> None:
 
 def made(function: Any, *arguments: Any) -> c_void_p:
     """The object that a function makes at its last argument."""
+    __tracebackhide__ = True
     handle = c_void_p()
     demand(function(*arguments, byref(handle)))
     return handle

@@ -33,12 +33,12 @@ def pytest_generate_tests(metafunc: Any) -> None:
     if mark is None:
         return
     if "assay_case" not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: assay.mark.suite needs the argument assay_case")
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: assay.mark.suite needs the argument assay_case")
     words = {key: _hashable(mark.kwargs.get(key)) for key in ("op", "dtype", "filter")}
     try:
         found = _cases(*mark.args[:1] or (None,), **words)
     except (assay.UsageError, assay.Error) as error:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
     metafunc.parametrize("assay_case", [(found, i) for i in range(len(found))], ids=found.ids, indirect=True)
 
 
@@ -46,7 +46,7 @@ def pytest_generate_tests(metafunc: Any) -> None:
 def assay_case(request: Any) -> assay.Case:
     """The case that this test runs for: ``inputs``, ``attrs``, ``check(output)`` and more (assay.Case)."""
     if not hasattr(request, "param"):
-        raise pytest.UsageError("assay_case is for tests with @assay.mark.suite(...)")
+        pytest.fail("assay_case is for tests with @assay.mark.suite(...)", pytrace=False)
     found, index = request.param
     case, mark = found[index], request.node.get_closest_marker(_MARK)
     if mark is not None:  # what the mark says holds for what the test checks itself, too
@@ -58,14 +58,17 @@ def _judge(item: Any, output: Any) -> None:
     """What the test returned, or that it has judged something itself."""
     __tracebackhide__ = True
     case = item.funcargs["assay_case"]
-    if output is None:
-        if case.checked == 0:
-            pytest.fail("the test returned nothing and called assay_case.check() never: nothing was judged", pytrace=False)
-        return
-    try:
-        case.check(output)
-    except assay.Mismatch as mismatch:
-        pytest.fail(str(mismatch), pytrace=False)
+    wrong = ""
+    if output is not None:
+        try:
+            case.check(output)
+        except (assay.Mismatch, assay.UsageError) as error:
+            wrong = str(error)
+    elif case.checked == 0:
+        wrong = ("the test returned nothing and never called assay_case.check(), so that no wrong result could fail it "
+                 "(judge() only tells): return the output, or check it")
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
 
 
 def _judging(item: Any) -> Any:
@@ -84,6 +87,14 @@ def pytest_collection_modifyitems(items: Any) -> None:
         mark = item.get_closest_marker(_MARK)
         if mark is not None and inspect.iscoroutinefunction(getattr(item, "obj", None)):
             item.obj = _judging(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: Any) -> None:
+    """What pytest gives no parameters would pass without a judgement."""
+    if item.get_closest_marker(_MARK) and "assay_case" not in getattr(getattr(item, "callspec", None), "params", ()):
+        pytest.fail("assay.mark.suite is for functions and for methods of plain classes: a unittest.TestCase has no cases, "
+                    "and nothing would be judged", pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)
