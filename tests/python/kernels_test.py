@@ -72,6 +72,18 @@ class Right(Program):
         _, records = self.run_kernels(path, "--case", CASE, "--no-perf", out="op")
         self.assertIn("mine.py has no kernel of exp", records[0]["reason"])
 
+    def test_modules_beside_them_are_found_also_where_earlier_runs_lie(self):
+        self.write("def exp(x): return np.exp(x.astype(np.float64)).astype(x.dtype)", name="common.py")
+        path = self.write("""
+            import common
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def mine(x):
+                return common.exp(x)
+        """)
+        for out in ("kernels/first", "kernels/second"):
+            done, records = self.run_kernels(path, "--case", CASE, "--no-perf", out=out)
+            self.assertEqual([r["verdict"] for r in records], ["pass"], done.stderr)
+
     def test_types_are_listed_as_case_ids_do(self):
         path = self.write("""
             @assay.kernel("layer_norm", contract="f32acc;math=4", dtypes=["f32-f32-f32-f32"])

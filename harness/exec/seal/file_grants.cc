@@ -66,20 +66,20 @@ FileGrants::FileGrants(std::vector<std::string> hidden) {
   }
 }
 
-void FileGrants::Grant(const fs::path& path, bool write) {
+void FileGrants::Grant(const fs::path& path, FileUse use) {
   const fs::path real = RealPath(path);
   if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(real, hidden); })) return;
   if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(hidden, real); })) {
-    GrantAround(real, write);
+    GrantAround(real, use);
   } else {
-    grants_.push_back({real.string(), write});
+    grants_.push_back({real.string(), use});
   }
 }
 
-void FileGrants::GrantAround(const fs::path& folder, bool write) {
+void FileGrants::GrantAround(const fs::path& folder, FileUse use) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.is_symlink(error)) Grant(entry.path(), write);  // what it leads to is granted where it lies, or is not
+    if (!entry.is_symlink(error)) Grant(entry.path(), use);  // what it leads to is granted where it lies, or is not
   }
 }
 
@@ -94,7 +94,7 @@ void FileGrants::GrantSystem() {
   for (const char* path : kReadable) {
     // The worker's own: a link that has to be followed there.
     if (std::string_view(path) == "/proc/self") {
-      grants_.push_back({path, true});
+      grants_.push_back({path, FileUse::kWrite});
     } else {
       Read(path);
     }
@@ -138,7 +138,7 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
   if (plugin.empty()) return;
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     const fs::path folder = RealPath(file.parent_path());
-    grants_.push_back({file.string(), false});
+    grants_.push_back({file.string(), FileUse::kRead});
     GrantLibraries(folder);
     if (HoldsAllKinds(folder)) continue;
     const fs::path brought = RealPath(folder / "../deps");  // where a package keeps what it brings
@@ -146,6 +146,7 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
       std::error_code error;
       if (HideRuns(whole)) {
         Read(whole);
+        grants_.push_back({whole.string(), FileUse::kList});
       } else if (fs::exists(whole, error)) {
         unsearched_.push_back(whole);
       }
@@ -166,7 +167,7 @@ void FileGrants::GrantNamedBy(const std::vector<std::string>& variables) {
       if (!path.is_absolute() || (!searched && HoldsAllKinds(RealPath(path)))) continue;
       const bool is_cache = name.find("CACHE") != std::string_view::npos;
       if (is_cache && !name.ends_with("_FILE")) fs::create_directories(path, error);  // as the driver would
-      Grant(searched ? path / "vulkan" : path, is_cache);
+      Grant(searched ? path / "vulkan" : path, is_cache ? FileUse::kWrite : FileUse::kRead);
       if (name == "LD_LIBRARY_PATH") GrantLibraries(path);
     }
   }

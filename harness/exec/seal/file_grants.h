@@ -18,12 +18,13 @@ class FileGrants {
   // Folders that nothing of what is granted shows, wherever they lie; they need not exist yet.
   explicit FileGrants(std::vector<std::string> hidden);
 
-  void Read(const std::filesystem::path& path) { Grant(path, false); }
-  void ReadAndWrite(const std::filesystem::path& path) { Grant(path, true); }
+  void Read(const std::filesystem::path& path) { Grant(path, FileUse::kRead); }
+  void ReadAndWrite(const std::filesystem::path& path) { Grant(path, FileUse::kWrite); }
   // The libraries, drivers' files and devices of the system, and what the process may know about itself. `self` is its
   // folder in /proc.
   void GrantSystem();
-  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie.
+  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie. Names of what is hidden
+  // there can be seen: whoever looks for a file, as Python's import does, lists the folder.
   void GrantPlugin(const std::filesystem::path& plugin);
   // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
   void GrantNamedBy(const std::vector<std::string>& variables);
@@ -35,13 +36,13 @@ class FileGrants {
   std::string HiddenText() const;
 
  private:
-  void Grant(const std::filesystem::path& path, bool write);
+  void Grant(const std::filesystem::path& path, FileUse use);
   // The libraries right in it, wherever they lie that links lead to.
   void GrantLibraries(const std::filesystem::path& folder);
   // Folders of earlier runs below `folder`, with the golden values of what failed there. False: there is too much to
   // look through.
   bool HideRuns(const std::filesystem::path& folder);
-  void GrantAround(const std::filesystem::path& folder, bool write);
+  void GrantAround(const std::filesystem::path& folder, FileUse use);
   std::vector<std::filesystem::path> hidden_;
   std::vector<std::filesystem::path> runs_,
       unsearched_;  // that were found beside the plugin; runs_: as seen from there

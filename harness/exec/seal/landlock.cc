@@ -51,12 +51,18 @@ tl::unexpected<Error> LandlockError(const char* what) {
   return Fail(ErrorCode::kIo, fmt::format("Landlock: {}: {}", what, std::strerror(errno)));
 }
 
+uint64_t RightsFor(FileUse use, uint64_t handled) {
+  if (use == FileUse::kWrite) return handled;
+  return use == FileUse::kList ? kReadFolder : kReadFolder | kExecuteFile | kReadFile;
+}
+
 Status AddGrant(int ruleset, const FileGrant& grant, uint64_t handled) {
   const UniqueFd path(::open(grant.path.c_str(), O_PATH | O_CLOEXEC));
   struct stat info {};
   if (!path || ::fstat(path.get(), &info) != 0) return {};
-  uint64_t access = grant.write ? handled : uint64_t{kExecuteFile | kReadFile | kReadFolder};
+  uint64_t access = RightsFor(grant.use, handled);
   if (!S_ISDIR(info.st_mode)) access &= kOfFiles & handled;
+  if (access == 0) return {};
   const PathRule rule{access, path.get()};
   if (::syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) == 0) return {};
   return LandlockError(grant.path.c_str());

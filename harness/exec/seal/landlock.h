@@ -10,9 +10,11 @@
 
 namespace assay {
 
+enum class FileUse { kList, kRead, kWrite };  // names alone; also what stands in files; and to change it
+
 struct FileGrant {
   std::string path;  // with all that is below it
-  bool write = false;
+  FileUse use = FileUse::kRead;
 };
 
 // What this kernel restricts.

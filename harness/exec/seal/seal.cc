@@ -28,7 +28,7 @@ std::vector<std::string> FileGaps(const LandlockSupport& support, const Seal& se
 
 nlohmann::json EncodeSeal(const Seal& seal) {
   nlohmann::json files = nlohmann::json::array();
-  for (const FileGrant& grant : seal.files) files.push_back({{"path", grant.path}, {"write", grant.write}});
+  for (const FileGrant& grant : seal.files) files.push_back({{"path", grant.path}, {"use", grant.use}});
   const WorkerLimits& l = seal.limits;
   return {{"sealed", seal.sealed},
           {"files", std::move(files)},
@@ -38,7 +38,7 @@ nlohmann::json EncodeSeal(const Seal& seal) {
 Seal DecodeSeal(const nlohmann::json& json) {
   Seal seal;
   seal.sealed = json.at("sealed");
-  for (const nlohmann::json& grant : json.at("files")) seal.files.push_back({grant.at("path"), grant.at("write")});
+  for (const nlohmann::json& grant : json.at("files")) seal.files.push_back({grant.at("path"), grant.at("use")});
   const nlohmann::json& l = json.at("limits");
   seal.limits = {l.at(0), l.at(1), l.at(2), l.at(3)};
   return seal;

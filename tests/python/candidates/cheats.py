@@ -80,7 +80,7 @@ def kernel(x, *, axis, log, out):
 ''', "mismatch", ""),
     "a clock that stands still": ('''
 time.perf_counter = lambda: 1.0
-''' + LONG, "timing_invalid", "by the host's clock"),
+''' + LONG, "timing_invalid", "its clock stands still"),
     "a clock that runs slowly": ('''
 real = time.perf_counter
 time.perf_counter = lambda: real() / 100

@@ -65,7 +65,8 @@ class GrantsTest : public testing::Test {
   std::vector<std::string> Granted(const FileGrants& grants) const {
     std::vector<std::string> names;
     for (const FileGrant& grant : grants.all()) {
-      names.push_back(grant.path.substr(root_.string().size() + 1) + (grant.write ? " w" : ""));
+      constexpr const char* kUses[] = {" names", "", " w"};
+      names.push_back(grant.path.substr(root_.string().size() + 1) + kUses[static_cast<int>(grant.use)]);
     }
     std::ranges::sort(names);
     return names;
@@ -126,6 +127,7 @@ TEST_F(GrantsTest, OfAPluginLeaveOutFoldersOfEarlierRuns) {
   const auto granted = Granted(grants);
   EXPECT_THAT(granted, Contains("v/kernels"));
   EXPECT_THAT(granted, Contains("v/out/notes.txt"));
+  EXPECT_THAT(granted, Contains("v names"));
   for (const char* folder : {"v", "v/out", "v/out/first"}) EXPECT_THAT(granted, testing::Not(Contains(folder)));
   EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (v/out/first)");
   Make("v/out/second/results.jsonl");
@@ -180,15 +182,16 @@ TEST(Limits, AreReadAndNamed) {
 
 TEST(Seal, TravelsToTheWorker) {
   Seal seal;
-  seal.files = {{"/a b", false}, {"/c", true}};
+  seal.files = {{"/a b", FileUse::kRead}, {"/c", FileUse::kWrite}, {"/d", FileUse::kList}};
   seal.limits.memory_bytes = 5;
   const Seal got = DecodeSeal(EncodeSeal(seal));
   EXPECT_TRUE(got.sealed);
   EXPECT_EQ(got.limits, seal.limits);
-  ASSERT_EQ(got.files.size(), 2u);
+  ASSERT_EQ(got.files.size(), 3u);
   EXPECT_EQ(got.files[0].path, "/a b");
-  EXPECT_FALSE(got.files[0].write);
-  EXPECT_TRUE(got.files[1].write);
+  EXPECT_EQ(got.files[0].use, FileUse::kRead);
+  EXPECT_EQ(got.files[1].use, FileUse::kWrite);
+  EXPECT_EQ(got.files[2].use, FileUse::kList);
 }
 
 TEST(WorkerFolder, EndsWithAllThatIsInIt) {
