@@ -16,6 +16,8 @@ NORM = "layer_norm/f32/rows=4,n=64,stats=1/fill=normal/seed=0"
 
 
 class Program(unittest.TestCase):
+    program = ASSAY
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -24,7 +26,7 @@ class Program(unittest.TestCase):
     def assay(self, *args, **env):
         variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
         variables |= {"ASSAY_GOLDEN_STORE": str(self.dir / "store"), **env}
-        return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=280)
+        return subprocess.run([self.program, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=280)
 
     def write(self, text, name="mine.py"):
         folder = self.dir / "kernels"

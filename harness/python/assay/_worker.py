@@ -28,10 +28,21 @@ def _import_kernels(path: str) -> None:
     spec.loader.exec_module(module)  # type: ignore[union-attr]
 
 
+def _import_assay() -> None:
+    """By its own place, which is not put on the path: the folder that it lies in may be the site-packages of another
+    version of Python, and what else is there is none of this interpreter's."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    spec = importlib.util.spec_from_file_location("assay", os.path.join(package, "__init__.py"),
+                                                  submodule_search_locations=[package])
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    sys.modules["assay"] = module
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+
+
 def _main(settings: dict, fd: int) -> int:
     sys.dont_write_bytecode = True
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    sys.path[:] = [package, *(folder for folder in settings["path"] if folder != package)]
+    sys.path[:] = settings["path"]
+    _import_assay()
     from assay._bridge import Bridge
     library = ctypes.CDLL(settings["library"])
     bridge = Bridge(settings["kernels"], settings["operators"], lambda: _import_kernels(settings["kernels"]))

@@ -142,7 +142,8 @@ Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& k
                      {"operators", DescribeOperators()}};
   Interpreter found;
   found.words = {executable, (parts->modules / "assay/_worker.py").string(), told.dump()};
-  found.readable = {executable, parts->modules.string(), parts->library.parent_path().string()};
+  // The module alone, not what lies beside it: in a wheel that is another environment.
+  found.readable = {executable, (parts->modules / "assay").string(), parts->library.parent_path().string()};
   const char* home = std::getenv("HOME");
   const std::string whole_home = home == nullptr ? "/" : home;  // not for a path that names it
   for (const char* key : {"prefixes", "path"}) {

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreter that becomes a worker, and how it imports kernels: interpreters_test.py ASSAY [CLASS]."""
+import pathlib
+import shutil
+import textwrap
+import unittest
+
+from kernels_test import CASE, Program
+
+RIGHT = """
+@assay.kernel("exp", contract="f32acc")
+def right(x):
+    return np.exp(x.astype(np.float64)).astype(x.dtype)
+"""
+
+
+class Files(Program):
+    def write_after(self, begin):
+        """A file of a right kernel, behind these lines."""
+        return self.write(textwrap.dedent(begin) + RIGHT)
+
+
+class Environments(Files):
+    def installed_elsewhere(self):
+        """The program as a wheel has it, in the site-packages of another environment, with what must not be found there."""
+        site = self.dir / "other/site-packages"
+        shutil.copytree(pathlib.Path(__file__).parents[2] / "harness/python/assay", site / "assay")
+        prefix = site / "assay/_prefix"
+        for part in ("bin/assay", "lib/assay/libassay_worker.so"):
+            (prefix / part).parent.mkdir(parents=True)
+            shutil.copy(pathlib.Path(self.program).parents[1] / part, prefix / part)
+        for neighbour in ("numpy", "ml_dtypes", "only_there"):
+            (site / neighbour).mkdir()
+            (site / neighbour / "__init__.py").write_text("raise ImportError('of another version of Python')\n")
+        return str(prefix / "bin/assay")
+
+    def test_what_lies_beside_the_package_is_not_the_interpreters(self):
+        self.program = self.installed_elsewhere()
+        path = self.write_after("""
+            import importlib.util
+            assert "other/site-packages" not in np.__file__, np.__file__
+            assert "other/site-packages" in assay.__file__, assay.__file__
+            assert importlib.util.find_spec("only_there") is None
+        """)
+        done, records = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertEqual([(r["verdict"], r["reason"]) for r in records], [("pass", "")], done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
