@@ -18,25 +18,25 @@ def _module_name(path: str) -> str:
     return name if is_own else "assay_kernels"
 
 
+def _import_file(name: str, path: str, **more: list) -> None:
+    spec = importlib.util.spec_from_file_location(name, path, **more)  # type: ignore[arg-type]
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    sys.modules[name] = module
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+
+
 def _import_kernels(path: str) -> None:
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.append(folder)
-    spec = importlib.util.spec_from_file_location(_module_name(path), path)
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    sys.modules[spec.name] = module  # type: ignore[union-attr]
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    _import_file(_module_name(path), path)
 
 
 def _import_assay() -> None:
     """By its own place, which is not put on the path: the folder that it lies in may be the site-packages of another
     version of Python, and what else is there is none of this interpreter's."""
     package = os.path.dirname(os.path.abspath(__file__))
-    spec = importlib.util.spec_from_file_location("assay", os.path.join(package, "__init__.py"),
-                                                  submodule_search_locations=[package])
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    sys.modules["assay"] = module
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    _import_file("assay", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
 
 
 def _main(settings: dict, fd: int) -> int:
