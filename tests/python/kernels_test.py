@@ -86,6 +86,28 @@ class Right(Program):
             done, records = self.run_kernels(path, "--case", CASE, "--no-perf", out=out)
             self.assertEqual([r["verdict"] for r in records], ["pass"], done.stderr)
 
+    def test_the_output_folder_stays_hidden_in_a_folder_of_modules(self):
+        store = tempfile.TemporaryDirectory()  # not here, where it would be hidden beside the output folder
+        self.addCleanup(store.cleanup)
+        common = self.write("def exp(x): return np.exp(x.astype(np.float64)).astype(x.dtype)", name="common.py")
+        common.rename(self.dir / common.name)
+        path = self.write("""
+            import os
+            import common
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def mine(x):
+                for name in ("plan.json", "results.jsonl"):
+                    try:
+                        open(os.path.join(os.path.dirname(common.__file__), "out", name)).close()
+                    except PermissionError:
+                        continue
+                    raise RuntimeError(f"it can read {name}")
+                return common.exp(x)
+        """)
+        done, records = self.run_kernels(path, "--case", CASE, "--no-perf", PYTHONPATH=str(self.dir),
+                                         ASSAY_GOLDEN_STORE=store.name)
+        self.assertEqual([(r["verdict"], r["reason"]) for r in records], [("pass", "")], done.stderr)
+
     def test_types_are_listed_as_case_ids_do(self):
         path = self.write("""
             @assay.kernel("layer_norm", contract="f32acc;math=4", dtypes=["f32-f32-f32-f32"])

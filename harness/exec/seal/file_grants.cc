@@ -40,8 +40,9 @@ bool Lies(const fs::path& path, const fs::path& folder) {
 // paths lie in an empty one.
 fs::path RealPath(const fs::path& path) {
   std::error_code error;
-  fs::path real = fs::weakly_canonical(path, error);
-  if (error || real.empty()) real = fs::absolute(path, error).lexically_normal();
+  const fs::path absolute = fs::absolute(path, error);  // first: weakly_canonical leaves a relative one that is absent
+  fs::path real = fs::weakly_canonical(absolute, error);
+  if (error || real.empty()) real = absolute.lexically_normal();
   if (real.empty()) real = path;
   return real.has_filename() || !real.has_relative_path() ? real : real.parent_path();
 }
@@ -66,14 +67,28 @@ FileGrants::FileGrants(std::vector<std::string> hidden) {
   }
 }
 
+bool FileGrants::IsHidden(const fs::path& real) const {
+  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(real, hidden); });
+}
+
+bool FileGrants::HoldsHidden(const fs::path& real) const {
+  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(hidden, real); });
+}
+
 void FileGrants::Grant(const fs::path& path, FileUse use) {
   const fs::path real = RealPath(path);
-  if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(real, hidden); })) return;
-  if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(hidden, real); })) {
+  if (IsHidden(real)) return;
+  if (HoldsHidden(real)) {
     GrantAround(real, use);
   } else {
     grants_.push_back({real.string(), use});
   }
+}
+
+void FileGrants::Search(const fs::path& folder) {
+  Read(folder);
+  const fs::path real = RealPath(folder);
+  if (!IsHidden(real) && HoldsHidden(real)) grants_.push_back({real.string(), FileUse::kList});
 }
 
 void FileGrants::GrantAround(const fs::path& folder, FileUse use) {
@@ -145,8 +160,7 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
     for (const fs::path& whole : {folder, brought}) {
       std::error_code error;
       if (HideRuns(whole)) {
-        Read(whole);
-        grants_.push_back({whole.string(), FileUse::kList});
+        Search(whole);
       } else if (fs::exists(whole, error)) {
         unsearched_.push_back(whole);
       }

@@ -15,16 +15,18 @@ inline constexpr int kMostEntries = 20000;  // of a folder that is looked throug
 
 class FileGrants {
  public:
-  // Folders that nothing of what is granted shows, wherever they lie; they need not exist yet.
+  // Folders that nothing of what is granted shows, wherever they lie, but for names (Search); they need not exist yet.
   explicit FileGrants(std::vector<std::string> hidden);
 
   void Read(const std::filesystem::path& path) { Grant(path, FileUse::kRead); }
   void ReadAndWrite(const std::filesystem::path& path) { Grant(path, FileUse::kWrite); }
+  // To read it, and to list it even where something in it is hidden, of which only names show: whoever looks for a module
+  // there, as Python's import does, lists the folder.
+  void Search(const std::filesystem::path& folder);
   // The libraries, drivers' files and devices of the system, and what the process may know about itself. `self` is its
   // folder in /proc.
   void GrantSystem();
-  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie. Names of what is hidden
-  // there can be seen: whoever looks for a file, as Python's import does, lists the folder.
+  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie.
   void GrantPlugin(const std::filesystem::path& plugin);
   // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
   void GrantNamedBy(const std::vector<std::string>& variables);
@@ -36,6 +38,8 @@ class FileGrants {
   std::string HiddenText() const;
 
  private:
+  bool IsHidden(const std::filesystem::path& real) const;
+  bool HoldsHidden(const std::filesystem::path& real) const;
   void Grant(const std::filesystem::path& path, FileUse use);
   // The libraries right in it, wherever they lie that links lead to.
   void GrantLibraries(const std::filesystem::path& folder);

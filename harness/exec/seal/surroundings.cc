@@ -57,7 +57,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   grants.GrantNamedBy(PassedVariables(options.passed));
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);
-  for (const std::string& path : options.readable) grants.Read(path);
+  for (const std::string& path : options.readable) grants.Search(path);
   for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));
   made.seal.files = grants.all();
   made.hidden = grants.HiddenText();

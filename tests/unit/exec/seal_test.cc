@@ -91,6 +91,22 @@ TEST_F(GrantsTest, LeaveOutWhatIsHiddenWhereverItLies) {
   EXPECT_THAT(granted("a/deep/", "a"), testing::ElementsAre("a/file.so w"));
 }
 
+TEST_F(GrantsTest, LeaveOutWhatIsNamedFromTheCurrentFolderAndIsNotThereYet) {
+  const fs::path current = fs::current_path();
+  fs::current_path(root_ / "a");
+  FileGrants grants({"yet", "new/out"});
+  fs::current_path(current);
+  grants.Read(root_ / "a");
+  grants.Read(root_ / "a/yet/file");
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("a/deep", "a/file.so"));
+}
+
+TEST_F(GrantsTest, OfAFolderToSearchAreNamesTooWhereSomethingIsHidden) {
+  FileGrants grants({(root_ / "a/deep/store").string()});
+  for (const char* folder : {"a", "home", "a/deep/store"}) grants.Search(root_ / folder);
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("a names", "a/deep/other", "a/file.so", "home"));
+}
+
 // What cannot be looked for, as a folder that this user may not search, hides itself and nothing else.
 TEST_F(GrantsTest, OfOtherFilesStayWhereAHiddenOneCannotBeFound) {
   FileGrants grants({(root_ / std::string(5000, 'x') / "store").string(), ""});
