@@ -85,24 +85,43 @@ BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   return bound;
 }
 
-// Elements of which nothing is promised though the formula as it stands gives NaN or an infinity. NaN of infinity times
-// what functions leave of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums
-// and functions, and of infinities, as of a pole or of an intermediate that may overflow, anything is.
-void AdmitWhatIsOpen(const Golden& golden, const Evaluation& evaluation, BoundModel& bound) {
-  auto zeros = std::make_shared<Plane>(golden.size(), false);
-  const bool takes_any = evaluation.any_instead_of_nan[0] != 0;
-  bool any_zero = false;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    const double y = golden.value[at];
-    if (std::isfinite(y) || evaluation.reach[0][at] < kInfinity) continue;
-    const bool is_limit = std::isnan(y) && !takes_any;
-    Admit(bound, golden.size(), i, is_limit ? kAlsoNan | kAlsoInfinity | kAlsoValue : kAnything);
-    any_zero = any_zero || is_limit;
+// What is right of one element beside the numbers within its reach, and the value that kAlsoValue stands for. Nothing is
+// promised of some though the formula as it stands gives NaN or an infinity. NaN of infinity times what functions leave
+// of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums and functions, and of
+// infinities, as of a pole or of an intermediate that may overflow, anything is.
+struct AlsoRight {
+  unsigned also = 0;  // bits of Also
+  double value = 0;
+};
+
+AlsoRight AlsoRightOf(const Golden& golden, const Evaluation& evaluation, size_t i) {
+  const double y = golden.value[i];
+  if (!std::isfinite(y) && evaluation.reach[0][i] == kInfinity) {
+    const bool is_limit = std::isnan(y) && evaluation.any_instead_of_nan[0] == 0;
+    return {is_limit ? unsigned{kAlsoNan | kAlsoInfinity | kAlsoValue} : unsigned{kAnything}};
   }
-  if (!any_zero) return;
-  bound.also_value = zeros.get();
-  bound.owned.push_back(std::move(zeros));
+  const formula::Beside beside = formula::BesideAt(evaluation, 0, i);
+  AlsoRight right{.value = 1};
+  if ((beside & formula::kBesideNan) != 0) right.also |= kAlsoNan;
+  if ((beside & formula::kBesideInfinity) != 0) right.also |= kAlsoSignedInfinity;
+  if ((beside & formula::kBesideOne) != 0) right.also |= kAlsoValue;
+  return right;
+}
+
+void AdmitWhatIsAlsoRight(const Golden& golden, const Evaluation& evaluation, BoundModel& bound) {
+  auto values = std::make_shared<Plane>(golden.size(), false);
+  bool any_value = false;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const AlsoRight right = AlsoRightOf(golden, evaluation, static_cast<size_t>(i));
+    if (right.also == 0) continue;
+    Admit(bound, golden.size(), i, right.also);
+    if ((right.also & kAlsoValue) == 0) continue;
+    values->Set(i, right.value);
+    any_value = true;
+  }
+  if (!any_value) return;
+  bound.also_value = values.get();
+  bound.owned.push_back(std::move(values));
 }
 
 // How far the values of another schedule are from the golden ones. They are the same in exact arithmetic; `reach` is
@@ -200,7 +219,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   bound.owned = {PlaneOfReach(evaluation.reach[0], evaluation, wide),
                  PlaneOfReach(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
-  if (IsFloat(out)) AdmitWhatIsOpen(golden, evaluation, bound);
+  if (IsFloat(out)) AdmitWhatIsAlsoRight(golden, evaluation, bound);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
                          contract.acc != Accumulator::kTensorCore && !SquaresNarrowInputs(graph, problem);

@@ -60,7 +60,8 @@ std::vector<bool> StayNormal(const ExecutedCase& executed, const Graph& graph, s
   const Evaluation got = formula::Evaluate(graph, graph.outputs[0], elements, false, rules);
   std::vector<bool> normal;
   for (size_t i = 0; i < got.value.size(); ++i) {
-    const bool is_known = std::isfinite(got.value[i]) && got.reach[0][i] < kInfinity;
+    const bool is_known =
+        std::isfinite(got.value[i]) && got.reach[0][i] < kInfinity && formula::BesideAt(got, 0, i) == 0;
     normal.push_back(is_known && got.reach[0][i] == got.reach[1][i]);
   }
   return normal;
@@ -110,7 +111,11 @@ std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& proble
   if (!IsFloat(problem.output().dtype) || op.Saturates()) return std::nullopt;
   const formula::Definition definition = op.DefinitionOf(problem);
   const Graph& graph = definition.graph();
+  const auto is_integer = [&](size_t i) { return !IsFloat(problem.inputs[i].dtype); };  // multiples may not fit
   std::vector<int> scaled = FirstSetThat(graph, [&](const std::vector<bool>& flags) {
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i] && is_integer(i)) return false;
+    }
     return formula::DegreeOf(graph, graph.outputs[0].node, flags) == 1;
   });
   if (scaled.empty()) return std::nullopt;

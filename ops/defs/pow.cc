@@ -8,8 +8,8 @@ namespace {
 void PowOf(formula::Definition& d) {
   d.SetDoc("y = x to the power of p");
   const formula::Axis n = d.Axis("n", "elements");
-  const formula::Expr x = d.In("x", n, formula::Role::kPositive);
-  const formula::Expr p = d.In("p", n);
+  const formula::Expr x = d.In("x", n, formula::Role::kBase);
+  const formula::Expr p = d.In("p", n, formula::Role::kExponent);
   d.Out("y", formula::Pow(x, p), n);
 }
 

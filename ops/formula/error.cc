@@ -93,6 +93,7 @@ void Propagation::Begin(int64_t lanes) {
     ClearSymbols(error);
     error.r.clear();
     error.reach.clear();
+    error.beside.clear();
     error.zero = true;
   }
 }
@@ -252,6 +253,29 @@ void Propagation::Widen(int node, const std::vector<double>& costs) {
   error.zero = false;
 }
 
+void Propagation::MarkBeside(int node, size_t i, Beside beside, NodeError& error) const {
+  if (beside == 0) return;
+  if (node != plan_->output().node) {
+    error.r[i] = kInfinity;
+    return;
+  }
+  if (error.beside.empty()) error.beside.resize(error.r.size());
+  error.beside[i] |= beside;
+}
+
+void Propagation::Admit(int node, std::span<const double> v, const std::vector<Beside>& beside) {
+  if (std::ranges::none_of(beside, [](uint8_t bits) { return bits != 0; })) return;
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  if (error.zero) error.r.assign(beside.size(), 0), error.reach.assign(beside.size(), 0);
+  for (size_t i = 0; i < beside.size(); ++i) {
+    MarkBeside(node, i, beside[i], error);
+    if (error.r[i] < kInfinity || error.reach[i] == kInfinity) continue;
+    error.reach[i] = kInfinity;
+    error.zero = false;
+    NoteOpen(node, v[i]);
+  }
+}
+
 void Propagation::AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error) {
   const Rounding rounding = Info(node.function).rounding;
   if (rounding == Rounding::kNone) return;
@@ -273,9 +297,10 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p;
   terms.absolute = is_log ? rules_.logarithm_absolute : 0;
   terms.vanishes = basic || divides || rounding == Rounding::kRoot;
-  if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow
-    terms.lambda = std::max(terms.lambda, 2 / rules_.range);
-    terms.tiny = std::max(terms.tiny, 4 / rules_.range);
+  if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow, so that it is zero
+    const double least = (1 + 8 * terms.relative) / rules_.range;
+    terms.lambda = std::max(terms.lambda, least);
+    terms.tiny = std::max(terms.tiny, least);
   }
   const double* linear = scratch_[10].data();
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());

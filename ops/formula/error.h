@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -66,6 +67,11 @@ struct ErrorRules {
   double Of(Rounding rounding) const;
 };
 
+// Results of an element that are right beside those within its reach, bits to be joined. The output alone has them: of
+// other nodes nothing is promised then.
+using Beside = uint8_t;
+inline constexpr Beside kNothingBeside = 0, kBesideNan = 1, kBesideInfinity = 2, kBesideOne = 4;  // infinity: of its sign
+
 // Of a node in a block; empty arrays are zeros.
 struct NodeError {
   struct Symbol {
@@ -75,7 +81,8 @@ struct NodeError {
   };
   std::vector<Symbol> symbols;
   std::vector<double> r, reach;
-  bool zero = true;
+  bool zero = true;             // reach is
+  std::vector<Beside> beside;  // see Beside
 
   double ReachAt(size_t i) const { return zero ? 0 : reach[i]; }
 };
@@ -115,6 +122,8 @@ class Propagation {
   void Open(int node, std::span<const double> v, const std::vector<bool>& which);
   // They may err by so much more. Empty: by nothing.
   void Widen(int node, const std::vector<double>& costs);
+  // These are right as well, of each element. Empty: none.
+  void Admit(int node, std::span<const double> v, const std::vector<Beside>& beside);
 
   // Whether, since the beginning, some NaN of which nothing is promised may be another number than zero: one that is
   // not the product of infinity and what may be zero.
@@ -133,6 +142,7 @@ class Propagation {
   void Finish(int node, std::span<const double> v, NodeError& error);  // sums `reach` up
   void NoteOpen(int node, double value);                               // see any_instead_of_nan
   void MarkNonFinite(const MapStep& step, const Operands& reach, NodeError& error) const;
+  void MarkBeside(int node, size_t i, Beside beside, NodeError& error) const;
   void ReduceSum(const Node& node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to,
                  NodeError& error);
   void AddSharedInPart(const NodeError::Symbol& symbol, const std::vector<int64_t>& to, NodeError& error);

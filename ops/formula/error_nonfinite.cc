@@ -48,21 +48,36 @@ Doubt OfFinite(const Element& e) {
   }
 }
 
-// NaN goes through whatever the other operands are.
+// NaN goes through whatever the other operands are; of powers see below.
 bool HasCertainNan(const Element& e) {
-  if (!std::isnan(e.z) || Info(e.function).rounding == Rounding::kNone) return false;
+  if (!std::isnan(e.z) || Info(e.function).rounding == Rounding::kNone || e.function == Function::kPow) return false;
   for (int k = 0; k < e.arity; ++k) {
     if (std::isnan(e.x[k]) && e.reach[k] == 0) return true;
   }
   return false;
 }
 
-// Infinity to the power of what may be zero; and 1 to that of NaN and NaN to that of 0, which are 1 and which kernels
-// by way of logarithms do not know.
-Doubt OfPower(const Element& e) {
-  const bool is_exact = e.reach[0] == 0 && e.reach[1] == 0;
-  const bool has_nan = std::isnan(e.x[0]) || std::isnan(e.x[1]);
-  return is_exact && (!has_nan || std::isnan(e.z)) ? Doubt::kCertain : Doubt::kOpen;
+struct Answer {
+  Doubt doubt;
+  Beside beside = 0;  // see Beside
+};
+
+// IEEE 754-2019 (9.2.1) has 1 for 1 to the power of NaN and for NaN to that of 0; kernels by way of logarithms have
+// NaN. Whether a base is 1, or an exponent 0, may be a matter of how these are rounded or flushed.
+Answer OfPower(const Element& e) {
+  const double base = e.x[0], exponent = e.x[1];
+  const bool may_have_exponent_zero = std::fabs(exponent) <= e.reach[1];
+  const bool may_have_base_one = std::fabs(base - 1) <= e.reach[0];
+  if (std::isnan(base) || std::isnan(exponent)) {
+    const bool may_be_one = (std::isnan(base) && may_have_exponent_zero) || (std::isnan(exponent) && may_have_base_one);
+    return {Doubt::kCertain, may_be_one ? (std::isnan(e.z) ? kBesideOne : kBesideNan) : kNothingBeside};
+  }
+  const bool finite = std::isfinite(base) && std::isfinite(exponent) && std::isfinite(e.z);
+  if (e.reach[0] == 0 && e.reach[1] == 0) return {finite ? Doubt::kOrdinary : Doubt::kCertain};
+  // Where the exponent is tiny the power of any positive number is 1, that of others as it is or, with 0, 1.
+  const bool is_limit = !(base > 0 && std::isfinite(base));
+  if (e.reach[0] == 0 && may_have_exponent_zero && is_limit) return {Doubt::kCertain, kBesideOne};
+  return {finite ? Doubt::kOrdinary : Doubt::kOpen};
 }
 
 Doubt DoubtOf(const Element& e) {
@@ -74,7 +89,6 @@ Doubt DoubtOf(const Element& e) {
     finite = finite && std::isfinite(e.x[k]);
   }
   if (finite && std::isfinite(e.z)) return Doubt::kOrdinary;
-  if (e.function == Function::kPow && !finite) return OfPower(e);
   if (finite) return OfFinite(e);
   if (e.function == Function::kMul && (MayVanish(e, 0) || MayVanish(e, 1))) return Doubt::kOpen;
   if (e.function == Function::kDiv && MayVanish(e, 1)) return Doubt::kOpen;
@@ -82,19 +96,24 @@ Doubt DoubtOf(const Element& e) {
   return selects && std::isfinite(e.z) ? Doubt::kOrdinary : Doubt::kCertain;
 }
 
+Answer AnswerOf(const Element& e) {
+  const bool is_open = std::any_of(e.reach, e.reach + e.arity, [](double reach) { return !(reach < kInfinity); });
+  return e.function == Function::kPow && !is_open ? OfPower(e) : Answer{DoubtOf(e)};
+}
+
 }  // namespace
 
 void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, NodeError& error) const {
   const Node& node = NodeAt(step.node);
   const int arity = static_cast<int>(node.args.size());
-  bool any = AnyNonFinite(step.z, step.n);
+  bool any = node.function == Function::kPow || AnyNonFinite(step.z, step.n);
   for (int k = 0; k < arity && !any; ++k) any = AnyNonFinite(step.x[k], step.n) || AnyNonFinite(reach[k], step.n);
   if (!any) return;
   Element e{node.function, last_[static_cast<size_t>(step.node)], rules_.range, arity, {}, {}, 0};
   for (int64_t i = 0; i < step.n; ++i) {
     for (int k = 0; k < arity; ++k) e.x[k] = step.x[k][i], e.reach[k] = reach[k][i];
     e.z = step.z[i];
-    const Doubt doubt = DoubtOf(e);
+    const auto [doubt, beside] = AnswerOf(e);
     if (doubt == Doubt::kOrdinary) continue;
     for (NodeError::Symbol& symbol : error.symbols) symbol.g[i] = 0;
     const bool is_limit = rules_.as_written && arity == 1 && std::isinf(e.x[0]);
@@ -105,6 +124,7 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     // zero.
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
+    if (!rules_.as_written && !rules_.quadrature) MarkBeside(step.node, static_cast<size_t>(i), beside, error);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "harness/base/check.h"
 #include "harness/base/float_environment.h"
@@ -34,7 +35,9 @@ class Worker {
       for (Propagation& propagation : propagations_) Propagate(node, propagation);
       for (const Rearranged& other : rearranged_) {
         Propagation& propagation = propagations_[other.propagation];
-        propagation.Widen(node, other.products.CostOf(node, values_, propagation, lanes));
+        const Products::Costs costs = other.products.CostsOf(node, values_, propagation, lanes);
+        propagation.Widen(node, costs.further);
+        propagation.Admit(node, values_.Hi(node), costs.beside);
       }
     }
     for (Rearranged& other : rearranged_) {
@@ -108,7 +111,14 @@ Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<cons
   result.value.resize(size);
   if (double_double) result.value_lo.resize(size);
   result.reach.assign(rules.size(), std::vector<double>(size));
+  result.beside.resize(rules.size());
   result.any_instead_of_nan.assign(rules.size(), 0);
+  std::mutex sizing;
+  const auto beside_of = [&](size_t rule) -> std::vector<double>& {
+    const std::lock_guard lock(sizing);
+    result.beside[rule].resize(size);
+    return result.beside[rule];
+  };
 
   const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();
   ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
@@ -134,6 +144,7 @@ Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<cons
       for (size_t i = 0; i < rules.size(); ++i) {
         const NodeError& error = worker.propagations()[i].At(output.node);
         if (!error.zero) store(error.reach, result.reach[i]);
+        if (!error.beside.empty()) store(std::vector<double>(error.beside.begin(), error.beside.end()), beside_of(i));
       }
     }
     for (size_t i = 0; i < rules.size(); ++i) {

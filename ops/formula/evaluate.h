@@ -13,8 +13,15 @@ namespace assay::formula {
 struct Evaluation {
   std::vector<double> value, value_lo;      // of the output in its layout; value_lo: in double-double, else empty
   std::vector<std::vector<double>> reach;   // of each propagation
-  std::vector<uint8_t> any_instead_of_nan;  // of each: as it says
+  std::vector<std::vector<double>> beside;  // of each: bits of Beside; empty where there are none
+  // Of each, and of all its elements together: one NaN of which nothing is promised leaves every such NaN open.
+  std::vector<uint8_t> any_instead_of_nan;
 };
+
+inline Beside BesideAt(const Evaluation& evaluation, size_t propagation, size_t i) {
+  const std::vector<double>& beside = evaluation.beside[propagation];
+  return beside.empty() ? kNothingBeside : static_cast<Beside>(beside[i]);
+}
 
 // inputs[i]: the elements of input i in its layout. `double_double`: values are unevaluated sums of two doubles.
 Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,

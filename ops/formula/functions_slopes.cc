@@ -154,8 +154,9 @@ void Sine(const double* x, bool is_cosine, const double* reach, const Slopes& to
   }
 }
 
-// (x + a)^(y + b) is x^y exp(y log(1 + a / x) + b log(x + a)): the rest has the whole change. Of x that may not be
-// positive nothing is said, but of exact operands.
+// (x + a)^(y + b) is x^y exp(y log(1 + a / x) + b log(x + a)): the rest has the whole change. Where x may be zero its
+// powers by an exact positive y lie between zero and (x + a)^y. Of x that may be negative nothing is said, but of exact
+// operands.
 void Power(const Operands& x, const Operands& reach, const double* z, const Slopes& to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const double a = reach[0][i], b = reach[1][i], room = x[0][i] - a;
@@ -164,6 +165,8 @@ void Power(const Operands& x, const Operands& reach, const double* z, const Slop
     const double logarithm = std::max(std::fabs(std::log(room)), std::fabs(std::log(x[0][i] + a)));
     const double exponent = b * logarithm - std::fabs(x[1][i]) * std::log1p(-a / x[0][i]);
     to.curve[i] = room > 0 ? z[i] * std::expm1(exponent) * (1 + 0x1p-40) : kInfinity;
+    const bool ends_at_zero = room == 0 && b == 0 && x[1][i] > 0;
+    if (ends_at_zero) to.curve[i] = std::pow(x[0][i] + a, x[1][i]) * (1 + 0x1p-40);
   }
 }
 

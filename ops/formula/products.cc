@@ -7,6 +7,24 @@
 #include "harness/data/infinity.h"
 
 namespace assay::formula {
+namespace {
+
+bool IsProduct(const Node& node) {
+  return Maps(node, Function::kMul) || Maps(node, Function::kDiv);
+}
+
+bool GoesIntoProductsAlone(const BlockPlan& plan, int node) {
+  if (node == plan.output().node) return false;
+  const std::vector<Node>& nodes = plan.graph().nodes;
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    if (std::ranges::find(nodes[at].args, node) == nodes[at].args.end() || IsProduct(nodes[at])) continue;
+    const bool is_seen_further = Maps(nodes[at], Function::kNegate);
+    if (!is_seen_further || !GoesIntoProductsAlone(plan, static_cast<int>(at))) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Products::Products(const BlockPlan& plan, const ErrorRules& rules)
     : range_(rules.range),
@@ -16,9 +34,13 @@ Products::Products(const BlockPlan& plan, const ErrorRules& rules)
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t at = 0; at < nodes.size(); ++at) {
     std::vector<Factor>& factors = factors_.emplace_back();
-    if (!Maps(nodes[at], Function::kMul) && !Maps(nodes[at], Function::kDiv)) continue;
+    if (!IsProduct(nodes[at])) continue;
     Collect(plan, static_cast<int>(at), static_cast<int>(at), false, factors);
     if (factors.size() < 3) factors.clear();
+  }
+  // Those of larger products are seen there.
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    if (GoesIntoProductsAlone(plan, static_cast<int>(at))) factors_[at].clear();
   }
 }
 
@@ -41,6 +63,10 @@ void Products::Partial::Multiply(double value, double reach, bool divides) {
     return;
   }
   double upper = size + reach, lower = std::max(size - reach, 0.0);
+  if (divides) {
+    ++divisors;
+    most_divisor *= std::max(upper, 1.0), least_divisor *= std::min(lower, 1.0);
+  }
   if (divides) upper = 1 / lower, lower = size == 0 ? 0 : 1 / (size + reach);
   const bool is_infinite = divides ? size == 0 && reach == 0 : std::isinf(size);
   const bool is_zero = divides ? std::isinf(size) : size == 0 && reach == 0;
@@ -49,13 +75,26 @@ void Products::Partial::Multiply(double value, double reach, bool divides) {
   most *= std::max(upper, 1.0), least *= std::min(lower, 1.0);
 }
 
-// NaN is NaN in every order, and so is infinity times zero.
-double Products::CostOf(const Partial& partial, size_t factors) const {
-  if (partial.has_nan || (partial.has_zero && partial.has_infinity)) return 0;
-  const bool may_overflow = partial.most * slack_ >= range_, may_underflow = partial.least < tiny_ * slack_;
-  if (partial.has_infinity) return may_underflow ? kInfinity : 0;
-  if (may_overflow) return kInfinity;
-  return may_underflow && !partial.has_zero ? static_cast<double>(factors - 2) * lambda_ * partial.most * slack_ : 0;
+// NaN is NaN in every order, and so is infinity times zero. Else a product that leaves the range stays there: the result
+// is infinite, unless some other partial product is zero, which makes it NaN, or one of divisors alone, which end it.
+Products::Cost Products::CostOf(const Partial& partial, size_t factors, double size) const {
+  if (partial.has_nan || (partial.has_zero && partial.has_infinity)) return {};
+  const bool may_overflow = partial.most * slack_ >= range_, loses_digits = partial.least < tiny_ * slack_;
+  const bool may_vanish = partial.least <= lambda_ * slack_;
+  const bool divisors_stay = partial.most_divisor * slack_ < range_ && partial.least_divisor >= tiny_ * slack_;
+  if (partial.divisors > 1 && !divisors_stay) return {kInfinity};
+  if (partial.has_infinity) return {0, may_vanish ? kBesideNan : kNothingBeside};
+  if (partial.has_zero) return {0, may_overflow ? kBesideNan : kNothingBeside};
+  if (may_overflow && may_vanish) return {kInfinity};
+  Cost cost{0, may_overflow ? kBesideInfinity : kNothingBeside};
+  if (!loses_digits) return cost;
+  const auto losses = static_cast<double>(factors - 2);
+  cost.further = losses * lambda_ * partial.most * slack_;
+  if (!may_vanish) {
+    const double of_each = std::log1p(lambda_ * slack_ / partial.least);
+    cost.further = std::min(cost.further, size * std::expm1(losses * of_each) * slack_);
+  }
+  return cost;
 }
 
 // Whether sizes alone show that no order costs anything.
@@ -78,11 +117,12 @@ bool Products::StaysWithin(const std::vector<Factor>& factors, const BlockValues
   return most * slack_ < range_ && least >= tiny_ * slack_;
 }
 
-std::vector<double> Products::CostOf(int node, const BlockValues& values, const Propagation& errors,
-                                     int64_t lanes) const {
+Products::Costs Products::CostsOf(int node, const BlockValues& values, const Propagation& errors,
+                                  int64_t lanes) const {
   const std::vector<Factor>& factors = factors_[static_cast<size_t>(node)];
   if (factors.empty() || StaysWithin(factors, values, errors)) return {};
-  const size_t size = values.Hi(node).size();
+  const std::span<const double> products = values.Hi(node);
+  const size_t size = products.size();
   std::vector<Partial> partial(size);
   std::vector<double> wide, reach;
   for (const Factor& factor : factors) {
@@ -91,9 +131,13 @@ std::vector<double> Products::CostOf(int node, const BlockValues& values, const 
     const double* r = error.zero ? nullptr : factor.expansion.Of(error.reach, lanes, size, reach);
     for (size_t i = 0; i < size; ++i) partial[i].Multiply(v[i], r == nullptr ? 0 : r[i], factor.divides);
   }
-  std::vector<double> costs(size);
-  std::ranges::transform(partial, costs.begin(), [&](const Partial& one) { return CostOf(one, factors.size()); });
-  return std::ranges::any_of(costs, [](double cost) { return cost > 0; }) ? costs : std::vector<double>();
+  Costs costs{std::vector<double>(size), std::vector<Beside>(size)};
+  for (size_t i = 0; i < size; ++i) {
+    const Cost cost = CostOf(partial[i], factors.size(), std::fabs(products[i]));
+    costs.further[i] = cost.further, costs.beside[i] = cost.beside;
+  }
+  if (std::ranges::none_of(costs.further, [](double cost) { return cost > 0; })) costs.further.clear();
+  return costs;
 }
 
 }  // namespace assay::formula

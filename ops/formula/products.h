@@ -4,6 +4,7 @@
 // or lose digits below the normal numbers, where those that the formula names do not.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ops/formula/error.h"
@@ -16,9 +17,13 @@ class Products {
   // `rules`: a contract's.
   Products(const BlockPlan& plan, const ErrorRules& rules);
 
-  // What other orders than the formula's may cost each element of a node that was just computed, absolute, in the
-  // node's space: infinite where nothing is promised. Empty: nothing.
-  std::vector<double> CostOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const;
+  // What other orders than the formula's may cost the elements of a node that was just computed, in the node's space.
+  struct Costs {
+    std::vector<double> further;  // absolute; infinite where nothing is promised
+    std::vector<Beside> beside;  // see Beside
+  };
+  // Both empty: nothing.
+  Costs CostsOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const;
 
  private:
   struct Factor {
@@ -29,6 +34,8 @@ class Products {
   // Of one element, or of all of them together.
   struct Partial {
     double most = 1, least = 1;  // of the sizes of all products of some factors
+    double most_divisor = 1, least_divisor = 1;  // of those of two divisors and more
+    int divisors = 0;
     bool has_zero = false;       // which is exact
     bool has_infinity = false;   // which is none of the sizes
     bool has_nan = false;
@@ -37,7 +44,12 @@ class Products {
 
   static void Collect(const BlockPlan& plan, int product, int node, bool divides, std::vector<Factor>& factors);
   bool StaysWithin(const std::vector<Factor>& factors, const BlockValues& values, const Propagation& errors) const;
-  double CostOf(const Partial& partial, size_t factors) const;
+  struct Cost {
+    double further = 0;
+    Beside beside = 0;
+  };
+  // `size`: of the product itself.
+  Cost CostOf(const Partial& partial, size_t factors, double size) const;
 
   double range_, tiny_, lambda_;
   double slack_;                              // what products may be larger by, for their roundings

@@ -103,11 +103,12 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   rules.store = mid, rules.store_lambda = mid_absolute;
   rules.sum = u;
   rules.rescale = Join(u, eps);
-  rules.divide = Join(Join(eps, u), mid);  // or a product with a rounded reciprocal
+  rules.divide = Join(Join(eps, u), Join(mid, mid));  // or a product with a reciprocal, which is rounded, too
   rules.by_reciprocals = rules.rearranges = rules.stores = true;
   if (contract.math_ulp <= 1 && contract.mid == Intermediate::kNone) rules.faithful_bits = contract.AccExactBits();
   rules.root = rules.function = Join(eps, mid);
-  rules.composition = Join(Join(Join(eps, eps), Join(u, u)), mid);
+  // An exponential, a sum and a quotient, each of which kernels may store.
+  rules.composition = Join(Join(Join(eps, eps), Join(u, u)), Join(Join(mid, mid), mid));
   rules.lambda = (flushes ? contract.AccMinNormal() : contract.AccMinSubnormal()) + mid_absolute;
   // Errors below the normal numbers are counted in their spacing.
   rules.function_lambda = std::max(contract.math_ulp, 1.0) * contract.AccMinSubnormal() +

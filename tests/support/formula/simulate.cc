@@ -92,10 +92,7 @@ class Implementation {
   Made Map(const Node& node, std::span<const Made* const> x) {
     Made made = Computed(node, x);
     const bool rounds = formula::Info(node.function).rounding != formula::Rounding::kNone;
-    if (contract_.mid == Intermediate::kNone || !rounds) return made;
-    // What is stored is no longer known as a product or a sum, but for the operands of exponentials.
-    made.value = Narrowed(contract_, made.value);
-    if (made.from == Made::From::kProduct) made.from = Made::From::kOther;
+    if (rounds) made.value = Stored(made.value);
     return made;
   }
 
@@ -109,7 +106,7 @@ class Implementation {
       if (const std::optional<Exponents> exponents = ExponentsOf(terms)) return {Rescaled(*exponents)};
     }
     const bool products = std::ranges::all_of(terms, [](const Made* t) { return t->from == Made::From::kProduct; });
-    if (!products || !habits_.fuses || contract_.mid != Intermediate::kNone)
+    if (!products || !habits_.fuses || stores())
       return {Sum(values, {}, schedule, f_.unit)};
     values.clear();
     for (const Made* term : terms) values.push_back(term->a), other.push_back(term->b);
@@ -124,6 +121,10 @@ class Implementation {
   }
 
  private:
+  bool stores() const { return contract_.mid != Intermediate::kNone; }
+  // A partial result, where these are stored.
+  double Stored(double x) const { return stores() ? Narrowed(contract_, x) : x; }
+
   Made Computed(const Node& node, std::span<const Made* const> x) {
     const double a = x[0]->value, b = x.size() > 1 ? x[1]->value : 0;
     switch (node.function) {
@@ -135,8 +136,8 @@ class Implementation {
       case Function::kDiv:
         if (IsScale(*x[1])) return {f_.unit.Mul(a, 1 / b)};
         if (x[0]->from == Made::From::kProduct && habits_.product_order > 0) {
-          return habits_.product_order == 1 ? TimesKnown(x[0]->a, Quotient(x[0]->b, b))
-                                            : TimesKnown(Quotient(x[0]->a, b), x[0]->b);
+          return habits_.product_order == 1 ? TimesKnown(x[0]->a, Stored(Quotient(x[0]->b, b)))
+                                            : TimesKnown(Stored(Quotient(x[0]->a, b)), x[0]->b);
         }
         return {Quotient(a, b)};
       case Function::kNegate:
@@ -172,16 +173,18 @@ class Implementation {
         return {f_.Of(std::sin(a))};
       case Function::kCos:
         return {f_.Of(std::cos(a))};
-      case Function::kPow:
-        return {f_.Of(std::pow(a, b))};
-      case Function::kSigmoid:
-        return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a))), Made::From::kReciprocal, f_.unit.Add(1, f_.Exp(-a))};
+      case Function::kPow:  // to the power of zero it is a case of its own, as logarithms give NaN
+        return {b == 0 ? 1.0 : f_.Of(std::pow(a, b))};
+      case Function::kSigmoid: {
+        const double divisor = Stored(f_.unit.Add(1, Stored(f_.Exp(-a))));
+        return {f_.Div(1, divisor), Made::From::kReciprocal, divisor};
+      }
     }
     return {};
   }
 
   double Quotient(double x, double y) const {
-    return habits_.reciprocals ? f_.unit.Mul(x, f_.Div(1, y)) : f_.Div(x, y);
+    return habits_.reciprocals ? f_.unit.Mul(x, Stored(f_.Div(1, y))) : f_.Div(x, y);
   }
   Made TimesKnown(double x, double y) const { return {f_.unit.Mul(x, y), Made::From::kProduct, x, y}; }
 
@@ -193,8 +196,8 @@ class Implementation {
     if (!is_first && y.from != Made::From::kProduct) return TimesKnown(x.value, y.value);
     const Made& made = is_first ? x : y;
     const double other = is_first ? y.value : x.value;
-    return habits_.product_order == 1 ? TimesKnown(made.a, f_.unit.Mul(made.b, other))
-                                      : TimesKnown(f_.unit.Mul(made.a, other), made.b);
+    return habits_.product_order == 1 ? TimesKnown(made.a, Stored(f_.unit.Mul(made.b, other)))
+                                      : TimesKnown(Stored(f_.unit.Mul(made.a, other)), made.b);
   }
 
   // A constant power of two: dividing by it is exact, however bad divisions are.
@@ -212,7 +215,7 @@ class Implementation {
     }
     const double plain = f_.unit.Add(x.value, sign * y.value);
     const Made made{plain, loose ? Made::From::kSum : Made::From::kStrictSum, x.value, sign * y.value};
-    if (!loose || !habits_.fuses) return made;
+    if (!loose || !habits_.fuses || stores()) return made;
     if (x.from == Made::From::kProduct) return {f_.unit.Fma(x.a, x.b, sign * y.value)};
     if (y.from == Made::From::kProduct) return {f_.unit.Fma(sign * y.a, y.b, x.value)};
     return made;

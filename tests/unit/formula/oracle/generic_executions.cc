@@ -118,15 +118,14 @@ Findings CheckExecutionsOfHardData(const Subject& subject) {
   for (const auto& [output, cases] : ByOutput(drawn.cases)) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const bool is_double = IsDouble(cases[i]);
-      for (const char* more : {"", ";ftz=all", ";mid=bf16"}) {
-        const Judgement judgement(
-            subject, cases[i], Algorithm::kDirect,
-            fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", is_double ? "" : more));
+      for (const std::string more : {"", ";ftz=all", ";mid=bf16"}) {
+        if (is_double && more.starts_with(";mid")) continue;  // the contract f64 stores nothing narrower
+        const Judgement judgement(subject, cases[i], Algorithm::kDirect,
+                                  fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", more));
         for (uint64_t seed = 0; seed < kExecutionsOfHardData; ++seed) {
           ++findings.checked;
           if (!judgement.Accept(seed, judgement.ResultsOf(seed), findings)) break;
         }
-        if (is_double) break;
       }
     }
   }
