@@ -11,8 +11,10 @@
 
 #include "harness/base/whole_file.h"
 #include "ops/formula_cases.h"
+#include "ops/formula_relations.h"
 #include "ops/relation.h"
 #include "tests/support/operator_cases.h"
+#include "tests/unit/formula/oracle/generic_cases.h"
 #include "tests/unit/formula/oracle/generic_checks.h"
 
 namespace assay::test {
@@ -133,6 +135,29 @@ TEST(FormulaRegistry, LanesAndSignsGiveRelations) {
                          "quantize/f32-f32-i8/rows=2,n=8/fill=normal/seed=0"}) {
     EXPECT_FALSE(has(names(id), "scale")) << id;
   }
+}
+
+// Of the relation scale, where an operator names it, on plain data: codes have no multiples, their scale has.
+TEST(FormulaRegistry, TheRelationScaleSaysSomethingOfEachTypeList) {
+  int64_t named = 0;
+  for (const FormulaOperator* op : AllFormulas()) {
+    for (const auto& [types, drawn] : SmallCases(*op)) {
+      const auto plain = std::ranges::find(drawn.cases, "normal", [](const Problem& p) { return p.spec.fill; });
+      if (plain == drawn.cases.end()) continue;
+      const Problem problem = FocusedOn(*plain, 0);
+      const auto scale = ScaleOf(*op, problem);
+      if (!scale) continue;
+      ++named;
+      const std::vector<Tensor> inputs = op->MakeInputs(problem);
+      const Golden golden = op->ComputeGolden(problem, inputs, Tier::kFast);
+      const Contract contract = Declared(IsDouble(problem) ? "f64;math=2" : "f32acc;math=4");
+      const BoundModel bound = op->Bound(problem, golden, contract);
+      Tensor output(problem.output().dtype, problem.output().shape);
+      output.SetDoubles(golden.value);
+      EXPECT_TRUE(scale->make({*op, problem, inputs, golden, bound, contract, output})) << problem.spec.Id();
+    }
+  }
+  EXPECT_GT(named, 20);
 }
 
 TEST(FormulaRegistry, OutputsHaveTypesShapesAndPlacesOfTheirOwn) {
