@@ -43,7 +43,12 @@ Json SpeedJson(const CandidateSpeed& speed) {
                {"rounds", 0},      {"why", ""},      {"confidence", 0.9}, {"notes", speed.notes}};
   if (speed.why.empty()) AddRatio(speed.all, json);
   json["why"] = speed.why.empty() ? speed.all.why : speed.why;
-  json["wall_ratio"] = speed.wall_ratio > 0 ? Json(speed.wall_ratio) : Json();
+  const TimeComparison& wall = speed.wall;
+  const bool has_wall = wall.verdict != TimeVerdict::kNotTimed && wall.ratio > 0;
+  json["wall_ratio"] = has_wall ? Json(1 / wall.ratio) : Json();
+  json["wall_low"] = has_wall && wall.bounded ? Json(1 / wall.high) : Json();
+  json["wall_high"] = has_wall && wall.bounded ? Json(1 / wall.low) : Json();
+  json["wall_verdict"] = Name(wall.verdict);
   json["cases"] = Json::array();
   for (const CaseSpeed& of : speed.cases) {
     Json one = {{"case_id", of.case_id},
@@ -75,6 +80,7 @@ Json RulingJson(const Ruling& ruling, const RulingContext& context) {
   json["explanation"] = ruling.explanation;
   json["correctness"] = {
       {"visible", CountsJson(ruling.visible)}, {"hidden", CountsJson(ruling.hidden)}, {"suspects", ruling.suspects}};
+  json["correctness"]["hidden"]["undrawn"] = context.undrawn;
   const bool failed = !ruling.failures.empty();
   json["first_failure"] = failed ? FailureJson(ruling.failures.front()) : Json();
   json["failures_in_all"] = ruling.failures_in_all;
@@ -103,6 +109,11 @@ std::string RulingText(const Ruling& ruling, const RulingContext& context) {
   if (ruling.visible.cases > 0) {
     text += "\n             cases    pass    fail  inconclusive  disputed  not run\n";
     text += LineOf("visible", ruling.visible) + LineOf("hidden", ruling.hidden);
+    if (context.undrawn > 0) {
+      text += fmt::format("  {} hidden cases more were asked for, but the reference takes too few of the shapes that are "
+                          "drawn: let it take more, or name further cases with --case\n",
+                          context.undrawn);
+    }
   }
   for (const CandidateFailure& failure : ruling.failures) {
     if (failure.case_id.empty()) continue;

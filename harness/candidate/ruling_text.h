@@ -17,6 +17,7 @@ inline constexpr int kRulingSchemaVersion = 1;
 struct RulingContext {
   std::string candidate_file, candidate_hash, candidate_version;  // SHA-256; versions of interpreter and frameworks
   std::string reference_file, reference_hash, reference_version;
+  size_t undrawn = 0;  // hidden cases that were asked for, and that the reference does not take enough shapes for
   uint64_t hidden_seed = 0;
   bool drawn = true;                // the seed, by this program; else it was stated
   std::string sandbox, out, again;  // "full"; the folder of the run or ""; the command that judges by the same cases

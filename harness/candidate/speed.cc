@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/candidate/speed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/base/statistics.h"
@@ -23,13 +25,35 @@ TimeComparison OfAll(const RunComparison& comparison) {
   return {};
 }
 
-double WallRatio(const std::vector<CaseSpeed>& cases) {
-  std::vector<double> ratios;
-  for (const CaseSpeed& of : cases) {
-    if (of.candidate_wall_s > 0 && of.reference_wall_s > 0) ratios.push_back(of.reference_wall_s / of.candidate_wall_s);
-  }
-  return ratios.empty() ? 0 : Quantile(ratios, 0.5);
+// With the host's clock around the calls in the place of what the kernel's side says.
+Record ByWall(Record record) {
+  record.time_median_s = record.time_wall_s;
+  record.round_medians_s = record.round_walls_s;
+  record.round_slices_s.clear();
+  return record;
 }
+
+bool Contradict(TimeVerdict a, TimeVerdict b) {
+  return (a == TimeVerdict::kFaster && b == TimeVerdict::kSlower) ||
+         (a == TimeVerdict::kSlower && b == TimeVerdict::kFaster);
+}
+
+// The same cases, compared by one clock.
+struct ByOneClock {
+  RunTimes times;
+  RunComparison comparison;
+
+  void Add(const Record& candidate, const Record& reference) {
+    ResultComparison& result = comparison.results.emplace_back();
+    result.case_id = candidate.case_id, result.op = candidate.op, result.backend = "candidate";
+    times.Add(comparison.results.size() - 1, reference, candidate, "");
+  }
+  void Decide() {
+    CompareSettings settings;
+    settings.same_rounds = true;
+    times.Decide(settings, comparison);
+  }
+};
 
 }  // namespace
 
@@ -44,13 +68,11 @@ const Record* FastestOf(const std::vector<const Record*>& records) {
 
 CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
   CandidateSpeed speed;
-  RunTimes times;
-  RunComparison comparison;
+  ByOneClock told, wall;
   for (const auto& [candidate, reference] : pairs) {
     if (candidate == nullptr || reference == nullptr) continue;
-    ResultComparison& result = comparison.results.emplace_back();
-    result.case_id = candidate->case_id, result.op = candidate->op, result.backend = "candidate";
-    times.Add(comparison.results.size() - 1, *reference, *candidate, "");
+    told.Add(*candidate, *reference);
+    wall.Add(ByWall(*candidate), ByWall(*reference));
     speed.cases.push_back({.case_id = candidate->case_id,
                            .candidate = candidate->implementation,
                            .reference = reference->implementation,
@@ -64,17 +86,22 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
     speed.why = "no case has a time of both that can be believed";
     return speed;
   }
-  CompareSettings settings;
-  settings.same_rounds = true;
-  times.Decide(settings, comparison);
-  for (size_t i = 0; i < speed.cases.size(); ++i) speed.cases[i].time = comparison.results[i].time;
-  speed.all = OfAll(comparison);
-  speed.notes = comparison.notes;
+  told.Decide(), wall.Decide();
+  for (size_t i = 0; i < speed.cases.size(); ++i) speed.cases[i].time = told.comparison.results[i].time;
+  speed.all = OfAll(told.comparison), speed.wall = OfAll(wall.comparison);
+  speed.notes = told.comparison.notes;
   if (speed.all.verdict == TimeVerdict::kNotTimed || !(speed.all.ratio > 0)) {
     speed.why = "only suspect results were timed, and those have no speed";
     return speed;
   }
-  speed.wall_ratio = WallRatio(speed.cases);
+  if (Contradict(speed.all.verdict, speed.wall.verdict)) {
+    speed.all.why = fmt::format("by the host's clock around the calls the candidate is {}: {:.3g} times as fast",
+                                Name(speed.wall.verdict), 1 / speed.wall.ratio);
+    speed.notes.push_back(fmt::format("{} by what was timed, but {}; see wall_ratio, or judge by larger cases (--case, "
+                                      "--suite)",
+                                      Name(speed.all.verdict), speed.all.why));
+    speed.all.verdict = TimeVerdict::kUnsure;
+  }
   if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {
     speed.notes.push_back(
         "executions of the reference take less than 0.5 ms, and a candidate may leave 0.1 ms out of what it tells: see "

@@ -46,6 +46,7 @@ struct JudgeOptions {
 
 struct JudgeCases {
   std::vector<PlannedCase> visible, hidden;
+  size_t undrawn = 0;   // hidden ones that were asked for, of which the reference takes too few
   std::string problem;  // "" or why there are none
 };
 
@@ -75,7 +76,9 @@ Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& refere
   generated.requirement = options.run.selection.contract;
   generated.dtypes = options.run.selection.dtypes;
   generated.is_taken = is_taken;
-  for (PlannedCase& one : GenerateCases(generated)) cases.hidden.push_back(std::move(one));
+  std::vector<PlannedCase> drawn = GenerateCases(generated);
+  cases.undrawn = options.generated - drawn.size();
+  std::ranges::move(drawn, std::back_inserter(cases.hidden));
   return cases;
 }
 
@@ -187,6 +190,7 @@ int Judge(JudgeOptions options) {
   const auto cases = CasesFor(options, reference, secret);
   if (!cases) return Complain(kExitUsage, cases.error().message);
   if (!cases->problem.empty()) return EndJudging(options, CannotJudge(cases->problem), context);
+  context.undrawn = cases->undrawn;
   std::vector<fs::path> hidden = FilesOf(options.reference);
   hidden.push_back(out);
   const JudgeSide candidate = OpenSide(options.candidate, kCandidate, options.run.backend, hidden);

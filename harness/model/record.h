@@ -91,6 +91,7 @@ struct Record {
   // Mean of a warm repetition by the worker's clock around whole batches, and the share of it that the smallest launch
   // of the column takes (at most 1).
   Number time_wall_s, launch_fraction;
+  std::string round_walls_s;  // such means, of each round
   // Of all inputs once, and of the output.
   Number upload_s, upload_gbytes_per_s, download_s, download_gbytes_per_s;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
@@ -184,6 +185,7 @@ void VisitFields(R& r, F&& f) {
       f("round_slices_s", r.round_slices_s), f("timing_clock", r.timing_clock), f("second_set", r.second_set);
   f("stop_reason", r.stop_reason), f("time_cold_median_s", r.time_cold_median_s), f("cold_samples", r.cold_samples);
   f("cold_note", r.cold_note), f("time_wall_s", r.time_wall_s), f("launch_fraction", r.launch_fraction);
+  f("round_walls_s", r.round_walls_s);
   f("upload_s", r.upload_s), f("upload_gbytes_per_s", r.upload_gbytes_per_s), f("download_s", r.download_s);
   f("download_gbytes_per_s", r.download_gbytes_per_s), f("flops", r.flops);
   f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);

@@ -65,6 +65,10 @@ class Accepted(Program):
         speed = said["speed"]
         self.assertGreater(speed["ratio"], 0)
         self.assertGreater(speed["wall_ratio"], 0)
+        if speed["wall_low"] is not None:
+            self.assertLessEqual(speed["wall_low"], speed["wall_ratio"])
+            self.assertLessEqual(speed["wall_ratio"], speed["wall_high"])
+        self.assertEqual(hidden["undrawn"], 0)
         self.assertEqual(len(speed["cases"]), 1)
         self.assertRegex(speed["cases"][0]["case_id"], r"softmax/f32/shape=64x256/fill=normal/seed=\d{3,}$")
         for side, file in (("candidate", "candidate.py"), ("reference", "reference.py")):
@@ -86,6 +90,16 @@ class Accepted(Program):
         self.assertFalse(set(ids[0][2:]) & set(ids[2][2:]))
         self.assertIsNone(again["speed"]["ratio"])
         self.assertIn("--no-perf", again["speed"]["why"])
+
+    def test_hidden_cases_that_the_reference_does_not_take_are_counted(self):
+        narrow = self.reference.read_text().replace(
+            'dtypes=["f32"]', 'dtypes=["f32"], supports=lambda case: case.shapes["x"] == (64, 256) or "another shape"')
+        self.reference.write_text(narrow)
+        quick = ("--case", VISIBLE[0], "--hidden", "8", "--no-perf", "--relations", "none")
+        said = self.judge(self.write(RIGHT), *quick)
+        self.assertEqual(said["verdict"], "accepted", said["explanation"])
+        self.assertEqual((said["correctness"]["hidden"]["cases"], said["correctness"]["hidden"]["undrawn"]), (1, 8))
+        self.assertIn("8 hidden cases more were asked for", self.run_judge(self.write(RIGHT), *quick).stdout)
 
     def test_several_implementations_and_text(self):
         path = self.write(RIGHT + RIGHT.replace("mine", "other"))

@@ -28,6 +28,11 @@ void AddSlices(Record& record, std::span<const double> medians_s) {
   record.round_slices_s += SlicesText(medians_s);
 }
 
+void AddWall(Record& record, double wall_s) {
+  if (!record.round_walls_s.empty()) record.round_walls_s += ',';
+  record.round_walls_s += RoundsText({&wall_s, 1});
+}
+
 void SetFirstRound(Record& record, const Timing& timing) {
   record.stop_reason = Name(timing.stop);
   record.time_wall_s = timing.wall_s;
@@ -68,7 +73,7 @@ void ClearTiming(Record& record) {
   }
   record.samples.reset(), record.cold_samples.reset(), record.throttle_events.reset();
   for (std::string Record::*text :
-       {&Record::round_medians_s, &Record::round_slices_s, &Record::timing_clock, &Record::stop_reason,
+       {&Record::round_medians_s, &Record::round_slices_s, &Record::round_walls_s, &Record::timing_clock, &Record::stop_reason,
         &Record::cold_note, &Record::bound_by, &Record::roofline_note, &Record::timing_invalid}) {
     (record.*text).clear();
   }

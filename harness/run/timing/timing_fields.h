@@ -18,6 +18,9 @@ void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock
 // The slices of one more round.
 void AddSlices(Record& record, std::span<const double> medians_s);
 
+// The wall clock's mean of one more round.
+void AddWall(Record& record, double wall_s);
+
 // What the first round tells beside its durations: wall clock, transfers, why it ended.
 void SetFirstRound(Record& record, const Timing& timing);
 

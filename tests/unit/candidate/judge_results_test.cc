@@ -29,6 +29,8 @@ Record RecordOf(const PlannedCase& planned, const char* backend, const char* ver
     r.round_medians_s = backend == std::string(kCandidate) ? "0.001,0.001,0.0011,0.001,0.001,0.001,0.001,0.00101"
                                                            : "0.002,0.002,0.0021,0.002,0.002,0.002,0.002,0.00203";
     r.time_wall_s = *r.time_median_s * 1.1;
+    r.round_walls_s = backend == std::string(kCandidate) ? "0.0011,0.0011,0.0012,0.0011,0.0011,0.0011,0.0011,0.0011"
+                                                         : "0.0022,0.0022,0.0023,0.0022,0.0022,0.0022,0.0022,0.0022";
   }
   r.reason = r.verdict == "pass" ? "" : "why it " + r.verdict;
   return r;
@@ -61,11 +63,39 @@ TEST_F(JudgingResults, AcceptsWhatPassesEverywhereAndSaysHowFast) {
   EXPECT_EQ(ruling.hidden.passed, 2u);
   EXPECT_NEAR(1 / ruling.speed.all.ratio, 2, 0.05);
   EXPECT_EQ(ruling.speed.all.verdict, TimeVerdict::kFaster);
-  EXPECT_NEAR(ruling.speed.wall_ratio, 2, 1e-9);
+  EXPECT_NEAR(1 / ruling.speed.wall.ratio, 2, 0.05);
   const auto json = RulingJson(ruling, {});
   EXPECT_NEAR(json["speed"]["ratio"].get<double>(), 2, 0.05);
   EXPECT_LE(json["speed"]["low"].get<double>(), json["speed"]["high"].get<double>());
+  EXPECT_NEAR(json["speed"]["wall_ratio"].get<double>(), 2, 0.05);
+  EXPECT_LE(json["speed"]["wall_low"].get<double>(), json["speed"]["wall_ratio"].get<double>());
+  EXPECT_EQ(json["speed"]["wall_verdict"], "FASTER");
   EXPECT_TRUE(json["first_failure"].is_null());
+}
+
+// What a kernel says of its time, and the clock around its calls.
+TEST_F(JudgingResults, IsUnsureHowFastWhereTheTwoClocksContradict) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  for (Record& r : records_) {
+    if (r.backend != kCandidate) continue;
+    r.round_walls_s = "0.0033,0.0033,0.0034,0.0033,0.0033,0.0033,0.0033,0.0033";
+    r.time_wall_s = 0.0033;
+  }
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted);
+  const auto speed = RulingJson(ruling, {})["speed"];
+  EXPECT_EQ(speed["verdict"], "UNSURE");
+  EXPECT_EQ(speed["wall_verdict"], "SLOWER");
+  EXPECT_NEAR(speed["ratio"].get<double>(), 2, 0.05);
+  EXPECT_NE(speed["why"].get<std::string>().find("SLOWER: 0.667 times as fast"), std::string::npos) << speed["why"];
+}
+
+TEST_F(JudgingResults, KnowsNoWallClockOfRecordsWithoutOne) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  for (Record& r : records_) r.time_wall_s.reset(), r.round_walls_s.clear();
+  const auto speed = RulingJson(Judge(), {})["speed"];
+  EXPECT_EQ(speed["verdict"], "FASTER");
+  EXPECT_TRUE(speed["wall_ratio"].is_null() && speed["wall_low"].is_null());
 }
 
 TEST_F(JudgingResults, RejectsByTheFirstFailureInTheOrderOfTheCases) {
