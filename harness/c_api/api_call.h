@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -48,17 +49,37 @@ int32_t Call(Body body) noexcept {
   }
 }
 
-// A caller's struct as this version knows it: what an older header lacks is zero, what a newer one adds is left out.
-// `least`: the size of the first version. Error: it is smaller, or there is none.
+// What structs had in their first version. A struct that has grown keeps it.
 template <class Struct>
-Result<Struct> Known(const Struct* given, const char* what, uint64_t least = sizeof(Struct)) {
+inline constexpr uint64_t kFirstSize = 0;
+template <>
+inline constexpr uint64_t kFirstSize<assay_array> = offsetof(assay_array, type) + sizeof(assay_array::type);
+template <>
+inline constexpr uint64_t kFirstSize<assay_question> = offsetof(assay_question, tier) + sizeof(assay_question::tier);
+template <>
+inline constexpr uint64_t kFirstSize<assay_selection> = offsetof(assay_selection, cases) + sizeof(assay_selection::cases);
+
+// No struct will ever have so many bytes.
+inline constexpr uint64_t kSizeBeyondDoubt = 1 << 16;
+
+// A caller's struct as this version knows it: what an older header lacks is zero. Errors: it is smaller than it ever
+// was, or a newer one sets what is not known here, or there is none.
+template <class Struct>
+Result<Struct> Known(const Struct* given, const char* what) {
+  static_assert(kFirstSize<Struct> > 0);
   if (given == nullptr) return UsageError(std::string(what) + " is NULL");
-  if (given->struct_size < least) {
-    return UsageError(std::string(what) + ": struct_size is " + std::to_string(given->struct_size) +
-                      "; set it to the size of the struct, at least " + std::to_string(least));
+  const uint64_t size = given->struct_size;
+  if (size < kFirstSize<Struct> || size > kSizeBeyondDoubt) {
+    return UsageError(std::string(what) + ": struct_size is " + std::to_string(size) +
+                      "; set it to the size of the struct, at least " + std::to_string(kFirstSize<Struct>));
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  if (size > sizeof(Struct) && std::any_of(bytes + sizeof(Struct), bytes + size, [](unsigned char b) { return b != 0; })) {
+    return UsageError(std::string(what) + ": a member is set that this library (" + assay_version() +
+                      ") does not know; use the library of the header that the program was compiled with, or a later one");
   }
   Struct known{};
-  std::memcpy(&known, given, std::min<uint64_t>(given->struct_size, sizeof(Struct)));
+  std::memcpy(&known, given, std::min<uint64_t>(size, sizeof(Struct)));
   return known;
 }
 

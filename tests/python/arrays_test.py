@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 import assay
-from assay._arrays import take
+from assay._arrays import _Versioned, take
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.arange(6, 0, -1).astype(np.float32).reshape(3, 2)
@@ -32,6 +32,27 @@ class OfDLPack:
         if self.device not in (1, 3, 11):
             raise BufferError("not on the host")
         return self.values.__dlpack__()
+
+
+class OfDLPack1(OfDLPack):
+    """One that gives read-only memory, so that without a versioned capsule it gives nothing."""
+    NAME = b"dltensor_versioned"  # which outlives capsules
+
+    def __init__(self, values, major=1):
+        super().__init__(values)
+        shape = (ctypes.c_int64 * values.ndim)(*values.shape)
+        strides = (ctypes.c_int64 * values.ndim)(*(s // values.itemsize for s in values.strides))
+        self.versioned = _Versioned(major=major, minor=1, flags=1)
+        tensor = self.versioned.tensor
+        tensor.data, tensor.device_type, tensor.ndim = values.ctypes.data, 1, values.ndim
+        tensor.code, tensor.bits, tensor.lanes, tensor.shape, tensor.strides = 2, 32, 1, shape, strides
+
+    def __dlpack__(self, *, max_version=None):
+        if max_version is None or max_version < (1, 0):
+            raise BufferError("read-only memory")
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.versioned), self.NAME, None)
 
 
 class OfDevice(OfDLPack):
@@ -81,6 +102,13 @@ class Arrays(unittest.TestCase):
         self.passes(a=memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3)))
         self.passes(a=(ctypes.c_float * 3 * 2)(*[tuple(map(float, row)) for row in A]))
         self.passes(a=OfDLPack(np.asfortranarray(A)), y=OfDLPack(Y[:, ::-1]), b=B[:, ::-1])
+
+    def test_versioned_capsules_of_dlpack(self):
+        fixed = A.copy()
+        fixed.setflags(write=False)
+        self.passes(a=OfDLPack1(fixed), y=OfDLPack1(Y[:, ::-1]), b=B[:, ::-1])
+        with self.assertRaisesRegex(assay.UsageError, "DLPack 2.1, and assay 1"):
+            assay.check("matmul", [OfDLPack1(A, major=2), B], Y)
 
     def test_what_is_on_a_device_is_brought_to_the_host(self):
         a = OfDevice(A, 2)

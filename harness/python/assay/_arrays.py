@@ -80,12 +80,36 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
+class _Versioned(ctypes.Structure):
+    """What stands before the tensor in a capsule of DLPack 1.0 and later."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager_ctx", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+def _capsule_of(array: Any) -> Any:
+    """A versioned one where the array has it: only that may be of read-only memory."""
+    try:
+        return array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of before DLPack 1.0
+        return array.__dlpack__()
+
+
+def _tensor_in(capsule: Any, name: str) -> _DLTensor:
+    valid, get = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
+    valid.restype, valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    if not valid(capsule, b"dltensor_versioned"):
+        return _DLTensor.from_address(get(capsule, b"dltensor"))
+    versioned = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
+    if versioned.major != 1:
+        raise _refuse(name, f"it speaks DLPack {versioned.major}.{versioned.minor}, and assay 1; give it as an array of NumPy")
+    return versioned.tensor
+
+
 def _from_dlpack(array: Any, name: str) -> GivenArray:
     """Reads the tensor in place: the capsule, which nobody consumes, frees it."""
-    capsule = array.__dlpack__()
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _DLTensor.from_address(get(capsule, b"dltensor"))
+    capsule = _capsule_of(array)
+    tensor = _tensor_in(capsule, name)
     if tensor.lanes != 1:
         raise _refuse(name, f"elements of {tensor.lanes} lanes are not judged")
     shape = tuple(tensor.shape[:tensor.ndim])
