@@ -47,3 +47,8 @@ y, exact = np.asarray(jnp.linalg.vector_norm(rows, axis=1)).astype(np.float64), 
 print(f"jnp.linalg.vector_norm bfloat16: relative error up to {(abs(y - exact) / exact).max():.5f}; rounding has 0.00391")
 y, exact = float(jax.nn.logsumexp(jnp.full(100, -4.625, jnp.bfloat16))), -4.625 + math.log(100)
 print("jax.nn.logsumexp bfloat16 of 100 times -4.625:", y, f" exact: {exact:.5f}")
+
+base = np.array([1e-45, 1e-40, 1e-39, 1e-38, 2e-38], np.float32)  # all but the last are subnormal
+with np.printoptions(precision=4):
+    print("jnp.power of float32", base, "and 0.5:", np.asarray(jnp.power(jnp.asarray(base), np.float32(0.5))), "exact:",
+          base.astype(np.float64) ** 0.5)

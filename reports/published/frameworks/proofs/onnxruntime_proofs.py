@@ -61,3 +61,9 @@ for name, y in (("f16", node("Attention", q, k, v)), ("f16, softmax_precision=1 
                 ("f32, rounded to f16", node("Attention", *(x.astype(np.float32) for x in (q, k, v))).astype(np.float16))):
     error = np.abs(y[0, 0].astype(np.float64) - exact) / np.spacing(np.abs(exact).astype(np.float16)).astype(np.float64)
     print(f"Attention {name}: median error {np.median(error):.2f} ulp, largest {error.max():.0f} ulp")
+
+for op, right, zero in (("Cos", np.cos, np.pi / 2), ("Sin", np.sin, np.pi)):
+    x = zero + np.linspace(-1e-3, 1e-3, 2000)
+    error = abs(node(op, x) - right(x)) / np.spacing(abs(right(x)))
+    print(f"{op} float64 of {zero}: {node(op, np.array([zero]))[0]:.5g} exact: {right(zero):.5g}; of 2000 numbers within "
+          f"0.001 {(error > 4).sum()} are wrong by more than 4 ulp, half of them by {np.median(error):.0f} and more")
