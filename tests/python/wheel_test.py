@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 SOURCE = pathlib.Path(sys.argv[1])
 TESTS = pathlib.Path(__file__).parent
@@ -45,6 +46,12 @@ class Wheel(unittest.TestCase):
 
     def test_one_tag_serves_every_python(self):
         self.assertRegex(self.wheel.name, r"^assay-\d+\.\d+\.\d+-py3-none-linux_x86_64\.whl$")
+
+    def test_guides_that_messages_name_are_inside_and_records_of_published_runs_are_not(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = wheel.namelist()
+        self.assertIn("assay/_prefix/share/doc/assay/harness/judge/README.md", names)  # which messages name
+        self.assertFalse([name for name in names if name.endswith((".png", ".jsonl.gz"))])
 
     def test_the_program_has_its_plugins_and_suites(self):
         self.assertIn("smoke", self.must(self.bin / "assay", "list", "suites").split())
