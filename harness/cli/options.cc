@@ -75,14 +75,15 @@ void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& he
 }
 
 void AddBackend(CLI::App& app, BackendOptions& o) {
-  app.add_option("--plugin,--kernels", o.plugins,
-                 "plugin to load beside the installed ones, or Python file (.py) of kernels, [name=]PATH; may be "
-                 "repeated")
+  app.add_option("--plugin", o.plugins, "plugin to load beside the installed ones, [name=]PATH; may be repeated")
+      ->type_name("PATH");
+  app.add_option("--kernels", o.kernels,
+                 "Python file (.py) of kernels, a backend beside the installed ones, [name=]PATH; may be repeated")
       ->type_name("PATH");
   app.add_option(
          "--framework", o.frameworks,
-         "torch, onnxruntime or jax, comma separated: the functions of a framework that the interpreter has, as a "
-         "backend of that name")
+         "torch, onnxruntime, jax, openvino or tinygrad, comma separated: the functions of a framework that the "
+         "interpreter has, as a backend of that name")
       ->delimiter(',')
       ->type_name("NAME");
   AddPython(app, o);

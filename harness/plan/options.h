@@ -35,7 +35,7 @@ struct SandboxOptions {
 };
 
 struct BackendOptions {
-  std::vector<std::string> plugins;            // --plugin, --kernels: [name=]PATH
+  std::vector<std::string> plugins, kernels;   // --plugin, --kernels: [name=]PATH
   std::vector<std::string> frameworks;         // --framework: those whose functions the module assay has as kernels
   std::string python;                          // --python: of files of kernels; "": that of the environment in use
   std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device

@@ -41,8 +41,8 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
   }
   if (was.devices != plan.devices) {
     return UsageError(
-        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices and "
-                    "--plugin, and see assay backends for what is not there any more",
+        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices, --plugin, "
+                    "--kernels and --framework, and see assay backends for what is not there any more",
                     name, DevicesText(was.devices), DevicesText(plan.devices)));
   }
   return {};

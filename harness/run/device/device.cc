@@ -63,9 +63,12 @@ LibraryPaths LoadedLibrariesOf(const Device& device) {
   return all;
 }
 
-std::string PluginArgument(const PluginCandidate& candidate) {
-  if (candidate.origin == kInstalledOrigin) return "";
-  return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
+// The option and its value that load it in any folder.
+std::vector<std::string> PluginWords(const PluginCandidate& candidate) {
+  if (candidate.origin == kInstalledOrigin) return {};
+  if (candidate.origin == kFrameworkOption) return {candidate.origin, candidate.name};
+  return {IsKernelFile(candidate.path) ? kKernelsOption : kPluginOption,
+          candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string()};
 }
 
 // What all devices of a plugin have in common, which is called `name` where the user gave no other.
@@ -74,7 +77,7 @@ Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
   device.backend = candidate.name.empty() ? name : candidate.name;
   device.path = candidate.path.string();
   device.origin = candidate.origin;
-  device.plugin_argument = PluginArgument(candidate);
+  device.plugin_words = PluginWords(candidate);
   return device;
 }
 
@@ -219,13 +222,16 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
 Status CheckArePlugins(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
+    const std::string named = NamedBy(c.origin, c.backend);
     if (IsKernelFile(c.path) && c.problem_outcome == Outcome::kError) {
-      return UsageError(fmt::format("kernels from {}: {}; assay backends --kernels {} tries the file alone", c.origin,
-                                    c.problem, c.path));
+      return UsageError(
+          fmt::format("{}: {}; assay backends {} tries it alone", named, c.problem, fmt::join(c.plugin_words, " ")));
     }
     if (c.problem_outcome != Outcome::kNoPlugin) continue;
-    return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
-                                  c.origin, c.problem));
+    return UsageError(fmt::format("{}: {}; name {}", named, c.problem,
+                                  c.origin == kKernelsOption
+                                      ? "the Python file of the kernels, which ends with .py"
+                                      : "the plugin's .so file (assay check-plugin FILE tests one)"));
   }
   return {};
 }
@@ -242,15 +248,31 @@ void Order(const std::vector<std::string>& wanted, std::vector<Device>& devices)
 }
 
 // Two plugins of one name would be one backend.
-Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
+Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
   std::set<std::string> names;
-  for (const std::string& plugin : plugins) {
-    const size_t equals = plugin.find('=');
-    if (equals == std::string::npos || names.insert(plugin.substr(0, equals)).second) continue;
-    return UsageError(fmt::format("--plugin {}: the name '{}' is given to another plugin already; give each its own",
-                                  plugin, plugin.substr(0, equals)));
+  for (const PluginArgument& plugin : plugins) {
+    const bool is_framework = plugin.option == kFrameworkOption;
+    const size_t equals = is_framework ? plugin.text.size() : plugin.text.find('=');
+    if (equals == std::string::npos || names.insert(plugin.text.substr(0, equals)).second) continue;
+    return UsageError(fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option,
+                                  plugin.text, plugin.text.substr(0, equals),
+                                  is_framework ? "name each framework once, and files by other names"
+                                               : "give each its own"));
   }
   return {};
+}
+
+// As the user named them.
+Result<std::vector<PluginArgument>> NamedPlugins(const BackendOptions& options) {
+  std::vector<PluginArgument> plugins;
+  for (const std::string& plugin : options.plugins) plugins.push_back({kPluginOption, plugin});
+  for (const std::string& kernels : options.kernels) plugins.push_back({kKernelsOption, kernels});
+  for (const std::string& name : options.frameworks) {
+    auto file = FrameworkKernels(name);
+    if (!file) return tl::unexpected(file.error());
+    plugins.push_back({kFrameworkOption, name, *std::move(file)});
+  }
+  return plugins;
 }
 
 }  // namespace
@@ -317,24 +339,23 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
     std::string how;
     for (const Session* session : SessionsOf(c)) how = how.empty() ? session->CrashAtEnd() : how;
     if (how.empty()) continue;
-    text += fmt::format(
-        "{}A worker of {} {} when it ended, after its last answer; see what the plugin's libraries do at exit (assay "
-        "check-plugin {} --only unload).",
-        text.empty() ? "" : " ", c.selector, how, c.path);
+    const std::string see = IsKernelFile(c.path)
+                                ? "what the kernels leave running, such as threads"
+                                : fmt::format("what the plugin's libraries do at exit (assay check-plugin {} --only "
+                                              "unload)",
+                                              c.path);
+    text += fmt::format("{}A worker of {} {} when it ended, after its last answer; see {}.", text.empty() ? "" : " ",
+                        c.selector, how, see);
   }
   return text;
 }
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
-  std::vector<std::string> plugins = options.plugins;
-  for (const std::string& name : options.frameworks) {
-    const auto file = FrameworkKernels(name);
-    if (!file) return tl::unexpected(file.error());
-    plugins.push_back(name + "=" + file->string());
-  }
-  if (auto differ = CheckNamesDiffer(plugins); !differ) return tl::unexpected(differ.error());
-  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(plugins));
+  auto plugins = NamedPlugins(options);
+  if (!plugins) return tl::unexpected(plugins.error());
+  if (auto differ = CheckNamesDiffer(*plugins); !differ) return tl::unexpected(differ.error());
+  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(*std::move(plugins)));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
