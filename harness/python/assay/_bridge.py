@@ -16,6 +16,7 @@ from ._execution import Execution
 from ._frameworks import Unsupported, WrongResult, framework
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY = range(5)
+NO_ANSWER = -1
 _HERE = os.path.dirname(os.path.realpath(__file__))
 _MOST_FRAMES = 3
 
@@ -40,14 +41,17 @@ def _version_of(name: str) -> str:
     return stated or importlib.metadata.version(name)
 
 
+_ANSWER = (POINTER(c_int32), c_void_p, c_uint64)  # status, text and its capacity
+
+
 class Calls(Structure):
     _fields_ = [("struct_size", c_uint64),
-                ("describe", CFUNCTYPE(c_int32, c_void_p, c_uint64)),
-                ("query", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_void_p, c_uint64)),
-                ("prepare", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_char_p, POINTER(c_int64), c_void_p, c_uint64)),
+                ("describe", CFUNCTYPE(None, *_ANSWER)),
+                ("query", CFUNCTYPE(None, c_uint32, c_void_p, *_ANSWER)),
+                ("prepare", CFUNCTYPE(None, c_uint32, c_void_p, c_char_p, POINTER(c_int64), *_ANSWER)),
                 ("release", CFUNCTYPE(None, c_int64)),
-                ("execute", CFUNCTYPE(c_int32, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), c_void_p,
-                                      c_uint64))]
+                ("execute", CFUNCTYPE(None, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), *_ANSWER)),
+                ("interruption", CFUNCTYPE(None, *_ANSWER))]
 
 
 class Bridge:
@@ -58,10 +62,30 @@ class Bridge:
         self._loaded = False
         self._executions: dict[int, Execution] = {}
         self._next = 1
+        self._status: Any = None  # of the call that is made, and no longer: it is the caller's memory
+        self._interruption = ""
+        sys.unraisablehook = self._note_unraisable
         self.calls = Calls(ctypes.sizeof(Calls), *(kind(getattr(self, name)) for name, kind in Calls._fields_[1:]))
 
-    def _guarded(self, text: int, capacity: int, body: Callable[[], str], what: str = "") -> int:
+    def _note_unraisable(self, lost: Any) -> None:
+        """Of an exception that left a call of the worker, which has no answer then: ctypes has nobody to give it to. Other
+        threads (PyThreadState_SetAsyncExc) and signals raise them anywhere, also outside of every try."""
+        if "ctypes callback" in str(lost.err_msg):
+            if self._status is not None:
+                self._status[0] = NO_ANSWER
+                self._status = None
+            self._interruption = explain(lost.exc_value, self._file) if lost.exc_value else lost.exc_type.__name__
+        sys.__unraisablehook__(lost)
+
+    def interruption(self, status: Any, text: int, capacity: int) -> None:
+        def body() -> str:
+            told, self._interruption = self._interruption, ""
+            return told
+        self._guarded(status, text, capacity, body)
+
+    def _guarded(self, status_out: Any, text: int, capacity: int, body: Callable[[], str], what: str = "") -> None:
         """Runs it; its answer, or why it failed, goes into the caller's memory."""
+        self._status = status_out
         status, answer = OK, ""
         try:
             answer = body()
@@ -80,7 +104,8 @@ class Bridge:
             status, data = ERROR, b"the answer has more than %d bytes: too many kernels of this operator" % (capacity - 1)
         data = data[:capacity - 1] + b"\0"
         ctypes.memmove(text, data, len(data))
-        return status
+        status_out[0] = status
+        self._status = None
 
     @staticmethod
     def _flush() -> None:
@@ -90,8 +115,8 @@ class Bridge:
         except Exception:  # closed, or replaced by something else
             pass
 
-    def describe(self, text: int, capacity: int) -> int:
-        return self._guarded(text, capacity, self._describe, f"{os.path.basename(self._file)}: ")
+    def describe(self, status: Any, text: int, capacity: int) -> None:
+        self._guarded(status, text, capacity, self._describe, f"{os.path.basename(self._file)}: ")
 
     def _describe(self) -> str:
         if not self._loaded:
@@ -141,16 +166,17 @@ class Bridge:
             return str(reason)
         return ""
 
-    def query(self, device: int, op: int, text: int, capacity: int) -> int:
+    def query(self, device: int, op: int, status: Any, text: int, capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
             taken, why = self._offered(device, asked)
             if not taken:
                 raise Unsupported(why)
             return "".join(f"{kernel.name}\t{kernel.contract_of(asked.case)}\n" for kernel in taken)
-        return self._guarded(text, capacity, body)
+        self._guarded(status, text, capacity, body)
 
-    def prepare(self, device: int, op: int, implementation: bytes, plan: Any, text: int, capacity: int) -> int:
+    def prepare(self, device: int, op: int, implementation: bytes, plan: Any, status: Any, text: int,
+                capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
             taken, why = self._offered(device, asked)
@@ -162,15 +188,15 @@ class Bridge:
             plan[0] = self._next
             self._next += 1
             return ""
-        return self._guarded(text, capacity, body)
+        self._guarded(status, text, capacity, body)
 
     def release(self, plan: int) -> None:
         self._executions.pop(plan, None)
 
-    def execute(self, plan: int, pointers: Any, seconds: Any, flags: Any, text: int, capacity: int) -> int:
+    def execute(self, plan: int, pointers: Any, seconds: Any, flags: Any, status: Any, text: int, capacity: int) -> None:
         execution = self._executions[plan]
 
         def body() -> str:
             seconds[0], flags[0] = execution.run(pointers[:execution.operands])
             return ""
-        return self._guarded(text, capacity, body, f"{execution.name}: ")
+        self._guarded(status, text, capacity, body, f"{execution.name}: ")

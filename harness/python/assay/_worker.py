@@ -40,6 +40,7 @@ def _import_assay() -> None:
 
 
 def _main(settings: dict, fd: int) -> int:
+    """Returns when the host is done. An exception of another thread that comes then concerns nobody any more."""
     sys.dont_write_bytecode = True
     sys.path[:] = settings["path"]
     _import_assay()
@@ -47,7 +48,11 @@ def _main(settings: dict, fd: int) -> int:
     library = ctypes.CDLL(settings["library"])
     bridge = Bridge(settings["kernels"], settings["operators"], lambda: _import_kernels(settings["kernels"]))
     library.assay_python_register(ctypes.byref(bridge.calls))
-    return library.assay_worker_serve(fd, settings["library"].encode())
+    library.assay_worker_serve.restype = ctypes.c_int
+    try:
+        return library.assay_worker_serve(fd, settings["library"].encode())
+    except BaseException:
+        return 0
 
 
 if __name__ == "__main__":
