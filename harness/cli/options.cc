@@ -103,6 +103,9 @@ void AddPython(CLI::App& app, BackendOptions& o) {
   app.add_option("--python", o.python,
                  "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
+  AddNumber<double>(app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
+                    "seconds that a worker may take to import a file of kernels, with the modules that it imports, "
+                    "before the file counts as one that hangs. Default: 600, whatever --timeout says");
 }
 
 void AddTimeout(CLI::App& app, BackendOptions& o) {

@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from . import _kernels
 from ._description import Description, read
@@ -22,18 +22,24 @@ _MOST_FRAMES = 3
 
 
 def explain(error: BaseException, kernels: str) -> str:
-    """The exception with the last lines of its traceback; those of this module are left out."""
+    """The exception with the last lines of its traceback."""
     if isinstance(error, SystemExit):
         text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
     else:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    frames = [f for f in traceback.extract_tb(error.__traceback__)
-              if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
-    places = []
-    for frame in reversed(frames[-_MOST_FRAMES:]):
+    return text + places(traceback.extract_tb(error.__traceback__), kernels)
+
+
+def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:
+    """The last of them, as they follow in a message; those of this module are left out."""
+    seen = [f for f in frames
+            if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
+    text = ""
+    for frame in reversed(seen[-_MOST_FRAMES:]):
         name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
-        places.append(f"{name}:{frame.lineno} in {frame.name}" + (f": {frame.line}" if frame.line else ""))
-    return text + "".join(f"; {'at' if i == 0 else 'from'} {place}" for i, place in enumerate(places))
+        text += f"; {'from' if text else 'at'} {name}:{frame.lineno} in {frame.name}"
+        text += f": {frame.line}" if frame.line else ""
+    return text
 
 
 def _version_of(name: str) -> str:

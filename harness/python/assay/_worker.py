@@ -6,6 +6,8 @@ import importlib.util
 import json
 import os
 import sys
+import threading
+import traceback
 
 
 def _module_name(path: str) -> str:
@@ -25,11 +27,28 @@ def _import_file(name: str, path: str, **more: list) -> None:
     spec.loader.exec_module(module)  # type: ignore[union-attr]
 
 
-def _import_kernels(path: str) -> None:
+def _tell_where(thread: int, path: str, ended: threading.Event, limit_s: float) -> None:
+    """Prints where an import is that is about to be given up, for the message about it."""
+    if ended.wait(max(limit_s - 1, 0.8 * limit_s)):
+        return
+    from assay._bridge import places
+    frame = sys._current_frames().get(thread)
+    print(f"{os.path.basename(path)} is still imported" + places(traceback.extract_stack(frame), path), file=sys.stderr,
+          flush=True)
+
+
+def _import_kernels(path: str, limit_s: float) -> None:
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.append(folder)
-    _import_file(_module_name(path), path)
+    ended = threading.Event()
+    watch = threading.Thread(target=_tell_where, args=(threading.get_ident(), path, ended, limit_s), daemon=True)
+    watch.start()
+    try:
+        _import_file(_module_name(path), path)
+    finally:
+        ended.set()
+        watch.join()
 
 
 def _import_assay() -> None:
@@ -46,7 +65,8 @@ def _main(settings: dict, fd: int) -> int:
     _import_assay()
     from assay._bridge import Bridge
     library = ctypes.CDLL(settings["library"])
-    bridge = Bridge(settings["kernels"], settings["operators"], lambda: _import_kernels(settings["kernels"]))
+    bridge = Bridge(settings["kernels"], settings["operators"],
+                    lambda: _import_kernels(settings["kernels"], settings["import_timeout_s"]))
     library.assay_python_register(ctypes.byref(bridge.calls))
     library.assay_worker_serve.restype = ctypes.c_int
     try:

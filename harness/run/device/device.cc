@@ -34,6 +34,7 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   if (interpreter != nullptr) {
     options.worker.words = interpreter->words;
     options.worker.seal.readable = interpreter->readable;
+    options.worker.import_timeout_s = backend.import_timeout_s.value_or(kImportTimeoutS);
   }
   options.worker.executable = ExecutablePath();
   options.worker.plugin = candidate.path.string();
@@ -104,7 +105,8 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
   }
   std::optional<Interpreter> interpreter;
   if (IsKernelFile(candidate.path)) {
-    Result<Interpreter> found = FindInterpreter(options.python, candidate.path);
+    Result<Interpreter> found =
+        FindInterpreter(options.python, candidate.path, options.import_timeout_s.value_or(kImportTimeoutS));
     if (!found) {
       devices.push_back(Unusable(candidate, Outcome::kError, found.error().message));
       return;
@@ -217,13 +219,14 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
   return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
-// A mistyped file beside working plugins, or kernels whose imports fail, would otherwise cost a whole run before anyone
-// sees it.
+// A mistyped file beside working plugins, or kernels whose imports fail or hang, would otherwise cost a whole run before
+// anyone sees it.
 Status CheckArePlugins(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
     const std::string named = NamedBy(c.origin, c.backend);
-    if (IsKernelFile(c.path) && c.problem_outcome == Outcome::kError) {
+    const bool is_of_host = c.problem_outcome == Outcome::kUnavailable || c.problem_outcome == Outcome::kHost;
+    if (IsKernelFile(c.path) && !is_of_host) {
       return UsageError(
           fmt::format("{}: {}; assay backends {} tries it alone", named, c.problem, fmt::join(c.plugin_words, " ")));
     }

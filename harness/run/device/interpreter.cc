@@ -130,7 +130,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
                                 fmt::join(known, ", "), DidYouMean(name, known)));
 }
 
-Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels) {
+Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
   Result<Parts> parts = FindParts();
   if (!parts) return tl::unexpected(parts.error());
   const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated);
@@ -138,6 +138,7 @@ Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& k
   const std::string executable = answer->at("executable");
   const Json told = {{"library", parts->library.string()},
                      {"kernels", fs::weakly_canonical(kernels).string()},
+                     {"import_timeout_s", import_timeout_s},
                      {"path", answer->at("path")},
                      {"operators", DescribeOperators()}};
   Interpreter found;
