@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
 
+from ._declaration import (checked_contract, checked_device, checked_dtypes, checked_framework, checked_operator,
+                           refuse_unknown)
 from ._errors import UsageError
 
-FRAMEWORKS = ("numpy", "torch", "jax")
 _FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
 _NAME = re.compile(r"[a-z0-9_.-]+\Z")
 _COLUMN = re.compile(r"[a-z0-9_-]+\Z")
@@ -150,27 +151,28 @@ def column_of(path: str) -> str:
 
 def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optional[Sequence[str]] = None,
            name: Optional[str] = None, framework: str = "numpy", device: str = "cpu",
-           supports: Optional[Callable[[KernelCase], Any]] = None,
-           backend: Optional[str] = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None,
+           **unknown: NoReturn) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a callable as an implementation of an operator, for ``assay run --kernels FILE.py``. It is returned as it is.
 
     Operands come by position, in the operator's order; attributes as keyword-only arguments, those that it takes; `out`,
     where it takes one, is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
     attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case."""
-    if framework not in FRAMEWORKS:
-        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}")
-    if isinstance(dtypes, str):
-        dtypes = [dtypes]
+    refuse_unknown(list(unknown), ("contract", "dtypes", "name", "framework", "device", "supports", "backend"))
+    checked_operator(op)
+    checked_contract(contract)
+    checked_framework(framework)
+    types, place = checked_dtypes(dtypes), checked_device(device, framework)
+    if supports is not None and not callable(supports):
+        raise UsageError(f"supports={supports!r}: give a function of an assay.KernelCase")
     for what, text, form in (("name", name, _NAME), ("backend", backend, _COLUMN)):
-        if text is not None and not form.match(text):
+        if text is not None and not (isinstance(text, str) and form.match(text)):
             raise UsageError(f"{what}={text!r}: lower case letters, digits, '-' and '_' make a name")
-    if framework == "numpy" and device != "cpu":
-        raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         own = name or re.sub(r"[^a-z0-9_.-]", "-", getattr(function, "__name__", "kernel").lower())
-        if any(k.op == op and k.name == own and k.device == device for k in _registered):
+        if any(k.op == op and k.name == own and k.device == place for k in _registered):
             raise UsageError(f"two kernels of {op} have the name {own}; give one of them another: name=\"...\"")
-        _registered.append(Kernel(function, op, contract, dtypes, own, framework, device, supports, backend))
+        _registered.append(Kernel(function, op, contract, types, own, framework, place, supports, backend))
         return function
     return register

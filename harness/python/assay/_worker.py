@@ -58,13 +58,22 @@ def _import_assay() -> None:
     _import_file("assay", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
 
 
+def _contract_problem(library: ctypes.CDLL, text: str) -> str:
+    problem = ctypes.create_string_buffer(1024)
+    library.assay_contract_problem(text.encode(errors="replace"), problem, ctypes.c_uint64(len(problem)))
+    return problem.value.decode(errors="replace")
+
+
 def _main(settings: dict, fd: int) -> int:
     """Returns when the host is done. An exception of another thread that comes then concerns nobody any more."""
     sys.dont_write_bytecode = True
     sys.path[:] = settings["path"]
     _import_assay()
     from assay._bridge import Bridge
+    from assay._declaration import Knowledge
     library = ctypes.CDLL(settings["library"])
+    Knowledge.operators = settings["operators"]
+    Knowledge.contract_problem = lambda text: _contract_problem(library, text)
     bridge = Bridge(settings["kernels"], settings["operators"],
                     lambda: _import_kernels(settings["kernels"], settings["import_timeout_s"]))
     library.assay_python_register(ctypes.byref(bridge.calls))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a decorator says of a kernel: kernel_declarations_test.py ASSAY [CLASS]."""
+import sys
+import unittest
+
+from kernels_test import CASE, Program
+
+
+
+class Declarations(Program):
+    def refused(self, text):
+        done = self.assay("run", "--kernels", str(self.write(text)), "--python", sys.executable, "--case", CASE,
+                          "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertFalse((self.dir / "refused").exists())
+        return done.stderr
+
+    def test_words_that_nothing_understands_are_refused_where_they_stand(self):
+        for arguments, said in (
+                ("'exp', contract='f32acc', dtypes=['float32']", "there is no type 'float32'; there are f64, f32, f16, bf16, "
+                 "e4m3, e5m2, i8, u8, i32, i64, c64, c128, and lists of them such as bf16-bf16-f32; did you mean 'f32'?"),
+                ("'exp', contract='f32acc', dtypes='bf16-bf17-f32'", "no type 'bf17'; .*; did you mean 'bf16'"),
+                ("'exp', contract='f32acc', dtypes=[np.float32]", "is no text; types are .*; did you mean 'f32'"),
+                ("'exp', contract='f32acc', dtypes=np.dtype('float16')", "is no text; types are .*; did you mean 'f16'"),
+                ("'exp', contract='f32acc', dtypes=[]", "leaves no case; leave dtypes out"),
+                ("'sofmax', contract='f32acc'", "there is no operator sofmax; assay list ops .*; did you mean 'softmax'"),
+                ("np.exp, contract='f32acc'", "name the operator by a text"),
+                ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in="),
+                ("'exp', contract='acc=f33'", "contract='acc=f33': .*f33"),
+                ("'exp', contract=None", "contract=None: give a text such as"),
+                ("'exp', contract='f32acc', framework='pytorch'", "none of numpy, torch, jax; did you mean 'torch'"),
+                ("'exp', contract='f32acc', dtype='f32'", "takes no dtype=; it takes contract, .*; did you mean 'dtypes'"),
+                ("'exp', contract='f32acc', supports='all'", "supports='all': give a function"),
+                ("'exp', contract='f32acc', framework='torch', device='GPU 1'", "device='GPU 1' is no device: name a kind"),
+                ("'exp', contract='f32acc', device='cuda'", "NumPy computes on the host alone")):
+            with self.subTest(said):
+                stderr = self.refused(f"assay.kernel({arguments})(lambda x: x)\n")
+                self.assertRegex(stderr, said)
+                self.assertIn("; at mine.py:3 in <module>: assay.kernel(", stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
