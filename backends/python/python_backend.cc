@@ -139,8 +139,8 @@ class PythonBackend : public plugin::Backend {
     Describe();
     std::vector<plugin::DeviceInfo> devices;
     for (size_t i = 2; i < lines_.size(); ++i) {
-      const bool host = lines_[i] == "cpu";
-      devices.push_back({host ? "host" : lines_[i], "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
+      const bool host = lines_[i] == "cpu" || lines_[i].starts_with("cpu:");  // JAX can have several of the host
+      devices.push_back({lines_[i] == "cpu" ? "host" : lines_[i], "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
                          static_cast<int32_t>(i - 2), host ? plugin::HostMemoryBytes() : 0, host ? "type=cpu" : "",
                          plugin::kHostAlignment});
     }

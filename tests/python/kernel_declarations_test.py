@@ -38,6 +38,24 @@ class Declarations(Program):
                 self.assertRegex(stderr, said)
                 self.assertIn("; at mine.py:3 in <module>: assay.kernel(", stderr)
 
+    def test_a_framework_that_the_interpreter_lacks(self):
+        try:
+            import torch  # noqa: F401
+            self.skipTest("this interpreter has it")
+        except ImportError:
+            pass
+        stderr = self.refused("assay.kernel('exp', contract='f32acc', framework='torch')(lambda x: x)\n")
+        self.assertRegex(stderr, "kernel -lambda- is of framework='torch', which .* cannot import: No module named 'torch'")
+
+    def test_the_first_of_a_kind_is_the_kind(self):
+        path = self.write("""
+            @assay.kernel("exp", contract="f32acc", device="cpu:0")
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        _, records = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertEqual([(r["verdict"], r["device"]) for r in records], [("pass", "host")])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable
 
 from . import _kernels
 from ._description import Description, read
+from ._devices import NoDevice
 from ._execution import Execution
 from ._frameworks import Unsupported, WrongResult, framework
 
@@ -134,14 +135,26 @@ class Bridge:
         columns = sorted({k.backend for k in kernels if k.backend})
         if len(columns) > 1:
             raise WrongResult(f"its kernels are of several backends, {' and '.join(columns)}; a file is one column")
-        unknown = sorted({k.op for k in kernels} - set(self._operators))
-        if unknown:
-            raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
+        self._check_frameworks()
         used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad"} & set(sys.modules))
         # What computes comes first: bounds on the version of a library are on the first number (expectations).
         versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
         return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
+
+    @staticmethod
+    def _check_frameworks() -> None:
+        """A kernel that nothing can execute here ends the run at its start: its cases would only be missing from it."""
+        for kernel in _kernels.registered():
+            try:
+                framework(kernel.framework, kernel.device)
+            except NoDevice as why:
+                raise WrongResult(f"kernel {kernel.name}: {why}; name one of these, or register it only where there is one"
+                                  ) from None
+            except ModuleNotFoundError as missing:
+                raise WrongResult(f"kernel {kernel.name} is of framework={kernel.framework!r}, which {sys.executable} cannot "
+                                  f"import: {missing}; pip install {kernel.framework}, or name another interpreter with "
+                                  "--python") from None
 
     @staticmethod
     def _devices() -> list[str]:
