@@ -94,11 +94,34 @@ class Columns(Program):
         done = self.assay("backends", "--framework", "troch")
         self.assertEqual(done.returncode, 2)
         self.assertIn("it has jax, onnxruntime, openvino, tinygrad, torch; did you mean 'torch'?", done.stderr)
-        bare = self.dir / "python"  # an interpreter without packages
-        bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
-        bare.chmod(0o755)
-        done = self.assay("backends", "--framework", "onnxruntime", "--python", str(bare))
-        self.assertRegex(done.stdout + done.stderr, "install|numpy")
+        done = self.assay("backends", "--framework", "onnxruntime,torch", "--python", self.bare())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, needs, install in (("onnxruntime", "onnxruntime and no onnx and no ml_dtypes", "onnxruntime onnx ml-dtypes"),
+                                     ("torch", "torch and no numpy", "torch numpy")):
+            self.assertRegex(done.stdout, rf"{name} +unavailable\n +framework {name}: \S+ has no {needs}; install with: pip "
+                                          rf"install {install}, or name another interpreter with --python\n")
+
+    def bare(self):
+        """An interpreter without packages."""
+        path = self.dir / "python"
+        path.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def test_the_others_of_a_run_go_on_without_one_that_is_missing(self):
+        case, both = ("--case", self.PLAIN), ("--framework", "torch,tinygrad", "--python", self.bare())
+        done, records = self.records(*case, *both, "--backend", "torch,cpu,tinygrad")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verdicts = {r["backend"]: {s["verdict"] for s in records if s["backend"] == r["backend"]} for r in records}
+        self.assertEqual(verdicts, {"torch": {"unavailable"}, "cpu": {"pass"}, "tinygrad": {"unavailable"}})
+        for record in records:
+            if record["backend"] != "cpu":
+                self.assertIn(f"pip install {record['backend']} numpy", record["reason"])
+        for words, code in ((("--backend", "torch,tinygrad"), 4), (("--backend", "cpu", "--require-backend", "torch"), 5)):
+            with self.subTest(words):
+                done = self.assay("run", "--no-perf", "--out", f"out-{code}", *case, *both, *words)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn("pip install torch numpy", done.stdout + done.stderr)
 
 
 class Frameworks(Program):
@@ -152,6 +175,17 @@ class Frameworks(Program):
                 self.assertEqual(found[name]["verdict"], verdict, found[name]["reason"])
                 if reason:
                     self.assertRegex(found[name]["reason"], reason)
+
+    def test_a_framework_that_lacks_a_module_is_missing(self):
+        """And what is beside it runs."""
+        broken = self.dir / "modules/tinygrad"
+        broken.mkdir(parents=True)
+        (broken / "__init__.py").write_text("import a_part_that_is_not_there\n")
+        done, records = self.records("--framework", "torch,tinygrad", "--backend", "torch,tinygrad", "--impl", "eager",
+                                     "--case", "exp/f32/n=2049/fill=normal/seed=0", PYTHONPATH=str(broken.parent))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["backend"], r["verdict"]) for r in records], [("torch", "pass"), ("tinygrad", "unavailable")])
+        self.assertIn("cannot import it: No module named 'a_part_that_is_not_there'", records[1]["reason"])
 
     def test_devices_by_the_names_of_frameworks(self):
         kernel = """

@@ -14,7 +14,7 @@ from . import _kernels
 from ._description import Description, read
 from ._devices import NoDevice
 from ._execution import Execution
-from ._frameworks import Unsupported, WrongResult, framework
+from ._frameworks import Unavailable, Unsupported, WrongResult, framework
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY = range(5)
 NO_ANSWER = -1
@@ -98,6 +98,8 @@ class Bridge:
             answer = body()
         except Unsupported as reason:
             status, answer = UNSUPPORTED, str(reason)
+        except Unavailable as reason:
+            status, answer = UNAVAILABLE, str(reason)
         except WrongResult as reason:
             status, answer = ERROR, f"{what}{reason}"
         except MemoryError as error:

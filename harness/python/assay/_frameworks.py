@@ -26,6 +26,10 @@ class Unsupported(Exception):
     pass
 
 
+class Unavailable(Exception):
+    """What a column computes with is not there: the others of a run go on."""
+
+
 class WrongResult(Exception):
     """What a kernel returned is no result."""
 
