@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a decorator says of a kernel: kernel_declarations_test.py ASSAY [CLASS]."""
+"""What a decorator says of a kernel, and how parameters are told apart: kernel_declarations_test.py ASSAY [CLASS]."""
 import sys
 import unittest
 
 from kernels_test import CASE, Program
 
+SOFTMAX = "softmax/f32/shape=4x8,axis=0/fill=normal/seed=0"
 
 
 class Declarations(Program):
@@ -55,6 +56,65 @@ class Declarations(Program):
         """)
         _, records = self.run_kernels(path, "--case", CASE, "--no-perf")
         self.assertEqual([(r["verdict"], r["device"]) for r in records], [("pass", "host")])
+
+
+class Parameters(Program):
+    def test_attributes_need_no_star(self):
+        path = self.write("""
+            def kernel(op):
+                return assay.kernel(op, contract="f32acc; masked=nan", dtypes=["f32"])
+
+            def normalised(x, axis):
+                e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+                return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+
+            @kernel("softmax")
+            def plain(x, axis):
+                return normalised(x, axis)
+
+            @kernel("softmax")
+            def with_more(x, axis, shape, log=False, block=128):
+                assert shape == x.shape and block == 128 and log is False
+                return normalised(x, axis)
+
+            @kernel("softmax")
+            def with_output(x, out, axis=-1):
+                out[...] = normalised(x, axis)
+
+            @kernel("softmax")
+            def with_all(x, axis, **attrs):
+                assert set(attrs) == {"shape", "log"}, attrs
+                return normalised(x, axis)
+
+            @kernel("matmul")
+            def of_sizes(a, b, m, n, k):
+                assert (m, n, k) == (3, 5, 7)
+                return (a.astype(np.float64) @ b.astype(np.float64)).astype(a.dtype)
+
+            @kernel("matmul")
+            def by_position(m, n):  # operands are called what one likes
+                return (m.astype(np.float64) @ n.astype(np.float64)).astype(m.dtype)
+        """)
+        done, records = self.run_kernels(path, "--case", SOFTMAX, "--case", "matmul/f32/m=3,n=5,k=7/fill=normal/seed=0",
+                                         "--no-perf", "--relations", "none")
+        self.assertEqual({(r["implementation"], r["verdict"], r["reason"]) for r in records},
+                         {(name, "pass", "") for name in ("plain", "with_more", "with_output", "with_all", "of_sizes",
+                                                          "by_position")}, done.stderr)
+
+    def test_parameters_that_no_case_can_give_are_refused(self):
+        for parameters, said in (("x, axes", "its parameter axes is none; softmax has the operands x, by position, and the "
+                                             "attributes axis, log, shape, by name"),
+                                 ("x, *, axes", "it needs axes=; softmax has the operands x, by position"),
+                                 ("x, axis, y", r"its parameter axis is an attribute of softmax, and before y; put it behind a "
+                                                r"\*, as in def f\(x, \*, axis\)"),
+                                 ("x, axis, *more", r"axis is an attribute of softmax, and before the operands of \*args")):
+            with self.subTest(parameters):
+                path = self.write(f"assay.kernel('softmax', contract='f32acc', name='mine')(lambda {parameters}: x)\n")
+                done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", SOFTMAX,
+                                  "--out", "refused")
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, said)
+
 
 
 if __name__ == "__main__":

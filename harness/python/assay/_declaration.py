@@ -34,6 +34,10 @@ def _meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def known_operator(op: str) -> Optional[Mapping[str, Any]]:
+    return None if Knowledge.operators is None else Knowledge.operators[op]
+
+
 def checked_operator(op: Any) -> None:
     if not isinstance(op, str):
         raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
