@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a decorator says of a kernel, and how parameters are told apart: kernel_declarations_test.py ASSAY [CLASS]."""
+import re
 import sys
 import unittest
 
@@ -115,6 +116,36 @@ class Parameters(Program):
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
                 self.assertRegex(done.stderr, said)
 
+    def test_flags_are_bool_and_numbers_are_not(self):
+        """Each flag that an operator has, set or not, and each number whose default is 0."""
+        listed = self.assay("list", "ops", "--verbose").stdout
+        flags = set(re.findall(r"(?m)^ +(\w+) +int +default 0  one of 0\|1 ", listed))
+        self.assertEqual(flags, {"log", "transa", "transb", "bias", "causal", "mask_per_head", "keepdims", "stats",
+                                 "descending", "smallest"})
+        path = self.write(f"            FLAGS = {flags}" + """
+            def check(op):
+                @assay.kernel(op, contract="f32acc", name=op)
+                def mine(*operands, **attrs):
+                    kinds = {key: type(value).__name__ for key, value in attrs.items() if type(value) in (bool, int)}
+                    wrong = {key: kind for key, kind in kinds.items() if (kind == "bool") != (key in FLAGS)}
+                    raise RuntimeError(f"wrong={wrong} flags={[f'{key}={attrs[key]}' for key in attrs if key in FLAGS]}")
+            for op in ("softmax", "matmul", "conv", "attention", "reduce", "layer_norm", "sort", "top_k", "quantize"):
+                check(op)
+        """)
+        cases = {
+            "softmax/f32/shape=4x8,log=1": ["log=True"], "softmax/f32/shape=4x8": ["log=False"],
+            "matmul/f32/m=3,n=5,k=7,transa=1": ["transa=True", "transb=False", "bias=False"],
+            "conv/f32/n=1,c=2,o=3,i=5x5,k=3x3,bias=1": ["bias=True"],
+            "attention/f32/b=1,h=2,l=4,d=8,window=1,causal=1": ["causal=True", "mask_per_head=False"],
+            "reduce/f32/shape=4x8,axes=1,keepdims=1": ["keepdims=True"],
+            "layer_norm/f32/rows=4,n=8,stats=1": ["stats=True"], "sort/f32/rows=2,n=8,descending=1": ["descending=True"],
+            "top_k/f32/rows=2,n=8,k=1": ["smallest=False"], "quantize/f32-f32-i8/rows=3,n=16,zero=1": []}
+        words = [word for case in cases for word in ("--case", f"{case}/fill=normal/seed=0")]
+        done, records = self.run_kernels(path, *words, "--no-perf", "--relations", "none", "--retries", "0")
+        self.assertEqual(len(records), len(cases), done.stdout + done.stderr)
+        for flags, record in zip(cases.values(), records):
+            with self.subTest(record["case_id"]):
+                self.assertIn(f"wrong={{}} flags={flags}", record["reason"])
 
 
 if __name__ == "__main__":

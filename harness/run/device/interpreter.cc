@@ -91,6 +91,10 @@ Result<Parts> FindParts() {
                                 (folder / "../lib/assay/python").lexically_normal().string()));
 }
 
+bool IsFlag(const AttrDef& attr) {
+  return attr.type == AttrType::kInt && attr.choices == std::vector<std::string>{"0", "1"};
+}
+
 // What a kernel may leave out is told by what each operator takes.
 Json DescribeOperators() {
   Json all = Json::object();
@@ -103,7 +107,7 @@ Json DescribeOperators() {
     if (operands.empty()) operands = schema.operands;
     constexpr const char* kTypes[] = {"int", "float", "name", "dims", "axes"};
     for (const AttrDef& attr : schema.attrs) {
-      attrs[attr.key] = {kTypes[static_cast<int>(attr.type)], attr.default_value};
+      attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
     }
     all[schema.op] = {{"operands", std::move(operands)}, {"attrs", std::move(attrs)}};
   }
