@@ -109,9 +109,8 @@ class PythonDevice : public plugin::HostDevice {
   explicit PythonDevice(uint32_t index) : index_(index) {}
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
     LeaveAttributes(op);
-    const std::string found = Ask([&](int32_t* status, char* text, uint64_t capacity) {
-      Calls().query(index_, asked, status, text, capacity);
-    });
+    const std::string found = Ask(
+        [&](int32_t* status, char* text, uint64_t capacity) { Calls().query(index_, asked, status, text, capacity); });
     std::vector<plugin::Implementation> list;
     for (const std::string& line : Split(found, '\n')) {
       const size_t tab = line.find('\t');

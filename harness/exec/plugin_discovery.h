@@ -26,7 +26,7 @@ inline constexpr const char *kPluginOption = "--plugin", *kKernelsOption = "--ke
 // What the user wrote to name a plugin or a file of kernels.
 struct PluginArgument {
   std::string option = kPluginOption;
-  std::string text;  // its value: [name=]PATH, or the name of a framework
+  std::string text;                 // its value: [name=]PATH, or the name of a framework
   std::filesystem::path file = {};  // of a framework
 };
 

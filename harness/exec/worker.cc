@@ -56,8 +56,8 @@ Call<void> Worker::Start() {
 }
 
 Call<void> Worker::Load() {
-  const double limit_s =
-      options_.words.empty() ? options_.startup_timeout_s : std::max(options_.startup_timeout_s, options_.import_timeout_s);
+  const double limit_s = options_.words.empty() ? options_.startup_timeout_s
+                                                : std::max(options_.startup_timeout_s, options_.import_timeout_s);
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, CallLimit{limit_s});
   if (loaded) return {};
   import_hung_ = !options_.words.empty() && loaded.error().outcome == Outcome::kTimeout;
@@ -77,9 +77,10 @@ Call<void> Worker::Import() {
   WorkerFailure failure = described.error();
   import_hung_ = failure.outcome == Outcome::kTimeout;
   if (import_hung_) {
-    failure.message = WithTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
-                                           "give it more time with --import-timeout SECONDS",
-                                           options_.plugin, options_.import_timeout_s));
+    failure.message =
+        WithTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
+                             "give it more time with --import-timeout SECONDS",
+                             options_.plugin, options_.import_timeout_s));
   } else if (failure.outcome == Outcome::kCrash) {
     failure.message = fmt::format("while importing {}: {}", options_.plugin, failure.message);
   } else if (failure.message.starts_with(kCall)) {
@@ -105,8 +106,7 @@ Call<void> Worker::StartSealed() {
   return Killed(Outcome::kProtocol, fmt::format("seal: {}", reply.problem()));
 }
 
-Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit,
-                           std::span<const int> fds) {
+Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds) {
   ASSAY_CHECK(running());
   // Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
   const uint64_t number = DrawEntropy();

@@ -36,8 +36,8 @@ Status CheckOnePluginEach(const std::vector<Device>& devices) {
                                          other.path, other.origin, device.path, device.origin);
     if (!CanBeRenamed(renamed)) return UsageError(both + "; remove one of them");
     const std::string option = renamed.plugin_words.empty() ? kPluginOption : renamed.plugin_words[0];
-    return UsageError(fmt::format("{}; give one of them a name of its own: {} {}-2={}", both, option, device.backend,
-                                  renamed.path));
+    return UsageError(
+        fmt::format("{}; give one of them a name of its own: {} {}-2={}", both, option, device.backend, renamed.path));
   }
   return {};
 }

@@ -219,8 +219,8 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
   return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
-// A mistyped file beside working plugins, or kernels whose imports fail or hang, would otherwise cost a whole run before
-// anyone sees it.
+// A mistyped file beside working plugins, or kernels whose imports fail or hang, would otherwise cost a whole run
+// before anyone sees it.
 Status CheckArePlugins(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
@@ -257,10 +257,10 @@ Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
     const bool is_framework = plugin.option == kFrameworkOption;
     const size_t equals = is_framework ? plugin.text.size() : plugin.text.find('=');
     if (equals == std::string::npos || names.insert(plugin.text.substr(0, equals)).second) continue;
-    return UsageError(fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option,
-                                  plugin.text, plugin.text.substr(0, equals),
-                                  is_framework ? "name each framework once, and files by other names"
-                                               : "give each its own"));
+    return UsageError(
+        fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option, plugin.text,
+                    plugin.text.substr(0, equals),
+                    is_framework ? "name each framework once, and files by other names" : "give each its own"));
   }
   return {};
 }
@@ -344,9 +344,10 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
     if (how.empty()) continue;
     const std::string see = IsKernelFile(c.path)
                                 ? "what the kernels leave running, such as threads"
-                                : fmt::format("what the plugin's libraries do at exit (assay check-plugin {} --only "
-                                              "unload)",
-                                              c.path);
+                                : fmt::format(
+                                      "what the plugin's libraries do at exit (assay check-plugin {} --only "
+                                      "unload)",
+                                      c.path);
     text += fmt::format("{}A worker of {} {} when it ended, after its last answer; see {}.", text.empty() ? "" : " ",
                         c.selector, how, see);
   }

@@ -14,9 +14,10 @@
 namespace assay {
 
 struct Device {
-  std::string backend;             // name shown and selected by
-  std::string path, origin;        // of the plugin
-  std::vector<std::string> plugin_words;  // option and value that load it: "--kernels", PATH; none: it is installed
+  std::string backend;       // name shown and selected by
+  std::string path, origin;  // of the plugin
+  // Option and value that load it: "--kernels", PATH. None: it is installed.
+  std::vector<std::string> plugin_words;
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   std::string sandbox;  // of its worker: Worker::sandbox()

@@ -107,8 +107,9 @@ TEST_F(DiscoveryTest, TheSameFileCountsOnce) {
 }
 
 TEST_F(DiscoveryTest, Problems) {
-  options_.plugin_args = {
-      {kPluginOption, (root_ / "absent.so").string()}, {kPluginOption, (root_ / "bin").string()}, {kPluginOption, "name="}};
+  options_.plugin_args = {{kPluginOption, (root_ / "absent.so").string()},
+                          {kPluginOption, (root_ / "bin").string()},
+                          {kPluginOption, "name="}};
   const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_THAT(found[0].problem, HasSubstr("there is no file"));
