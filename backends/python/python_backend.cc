@@ -20,15 +20,32 @@ const assay_python_calls& Calls() {
   throw plugin::Unavailable("no interpreter is in this process; give the kernels with --kernels FILE.py");
 }
 
+// What an interpreter answers.
+struct Answer {
+  int32_t status = ASSAY_PYTHON_NO_ANSWER;
+  std::string text;
+};
+template <class Call>
+Answer AnswerOf(const Call& call) {
+  constexpr uint64_t kTextBytes = 16384;
+  Answer answer{.text = std::string(kTextBytes, '\0')};
+  call(&answer.status, answer.text.data(), kTextBytes);
+  answer.text.resize(std::min<size_t>(answer.text.find('\0'), kTextBytes));
+  return answer;
+}
+
 // The answer of a call, or its failure with the text.
 template <class Call>
 std::string Ask(const Call& call) {
-  constexpr uint64_t kTextBytes = 16384;
-  std::string text(kTextBytes, '\0');
-  const int32_t status = call(text.data(), kTextBytes);
-  text.resize(text.find('\0'));
-  if (status != ASSAY_OK) throw plugin::Error(status, text);
-  return text;
+  Answer answer = AnswerOf(call);
+  if (answer.status == ASSAY_PYTHON_NO_ANSWER) {
+    answer = AnswerOf(Calls().interruption);
+    const bool is_told = answer.status == ASSAY_OK && !answer.text.empty();
+    throw plugin::Failure("an exception came from outside of the kernel, as another thread or a signal raises it: {}",
+                          is_told ? answer.text : "one that cannot be told, as more came meanwhile");
+  }
+  if (answer.status != ASSAY_OK) throw plugin::Error(answer.status, answer.text);
+  return answer.text;
 }
 
 std::vector<std::string> Split(const std::string& text, char by) {
@@ -44,8 +61,8 @@ std::vector<std::string> Split(const std::string& text, char by) {
 class PythonPlan : public plugin::HostPlan {
  public:
   PythonPlan(uint32_t device, const std::string& implementation) {
-    Ask([&](char* text, uint64_t capacity) {
-      return Calls().prepare(device, asked, implementation.c_str(), &plan_, text, capacity);
+    Ask([&](int32_t* status, char* text, uint64_t capacity) {
+      Calls().prepare(device, asked, implementation.c_str(), &plan_, status, text, capacity);
     });
   }
   ~PythonPlan() override { Calls().release(plan_); }
@@ -70,8 +87,8 @@ class PythonPlan : public plugin::HostPlan {
     for (const Pointers operands : {inputs, outputs}) {
       for (std::byte* const pointer : operands) addresses_.push_back(reinterpret_cast<uint64_t>(pointer));
     }
-    Ask([&](char* text, uint64_t capacity) {
-      return Calls().execute(plan_, addresses_.data(), &seconds_, &flags_, text, capacity);
+    Ask([&](int32_t* status, char* text, uint64_t capacity) {
+      Calls().execute(plan_, addresses_.data(), &seconds_, &flags_, status, text, capacity);
     });
   }
 
@@ -92,8 +109,8 @@ class PythonDevice : public plugin::HostDevice {
   explicit PythonDevice(uint32_t index) : index_(index) {}
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
     LeaveAttributes(op);
-    const std::string found =
-        Ask([&](char* text, uint64_t capacity) { return Calls().query(index_, asked, text, capacity); });
+    const std::string found = Ask(
+        [&](int32_t* status, char* text, uint64_t capacity) { Calls().query(index_, asked, status, text, capacity); });
     std::vector<plugin::Implementation> list;
     for (const std::string& line : Split(found, '\n')) {
       const size_t tab = line.find('\t');
@@ -121,8 +138,8 @@ class PythonBackend : public plugin::Backend {
     Describe();
     std::vector<plugin::DeviceInfo> devices;
     for (size_t i = 2; i < lines_.size(); ++i) {
-      const bool host = lines_[i] == "cpu";
-      devices.push_back({host ? "host" : lines_[i], "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
+      const bool host = lines_[i] == "cpu" || lines_[i].starts_with("cpu:");  // JAX can have several of the host
+      devices.push_back({lines_[i] == "cpu" ? "host" : lines_[i], "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
                          static_cast<int32_t>(i - 2), host ? plugin::HostMemoryBytes() : 0, host ? "type=cpu" : "",
                          plugin::kHostAlignment});
     }
@@ -133,7 +150,7 @@ class PythonBackend : public plugin::Backend {
  private:
   void Describe() {
     if (!lines_.empty()) return;
-    lines_ = Split(Ask([](char* text, uint64_t capacity) { return Calls().describe(text, capacity); }), '\n');
+    lines_ = Split(Ask(Calls().describe), '\n');
     if (lines_.size() < 3) throw plugin::Failure("the interpreter's description is cut off");
   }
   std::vector<std::string> lines_;

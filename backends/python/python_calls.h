@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the interpreter that is this process registers before the plugin is loaded. Each function returns an
- * assay_status and writes into `text`, `capacity` bytes large: its answer, or why it failed. harness/python/assay/
- * _bridge.py has the other side. */
+ * What the interpreter that is this process registers before the plugin is loaded. Each function writes an assay_status
+ * into `status` and into `text`, `capacity` bytes large, its answer, or why it failed. An exception that comes while a
+ * function begins or ends, as other threads and signals can raise them, keeps it from that: `status` is then as it was,
+ * or ASSAY_PYTHON_NO_ANSWER, and `interruption` tells the exception. harness/python/assay/_bridge.py has the other
+ * side.
+ */
 #pragma once
 
 #include "backends/abi/assay_backend.h"
@@ -12,19 +15,22 @@ extern "C" {
 
 #define ASSAY_PYTHON_DEVICE_CLOCK 1 /* the duration is of the device's own clock */
 #define ASSAY_PYTHON_COPIES 2       /* the kernel saw copies of the operands, whose caches nobody has flushed */
+#define ASSAY_PYTHON_NO_ANSWER (-1) /* no assay_status */
 
 typedef struct assay_python_calls {
   uint64_t struct_size;
   /* Lines: name, version of what computes, then one device each. */
-  int32_t (*describe)(char* text, uint64_t capacity);
+  void (*describe)(int32_t* status, char* text, uint64_t capacity);
   /* Lines: implementation, a tabulator, its contract. */
-  int32_t (*query)(uint32_t device, const assay_op_desc* op, char* text, uint64_t capacity);
-  int32_t (*prepare)(uint32_t device, const assay_op_desc* op, const char* implementation, int64_t* plan, char* text,
-                     uint64_t capacity);
+  void (*query)(uint32_t device, const assay_op_desc* op, int32_t* status, char* text, uint64_t capacity);
+  void (*prepare)(uint32_t device, const assay_op_desc* op, const char* implementation, int64_t* plan, int32_t* status,
+                  char* text, uint64_t capacity);
   void (*release)(int64_t plan);
   /* `pointers`: element zero of each input, then of each output, in the host's memory. */
-  int32_t (*execute)(int64_t plan, const uint64_t* pointers, double* seconds, int32_t* flags, char* text,
-                     uint64_t capacity);
+  void (*execute)(int64_t plan, const uint64_t* pointers, double* seconds, int32_t* flags, int32_t* status, char* text,
+                  uint64_t capacity);
+  /* The exception that the last call without an answer ended with. */
+  void (*interruption)(int32_t* status, char* text, uint64_t capacity);
 } assay_python_calls;
 
 /* `calls` lives as long as the process. */

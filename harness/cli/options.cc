@@ -75,14 +75,15 @@ void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& he
 }
 
 void AddBackend(CLI::App& app, BackendOptions& o) {
-  app.add_option("--plugin,--kernels", o.plugins,
-                 "plugin to load beside the installed ones, or Python file (.py) of kernels, [name=]PATH; may be "
-                 "repeated")
+  app.add_option("--plugin", o.plugins, "plugin to load beside the installed ones, [name=]PATH; may be repeated")
+      ->type_name("PATH");
+  app.add_option("--kernels", o.kernels,
+                 "Python file (.py) of kernels, a backend beside the installed ones, [name=]PATH; may be repeated")
       ->type_name("PATH");
   app.add_option(
          "--framework", o.frameworks,
-         "torch, onnxruntime or jax, comma separated: the functions of a framework that the interpreter has, as a "
-         "backend of that name")
+         "torch, onnxruntime, jax, openvino or tinygrad, comma separated: the functions of a framework that the "
+         "interpreter has, as a backend of that name")
       ->delimiter(',')
       ->type_name("NAME");
   AddPython(app, o);
@@ -102,6 +103,9 @@ void AddPython(CLI::App& app, BackendOptions& o) {
   app.add_option("--python", o.python,
                  "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
+  AddNumber<double>(app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
+                    "seconds that a worker may take to import a file of kernels, with the modules that it imports, "
+                    "before the file counts as one that hangs. Default: 600, whatever --timeout says");
 }
 
 void AddTimeout(CLI::App& app, BackendOptions& o) {

@@ -24,6 +24,9 @@ std::vector<ReadFile> FilesRunReads(const RunOptions& options) {
   for (const std::string& plugin : options.backend.plugins) {
     files.push_back({plugin.substr(plugin.find('=') + 1), "a plugin"});
   }
+  for (const std::string& kernels : options.backend.kernels) {
+    files.push_back({kernels.substr(kernels.find('=') + 1), "a file of kernels"});
+  }
   return files;
 }
 

@@ -100,6 +100,9 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
   for (const std::string& launch_us : options.launches_us) {
     if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
   }
+  if (options.backend.import_timeout_s) {
+    words.insert(words.end(), {"--import-timeout", fmt::format("{}", *options.backend.import_timeout_s)});
+  }
   if (!options.backend.python.empty()) words.insert(words.end(), {"--python", options.backend.python});
   for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
   for (const std::string& file : options.expectations) {

@@ -99,6 +99,7 @@ std::string SharedOptions(const RunOptions& run) {
     for (const std::string& value : values) words.insert(words.end(), {option, value});
   };
   add("--plugin", run.backend.plugins);
+  add("--kernels", run.backend.kernels);
   add("--framework", run.backend.frameworks);
   add("--backend", run.backend.backends);
   add("--device", run.backend.devices);

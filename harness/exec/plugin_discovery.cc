@@ -11,17 +11,22 @@ namespace assay {
 
 namespace fs = std::filesystem;
 
-std::string FindFileProblem(const fs::path& path) {
+std::string FindFileProblem(const fs::path& path, std::string_view kind) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
     return fmt::format("there is no file {}; check the path", path.string());
   }
   if (error) return fmt::format("{} cannot be read: {}", path.string(), error.message());
-  if (fs::is_directory(status)) return fmt::format("{} is a folder; name the .so file itself", path.string());
+  if (fs::is_directory(status)) return fmt::format("{} is a folder; name the {} file itself", path.string(), kind);
   if (!fs::is_regular_file(status))
-    return fmt::format("{} is no regular file; name the .so file itself", path.string());
+    return fmt::format("{} is no regular file; name the {} file itself", path.string(), kind);
   return "";
+}
+
+std::string NamedBy(const std::string& origin, const std::string& name) {
+  if (origin == kFrameworkOption) return fmt::format("{} {}", origin, name);
+  return fmt::format("{} from {}", origin == kKernelsOption ? "kernels" : "plugin", origin);
 }
 
 namespace {
@@ -30,9 +35,11 @@ bool IsGivenName(std::string_view text) {
   return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == text.npos;
 }
 
-PluginCandidate FromArgument(std::string_view text) {
+PluginCandidate FromArgument(const PluginArgument& argument) {
+  if (!argument.file.empty()) return {argument.text, argument.file, argument.option, FindFileProblem(argument.file)};
+  std::string_view text = argument.text;
   PluginCandidate candidate;
-  candidate.origin = "--plugin";
+  candidate.origin = argument.option;
   // A '=' later in a path (lib/a=b/x.so) is part of it: what stands before it is then no name.
   const size_t equals = text.find('=');
   if (equals != text.npos && IsGivenName(text.substr(0, equals))) {
@@ -40,12 +47,12 @@ PluginCandidate FromArgument(std::string_view text) {
     text.remove_prefix(equals + 1);
   }
   if (text.empty()) {
-    candidate.problem = "--plugin names no file; write --plugin PATH or --plugin NAME=PATH";
+    candidate.problem = fmt::format("{0} names no file; write {0} PATH or {0} NAME=PATH", argument.option);
     return candidate;
   }
   // Absolute, so that the loader never falls back to the library search path for a name without a slash.
   candidate.path = fs::absolute(fs::path(text));
-  candidate.problem = FindFileProblem(candidate.path);
+  candidate.problem = FindFileProblem(candidate.path, argument.option == kKernelsOption ? ".py" : ".so");
   return candidate;
 }
 
@@ -97,7 +104,7 @@ std::optional<std::string> Variable(const char* name) {
 
 }  // namespace
 
-DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args) {
+DiscoveryOptions DiscoveryFromEnvironment(std::vector<PluginArgument> plugin_args) {
   std::error_code error;
   return {std::move(plugin_args), Variable("ASSAY_PLUGIN_FILES"), Variable("ASSAY_ADD_PLUGIN_FILES"),
           fs::read_symlink("/proc/self/exe", error).parent_path()};
@@ -105,7 +112,7 @@ DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args) 
 
 std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options) {
   std::vector<PluginCandidate> candidates;
-  for (const std::string& argument : options.plugin_args) candidates.push_back(FromArgument(argument));
+  for (const PluginArgument& argument : options.plugin_args) candidates.push_back(FromArgument(argument));
   if (options.plugin_files) {
     AddFromList(*options.plugin_files, "ASSAY_PLUGIN_FILES", candidates);
   } else if (!options.executable_folder.empty()) {
@@ -119,7 +126,7 @@ std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options) {
 Status CheckNamedPlugins(const std::vector<PluginCandidate>& candidates) {
   for (const PluginCandidate& candidate : candidates) {
     if (candidate.problem.empty() || candidate.origin == kInstalledOrigin) continue;
-    return UsageError(fmt::format("plugin from {}: {}", candidate.origin, candidate.problem));
+    return UsageError(fmt::format("{}: {}", NamedBy(candidate.origin, candidate.name), candidate.problem));
   }
   return {};
 }

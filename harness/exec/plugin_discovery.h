@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plugins there are to try. Nothing is loaded here (plugin_loader.h does that, in a worker).
-//   1. --plugin PATH or NAME=PATH, in the order given; a relative path is relative to the current directory, since
-//      the user typed it there; NAME replaces the name that the plugin gives itself.
+//   1. What the user named: --plugin or --kernels, PATH or NAME=PATH, in the order given; a relative path is relative
+//      to the current directory, since the user typed it there; NAME replaces the name that the plugin gives itself.
 //   2. ASSAY_PLUGIN_FILES, when set (even to nothing), instead of the installed plugins:
 //      <folder of the program>/../lib/assay/plugins/*.so, by name.
 //   3. ASSAY_ADD_PLUGIN_FILES, besides these.
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/result.h"
@@ -19,26 +20,38 @@
 namespace assay {
 
 inline constexpr const char* kInstalledOrigin = "installed";
+inline constexpr const char *kPluginOption = "--plugin", *kKernelsOption = "--kernels",
+                            *kFrameworkOption = "--framework";
+
+// What the user wrote to name a plugin or a file of kernels.
+struct PluginArgument {
+  std::string option = kPluginOption;
+  std::string text;                 // its value: [name=]PATH, or the name of a framework
+  std::filesystem::path file = {};  // of a framework
+};
 
 struct PluginCandidate {
   std::string name;  // the user's name for the backend; "": the plugin's own
   std::filesystem::path path;
-  std::string origin;   // "--plugin", "ASSAY_PLUGIN_FILES", "installed", ...
+  std::string origin;   // "--plugin", "--kernels", "ASSAY_PLUGIN_FILES", "installed", ...
   std::string problem;  // why it cannot be tried; "" when it can
 };
 
 struct DiscoveryOptions {
-  std::vector<std::string> plugin_args;         // values of --plugin
+  std::vector<PluginArgument> plugin_args;
   std::optional<std::string> plugin_files;      // ASSAY_PLUGIN_FILES
   std::optional<std::string> add_plugin_files;  // ASSAY_ADD_PLUGIN_FILES
   std::filesystem::path executable_folder;
 };
 
 // Fills in the variables (ignored by a program with raised privileges) and the folder of this program.
-DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args);
+DiscoveryOptions DiscoveryFromEnvironment(std::vector<PluginArgument> plugin_args);
 
-// Why it is no file that could be a plugin, and what to do; "" when it may be one.
-std::string FindFileProblem(const std::filesystem::path& path);
+// Why it is no file that could be a plugin, and what to do; "" when it may be one. `kind`: what such files end with.
+std::string FindFileProblem(const std::filesystem::path& path, std::string_view kind = ".so");
+
+// What is named by an option, as messages begin: "plugin from --plugin", "kernels from --kernels", "--framework torch".
+std::string NamedBy(const std::string& origin, const std::string& name);
 
 std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options);
 

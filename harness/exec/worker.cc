@@ -37,7 +37,7 @@ Call<void> Worker::Start() {
   buffer_ = {};
   stderr_tail_.clear();
   stderr_open_ = true;
-  has_started_ = false;
+  has_started_ = import_hung_ = false;
   if (Call<void> sealed = StartSealed(); !sealed) {
     Stop();
     return sealed;
@@ -46,17 +46,47 @@ Call<void> Worker::Start() {
     const Call<Json> become = Request("become", {{"words", options_.words}}, CallLimit{options_.startup_timeout_s});
     if (!become) return tl::unexpected(become.error());
   }
-  if (options_.plugin.empty() || !options_.loads) {
-    has_started_ = true;
-    return {};
+  if (!options_.plugin.empty() && options_.loads) {
+    Call<void> ready = Load();
+    if (ready && !options_.words.empty()) ready = Import();
+    if (!ready) return ready;
   }
-  const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, CallLimit{options_.startup_timeout_s});
-  has_started_ = loaded.has_value();
+  has_started_ = true;
+  return {};
+}
+
+Call<void> Worker::Load() {
+  const double limit_s = options_.words.empty() ? options_.startup_timeout_s
+                                                : std::max(options_.startup_timeout_s, options_.import_timeout_s);
+  const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, CallLimit{limit_s});
   if (loaded) return {};
+  import_hung_ = !options_.words.empty() && loaded.error().outcome == Outcome::kTimeout;
   const bool answered = running();  // else the message has what it printed
   Stop();
   const std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
   return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));
+}
+
+// The first question makes the interpreter import the file. Asked here, no other call has that time within its own, and
+// a failure is one of the worker, not of a case.
+Call<void> Worker::Import() {
+  constexpr std::string_view kCall = "describe: ";
+  const Call<Json> described = Request("describe", Json::object(), CallLimit{options_.import_timeout_s});
+  if (described) return {};
+  Stop();
+  WorkerFailure failure = described.error();
+  import_hung_ = failure.outcome == Outcome::kTimeout;
+  if (import_hung_) {
+    failure.message =
+        WithTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
+                             "give it more time with --import-timeout SECONDS",
+                             options_.plugin, options_.import_timeout_s));
+  } else if (failure.outcome == Outcome::kCrash) {
+    failure.message = fmt::format("while importing {}: {}", options_.plugin, failure.message);
+  } else if (failure.message.starts_with(kCall)) {
+    failure.message.erase(0, kCall.size());
+  }
+  return tl::unexpected(std::move(failure));
 }
 
 Call<void> Worker::StartSealed() {
@@ -76,8 +106,7 @@ Call<void> Worker::StartSealed() {
   return Killed(Outcome::kProtocol, fmt::format("seal: {}", reply.problem()));
 }
 
-Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit,
-                           std::span<const int> fds) {
+Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds) {
   ASSAY_CHECK(running());
   // Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
   const uint64_t number = DrawEntropy();

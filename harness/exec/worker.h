@@ -29,6 +29,8 @@ struct WorkerOptions {
   // The program, with its arguments, that takes the sealed process over and gets its socket's number as the last one;
   // none: the worker goes on itself.
   std::vector<std::string> words = {};
+  // Of that program, which then starts and imports what it offers: modules on a cold disk take minutes.
+  double import_timeout_s = 600;
 };
 
 class Worker {
@@ -41,6 +43,8 @@ class Worker {
   // Starts the process, has it seal itself and loads the plugin. Precondition: not running.
   Call<void> Start();
   bool running() const { return process_.running(); }
+  // The last start was given up as its import had not ended in time, which a further one would take as long to find.
+  bool import_hung() const { return import_hung_; }
 
   // Sends {"call": call, ...} and returns the answer of an ASSAY_OK. `fds` are copied to the worker.
   Call<Json> Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds = {});
@@ -78,6 +82,8 @@ class Worker {
   tl::unexpected<WorkerFailure> Ended(const std::string& call);
   tl::unexpected<WorkerFailure> Killed(Outcome outcome, const std::string& message);
   Call<void> StartSealed();
+  Call<void> Load();
+  Call<void> Import();  // of a program that has taken over
   std::string WithTail(std::string message) const;
   // `text` with the limit that may be behind it.
   std::string WithLimit(std::string text, int signal) const;
@@ -89,7 +95,7 @@ class Worker {
   FrameBuffer buffer_;
   bool has_started_ = false;  // sealed, and with its plugin where it has one
   std::string stderr_tail_, sandbox_, hidden_, crash_at_end_;
-  bool stderr_open_ = false;
+  bool stderr_open_ = false, import_hung_ = false;
 };
 
 }  // namespace assay

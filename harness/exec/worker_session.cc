@@ -55,11 +55,13 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
                               double expected_s) {
   if (!worker_.running()) {
     plans_.clear();
+    if (hung_) return tl::unexpected(*hung_);  // its import would take the whole time of each case again
     const Span span(Phase::kStart);
     if (Call<void> started = worker_.Start(); !started) {
       WorkerFailure failure = std::move(started.error());
       if (!device_.empty())
         failure.message = fmt::format("the worker of {} did not start: {}", device_, failure.message);
+      if (worker_.import_hung()) hung_ = failure;
       return tl::unexpected(std::move(failure));
     }
     ++workers_started_;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -99,6 +100,7 @@ class WorkerSession final : public Session {
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
   std::unique_ptr<SpareMemory> spare_;
   uint64_t next_plan_ = 1, workers_started_ = 0;
+  std::optional<WorkerFailure> hung_;  // how the start of a worker ended that is not tried again
   LibraryPaths libraries_;
   std::set<std::string> looked_at_;  // "operator implementation" whose libraries were looked for
   Worker worker_;

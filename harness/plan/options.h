@@ -34,8 +34,10 @@ struct SandboxOptions {
   std::vector<std::filesystem::path> hidden;  // what is granted to no worker, besides the golden store
 };
 
+inline constexpr double kImportTimeoutS = 600;
+
 struct BackendOptions {
-  std::vector<std::string> plugins;            // --plugin, --kernels: [name=]PATH
+  std::vector<std::string> plugins, kernels;   // --plugin, --kernels: [name=]PATH
   std::vector<std::string> frameworks;         // --framework: those whose functions the module assay has as kernels
   std::string python;                          // --python: of files of kernels; "": that of the environment in use
   std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
@@ -43,6 +45,7 @@ struct BackendOptions {
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
   std::optional<double> timeout_s;  // --timeout: a constant; without, see CallLimits
+  std::optional<double> import_timeout_s;  // --import-timeout: of a file of kernels, by each worker; kImportTimeoutS
   SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };

@@ -40,10 +40,10 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
                                   was.shard.index, was.shard.count, plan.shard.index, plan.shard.count));
   }
   if (was.devices != plan.devices) {
-    return UsageError(
-        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices and "
-                    "--plugin, and see assay backends for what is not there any more",
-                    name, DevicesText(was.devices), DevicesText(plan.devices)));
+    return UsageError(fmt::format(
+        "{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices, --plugin, "
+        "--kernels and --framework, and see assay backends for what is not there any more",
+        name, DevicesText(was.devices), DevicesText(plan.devices)));
   }
   return {};
 }

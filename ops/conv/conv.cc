@@ -50,7 +50,7 @@ OpSchema ConvSchema() {
                 {"pad", AttrType::kDims, "0", "zeros at either end", {}, "i"},
                 {"dilation", AttrType::kDims, "1", "steps between taps", {}, "i"},
                 {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
-                {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
+                {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input", {"0", "1"}}},
       .operands = {"x", "w", "y"},
       .outputs = {"y"},
       .layouts = {{"x", "[n,c,i...]"},

@@ -43,7 +43,7 @@ OpSchema ReduceSchema() {
                      .doc = "axes to reduce; negative ones count from the end",
                      .axes_in = "shape"},
                     {"kind", AttrType::kName, "sum", "what to compute", kinds},
-                    {"keepdims", AttrType::kInt, "0", "1: reduced axes stay, with extent 1"},
+                    {"keepdims", AttrType::kInt, "0", "1: reduced axes stay, with extent 1", {"0", "1"}},
                     {"tie", AttrType::kName, "first", "argmax, argmin: which of equal values", {"first", "any"}},
                     {"nan",
                      AttrType::kName,

@@ -30,7 +30,7 @@ OpSchema SoftmaxSchema() {
                      .default_value = "-1",
                      .doc = "the axis that sums to one; negative ones count from the end",
                      .axes_in = "shape"},
-                    {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
+                    {"log", AttrType::kInt, "0", "1: the logarithm of the result", {"0", "1"}}},
           .operands = {"x", "y"},
           .outputs = {"y"},
           .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};

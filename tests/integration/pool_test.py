@@ -190,7 +190,7 @@ class Pool(Cli):
         self.assertLessEqual(before.items(), {r["case_id"]: (r["device"], r["timestamp"]) for r in records}.items())
         self.assertEqual(self.assay("report", "out").returncode, 0)
         each = [w for w in words_of(10, "--no-perf", "--resume") if w not in ("--devices", "pool")]
-        self.fails(2, "give the same --backend, --device, --devices and --plugin", "run", "--out", "out", *each,
+        self.fails(2, "give the same --backend, --device, --devices, --plugin, --kernels", "run", "--out", "out", *each,
                    env={"ASSAY_MISBEHAVE": "two_devices"})
 
     def test_a_run_goes_on_with_the_only_device_that_is_left(self):

@@ -4,6 +4,7 @@ functions of NumPy in the place of a framework's. Frameworks: PYTHON, which has 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,13 +21,14 @@ class Program(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.dir = pathlib.Path(folder.name)
 
-    def assay(self, *args):
+    def assay(self, *args, **env):
         variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
-        variables["ASSAY_GOLDEN_STORE"] = str(self.dir / "store")
+        variables |= {"ASSAY_GOLDEN_STORE": str(self.dir / "store"), **env}
         return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=3000)
 
-    def records(self, *args):
-        done = self.assay("run", "--python", PYTHON, "--out", "out", "--progress", "none", "--no-perf", *args)
+    def records(self, *args, **env):
+        python = () if "--python" in args else ("--python", PYTHON)
+        done = self.assay("run", *python, "--out", "out", "--progress", "none", "--no-perf", *args, **env)
         path = self.dir / "out/results.jsonl"
         return done, [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -92,11 +94,34 @@ class Columns(Program):
         done = self.assay("backends", "--framework", "troch")
         self.assertEqual(done.returncode, 2)
         self.assertIn("it has jax, onnxruntime, openvino, tinygrad, torch; did you mean 'torch'?", done.stderr)
-        bare = self.dir / "python"  # an interpreter without packages
-        bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
-        bare.chmod(0o755)
-        done = self.assay("backends", "--framework", "onnxruntime", "--python", str(bare))
-        self.assertRegex(done.stdout + done.stderr, "install|numpy")
+        done = self.assay("backends", "--framework", "onnxruntime,torch", "--python", self.bare())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, needs, install in (("onnxruntime", "onnxruntime and no onnx and no ml_dtypes", "onnxruntime onnx ml-dtypes"),
+                                     ("torch", "torch and no numpy", "torch numpy")):
+            self.assertRegex(done.stdout, rf"{name} +unavailable\n +framework {name}: \S+ has no {needs}; install with: pip "
+                                          rf"install {install}, or name another interpreter with --python\n")
+
+    def bare(self):
+        """An interpreter without packages."""
+        path = self.dir / "python"
+        path.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def test_the_others_of_a_run_go_on_without_one_that_is_missing(self):
+        case, both = ("--case", self.PLAIN), ("--framework", "torch,tinygrad", "--python", self.bare())
+        done, records = self.records(*case, *both, "--backend", "torch,cpu,tinygrad")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verdicts = {r["backend"]: {s["verdict"] for s in records if s["backend"] == r["backend"]} for r in records}
+        self.assertEqual(verdicts, {"torch": {"unavailable"}, "cpu": {"pass"}, "tinygrad": {"unavailable"}})
+        for record in records:
+            if record["backend"] != "cpu":
+                self.assertIn(f"pip install {record['backend']} numpy", record["reason"])
+        for words, code in ((("--backend", "torch,tinygrad"), 4), (("--backend", "cpu", "--require-backend", "torch"), 5)):
+            with self.subTest(words):
+                done = self.assay("run", "--no-perf", "--out", f"out-{code}", *case, *both, *words)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn("pip install torch numpy", done.stdout + done.stderr)
 
 
 class Frameworks(Program):
@@ -140,10 +165,6 @@ class Frameworks(Program):
             @kernel()
             def in_bf16(x):
                 return torch.exp(x).bfloat16()
-
-            @kernel(device="cuda:7")
-            def elsewhere(x):
-                return torch.exp(x)
         """))
         _, records = self.records("--kernels", "odd.py", "--backend", "odd", "--case", "exp/f32/n=2049/fill=normal/seed=0")
         found = {r["implementation"]: r for r in records}
@@ -154,7 +175,48 @@ class Frameworks(Program):
                 self.assertEqual(found[name]["verdict"], verdict, found[name]["reason"])
                 if reason:
                     self.assertRegex(found[name]["reason"], reason)
-        self.assertNotIn("pass", [r["verdict"] for r in records if r["device"] != found["transposed"]["device"]])
+
+    def test_a_framework_that_lacks_a_module_is_missing(self):
+        """And what is beside it runs."""
+        broken = self.dir / "modules/tinygrad"
+        broken.mkdir(parents=True)
+        (broken / "__init__.py").write_text("import a_part_that_is_not_there\n")
+        done, records = self.records("--framework", "torch,tinygrad", "--backend", "torch,tinygrad", "--impl", "eager",
+                                     "--case", "exp/f32/n=2049/fill=normal/seed=0", PYTHONPATH=str(broken.parent))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["backend"], r["verdict"]) for r in records], [("torch", "pass"), ("tinygrad", "unavailable")])
+        self.assertIn("cannot import it: No module named 'a_part_that_is_not_there'", records[1]["reason"])
+
+    def test_devices_by_the_names_of_frameworks(self):
+        kernel = """
+            import assay
+            import jax
+            import torch
+            jax.config.update("jax_num_cpu_devices", 2)
+
+            @assay.kernel("exp", contract="f32acc; math=256; ftz=all", dtypes=["f32"], framework="{framework}", device={device})
+            def mine(x):
+                return {call}(x)
+        """
+        case = ("--backend", "mine", "--case", "exp/f32/n=2049/fill=normal/seed=0")
+        for framework, device, call, shown in (
+                ("torch", "'cpu:0'", "torch.exp", "host"), ("torch", "torch.device('cpu')", "torch.exp", "host"),
+                ("jax", "'cpu:0'", "jax.numpy.exp", "host"), ("jax", "'cpu:1'", "jax.numpy.exp", "cpu:1")):
+            with self.subTest(device):
+                (self.dir / "mine.py").write_text(textwrap.dedent(kernel).format(framework=framework, device=device, call=call))
+                done, records = self.records("--kernels", "mine.py", *case)
+                self.assertEqual([(r["verdict"], r["device"]) for r in records], [("pass", shown)], done.stderr)
+                shutil.rmtree(self.dir / "out")
+        for framework, device, said in (
+                ("torch", "'cuda:97'", r"PyTorch \S+ reaches cpu.* here"), ("torch", "'meta'", r"PyTorch \S+ reaches cpu"),
+                ("torch", "'gpu'", r"PyTorch \S+ reaches cpu"), ("jax", "'cpu:2'", r"JAX \S+ reaches cpu, cpu:1"),
+                ("jax", "'gpu:97'", r"JAX \S+ reaches cpu, cpu:1")):
+            with self.subTest(device):
+                (self.dir / "mine.py").write_text(textwrap.dedent(kernel).format(framework=framework, device=device, call=""))
+                done, _ = self.records("--kernels", "mine.py", *case)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertRegex(done.stderr, f"kernel mine: device={device} is not there: {said}")
+                self.assertFalse((self.dir / "out").exists())
 
     def test_kernels_of_torch_and_jax_in_turns(self):
         (self.dir / "pair.py").write_text(textwrap.dedent("""

@@ -238,6 +238,34 @@ class Faulty(Program):
         self.assertIn("No module named 'nowhere_to_be_found'", done.stderr)
         self.assertFalse((self.dir / "refused").exists())
 
+    def test_messages_name_the_option_that_was_written(self):
+        broken = self.write("import nowhere_to_be_found\n", "broken.py")
+        right = self.write("""
+            @assay.kernel("exp", contract="f32acc")
+            def wrong(x):
+                return x
+        """)
+        (self.dir / "text.txt").write_text("no kernels")
+        (self.dir / "mine.py").write_text(right.read_text())
+        for words, said in (((broken,), rf"kernels from --kernels: .*; assay backends --kernels {broken} tries it alone"),
+                            (("absent.py",), "kernels from --kernels: there is no file .*absent.py"),
+                            (("text.txt",), "kernels from --kernels: .*; name the Python file of the kernels, which ends"),
+                            ((self.dir,), "kernels from --kernels: .* is a folder; name the .py file itself"),
+                            ((f"a={right}", "--kernels", f"a={broken}"), f"--kernels a={broken}: the name 'a' is given"),
+                            ((right, "--kernels", "mine.py"),
+                             "two plugins have the name 'mine': .*: --kernels mine-2="),
+                            ((right, "--framework", "torch,torch"), "--framework torch: the name 'torch' is given")):
+            with self.subTest(said):
+                done = self.assay("run", "--kernels", *map(str, words), "--python", sys.executable, "--case", CASE,
+                                  "--out", "refused")
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, said)
+                self.assertNotIn("--plugin", done.stderr)
+        done, records = self.run_kernels(right, "--case", CASE, "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["mismatch"], done.stderr)
+        self.assertIn(f"--kernels {right}", done.stdout)
+        self.assertNotIn("--plugin", done.stdout + done.stderr)
+
     def test_interpreters_that_do_not_serve(self):
         path = self.write("")
         done = self.assay("backends", "--kernels", str(path), "--python", str(self.dir / "absent"))

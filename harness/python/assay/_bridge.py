@@ -8,31 +8,39 @@ import os
 import sys
 import traceback
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from . import _kernels
 from ._description import Description, read
+from ._devices import NoDevice
 from ._execution import Execution
-from ._frameworks import Unsupported, WrongResult, framework
+from ._frameworks import Unavailable, Unsupported, WrongResult, framework
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY = range(5)
+NO_ANSWER = -1
 _HERE = os.path.dirname(os.path.realpath(__file__))
 _MOST_FRAMES = 3
 
 
 def explain(error: BaseException, kernels: str) -> str:
-    """The exception with the last lines of its traceback; those of this module are left out."""
+    """The exception with the last lines of its traceback."""
     if isinstance(error, SystemExit):
         text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
     else:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    frames = [f for f in traceback.extract_tb(error.__traceback__)
-              if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
-    places = []
-    for frame in reversed(frames[-_MOST_FRAMES:]):
+    return text + places(traceback.extract_tb(error.__traceback__), kernels)
+
+
+def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:
+    """The last of them, as they follow in a message; those of this module are left out."""
+    seen = [f for f in frames
+            if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
+    text = ""
+    for frame in reversed(seen[-_MOST_FRAMES:]):
         name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
-        places.append(f"{name}:{frame.lineno} in {frame.name}" + (f": {frame.line}" if frame.line else ""))
-    return text + "".join(f"; {'at' if i == 0 else 'from'} {place}" for i, place in enumerate(places))
+        text += f"; {'from' if text else 'at'} {name}:{frame.lineno} in {frame.name}"
+        text += f": {frame.line}" if frame.line else ""
+    return text
 
 
 def _version_of(name: str) -> str:
@@ -40,14 +48,17 @@ def _version_of(name: str) -> str:
     return stated or importlib.metadata.version(name)
 
 
+_ANSWER = (POINTER(c_int32), c_void_p, c_uint64)  # status, text and its capacity
+
+
 class Calls(Structure):
     _fields_ = [("struct_size", c_uint64),
-                ("describe", CFUNCTYPE(c_int32, c_void_p, c_uint64)),
-                ("query", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_void_p, c_uint64)),
-                ("prepare", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_char_p, POINTER(c_int64), c_void_p, c_uint64)),
+                ("describe", CFUNCTYPE(None, *_ANSWER)),
+                ("query", CFUNCTYPE(None, c_uint32, c_void_p, *_ANSWER)),
+                ("prepare", CFUNCTYPE(None, c_uint32, c_void_p, c_char_p, POINTER(c_int64), *_ANSWER)),
                 ("release", CFUNCTYPE(None, c_int64)),
-                ("execute", CFUNCTYPE(c_int32, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), c_void_p,
-                                      c_uint64))]
+                ("execute", CFUNCTYPE(None, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), *_ANSWER)),
+                ("interruption", CFUNCTYPE(None, *_ANSWER))]
 
 
 class Bridge:
@@ -58,15 +69,37 @@ class Bridge:
         self._loaded = False
         self._executions: dict[int, Execution] = {}
         self._next = 1
+        self._status: Any = None  # of the call that is made, and no longer: it is the caller's memory
+        self._interruption = ""
+        sys.unraisablehook = self._note_unraisable
         self.calls = Calls(ctypes.sizeof(Calls), *(kind(getattr(self, name)) for name, kind in Calls._fields_[1:]))
 
-    def _guarded(self, text: int, capacity: int, body: Callable[[], str], what: str = "") -> int:
+    def _note_unraisable(self, lost: Any) -> None:
+        """Of an exception that left a call of the worker, which has no answer then: ctypes has nobody to give it to. Other
+        threads (PyThreadState_SetAsyncExc) and signals raise them anywhere, also outside of every try."""
+        if "ctypes callback" in str(lost.err_msg):
+            if self._status is not None:
+                self._status[0] = NO_ANSWER
+                self._status = None
+            self._interruption = explain(lost.exc_value, self._file) if lost.exc_value else lost.exc_type.__name__
+        sys.__unraisablehook__(lost)
+
+    def interruption(self, status: Any, text: int, capacity: int) -> None:
+        def body() -> str:
+            told, self._interruption = self._interruption, ""
+            return told
+        self._guarded(status, text, capacity, body)
+
+    def _guarded(self, status_out: Any, text: int, capacity: int, body: Callable[[], str], what: str = "") -> None:
         """Runs it; its answer, or why it failed, goes into the caller's memory."""
+        self._status = status_out
         status, answer = OK, ""
         try:
             answer = body()
         except Unsupported as reason:
             status, answer = UNSUPPORTED, str(reason)
+        except Unavailable as reason:
+            status, answer = UNAVAILABLE, str(reason)
         except WrongResult as reason:
             status, answer = ERROR, f"{what}{reason}"
         except MemoryError as error:
@@ -80,7 +113,8 @@ class Bridge:
             status, data = ERROR, b"the answer has more than %d bytes: too many kernels of this operator" % (capacity - 1)
         data = data[:capacity - 1] + b"\0"
         ctypes.memmove(text, data, len(data))
-        return status
+        status_out[0] = status
+        self._status = None
 
     @staticmethod
     def _flush() -> None:
@@ -90,8 +124,8 @@ class Bridge:
         except Exception:  # closed, or replaced by something else
             pass
 
-    def describe(self, text: int, capacity: int) -> int:
-        return self._guarded(text, capacity, self._describe, f"{os.path.basename(self._file)}: ")
+    def describe(self, status: Any, text: int, capacity: int) -> None:
+        self._guarded(status, text, capacity, self._describe, f"{os.path.basename(self._file)}: ")
 
     def _describe(self) -> str:
         if not self._loaded:
@@ -103,14 +137,26 @@ class Bridge:
         columns = sorted({k.backend for k in kernels if k.backend})
         if len(columns) > 1:
             raise WrongResult(f"its kernels are of several backends, {' and '.join(columns)}; a file is one column")
-        unknown = sorted({k.op for k in kernels} - set(self._operators))
-        if unknown:
-            raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
+        self._check_frameworks()
         used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad"} & set(sys.modules))
         # What computes comes first: bounds on the version of a library are on the first number (expectations).
         versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
         return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
+
+    @staticmethod
+    def _check_frameworks() -> None:
+        """A kernel that nothing can execute here ends the run at its start: its cases would only be missing from it."""
+        for kernel in _kernels.registered():
+            try:
+                framework(kernel.framework, kernel.device)
+            except NoDevice as why:
+                raise WrongResult(f"kernel {kernel.name}: {why}; name one of these, or register it only where there is one"
+                                  ) from None
+            except ModuleNotFoundError as missing:
+                raise WrongResult(f"kernel {kernel.name} is of framework={kernel.framework!r}, which {sys.executable} cannot "
+                                  f"import: {missing}; pip install {kernel.framework}, or name another interpreter with "
+                                  "--python") from None
 
     @staticmethod
     def _devices() -> list[str]:
@@ -141,16 +187,17 @@ class Bridge:
             return str(reason)
         return ""
 
-    def query(self, device: int, op: int, text: int, capacity: int) -> int:
+    def query(self, device: int, op: int, status: Any, text: int, capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
             taken, why = self._offered(device, asked)
             if not taken:
                 raise Unsupported(why)
             return "".join(f"{kernel.name}\t{kernel.contract_of(asked.case)}\n" for kernel in taken)
-        return self._guarded(text, capacity, body)
+        self._guarded(status, text, capacity, body)
 
-    def prepare(self, device: int, op: int, implementation: bytes, plan: Any, text: int, capacity: int) -> int:
+    def prepare(self, device: int, op: int, implementation: bytes, plan: Any, status: Any, text: int,
+                capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
             taken, why = self._offered(device, asked)
@@ -162,15 +209,15 @@ class Bridge:
             plan[0] = self._next
             self._next += 1
             return ""
-        return self._guarded(text, capacity, body)
+        self._guarded(status, text, capacity, body)
 
     def release(self, plan: int) -> None:
         self._executions.pop(plan, None)
 
-    def execute(self, plan: int, pointers: Any, seconds: Any, flags: Any, text: int, capacity: int) -> int:
+    def execute(self, plan: int, pointers: Any, seconds: Any, flags: Any, status: Any, text: int, capacity: int) -> None:
         execution = self._executions[plan]
 
         def body() -> str:
             seconds[0], flags[0] = execution.run(pointers[:execution.operands])
             return ""
-        return self._guarded(text, capacity, body, f"{execution.name}: ")
+        self._guarded(status, text, capacity, body, f"{execution.name}: ")

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from ._frameworks import Operand, type_name
 from ._kernels import KernelCase
 
-_NUMBERS = ("window", "zero")  # whose default is 0 as well, but which are no flags
-
 
 class _Attr(Structure):
     _fields_ = [("struct_size", c_uint64), ("key", c_char_p), ("type", c_int32), ("flags", c_uint32), ("i", c_int64),
@@ -41,10 +39,9 @@ def _operand(tensor: Any) -> Operand:
                    tuple(tensor.strides[:tensor.rank]))
 
 
-def _value(attr: Any, default: str) -> Any:
-    key = attr.key.decode()
+def _value(attr: Any, kind: str) -> Any:
     if attr.type == 0:
-        return bool(attr.i) if default == "0" and key not in _NUMBERS else attr.i
+        return bool(attr.i) if kind == "flag" else attr.i
     if attr.type == 1:
         return attr.f
     if attr.type == 2:
@@ -59,7 +56,7 @@ def _value(attr: Any, default: str) -> Any:
 
 
 def read(address: int, defaults: Any) -> Description:
-    """`defaults`: type and default of each attribute, by operator."""
+    """`defaults`: type and default of each attribute, by operator. Of type "flag" are integers that are 0 or 1."""
     op = Op.from_address(address)
     name = op.op.decode()
     known = defaults.get(name, {}).get("attrs", {})
@@ -69,7 +66,7 @@ def read(address: int, defaults: Any) -> Description:
     for i in range(op.n_attrs):
         attr = op.attrs[i].contents
         key = attr.key.decode()
-        attrs[key] = _value(attr, known.get(key, ("", ""))[1])
+        attrs[key] = _value(attr, known.get(key, ("int", ""))[0])
     operands = inputs + outputs
     case = KernelCase(name, tuple(type_name(o.code, o.bits) for o in operands), {o.name: o.shape for o in operands}, attrs)
     return Description(case, inputs, outputs)

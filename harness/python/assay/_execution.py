@@ -17,6 +17,7 @@ class Execution:
         self.name, self._attrs = kernel.name, kernel.attributes(case)
         self.operands = len(inputs) + len(outputs)
         self._framework = framework(kernel.framework, kernel.device)
+        self._framework.select()
         self._memory = [Memory(operand, self._framework.dtype(operand)) for operand in (*inputs, *outputs)]
         if getattr(kernel.function, "compiles", False):
             self._compile()

@@ -7,6 +7,8 @@ import time
 import warnings
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
+from ._devices import jax_device, torch_device
+
 # Names of types by DLPack's code and bits; NumPy's type, and that of the storage where NumPy needs ml_dtypes for it.
 _TYPES = {(2, 64): ("f64", "float64"), (2, 32): ("f32", "float32"), (2, 16): ("f16", "float16"),
           (4, 16): ("bf16", "bfloat16"), (10, 8): ("e4m3", "float8_e4m3fn"), (12, 8): ("e5m2", "float8_e5m2"),
@@ -22,6 +24,10 @@ def type_name(code: int, bits: int) -> str:
 
 class Unsupported(Exception):
     pass
+
+
+class Unavailable(Exception):
+    """What a column computes with is not there: the others of a run go on."""
 
 
 class WrongResult(Exception):
@@ -82,6 +88,9 @@ class Numpy:
         import numpy
         self.numpy = numpy
 
+    def select(self) -> None:
+        """Before the first kernel, in a worker that executes those of this device alone."""
+
     def dtype(self, operand: Operand) -> Any:
         if operand.type in _STORED:
             try:
@@ -127,9 +136,13 @@ class Torch(Numpy):
     def __init__(self, device: str) -> None:
         super().__init__(device)
         import torch
-        self.torch, self.device = torch, torch.device(device)
+        self.torch, self.device = torch, torch_device(torch, device)
         self.copies = self.device.type != "cpu"
         self.events = getattr(torch, self.device.type, None) if self.copies else None
+
+    def select(self) -> None:
+        if self.device.index:  # events, and what a kernel leaves out, are of the current one
+            self.events.set_device(self.device.index)
 
     def dtype(self, operand: Operand) -> Any:
         if not hasattr(self.torch, operand.type):
@@ -192,7 +205,7 @@ class Jax(Numpy):
     def __init__(self, device: str) -> None:
         super().__init__(device)
         import jax
-        self.jax, self.device = jax, jax.devices(device)[0]
+        self.jax, self.device = jax, jax_device(jax, device)
 
     def dtype(self, operand: Operand) -> Any:
         if operand.type in _WIDE and not self.jax.config.jax_enable_x64:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
 
+from ._declaration import (checked_contract, checked_device, checked_dtypes, checked_framework, checked_operator,
+                           known_operator, refuse_unknown)
 from ._errors import UsageError
 
-FRAMEWORKS = ("numpy", "torch", "jax")
 _FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
 _NAME = re.compile(r"[a-z0-9_.-]+\Z")
 _COLUMN = re.compile(r"[a-z0-9_-]+\Z")
@@ -41,6 +42,43 @@ class Kernel:
         self.keywords = [p.name for p in named if p.kind is p.KEYWORD_ONLY]
         self.needed_keywords = [p.name for p in named if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
         self.takes_any_attributes = any(p.kind is p.VAR_KEYWORD for p in named)
+        schema = known_operator(op)
+        if schema is not None:
+            self._find_attributes([p for p in named if p.kind in _POSITIONAL], schema["operands"], schema["attrs"])
+            self._check_parameters(schema["operands"], schema["attrs"])
+
+    def _find_attributes(self, positional: Sequence[inspect.Parameter], order: Sequence[str],
+                         attrs: Mapping[str, Sequence[str]]) -> None:
+        """Takes the last parameters that are named as attributes for these, also where no * stands before them. A name alone
+        does not make one: that of an operand is an operand, and so is the first, and m, n or k where an operand is due."""
+        may_be = [i > 0 and p.kind is p.POSITIONAL_OR_KEYWORD and p.name in attrs and p.name not in order
+                  for i, p in enumerate(positional)]
+        are = [may and (attrs[p.name][1] != "" or i >= len(order)) for i, (p, may) in enumerate(zip(positional, may_be))]
+        if True not in are:
+            return
+        first = are.index(True)
+        while may_be[first - 1]:
+            first -= 1
+        behind = [p.name for p, may in zip(positional[first:], may_be[first:]) if not may and p.default is p.empty]
+        if behind or self.takes_any_operands:
+            raise UsageError(f"{self.name}: its parameter {positional[first].name} is an attribute of {self.op}, and before "
+                             f"{behind[0] if behind else 'the operands of *args'}; put it behind a *, as in "
+                             f"def f({', '.join(order)}, *, {positional[first].name})")
+        found = [p for p, may in zip(positional[first:], may_be[first:]) if may]
+        self.positional = [p.name for p in positional[:first]]
+        self.needed = sum(p.default is p.empty for p in positional[:first])
+        self.keywords += [p.name for p in found]
+        self.needed_keywords += [p.name for p in found if p.default is p.empty]
+
+    def _check_parameters(self, order: Sequence[str], attrs: Mapping[str, Sequence[str]]) -> None:
+        """Refuses what no case of the operator could give."""
+        takes = f"{self.op} has the operands {', '.join(order)}, by position, and the attributes {', '.join(attrs)}, by name"
+        surplus = self.positional[len(order):self.needed]
+        unknown = [name for name in self.needed_keywords if name not in attrs]
+        if surplus and not self.takes_any_operands:
+            raise UsageError(f"{self.name}: its parameter {surplus[0]} is none; {takes}")
+        if unknown:
+            raise UsageError(f"{self.name}: it needs {unknown[0]}=; {takes}")
 
     def attributes(self, case: KernelCase) -> dict[str, Any]:
         """Those of the case that the callable takes."""
@@ -70,15 +108,10 @@ class Kernel:
     def _operand_problem(self, case: KernelCase, order: Sequence[str]) -> str:
         if self.takes_any_operands:
             return ""
-        if self.needed > len(order):
-            return f"it takes {self.needed} operands, and {self.op} has {len(order)}: {', '.join(order)}"
         beyond = [name for name in order[len(self.positional):] if name in case.shapes]
         return f"it takes no operand {beyond[0]}" if beyond else ""
 
     def _attribute_problem(self, case: KernelCase, order: Sequence[str], defaults: Mapping[str, Sequence[str]]) -> str:
-        unknown = [name for name in self.needed_keywords if name not in case.attrs]
-        if unknown:
-            return f"it needs {unknown[0]}=, which {self.op} does not have; it has {', '.join(case.attrs)}"
         if self.takes_any_attributes:
             return ""
         for key, value in case.attrs.items():
@@ -150,27 +183,28 @@ def column_of(path: str) -> str:
 
 def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optional[Sequence[str]] = None,
            name: Optional[str] = None, framework: str = "numpy", device: str = "cpu",
-           supports: Optional[Callable[[KernelCase], Any]] = None,
-           backend: Optional[str] = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None,
+           **unknown: NoReturn) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a callable as an implementation of an operator, for ``assay run --kernels FILE.py``. It is returned as it is.
 
-    Operands come by position, in the operator's order; attributes as keyword-only arguments, those that it takes; `out`,
-    where it takes one, is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
+    Operands come by position, in the operator's order; attributes by name, those that it takes; `out`, where it takes one,
+    is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
     attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case."""
-    if framework not in FRAMEWORKS:
-        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}")
-    if isinstance(dtypes, str):
-        dtypes = [dtypes]
+    refuse_unknown(list(unknown), ("contract", "dtypes", "name", "framework", "device", "supports", "backend"))
+    checked_operator(op)
+    checked_contract(contract)
+    checked_framework(framework)
+    types, place = checked_dtypes(dtypes), checked_device(device, framework)
+    if supports is not None and not callable(supports):
+        raise UsageError(f"supports={supports!r}: give a function of an assay.KernelCase")
     for what, text, form in (("name", name, _NAME), ("backend", backend, _COLUMN)):
-        if text is not None and not form.match(text):
+        if text is not None and not (isinstance(text, str) and form.match(text)):
             raise UsageError(f"{what}={text!r}: lower case letters, digits, '-' and '_' make a name")
-    if framework == "numpy" and device != "cpu":
-        raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         own = name or re.sub(r"[^a-z0-9_.-]", "-", getattr(function, "__name__", "kernel").lower())
-        if any(k.op == op and k.name == own and k.device == device for k in _registered):
+        if any(k.op == op and k.name == own and k.device == place for k in _registered):
             raise UsageError(f"two kernels of {op} have the name {own}; give one of them another: name=\"...\"")
-        _registered.append(Kernel(function, op, contract, dtypes, own, framework, device, supports, backend))
+        _registered.append(Kernel(function, op, contract, types, own, framework, place, supports, backend))
         return function
     return register

@@ -6,6 +6,8 @@ import importlib.util
 import json
 import os
 import sys
+import threading
+import traceback
 
 
 def _module_name(path: str) -> str:
@@ -25,11 +27,28 @@ def _import_file(name: str, path: str, **more: list) -> None:
     spec.loader.exec_module(module)  # type: ignore[union-attr]
 
 
-def _import_kernels(path: str) -> None:
+def _tell_where(thread: int, path: str, ended: threading.Event, limit_s: float) -> None:
+    """Prints where an import is that is about to be given up, for the message about it."""
+    if ended.wait(max(limit_s - 1, 0.8 * limit_s)):
+        return
+    from assay._bridge import places
+    frame = sys._current_frames().get(thread)
+    print(f"{os.path.basename(path)} is still imported" + places(traceback.extract_stack(frame), path), file=sys.stderr,
+          flush=True)
+
+
+def _import_kernels(path: str, limit_s: float) -> None:
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.append(folder)
-    _import_file(_module_name(path), path)
+    ended = threading.Event()
+    watch = threading.Thread(target=_tell_where, args=(threading.get_ident(), path, ended, limit_s), daemon=True)
+    watch.start()
+    try:
+        _import_file(_module_name(path), path)
+    finally:
+        ended.set()
+        watch.join()
 
 
 def _import_assay() -> None:
@@ -39,15 +58,30 @@ def _import_assay() -> None:
     _import_file("assay", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
 
 
+def _contract_problem(library: ctypes.CDLL, text: str) -> str:
+    problem = ctypes.create_string_buffer(1024)
+    library.assay_contract_problem(text.encode(errors="replace"), problem, ctypes.c_uint64(len(problem)))
+    return problem.value.decode(errors="replace")
+
+
 def _main(settings: dict, fd: int) -> int:
+    """Returns when the host is done. An exception of another thread that comes then concerns nobody any more."""
     sys.dont_write_bytecode = True
     sys.path[:] = settings["path"]
     _import_assay()
     from assay._bridge import Bridge
+    from assay._declaration import Knowledge
     library = ctypes.CDLL(settings["library"])
-    bridge = Bridge(settings["kernels"], settings["operators"], lambda: _import_kernels(settings["kernels"]))
+    Knowledge.operators = settings["operators"]
+    Knowledge.contract_problem = lambda text: _contract_problem(library, text)
+    bridge = Bridge(settings["kernels"], settings["operators"],
+                    lambda: _import_kernels(settings["kernels"], settings["import_timeout_s"]))
     library.assay_python_register(ctypes.byref(bridge.calls))
-    return library.assay_worker_serve(fd, settings["library"].encode())
+    library.assay_worker_serve.restype = ctypes.c_int
+    try:
+        return library.assay_worker_serve(fd, settings["library"].encode())
+    except BaseException:
+        return 0
 
 
 if __name__ == "__main__":

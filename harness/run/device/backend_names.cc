@@ -9,6 +9,14 @@
 #include "harness/run/device/configured_backends.h"
 
 namespace assay {
+namespace {
+
+// Whether the user can give it another name.
+bool CanBeRenamed(const Device& device) {
+  return device.origin != kInstalledOrigin && device.origin != kFrameworkOption;
+}
+
+}  // namespace
 
 std::string BackendMeant(const std::vector<Device>& devices, const std::string& wanted) {
   std::vector<std::string> known;
@@ -23,12 +31,13 @@ Status CheckOnePluginEach(const std::vector<Device>& devices) {
     const auto [it, is_new] = first.try_emplace(device.backend, &device);
     const Device& other = *it->second;
     if (is_new || other.path == device.path) continue;
-    const Device& renamed = device.origin == kInstalledOrigin ? other : device;
+    const Device& renamed = CanBeRenamed(device) ? device : other;
     const std::string both = fmt::format("two plugins have the name '{}': {} ({}) and {} ({})", device.backend,
                                          other.path, other.origin, device.path, device.origin);
-    if (renamed.origin == kInstalledOrigin) return UsageError(both + "; remove one of them");
+    if (!CanBeRenamed(renamed)) return UsageError(both + "; remove one of them");
+    const std::string option = renamed.plugin_words.empty() ? kPluginOption : renamed.plugin_words[0];
     return UsageError(
-        fmt::format("{}; give one of them a name of its own: --plugin {}-2={}", both, device.backend, renamed.path));
+        fmt::format("{}; give one of them a name of its own: {} {}-2={}", both, option, device.backend, renamed.path));
   }
   return {};
 }

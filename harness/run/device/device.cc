@@ -34,6 +34,7 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   if (interpreter != nullptr) {
     options.worker.words = interpreter->words;
     options.worker.seal.readable = interpreter->readable;
+    options.worker.import_timeout_s = backend.import_timeout_s.value_or(kImportTimeoutS);
   }
   options.worker.executable = ExecutablePath();
   options.worker.plugin = candidate.path.string();
@@ -63,9 +64,12 @@ LibraryPaths LoadedLibrariesOf(const Device& device) {
   return all;
 }
 
-std::string PluginArgument(const PluginCandidate& candidate) {
-  if (candidate.origin == kInstalledOrigin) return "";
-  return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
+// The option and its value that load it in any folder.
+std::vector<std::string> PluginWords(const PluginCandidate& candidate) {
+  if (candidate.origin == kInstalledOrigin) return {};
+  if (candidate.origin == kFrameworkOption) return {candidate.origin, candidate.name};
+  return {IsKernelFile(candidate.path) ? kKernelsOption : kPluginOption,
+          candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string()};
 }
 
 // What all devices of a plugin have in common, which is called `name` where the user gave no other.
@@ -74,7 +78,7 @@ Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
   device.backend = candidate.name.empty() ? name : candidate.name;
   device.path = candidate.path.string();
   device.origin = candidate.origin;
-  device.plugin_argument = PluginArgument(candidate);
+  device.plugin_words = PluginWords(candidate);
   return device;
 }
 
@@ -101,7 +105,8 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
   }
   std::optional<Interpreter> interpreter;
   if (IsKernelFile(candidate.path)) {
-    Result<Interpreter> found = FindInterpreter(options.python, candidate.path);
+    Result<Interpreter> found =
+        FindInterpreter(options.python, candidate.path, options.import_timeout_s.value_or(kImportTimeoutS));
     if (!found) {
       devices.push_back(Unusable(candidate, Outcome::kError, found.error().message));
       return;
@@ -214,18 +219,22 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
   return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
-// A mistyped file beside working plugins, or kernels whose imports fail, would otherwise cost a whole run before anyone
-// sees it.
+// A mistyped file beside working plugins, or kernels whose imports fail or hang, would otherwise cost a whole run
+// before anyone sees it.
 Status CheckArePlugins(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
-    if (IsKernelFile(c.path) && c.problem_outcome == Outcome::kError) {
-      return UsageError(fmt::format("kernels from {}: {}; assay backends --kernels {} tries the file alone", c.origin,
-                                    c.problem, c.path));
+    const std::string named = NamedBy(c.origin, c.backend);
+    const bool is_of_host = c.problem_outcome == Outcome::kUnavailable || c.problem_outcome == Outcome::kHost;
+    if (IsKernelFile(c.path) && !is_of_host) {
+      return UsageError(
+          fmt::format("{}: {}; assay backends {} tries it alone", named, c.problem, fmt::join(c.plugin_words, " ")));
     }
     if (c.problem_outcome != Outcome::kNoPlugin) continue;
-    return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
-                                  c.origin, c.problem));
+    return UsageError(fmt::format("{}: {}; name {}", named, c.problem,
+                                  c.origin == kKernelsOption
+                                      ? "the Python file of the kernels, which ends with .py"
+                                      : "the plugin's .so file (assay check-plugin FILE tests one)"));
   }
   return {};
 }
@@ -242,15 +251,31 @@ void Order(const std::vector<std::string>& wanted, std::vector<Device>& devices)
 }
 
 // Two plugins of one name would be one backend.
-Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
+Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
   std::set<std::string> names;
-  for (const std::string& plugin : plugins) {
-    const size_t equals = plugin.find('=');
-    if (equals == std::string::npos || names.insert(plugin.substr(0, equals)).second) continue;
-    return UsageError(fmt::format("--plugin {}: the name '{}' is given to another plugin already; give each its own",
-                                  plugin, plugin.substr(0, equals)));
+  for (const PluginArgument& plugin : plugins) {
+    const bool is_framework = plugin.option == kFrameworkOption;
+    const size_t equals = is_framework ? plugin.text.size() : plugin.text.find('=');
+    if (equals == std::string::npos || names.insert(plugin.text.substr(0, equals)).second) continue;
+    return UsageError(
+        fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option, plugin.text,
+                    plugin.text.substr(0, equals),
+                    is_framework ? "name each framework once, and files by other names" : "give each its own"));
   }
   return {};
+}
+
+// As the user named them.
+Result<std::vector<PluginArgument>> NamedPlugins(const BackendOptions& options) {
+  std::vector<PluginArgument> plugins;
+  for (const std::string& plugin : options.plugins) plugins.push_back({kPluginOption, plugin});
+  for (const std::string& kernels : options.kernels) plugins.push_back({kKernelsOption, kernels});
+  for (const std::string& name : options.frameworks) {
+    auto file = FrameworkKernels(name);
+    if (!file) return tl::unexpected(file.error());
+    plugins.push_back({kFrameworkOption, name, *std::move(file)});
+  }
+  return plugins;
 }
 
 }  // namespace
@@ -317,24 +342,24 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
     std::string how;
     for (const Session* session : SessionsOf(c)) how = how.empty() ? session->CrashAtEnd() : how;
     if (how.empty()) continue;
-    text += fmt::format(
-        "{}A worker of {} {} when it ended, after its last answer; see what the plugin's libraries do at exit (assay "
-        "check-plugin {} --only unload).",
-        text.empty() ? "" : " ", c.selector, how, c.path);
+    const std::string see = IsKernelFile(c.path)
+                                ? "what the kernels leave running, such as threads"
+                                : fmt::format(
+                                      "what the plugin's libraries do at exit (assay check-plugin {} --only "
+                                      "unload)",
+                                      c.path);
+    text += fmt::format("{}A worker of {} {} when it ended, after its last answer; see {}.", text.empty() ? "" : " ",
+                        c.selector, how, see);
   }
   return text;
 }
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
-  std::vector<std::string> plugins = options.plugins;
-  for (const std::string& name : options.frameworks) {
-    const auto file = FrameworkKernels(name);
-    if (!file) return tl::unexpected(file.error());
-    plugins.push_back(name + "=" + file->string());
-  }
-  if (auto differ = CheckNamesDiffer(plugins); !differ) return tl::unexpected(differ.error());
-  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(plugins));
+  auto plugins = NamedPlugins(options);
+  if (!plugins) return tl::unexpected(plugins.error());
+  if (auto differ = CheckNamesDiffer(*plugins); !differ) return tl::unexpected(differ.error());
+  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(*std::move(plugins)));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);

@@ -14,9 +14,10 @@
 namespace assay {
 
 struct Device {
-  std::string backend;             // name shown and selected by
-  std::string path, origin;        // of the plugin
-  std::string plugin_argument;     // what --plugin must say to load it; "" when it is installed
+  std::string backend;       // name shown and selected by
+  std::string path, origin;  // of the plugin
+  // Option and value that load it: "--kernels", PATH. None: it is installed.
+  std::vector<std::string> plugin_words;
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   std::string sandbox;  // of its worker: Worker::sandbox()
@@ -57,6 +58,7 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices);
 std::string DescribeCrashesAtEnd(const std::vector<Device>& devices);
 
 inline constexpr const char* kNoPlugin =
-    "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";
+    "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH "
+    "or --kernels FILE.py";
 
 }  // namespace assay

@@ -91,6 +91,10 @@ Result<Parts> FindParts() {
                                 (folder / "../lib/assay/python").lexically_normal().string()));
 }
 
+bool IsFlag(const AttrDef& attr) {
+  return attr.type == AttrType::kInt && attr.choices == std::vector<std::string>{"0", "1"};
+}
+
 // What a kernel may leave out is told by what each operator takes.
 Json DescribeOperators() {
   Json all = Json::object();
@@ -103,7 +107,7 @@ Json DescribeOperators() {
     if (operands.empty()) operands = schema.operands;
     constexpr const char* kTypes[] = {"int", "float", "name", "dims", "axes"};
     for (const AttrDef& attr : schema.attrs) {
-      attrs[attr.key] = {kTypes[static_cast<int>(attr.type)], attr.default_value};
+      attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
     }
     all[schema.op] = {{"operands", std::move(operands)}, {"attrs", std::move(attrs)}};
   }
@@ -130,7 +134,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
                                 fmt::join(known, ", "), DidYouMean(name, known)));
 }
 
-Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels) {
+Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
   Result<Parts> parts = FindParts();
   if (!parts) return tl::unexpected(parts.error());
   const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated);
@@ -138,6 +142,7 @@ Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& k
   const std::string executable = answer->at("executable");
   const Json told = {{"library", parts->library.string()},
                      {"kernels", fs::weakly_canonical(kernels).string()},
+                     {"import_timeout_s", import_timeout_s},
                      {"path", answer->at("path")},
                      {"operators", DescribeOperators()}};
   Interpreter found;

@@ -41,8 +41,9 @@ std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& 
   if (!selector.empty()) line += " --backend " + Quoted(selector);
   if (!implementation.empty()) line += " --impl " + Quoted(implementation);
   if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
-  if (!device.plugin_argument.empty()) line += " --plugin " + Quoted(device.plugin_argument);
-  for (const std::string& word : settings.carried) line += " " + Quoted(word);
+  for (const auto* words : {&device.plugin_words, &settings.carried}) {
+    for (const std::string& word : *words) line += " " + Quoted(word);
+  }
   return line;
 }
 

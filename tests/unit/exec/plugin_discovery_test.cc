@@ -70,7 +70,7 @@ TEST_F(DiscoveryTest, ReplaceAndAdd) {
 
 TEST_F(DiscoveryTest, ArgumentsComeFirstAndMayRename) {
   const fs::path installed = Touch("lib/assay/plugins/a.so"), x = Touch("x.so");
-  options_.plugin_args = {x.string(), "mine=" + installed.string()};
+  options_.plugin_args = {{kPluginOption, x.string()}, {kPluginOption, "mine=" + installed.string()}};
   const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].path, x);
@@ -83,7 +83,7 @@ TEST_F(DiscoveryTest, ArgumentsComeFirstAndMayRename) {
 TEST_F(DiscoveryTest, AnEqualsSignInAPathIsNoName) {
   fs::create_directories(root_ / "k=v");
   const fs::path x = Touch("k=v/x.so");
-  options_.plugin_args = {x.string()};
+  options_.plugin_args = {{kPluginOption, x.string()}};
   EXPECT_THAT(Paths(), testing::ElementsAre(x));
 }
 
@@ -91,7 +91,7 @@ TEST_F(DiscoveryTest, RelativeArgumentsBecomeAbsolute) {
   const fs::path before = fs::current_path();
   Touch("x.so");
   fs::current_path(root_);
-  options_.plugin_args = {"x.so"};
+  options_.plugin_args = {{kPluginOption, "x.so"}};
   const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
   fs::current_path(before);
   ASSERT_EQ(found.size(), 1u);
@@ -101,12 +101,15 @@ TEST_F(DiscoveryTest, RelativeArgumentsBecomeAbsolute) {
 
 TEST_F(DiscoveryTest, TheSameFileCountsOnce) {
   const fs::path a = Touch("lib/assay/plugins/a.so");
-  options_.plugin_args = {a.string(), (root_ / "bin/../lib/assay/plugins/a.so").string()};
+  options_.plugin_args = {{kPluginOption, a.string()},
+                          {kPluginOption, (root_ / "bin/../lib/assay/plugins/a.so").string()}};
   EXPECT_EQ(Paths().size(), 1u);
 }
 
 TEST_F(DiscoveryTest, Problems) {
-  options_.plugin_args = {(root_ / "absent.so").string(), (root_ / "bin").string(), "name="};
+  options_.plugin_args = {{kPluginOption, (root_ / "absent.so").string()},
+                          {kPluginOption, (root_ / "bin").string()},
+                          {kPluginOption, "name="}};
   const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_THAT(found[0].problem, HasSubstr("there is no file"));
@@ -116,6 +119,26 @@ TEST_F(DiscoveryTest, Problems) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kUsage);
   EXPECT_THAT(status.error().message, HasSubstr("plugin from --plugin: there is no file"));
+}
+
+TEST_F(DiscoveryTest, ProblemsSayTheOptionThatWasWritten) {
+  options_.plugin_args = {{kKernelsOption, "name="}, {kKernelsOption, (root_ / "bin").string()}};
+  const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].problem, "--kernels names no file; write --kernels PATH or --kernels NAME=PATH");
+  EXPECT_THAT(found[1].problem, HasSubstr("is a folder; name the .py file itself"));
+  EXPECT_THAT(CheckNamedPlugins(found).error().message, HasSubstr("kernels from --kernels: "));
+}
+
+TEST_F(DiscoveryTest, AFrameworkIsNamedByItsName) {
+  options_.plugin_args = {{kFrameworkOption, "torch", Touch("torch_kernels.py")},
+                          {kFrameworkOption, "jax", root_ / "absent.py"}};
+  const std::vector<PluginCandidate> found = DiscoverPlugins(options_);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, "torch");
+  EXPECT_EQ(found[0].path, root_ / "torch_kernels.py");
+  EXPECT_EQ(found[0].problem, "");
+  EXPECT_THAT(CheckNamedPlugins(found).error().message, HasSubstr("--framework jax: there is no file"));
 }
 
 TEST_F(DiscoveryTest, ABrokenInstalledPluginIsNotTheUsersError) {
@@ -129,7 +152,7 @@ TEST_F(DiscoveryTest, ABrokenInstalledPluginIsNotTheUsersError) {
 TEST(DiscoveryFromEnvironmentTest, ReadsTheVariables) {
   ::setenv("ASSAY_ADD_PLUGIN_FILES", "/x.so", 1);
   ::unsetenv("ASSAY_PLUGIN_FILES");
-  const DiscoveryOptions options = DiscoveryFromEnvironment({"a"});
+  const DiscoveryOptions options = DiscoveryFromEnvironment({{kPluginOption, "a"}});
   ::unsetenv("ASSAY_ADD_PLUGIN_FILES");
   EXPECT_EQ(options.add_plugin_files, "/x.so");
   EXPECT_EQ(options.plugin_files, std::nullopt);

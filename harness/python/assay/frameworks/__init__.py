@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from typing import NamedTuple
 
 from .._errors import UsageError
+from .._frameworks import Unavailable
+
+
+class MissingFramework(UsageError):
+    """The interpreter does not have it."""
 
 
 class Framework(NamedTuple):
@@ -21,11 +27,11 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = {
-    "torch": Framework(("torch",), "torch"),
+    "torch": Framework(("torch", "numpy"), "torch numpy"),
     "onnxruntime": Framework(("onnxruntime", "onnx", "ml_dtypes"), "onnxruntime onnx ml-dtypes"),
     "jax": Framework(("jax",), "jax"),
     "openvino": Framework(("openvino", "ml_dtypes"), "openvino ml-dtypes"),
-    "tinygrad": Framework(("tinygrad",), "tinygrad"),
+    "tinygrad": Framework(("tinygrad", "numpy"), "tinygrad numpy"),
 }
 
 
@@ -36,8 +42,8 @@ def demand(name: str) -> Framework:
         raise UsageError(f"no framework is called '{name}'; there are {', '.join(FRAMEWORKS)}")
     missing = [module for module in framework.needs if importlib.util.find_spec(module) is None]
     if missing:
-        raise UsageError(f"framework {name}: this interpreter has no {' and no '.join(missing)}; install with: "
-                         f"pip install {framework.install}")
+        raise MissingFramework(f"framework {name}: {sys.executable} has no {' and no '.join(missing)}; install with: "
+                               f"pip install {framework.install}, or name another interpreter with --python")
     return framework
 
 
@@ -46,3 +52,14 @@ def kernels(name: str) -> None:
     ``assay run --framework NAME``."""
     demand(name)
     importlib.import_module(f"{__name__}.{name}_columns").register_all()
+
+
+def column(name: str) -> None:
+    """The same for ``--framework NAME`` itself: where the framework is missing, its column alone is unavailable."""
+    try:
+        kernels(name)
+    except MissingFramework as why:
+        raise Unavailable(str(why)) from None
+    except ModuleNotFoundError as why:  # of what the framework itself imports
+        raise Unavailable(f"framework {name}: {sys.executable} cannot import it: {why}; install with: pip install "
+                          f"{FRAMEWORKS[name].install}, or name another interpreter with --python") from None

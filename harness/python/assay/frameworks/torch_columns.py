@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from .._devices import torch_devices
 from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
 from ._columns import FLOATS, Column, only, register
 
@@ -132,7 +133,6 @@ def columns(device):
 def register_all():
     """On the host, and on each type of device that this PyTorch reaches."""
     register(columns("cpu"), "torch", "eager")
-    for device in ("cuda", "xpu", "mps"):
-        backend = getattr(torch, device, None) or getattr(torch.backends, device, None)
-        if backend is not None and getattr(backend, "is_available", lambda: False)():
+    for device in torch_devices(torch)[1:]:
+        if ":" not in device:
             register(columns(device), "torch", "eager", device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of kernels of `assay run --framework jax`."""
-from assay.frameworks import kernels
+from assay.frameworks import column
 
-kernels("jax")
+column("jax")

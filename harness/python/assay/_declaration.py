@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a decorator may say of a kernel. A word that nothing understands would make the kernel one that never runs."""
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
+
+from ._errors import UsageError
+
+FRAMEWORKS = ("numpy", "torch", "jax")
+DTYPES = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "u8", "i32", "i64", "c64", "c128")
+# What frameworks and people call them.
+_OTHER_NAMES = {
+    "float64": "f64", "double": "f64", "fp64": "f64", "float32": "f32", "float": "f32", "single": "f32", "fp32": "f32",
+    "float16": "f16", "half": "f16", "fp16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+    "int8": "i8", "uint8": "u8", "int32": "i32", "int": "i32", "int64": "i64", "long": "i64", "complex64": "c64",
+    "complex128": "c128", "complex": "c128", "pytorch": "torch", "np": "numpy"}
+_DEVICE = re.compile(r"([a-z]+)(?::(0|[1-9][0-9]*))?\Z")
+
+
+class Knowledge:
+    """What the worker tells: operators by name, each with `operands` and `attrs`, and what is wrong with a contract, "" for
+    nothing. Elsewhere kernels are only marked, and None is known."""
+    operators: Optional[Mapping[str, Any]] = None
+    contract_problem: Optional[Callable[[str], str]] = None
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    known = list(known)
+    close = _OTHER_NAMES.get(word.lower())
+    if close not in known:
+        close = next(iter(difflib.get_close_matches(word.lower(), known, 1)), None)
+    return f"; did you mean '{close}'?" if close else ""
+
+
+def known_operator(op: str) -> Optional[Mapping[str, Any]]:
+    return None if Knowledge.operators is None else Knowledge.operators[op]
+
+
+def checked_operator(op: Any) -> None:
+    if not isinstance(op, str):
+        raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
+    if Knowledge.operators is not None and op not in Knowledge.operators:
+        raise UsageError(f"there is no operator {op}; assay list ops shows all{_meant(op, Knowledge.operators)}")
+
+
+def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
+    if dtypes is None:
+        return None
+    texts = [dtypes] if isinstance(dtypes, str) or not isinstance(dtypes, Iterable) else list(dtypes)
+    if not texts:
+        raise UsageError("dtypes=[] leaves no case; leave dtypes out to take any")
+    for text in texts:
+        if not isinstance(text, str):
+            name = str(getattr(text, "__name__", text)).rpartition(".")[2]
+            raise UsageError(f"dtypes={dtypes!r}: {text!r} is no text; types are {', '.join(DTYPES)}{_meant(name, DTYPES)}")
+        for part in text.split("-"):
+            if part not in DTYPES:
+                raise UsageError(f"dtypes={texts!r}: there is no type {part!r}; there are {', '.join(DTYPES)}, and lists of "
+                                 f"them such as bf16-bf16-f32{_meant(part, DTYPES)}")
+    return texts
+
+
+def checked_contract(contract: Any) -> None:
+    if callable(contract):
+        return
+    if not isinstance(contract, str):
+        raise UsageError(f"contract={contract!r}: give a text such as \"f32acc\", or a function of types and attributes")
+    problem = Knowledge.contract_problem(contract) if Knowledge.contract_problem is not None else ""
+    if problem:
+        raise UsageError(f"contract={contract!r}: {problem}")
+
+
+def checked_framework(framework: Any) -> None:
+    if framework not in FRAMEWORKS:
+        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}{_meant(str(framework), FRAMEWORKS)}")
+
+
+def checked_device(device: Any, framework: str) -> str:
+    """The name as frameworks have it; the first of a kind is that kind: "cuda:0" is "cuda"."""
+    found = _DEVICE.match(str(device))  # torch.device too
+    if found is None:
+        raise UsageError(f"device={device!r} is no device: name a kind, and which of several, such as cpu, cuda or cuda:1")
+    name = found[1] if found[2] in (None, "0") else found[0]
+    if framework == "numpy" and name != "cpu":
+        raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
+    return name
+
+
+def refuse_unknown(names: Sequence[str], known: Sequence[str]) -> None:
+    if names:
+        raise UsageError(f"assay.kernel takes no {names[0]}=; it takes {', '.join(known)}{_meant(names[0], known)}")

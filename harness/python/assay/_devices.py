@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices by the names that a decorator gives: a kind, and from the second of a kind on which one. cpu, cuda, cuda:1."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+
+class NoDevice(Exception):
+    """The framework does not reach such a device. The text says which it reaches."""
+
+
+def _absent(device: str, who: str, there: Sequence[str]) -> NoDevice:
+    return NoDevice(f"device={device!r} is not there: {who} reaches {', '.join(there)} here")
+
+
+def torch_devices(torch: Any, kinds: Sequence[str] = ("cuda", "xpu", "mps")) -> list[str]:
+    """What this PyTorch reaches, the first of a kind by the kind alone: cpu, cuda, cuda:1."""
+    names = ["cpu"]
+    for kind in kinds:
+        modules = [getattr(place, kind, None) for place in (torch, torch.backends)]
+        if any(getattr(module, "is_available", lambda: False)() for module in modules):
+            count = getattr(modules[0], "device_count", lambda: 1)()
+            names += [kind, *(f"{kind}:{i}" for i in range(1, count))]
+    return names
+
+
+def torch_device(torch: Any, name: str) -> Any:
+    there = torch_devices(torch)
+    # Kinds that a module of its own brings are asked for alone.
+    if name not in there and name not in torch_devices(torch, (name.partition(":")[0],)):
+        raise _absent(name, f"PyTorch {torch.__version__}", there)
+    return torch.device(name)
+
+
+def jax_device(jax: Any, name: str) -> Any:
+    kind, _, index = name.partition(":")
+    try:
+        return jax.devices(kind)[int(index or 0)]
+    except (RuntimeError, IndexError):
+        there = []
+        for platform in dict.fromkeys(("cpu", jax.default_backend())):
+            there += [platform, *(f"{platform}:{i}" for i in range(1, len(jax.devices(platform))))]
+        raise _absent(name, f"JAX {jax.__version__}", there) from None

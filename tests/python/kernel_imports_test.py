@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports of kernels that take long, and exceptions from outside of them: kernel_imports_test.py ASSAY [CLASS]."""
+import sys
+import time
+import unittest
+
+from kernels_test import CASE, Program
+
+SIZES = [CASE.replace("257", str(n)) for n in (65, 130, 257, 300, 513, 700)]
+
+
+class Imports(Program):
+    def test_a_slow_import_is_no_timeout_of_a_call(self):
+        """Neither where a run begins nor in the worker that follows one that has ended."""
+        path = self.write("""
+            import os, time
+            time.sleep(5)
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def leaves(x):
+                os._exit(3)
+        """)
+        done, records = self.run_kernels(path, "--case", CASE, "--case", SIZES[0], "--no-perf", "--timeout", "3",
+                                         "--relations", "none", "--retries", "0")
+        found = {(r["implementation"], r["verdict"]) for r in records}
+        self.assertEqual(found, {("right", "pass"), ("leaves", "crash")}, done.stdout + done.stderr)
+        self.assertEqual(len(records), 4)
+
+    def test_an_import_that_hangs_ends_a_run_before_its_first_case(self):
+        path = self.write("import time\ntime.sleep(1000)  # for ever\n")
+        done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--import-timeout", "4",
+                          "--case", CASE, "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"kernels from --kernels: importing {path} did not end within 4 s and was given up; "
+                                      "import less in it, or give it more time with --import-timeout SECONDS")
+        self.assertIn("mine.py is still imported; at mine.py:4 in <module>: time.sleep(1000)  # for ever", done.stderr)
+        self.assertFalse((self.dir / "refused").exists())
+
+    def test_one_that_crashes_does_too(self):
+        path = self.write("import os\nos.kill(os.getpid(), 11)\n")
+        done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", CASE, "--out", "refused")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"kernels from --kernels: while importing {path}: .* SIGSEGV")
+
+    def test_one_that_hangs_in_a_later_worker_is_waited_for_once(self):
+        path = self.write("""
+            import os, time
+            mark = os.path.join(os.path.dirname(__file__), "mark")
+            if os.path.exists(mark):
+                time.sleep(1000)
+            open(mark, "w").close()
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def leaves(x):
+                os._exit(3)
+        """)
+        begin = time.monotonic()
+        cases = [word for case in SIZES for word in ("--case", case)]
+        done, records = self.run_kernels(path, *cases, "--no-perf", "--no-sandbox", "--retries", "0", "--relations", "none",
+                                         "--import-timeout", "8")
+        self.assertEqual(sorted(r["verdict"] for r in records), ["crash"] + ["timeout"] * 5, done.stdout + done.stderr)
+        for record in records:
+            if record["verdict"] == "timeout":
+                self.assertRegex(record["reason"], "the worker of mine .* did not start: importing .*mine.py did not end")
+        self.assertLess(time.monotonic() - begin, 30, "each case has waited 8 s")
+
+
+class FromOutside(Program):
+    HEAD = """
+        import ctypes, sys, threading, time
+        main, sent = threading.get_ident(), []
+
+        def interrupt():
+            while sys._current_frames()[main].f_code.co_name != "_main":  # the worker's, which waits for the next call
+                time.sleep(0.001)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(KeyboardInterrupt))
+
+        def right(x):
+            return np.exp(x.astype(np.float64)).astype(x.dtype)
+    """
+
+    def test_what_another_thread_raises_between_calls_is_told(self):
+        path = self.write(self.HEAD + """
+        @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+        def mine(x):
+            if not sent:
+                sent.append(threading.Thread(target=interrupt, daemon=True))
+                sent[0].start()
+            return right(x)
+        """)
+        done, records = self.run_kernels(path, "--case", CASE, "--no-perf", "--relations", "none", "--retries", "0")
+        self.assertEqual([r["verdict"] for r in records], ["error"], done.stdout + done.stderr)
+        self.assertIn("an exception came from outside of the kernel, as another thread or a signal raises it: "
+                      "KeyboardInterrupt", records[0]["reason"])
+        self.assertNotIn("killed by", done.stderr)
+
+    def test_what_is_raised_within_a_kernel_has_its_line(self):
+        path = self.write(self.HEAD + """
+        @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+        def interrupted(x):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(KeyboardInterrupt))
+            return right(x)
+
+        @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+        def starved(x):
+            raise MemoryError("no room for x")
+        """)
+        _, records = self.run_kernels(path, "--case", CASE, "--no-perf", "--retries", "0")
+        found = {r["implementation"]: r for r in records}
+        self.assertEqual({r["verdict"] for r in records}, {"error"})
+        self.assertRegex(found["interrupted"]["reason"], r"interrupted: KeyboardInterrupt; at mine.py:\d+ in interrupted")
+        self.assertRegex(found["starved"]["reason"], r"starved: MemoryError: no room for x; at mine.py:\d+ in starved: raise")
+
+
+if __name__ == "__main__":
+    unittest.main()
