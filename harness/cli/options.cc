@@ -104,8 +104,10 @@ void AddPython(CLI::App& app, BackendOptions& o) {
                  "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
   AddNumber<double>(app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
-                    "seconds that a worker may take to import a file of kernels, with the modules that it imports, "
-                    "before the file counts as one that hangs. Default: 600, whatever --timeout says");
+                    fmt::format("seconds that a worker may take to import a file of kernels, with the modules that it "
+                                "imports, before the file counts as one that hangs. Default: {}, whatever --timeout "
+                                "says",
+                                o.import_timeout_s.value_or(kImportTimeoutS)));
 }
 
 void AddTimeout(CLI::App& app, BackendOptions& o) {

@@ -207,6 +207,7 @@ void AddJudgeVerb(CLI::App& app, Action& action) {
   RunOptions& run = o->run;
   run.rounds = 8;  // fewer tell no difference from chance
   run.set_aside_after = 2;
+  run.backend.import_timeout_s = 120;  // somebody waits for the answer
   run.store = false;
   run.cold = false;
   CLI::App* verb = app.add_subcommand(
