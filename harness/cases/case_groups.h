@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,12 @@ struct CaseGroup {
   size_t begin = 0, end = 0;  // of the plan's cases
 };
 
-// All cases, in order.
-std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases);
+// All cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too large for
+// its neighbours' sake.
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases,
+                                  double most_bytes = std::numeric_limits<double>::infinity());
+
+// What the cases need that are judged together.
+double BytesNeeded(std::span<const PlannedCase> cases);
 
 }  // namespace assay
