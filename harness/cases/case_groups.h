@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/plan/suite.h"
@@ -20,11 +21,11 @@ struct CaseGroup {
 };
 
 // All cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too large for
-// its neighbours' sake.
-std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases,
+// its neighbours' sake. `tier` as in ChooseTier.
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
                                   double most_bytes = std::numeric_limits<double>::infinity());
 
-// What the cases need that are judged together.
-double BytesNeeded(std::span<const PlannedCase> cases);
+// What a run of cases needs that are judged together.
+double BytesNeeded(std::span<const PlannedCase> cases, const std::string& tier);
 
 }  // namespace assay

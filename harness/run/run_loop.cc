@@ -151,7 +151,7 @@ class Loop {
       size_t end = begin;
       while (end < cases_.size() && !IsDone(end)) ++end;
       const std::span<const PlannedCase> pending = std::span(cases_).subspan(begin, end - begin);
-      for (const CaseGroup& group : GroupCases(pending, room)) {
+      for (const CaseGroup& group : GroupCases(pending, settings_.tier, room)) {
         groups_.push_back({begin + group.begin, begin + group.end});
       }
       begin = end + 1;
@@ -162,7 +162,7 @@ class Loop {
   // not, the next one waits until they are gone: no case is too large for its neighbours' sake.
   bool FitTogether(const CaseGroup& present, const CaseGroup& next) const {
     const auto needed = [this](const CaseGroup& group) {
-      return BytesNeeded(std::span(cases_).subspan(group.begin, group.end - group.begin));
+      return BytesNeeded(std::span(cases_).subspan(group.begin, group.end - group.begin), settings_.tier);
     };
     const double both = needed(present) + needed(next) + (devices_.size() > 1 ? kMostBytesBeside : 0);
     if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;

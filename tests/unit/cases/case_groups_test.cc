@@ -49,10 +49,10 @@ TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
 
 TEST(CaseGroups, TakeTogetherNoMoreThanThereIs) {
   const std::vector<PlannedCase> cases = Planned(5, kSmall);
-  const double one = BytesNeeded(std::span(cases).first(1));
-  EXPECT_DOUBLE_EQ(BytesNeeded(cases), 5 * one);
-  EXPECT_EQ(Sizes(GroupCases(cases, 2.5 * one)), (std::vector<size_t>{2, 2, 1}));
-  EXPECT_EQ(Sizes(GroupCases(cases, 0)), (std::vector<size_t>(5, 1))) << "what is too large is so alone";
+  const double one = BytesNeeded(std::span(cases).first(1), "auto");
+  EXPECT_DOUBLE_EQ(BytesNeeded(cases, "auto"), 5 * one);
+  EXPECT_EQ(Sizes(GroupCases(cases, "auto", 2.5 * one)), (std::vector<size_t>{2, 2, 1}));
+  EXPECT_EQ(Sizes(GroupCases(cases, "auto", 0)), (std::vector<size_t>(5, 1))) << "what is too large is so alone";
 }
 
 }  // namespace
