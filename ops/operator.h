@@ -130,6 +130,13 @@ struct PeerForm {
   bool plain = true;  // nothing that only some of them have: scaling and an addend; a soft cap and a window
 };
 
+// Bytes of the host's memory at the peak for each component of an output, whatever its size: of golden values, bounds,
+// twins and what computes them. Measured.
+struct OutputMemory {
+  double run = 172;       // of results that are right
+  double judgement = 46;  // alone, also of those that are not
+};
+
 struct Relation;   // ops/relation.h
 struct CaseSpace;  // ops/case_space.h
 
@@ -235,6 +242,9 @@ class Operator {
   // Few small cases with every list of types and every choice, for suites that have a line for operators that they do
   // not name (`others`). Default: none.
   virtual std::vector<CaseSpec> FewCases() const { return {}; }
+
+  // What harness/cases/memory_need.h asks for.
+  virtual OutputMemory PeakMemory() const { return {}; }
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/common/host.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -14,20 +15,36 @@ namespace {
 // Page-aligned, so that the alignment of an operand is what the harness chose by its offset and nothing else.
 constexpr std::align_val_t kAlignment{kHostAlignment};
 
+// Large ones get pages of their own: in the heap, operands that come and go would leave holes that the next ones, of
+// another size, do not fit into.
+constexpr uint64_t kLeastMapped = uint64_t{1} << 20;
+
+std::byte* TakeMemory(uint64_t bytes) {
+  if (bytes < kLeastMapped) return static_cast<std::byte*>(::operator new(bytes, kAlignment));
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+struct FreeMemory {
+  uint64_t bytes = 0;
+  void operator()(std::byte* memory) const {
+    if (bytes < kLeastMapped) return ::operator delete(memory, kAlignment);
+    ::munmap(memory, bytes);
+  }
+};
+
 class HostBuffer : public Buffer {
  public:
   explicit HostBuffer(uint64_t bytes)
-      : owned_(static_cast<std::byte*>(::operator new(bytes, kAlignment))), data_(owned_.get()), bytes_(bytes) {}
+      : owned_(TakeMemory(bytes), FreeMemory{bytes}), data_(owned_.get()), bytes_(bytes) {}
   // Of somebody else, who keeps it.
   HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
   std::byte* data() const { return data_; }
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
-  };
-  std::unique_ptr<std::byte, Free> owned_;
+  std::unique_ptr<std::byte, FreeMemory> owned_;
   std::byte* data_;
   uint64_t bytes_;
 };

@@ -39,6 +39,19 @@ void ComputeAll(CaseData& data, Tier tier) {
   }
 }
 
+CaseData MakeData(const BoundCase& bound) {
+  CaseData data;
+  data.op = bound.op;
+  data.problem = bound.problem;
+  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
+  const Span span(Phase::kInputs);
+  const Stopwatch input_time;
+  data.inputs = data.op->MakeInputs(data.problem);
+  data.input_hash = HashInputs(data.inputs);
+  data.input_s = input_time.Seconds();
+  return data;
+}
+
 }  // namespace
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
@@ -80,24 +93,14 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 }
 
 Result<CaseData> PrepareInputs(const BoundCase& bound) {
-  CaseData data;
-  data.op = bound.op;
-  data.problem = bound.problem;
-  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
-  if (auto fits = CheckFitsHost(data.problem); !fits) return tl::unexpected(fits.error());
-
-  const Span span(Phase::kInputs);
-  const Stopwatch input_time;
-  data.inputs = data.op->MakeInputs(data.problem);
-  data.input_hash = HashInputs(data.inputs);
-  data.input_s = input_time.Seconds();
-  return data;
+  const Status fits = CheckFitsHost(bound.problem, MemoryUse::kJudgement, "auto");
+  if (!fits) return tl::unexpected(fits.error());
+  return MakeData(bound);
 }
 
-Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
-  auto prepared = PrepareInputs(bound);
-  if (!prepared) return prepared;
-  CaseData& data = *prepared;
+Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store, MemoryUse use) {
+  if (const Status fits = CheckFitsHost(bound.problem, use, tier); !fits) return tl::unexpected(fits.error());
+  CaseData data = MakeData(bound);
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
@@ -112,20 +115,19 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
   }
   data.golden_hash = GoldenHashOf(data);
   data.golden_s = golden_time.Seconds();
-  return prepared;
+  return data;
 }
 
 Result<CaseData> PrepareSecondSet(const CaseData& data) {
   BoundCase other{data.op, data.problem};
   ++other.problem.spec.seed;
-  auto second = PrepareInputs(other);
-  if (second && second->input_hash == data.input_hash) {
+  CaseData second = MakeData(other);
+  if (second.input_hash == data.input_hash) {
     other.problem.spec.fill = "uniform";
-    second = PrepareInputs(other);
+    second = MakeData(other);
   }
-  if (!second) return second;
-  if (second->input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
-  ComputeAll(*second, data.golden().tier);
+  if (second.input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
+  ComputeAll(second, data.golden().tier);
   return second;
 }
 
@@ -134,11 +136,11 @@ bool HasPlainData(const CaseData& data) {
   return fill == "normal" || fill == "uniform";
 }
 
-Result<CaseData> PrepareRandomSet(const CaseData& data) {
+CaseData PrepareRandomSet(const CaseData& data) {
   BoundCase other{data.op, data.problem};
   other.problem.spec.fill = "normal";
-  auto random = PrepareInputs(other);
-  if (random) ComputeAll(*random, ChooseTier("auto", data.problem));
+  CaseData random = MakeData(other);
+  ComputeAll(random, ChooseTier("auto", data.problem));
   return random;
 }
 

@@ -8,6 +8,7 @@
 
 #include "golden/store/store.h"
 #include "harness/cases/held_twin.h"
+#include "harness/cases/memory_need.h"
 #include "harness/judge/mutation_power.h"
 #include "ops/bound_case.h"
 
@@ -55,25 +56,26 @@ GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier);
 std::string GoldenHashOf(const CaseData& data);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
-// The case without its golden value. Error: it does not fit into memory.
+// The case without its golden value. Error: there is no memory to compute and judge with it.
 Result<CaseData> PrepareInputs(const BoundCase& bound);
 // The same of a case that nobody planned. Errors come from Operator::Bind, too; so below.
 Result<CaseData> PrepareInputs(const CaseSpec& spec);
 
-// `tier` as in ChooseTier.
-Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store);
+// `tier` as in ChooseTier. Error: it does not fit into memory, with what it is for.
+Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
+                             MemoryUse use = MemoryUse::kRun);
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // The same problem with other data, for the second input set of a timed loop where the case has no twin: the next
-// seed's, or, where the fill does not depend on the seed, a uniform one. Errors: it does not fit into memory, or the
-// operator has no other data (a single constant).
+// seed's, or, where the fill does not depend on the seed, a uniform one. Error: the operator has no other data (a
+// single constant). What it takes is part of what the case needs.
 Result<CaseData> PrepareSecondSet(const CaseData& data);
 
 // Whether the statistic says of these data all that it can. Of patterns it says nothing; of few large, of special or of
 // tiny numbers among the others less.
 bool HasPlainData(const CaseData& data);
-// The same problem with normal deviates, for a case without plain data. Errors: it does not fit into memory.
-Result<CaseData> PrepareRandomSet(const CaseData& data);
+// The same problem with normal deviates, for a small case without plain data.
+CaseData PrepareRandomSet(const CaseData& data);
 
 // The operator's bound of an output, with a statistic where the data are random.
 BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output = 0);

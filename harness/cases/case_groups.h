@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/plan/suite.h"
@@ -18,7 +20,12 @@ struct CaseGroup {
   size_t begin = 0, end = 0;  // of the plan's cases
 };
 
-// All cases, in order.
-std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases);
+// All cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too large for
+// its neighbours' sake. `tier` as in ChooseTier.
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
+                                  double most_bytes = std::numeric_limits<double>::infinity());
+
+// What a run of cases needs that are judged together.
+double BytesNeeded(std::span<const PlannedCase> cases, const std::string& tier);
 
 }  // namespace assay

@@ -19,16 +19,6 @@
 namespace assay {
 namespace {
 
-// Per output element: the planes of the golden value, two raw outputs, and what judging holds beside them.
-constexpr double kBytesPerOutput = 40;
-
-// In floating point, because the element count of an absurd shape overflows an integer.
-double Elements(const Operand& operand) {
-  double count = 1;
-  for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
-  return count;
-}
-
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // The number behind `key` in a file of lines "key number ...".
@@ -59,13 +49,19 @@ double LeftOf(const std::filesystem::path& cgroup) {
   return kUnlimited;
 }
 
-// What this process may still map (ulimit -v).
+// What the allocator has mapped and nobody uses.
+double FreedBytes() {
+  return static_cast<double>(::mallinfo2().fordblks);
+}
+
+// What this process may still map (ulimit -v), and what it has mapped for cases that are gone.
 double AddressSpaceLeft() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
   double pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  return std::max(0.0, static_cast<double>(limit.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+  const double mapped = pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) - FreedBytes();
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - mapped);
 }
 
 std::string Gigabytes(double bytes) {
@@ -116,10 +112,8 @@ double AvailableBytes() {
   return available;
 }
 
-Status CheckFits(const Problem& problem, double available_bytes) {
-  double bytes = 0;
-  for (const Operand& output : problem.outputs) bytes += kBytesPerOutput * Elements(output);
-  for (const Operand& input : problem.inputs) bytes += Elements(input) * static_cast<double>(SizeOf(input.dtype));
+Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes) {
+  const double bytes = BytesNeeded(problem, use, tier);
   if (bytes <= available_bytes) return {};
   return Fail(ErrorCode::kInternal,
               fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
@@ -138,10 +132,11 @@ void ReturnFreedMemory() {
   malloc_trim(0);
 }
 
-Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes) {
-  if (CheckFits(problem, available_bytes())) return {};
+Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,
+                     const std::function<double()>& available_bytes) {
+  if (CheckFits(problem, use, tier, available_bytes())) return {};
   ReturnFreedMemory();
-  return CheckFits(problem, available_bytes());
+  return CheckFits(problem, use, tier, available_bytes());
 }
 
 Status CheckFileFits(const std::filesystem::path& file, double available_bytes) {
@@ -154,18 +149,21 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes) 
       file.string(), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
-size_t DevicesAtOnce(const Problem& problem, size_t devices) {
-  // Uploaded, downloaded, and on the device.
-  constexpr double kCopies = 3;
+size_t DevicesAtOnce(const Problem& problem, size_t devices, const std::function<double()>& available_bytes) {
+  // Uploaded, downloaded, and on the device; of outputs also the planes of the golden value, two raw outputs, and what
+  // judging holds beside them.
+  constexpr double kCopies = 3, kBytesPerOutput = 40;
   double bytes = 0;
   for (const Operand& output : problem.outputs) {
-    bytes += (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(output.dtype))) * Elements(output);
+    bytes += kCopies * BytesOf(output) + kBytesPerOutput * BytesOf(output) / SizeOf(output.dtype);
   }
-  for (const Operand& input : problem.inputs) {
-    bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
+  for (const Operand& input : problem.inputs) bytes += kCopies * BytesOf(input);
+  double room = kMostBytesBeside;
+  const double needed = BytesNeeded(problem, MemoryUse::kRun);
+  if (devices > 1 && bytes <= room && needed > kBytesNotAskedFor) {
+    room = std::clamp(available_bytes() - needed, 0.0, room);
   }
-  return static_cast<size_t>(
-      std::clamp(1 + kMostBytesBeside / bytes, 1.0, std::max(1.0, static_cast<double>(devices))));
+  return static_cast<size_t>(std::clamp(1 + room / bytes, 1.0, std::max(1.0, static_cast<double>(devices))));
 }
 
 std::string DescribeException(const std::exception& exception) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
+#include "harness/cases/memory_need.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -27,20 +28,23 @@ std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std
 // version 1 calls them.
 double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
 
-// An error that says how much the case needs when it needs more than `available_bytes`.
-Status CheckFits(const Problem& problem, double available_bytes);
+// An error that says how much the case needs when it needs more than `available_bytes`. `tier` as in ChooseTier.
+Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes);
 
 // The same of what this host has. Before it refuses, memory that the program freed but keeps goes back to the kernel,
 // and `available_bytes` is asked again: whether a case fits does not depend on those before it.
-Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes = AvailableBytes);
+Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,
+                     const std::function<double()>& available_bytes = AvailableBytes);
 
 // An error where the file of a tensor, which is held twice while it is read, is larger than the memory. None where
 // there is no such file.
 Status CheckFileFits(const std::filesystem::path& file, double available_bytes = AvailableBytes());
 
 // On how many of `devices` the case may be judged at once: each has the operands in memory that it shares with its
-// worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside.
-size_t DevicesAtOnce(const Problem& problem, size_t devices);
+// worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside, and below what
+// is available beside the case.
+size_t DevicesAtOnce(const Problem& problem, size_t devices,
+                     const std::function<double()>& available_bytes = AvailableBytes);
 inline constexpr double kMostBytesBeside = 0x1p27;
 
 // Cases of more bytes than this are handled so that the host holds little of them beside what is needed at the time,

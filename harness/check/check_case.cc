@@ -101,7 +101,9 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   evidence.contract_word = OptionName(user.asker, "contract");
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
     begin("looking for a weaker arithmetic that explains the errors");
-    evidence.lower_class = FindLowerClass(*data.op, problem, user.contract, output.golden, {data.inputs, &got}, {});
+    LadderGoldens none(0);  // each is needed once, where there are no twins
+    evidence.lower_class =
+        FindLowerClass(*data.op, problem, user.contract, output.golden, {data.inputs, &got}, {}, &none);
   }
   begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, user.contract, exact);

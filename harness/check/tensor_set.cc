@@ -15,8 +15,6 @@
 namespace assay {
 namespace {
 
-constexpr double kBytesNotAskedFor = 0x1p20;
-
 std::string TakesText(const OpSchema& schema) {
   std::vector<std::string> texts;
   for (const OperandDoc& o : schema.layouts) {
@@ -204,8 +202,9 @@ Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker a
   double held = 0;  // of what the case needs, and no longer available
   for (const NamedTensor& one : given) held += static_cast<double>(one.tensor.bytes());
   // Asking takes longer than to judge a small case.
-  if (problem->bytes > kBytesNotAskedFor) {
-    auto fits = CheckFitsHost(*problem, [held] { return AvailableBytes() + held; });
+  if (BytesNeeded(*problem, MemoryUse::kJudgement, request.tier) > kBytesNotAskedFor) {
+    auto fits =
+        CheckFitsHost(*problem, MemoryUse::kJudgement, request.tier, [held] { return AvailableBytes() + held; });
     if (!fits) return UsageError(fits.error().message);
   }
   std::vector<Operand> expected = problem->inputs;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/cases/memory_need.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
@@ -92,7 +93,8 @@ int ListCases(const CaseOptions& options, const CaseListing& how) {
       fmt::print("{}\n", c.spec.Id());
       continue;
     }
-    fmt::print("{}\t{}\t{}\t{}\t{}\n", c.spec.Id(), RequirementOf(c), fmt::join(c.tags, ","), c.source, c.where);
+    fmt::print("{}\t{}\t{}\t{}\t{}\t{:.3g} GB\n", c.spec.Id(), RequirementOf(c), fmt::join(c.tags, ","), c.source,
+               c.where, 1e-9 * BytesNeeded(c.bound->problem, MemoryUse::kRun));
   }
   return kExitOk;
 }
@@ -116,9 +118,11 @@ void AddListVerb(CLI::App& app, Action& action) {
   ops->add_option("--op", selection->ops, "only these, comma separated")->delimiter(',');
   ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
   CLI::App* cases = verb->add_subcommand(
-      "cases", "List the ids of cases; --verbose adds contract, tags, source and line, separated by tabs");
+      "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");
   auto how = std::make_shared<CaseListing>();
-  cases->add_flag("-v,--verbose", how->verbose, "print contract, tags, source and line too; with --coverage all of it");
+  cases->add_flag(
+      "-v,--verbose", how->verbose,
+      "print contract, tags, source, line and what a run takes of the host's memory too; with --coverage all of it");
   cases->add_flag("--coverage", how->coverage,
                   "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
   cases->add_flag("--json", how->json, "print the coverage as JSON");

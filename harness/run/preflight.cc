@@ -76,10 +76,11 @@ class OfferedNames {
 
 }  // namespace
 
-Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double available_bytes) {
+Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes) {
   for (const PlannedCase& planned : cases) {
     if (planned.where != kFromCaseOption) continue;
-    if (const Status fits = CheckFits(planned.bound->problem, available_bytes); !fits) {
+    const Status fits = CheckFits(planned.bound->problem, MemoryUse::kRun, tier, available_bytes);
+    if (!fits) {
       return UsageError(fmt::format("--case {}: {}", planned.spec.Id(), fits.error().message));
     }
   }

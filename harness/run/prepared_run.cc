@@ -50,7 +50,8 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
   if (run.selection.empty == EmptyReason::kNoMatch) {
     return tl::unexpected(Refusal{kExitNothing, run.selection.empty_message});
   }
-  if (auto fits = CheckNamedCasesFit(run.selection.cases, AvailableBytes()); !fits) return Usage(fits.error());
+  if (auto fits = CheckNamedCasesFit(run.selection.cases, options.tier, AvailableBytes()); !fits)
+    return Usage(fits.error());
   if (run.NoCase()) notes.push_back(run.selection.empty_message);
   return run;
 }

@@ -78,18 +78,23 @@ class Loop {
   }
 
   LoopResult Run() {
-    std::optional<CaseGroup> group = BeginNext();
+    std::optional<CaseGroup> group = NextGroup();
+    if (group) ahead_.Begin(*group);
     while (group && kept_.write_error().empty() && !HasFailedEnough() && ahead_.Await(settings_.runner.interrupted)) {
-      const PreparedCases data = ahead_.Take();
-      std::optional<CaseGroup> next = BeginNext();
-      RunGroup(group->begin, data);
-      if (!next) next = BeginNext();  // what the judgement of the last ones led to
+      PreparedCases data = ahead_.Take();
+      std::optional<CaseGroup> next = NextGroup();
+      const bool beside = next && FitTogether(*group, *next);
+      if (beside) ahead_.Begin(*next);
+      RunGroup(group->begin, std::move(data));
+      if (!next) next = NextGroup();  // what the judgement of the last ones led to
+      if (next && !beside) ahead_.Begin(*next);
       group = next;
     }
     LoopResult result;
     result.stopped = group.has_value() && HasFailedEnough();
     if (!result.stopped) {
-      further_rounds_.TimeAll(random_, [this](size_t done, const std::string& current) { TellProgress(done, current); });
+      further_rounds_.TimeAll(random_,
+                              [this](size_t done, const std::string& current) { TellProgress(done, current); });
       Repeat();
     }
     std::tie(result.records, result.offers) = kept_.Finish();
@@ -141,19 +146,32 @@ class Loop {
   }
 
   void AddGroups(size_t first) {
+    const double room = AvailableBytes() / 2;  // for one that is judged, and one that is prepared meanwhile
     for (size_t begin = first; begin < cases_.size();) {
       size_t end = begin;
       while (end < cases_.size() && !IsDone(end)) ++end;
       const std::span<const PlannedCase> pending = std::span(cases_).subspan(begin, end - begin);
-      for (const CaseGroup& group : pending.empty() ? std::vector<CaseGroup>() : GroupCases(pending)) {
+      for (const CaseGroup& group : GroupCases(pending, settings_.tier, room)) {
         groups_.push_back({begin + group.begin, begin + group.end});
       }
       begin = end + 1;
     }
   }
 
-  // The next group, whose data are then being prepared. Nothing may refer to a case meanwhile: there may be new ones.
-  std::optional<CaseGroup> BeginNext() {
+  // Whether the host has room for the next group beside the present one, whose data are there already. Where it has
+  // not, the next one waits until they are gone: no case is too large for its neighbours' sake.
+  bool FitTogether(const CaseGroup& present, const CaseGroup& next) const {
+    const auto needed = [this](const CaseGroup& group) {
+      return BytesNeeded(std::span(cases_).subspan(group.begin, group.end - group.begin), settings_.tier);
+    };
+    const double both = needed(present) + needed(next) + (devices_.size() > 1 ? kMostBytesBeside : 0);
+    if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;
+    ReturnFreedMemory();
+    return both <= AvailableBytes();
+  }
+
+  // Nothing may refer to a case meanwhile: there may be new ones.
+  std::optional<CaseGroup> NextGroup() {
     if (groups_.empty() && source_ != nullptr) {
       const size_t first = cases_.size();
       std::ranges::move(source_->Next(), std::back_inserter(cases_));
@@ -162,11 +180,11 @@ class Loop {
     if (groups_.empty()) return std::nullopt;
     const CaseGroup group = groups_.front();
     groups_.pop_front();
-    ahead_.Begin(group);
     return group;
   }
 
-  void RunGroup(size_t first, const PreparedCases& prepared) {
+  // What was prepared is gone afterwards.
+  void RunGroup(size_t first, PreparedCases prepared) {
     std::deque<CaseAtWork> group;
     for (size_t i = 0; i < prepared.size(); ++i) {
       if (!prepared[i]) {

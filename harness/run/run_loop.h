@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the planned cases over the devices, writing one record at a time. A few cases together (CaseGroup) are judged on
 // all devices at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
-// while devices run the present ones, but never while anything is timed.
+// while devices run the present ones, where the host has memory for both, but never while anything is timed.
 #pragma once
 
 #include <limits>

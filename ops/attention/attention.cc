@@ -184,6 +184,8 @@ class Attention final : public Operator {
   }
 
   // The count knows causal masks and windows, but not what an operand hides.
+  OutputMemory PeakMemory() const override { return {.judgement = 140}; }
+
   double FewestFlops(const Problem& problem) const override {
     return AttentionCase(problem).mask == MaskKind::kNone ? problem.flops : 0;
   }

@@ -56,6 +56,8 @@ class Softmax final : public Operator {
     return schema;
   }
 
+  OutputMemory PeakMemory() const override { return {70, 112}; }
+
   Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
     const Operand* x = FindOperand(inputs, "x");
     if (x->shape.empty()) return UsageError("softmax: x is a scalar; give it an axis");

@@ -201,7 +201,7 @@ class Operands(Matmul):
         write_npy(self.dir / "column.npy", "f4", (size, 1), [1.0] * size)
         write_npy(self.dir / "row.npy", "f4", (1, size), [1.0] * size)
         self.refused("the case is too large for this host: its tensors and golden values (a 1000000x1, b 1x1000000, y "
-                     "1000000x1000000) need about 4e+04 GB, and ", a="column.npy", b="row.npy")
+                     "1000000x1000000) need about 5.4e+04 GB, and ", a="column.npy", b="row.npy")
 
     def test_progress_names_the_stages(self):
         done = self.matmul("--progress", "bar")

@@ -73,7 +73,7 @@ int ExportOne(const GoldenOptions& options, const std::vector<SharedCase>& cases
   }
   const bool is_npy = IsNpy(options.out);
   const std::string plane = options.plane.value_or("value");
-  const auto data = PrepareCase(*cases[0], options.tier, store);
+  const auto data = PrepareCase(*cases[0], options.tier, store, MemoryUse::kJudgement);
   if (!data) return Complain(kExitHarness, data.error().message);
   for (const std::string* note : {&data->note, &data->unsaved}) {
     if (!note->empty()) Note(*note);

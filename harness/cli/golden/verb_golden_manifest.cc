@@ -77,7 +77,7 @@ bool IsManifestFile(const std::filesystem::path& path) {
 }
 
 Result<ManifestEntry> EntryOf(const BoundCase& bound, const GoldenStore& store) {
-  const auto data = PrepareCase(bound, std::string(Name(Tier::kReproducible)), store);
+  const auto data = PrepareCase(bound, std::string(Name(Tier::kReproducible)), store, MemoryUse::kJudgement);
   if (!data) return tl::unexpected(data.error());
   return ManifestEntry{data->problem.spec.Id(), data->input_hash, data->golden_hash};
 }

@@ -48,12 +48,12 @@ std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
   const auto is_integer = [](const Operand& output) { return IsInt(output.dtype); };
   if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer))
     return {};
-  const Result<CaseData>& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
+  const CaseData& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
   std::vector<BoundModel> bounds;
   bool says = false;
-  for (size_t k = 0; random && k < data_.outputs.size(); ++k) {
-    bounds.push_back(BoundOf(*random, contract, k));
-    says = says || (bounds.back().statistic.applicable && !random->outputs[k].golden.exact);
+  for (size_t k = 0; k < data_.outputs.size(); ++k) {
+    bounds.push_back(BoundOf(random, contract, k));
+    says = says || (bounds.back().statistic.applicable && !random.outputs[k].golden.exact);
   }
   return says ? std::move(bounds) : std::vector<BoundModel>();
 }
@@ -80,7 +80,7 @@ const CaseData& CaseContext::KnownSecondSet() const {
 }
 
 const CaseData& CaseContext::RandomSet() const {
-  return **random_set_.IfMade();
+  return *random_set_.IfMade();
 }
 
 const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {

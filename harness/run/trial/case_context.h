@@ -75,7 +75,8 @@ class CaseContext {
   std::map<std::string, Lazy<ContractData>> contracts_;            // by canonical text
   std::vector<BoundModel> RandomBounds(const Contract& contract);  // as ContractData says
 
-  Lazy<Result<CaseData>> second_set_, random_set_;
+  Lazy<Result<CaseData>> second_set_;
+  Lazy<CaseData> random_set_;
   Lazy<std::vector<std::vector<Effect>>> effects_;  // by output
   std::mutex ladder_mutex_;
   std::map<size_t, LadderGoldens> ladders_;  // by output

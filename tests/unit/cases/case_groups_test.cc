@@ -47,5 +47,13 @@ TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
   EXPECT_EQ(Sizes(GroupCases(cases)), (std::vector<size_t>{3, 1}));
 }
 
+TEST(CaseGroups, TakeTogetherNoMoreThanThereIs) {
+  const std::vector<PlannedCase> cases = Planned(5, kSmall);
+  const double one = BytesNeeded(std::span(cases).first(1), "auto");
+  EXPECT_DOUBLE_EQ(BytesNeeded(cases, "auto"), 5 * one);
+  EXPECT_EQ(Sizes(GroupCases(cases, "auto", 2.5 * one)), (std::vector<size_t>{2, 2, 1}));
+  EXPECT_EQ(Sizes(GroupCases(cases, "auto", 0)), (std::vector<size_t>(5, 1))) << "what is too large is so alone";
+}
+
 }  // namespace
 }  // namespace assay

@@ -34,13 +34,54 @@ double ResidentBytes() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-constexpr const char* kSquare = "matmul/f32/m=1000,n=1000,k=1000/fill=normal/seed=0";  // needs 48 MB
+constexpr const char* kSquare = "matmul/f32/m=1000,n=1000,k=1000/fill=normal/seed=0";
+
+// The same for each use, whatever its numbers are.
+class Needs : public ::testing::TestWithParam<MemoryUse> {
+ protected:
+  double Bytes(const char* id, const char* tier = "auto") { return BytesNeeded(Bound(id), GetParam(), tier); }
+};
+INSTANTIATE_TEST_SUITE_P(Uses, Needs, ::testing::Values(MemoryUse::kRun, MemoryUse::kJudgement));
+
+TEST_P(Needs, AreProportionalToTheCase) {
+  const double large = Bytes("exp/f32/n=40000000/fill=normal/seed=0");
+  EXPECT_NEAR(large, 4 * Bytes("exp/f32/n=10000000/fill=normal/seed=0"), 0.05 * large);  // but for a fixed part
+  // 1e24 elements overflow an integer.
+  EXPECT_GT(Bytes("matmul/f32/m=1000000000,n=1000000000,k=1/fill=normal/seed=0"), 4e19);
+}
+
+TEST_P(Needs, GrowWithTypesOutputsAndTheTier) {
+  const double f32 = Bytes("exp/f32/n=1000/fill=normal/seed=0"), f64 = Bytes("exp/f64/n=1000/fill=normal/seed=0");
+  EXPECT_GT(f32, Bytes("exp/bf16/n=1000/fill=normal/seed=0"));
+  EXPECT_GT(f64, f32);
+  const double tier = Bytes("exp/f32/n=1000/fill=normal/seed=0", "reproducible") - f32;
+  EXPECT_GE(tier, 1000 * 16);  // a second plane of doubles, and what computes it
+  EXPECT_DOUBLE_EQ(Bytes("exp/f64/n=1000/fill=normal/seed=0", "fast") + tier, f64);
+  // A complex number is two.
+  EXPECT_DOUBLE_EQ(Bytes("fft/c64/kind=c2c,n=64,batch=2/fill=normal/seed=0"),
+                   2 * Bytes("fft/c64/kind=c2c,n=64/fill=normal/seed=0"));
+  EXPECT_GT(Bytes("layer_norm/f32/rows=1000,n=2,stats=1/fill=normal/seed=0"),
+            Bytes("layer_norm/f32/rows=1000,n=2/fill=normal/seed=0") + 2000 * 64);
+}
+
+TEST(Needs, OfARunAreMoreThanThoseOfAJudgement) {
+  for (const char* id : {kSquare, "softmax/f32/shape=100x100,axis=1/fill=normal/seed=0",
+                         "reduce/f64/shape=100x100,axes=1,kind=sum/fill=normal/seed=0"}) {
+    EXPECT_GT(BytesNeeded(Bound(id), MemoryUse::kRun), BytesNeeded(Bound(id), MemoryUse::kJudgement)) << id;
+  }
+}
 
 TEST(CheckFits, ComparesWhatTheCaseNeeds) {
-  EXPECT_TRUE(CheckFitsHost(Bound(kSquare), [] { return 49e6; }));
-  const Status fits = CheckFitsHost(Bound(kSquare), [] { return 47e6; });
-  ASSERT_FALSE(fits);
-  EXPECT_NE(fits.error().message.find("need about 0.048 GB, and 0.047 GB"), std::string::npos) << fits.error().message;
+  const auto fits = [](MemoryUse use, double available) {
+    return CheckFitsHost(Bound(kSquare), use, "auto", [available] { return available; });
+  };
+  for (const MemoryUse use : {MemoryUse::kRun, MemoryUse::kJudgement}) {
+    const double bytes = BytesNeeded(Bound(kSquare), use);
+    EXPECT_TRUE(fits(use, bytes));
+    EXPECT_FALSE(fits(use, bytes - 1));
+  }
+  const std::string message = fits(MemoryUse::kJudgement, 47e6).error().message;
+  EXPECT_NE(message.find("need about 0.15 GB, and 0.047 GB"), std::string::npos) << message;
 }
 
 TEST(CheckFileFits, ComparesTwiceTheSizeOfTheFile) {
@@ -99,8 +140,7 @@ TEST_F(AvailableMemory, IsWhatAControlGroupOfVersion1MayStillTake) {
 
 TEST(MemoryGroups, AreThoseOfTheProcessAndAllAbove) {
   std::istringstream second("0::/user.slice/job 7\n");
-  EXPECT_THAT(MemoryGroupsIn(second, "/cg"),
-              ElementsAre("/cg", "/cg", "/cg/user.slice", "/cg/user.slice/job 7"));
+  EXPECT_THAT(MemoryGroupsIn(second, "/cg"), ElementsAre("/cg", "/cg", "/cg/user.slice", "/cg/user.slice/job 7"));
   std::istringstream first("3:cpu,cpuacct:/a\n2:hugetlb,memory:/a/b\nnonsense\n");
   EXPECT_THAT(MemoryGroupsIn(first, "/cg"), ElementsAre("/cg", "/cg/memory", "/cg/memory/a", "/cg/memory/a/b"));
 }
@@ -127,6 +167,15 @@ TEST(DevicesAtOnce, LargeCasesAreJudgedOneDeviceAfterTheOther) {
   EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 0), 1u);
 }
 
+TEST(DevicesAtOnce, FurtherOnesHaveWhatTheCaseLeaves) {
+  const double bytes = BytesNeeded(Bound(kSquare), MemoryUse::kRun);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [bytes] { return bytes + 80e6; }), 2u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [bytes] { return bytes + 70e6; }), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [] { return 0.0; }), 1u);
+  const Problem small = Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0");
+  EXPECT_EQ(DevicesAtOnce(small, 4, [] { return 0.0; }), 4u) << "nobody asks";
+}
+
 // As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.
 TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -140,9 +189,10 @@ TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
   tensor.reset();
   ASSERT_GT(ResidentBytes() - before, 200e6);
   // A host with room for one case beside what the program had before.
-  const auto available = [before] { return 60e6 - (ResidentBytes() - before); };
+  const double room = BytesNeeded(Bound(kSquare), MemoryUse::kJudgement) + 20e6;
+  const auto available = [before, room] { return room - (ResidentBytes() - before); };
   ASSERT_LT(available(), 0);
-  const Status fits = CheckFitsHost(Bound(kSquare), available);
+  const Status fits = CheckFitsHost(Bound(kSquare), MemoryUse::kJudgement, "auto", available);
   EXPECT_TRUE(fits) << fits.error().message;
 }
 
