@@ -183,9 +183,9 @@ class Attention final : public Operator {
     return problem;
   }
 
-  // The count knows causal masks and windows, but not what an operand hides.
   OutputMemory PeakMemory() const override { return {.judgement = 140}; }
 
+  // The count knows causal masks and windows, but not what an operand hides.
   double FewestFlops(const Problem& problem) const override {
     return AttentionCase(problem).mask == MaskKind::kNone ? problem.flops : 0;
   }
