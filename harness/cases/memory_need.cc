@@ -57,7 +57,7 @@ double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tie
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
   const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);
   if (use == MemoryUse::kJudgement) return judged;
-  const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 168}}, reproducible);
+  const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
   const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);
   return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfLadder(problem));
 }
