@@ -46,8 +46,8 @@ double BytesOfLadder(const Problem& problem) {
   return std::min(LadderGoldens::kMostBytes, kBytesPerComponent * components);
 }
 
-// See golden/big_buffer.h: arrays that come and go, of any size.
-constexpr double kMostKept = 0x1p26;
+// Beside what grows with the case.
+constexpr double kMostKept = 0x1p27;
 
 }  // namespace
 
@@ -57,9 +57,9 @@ double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tie
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
   const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);
   if (use == MemoryUse::kJudgement) return judged;
-  const double right = BytesOf(problem, {{84, 2, 0}, {own.run, 16, 128}}, reproducible);
+  const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
   const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);
-  return std::max(right + std::min(kMostKept, right), judged + images + BytesOfLadder(problem));
+  return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfLadder(problem));
 }
 
 }  // namespace assay

@@ -4,8 +4,8 @@
 // `size` bytes, with what the operator says (OutputMemory), and more where golden values are reproducible:
 //
 //   judging what others computed   input 40 + 2 size, output `judgement` + 2 size + 24
-//   a run of what is right         input 84 + 2 size, output `run` + 16 size + 128, and as much again,
-//                                  up to 64 MiB, of memory that is freed and kept
+//   a run of what is right         input 58 + 2 size, output `run` + 6 size + 208, and twice as much again, up to
+//                                  128 MiB: what is freed is kept, and twins are where a case is not large
 //   a run of what is not           as judging, and the images of operands and the golden values of LadderGoldens
 //
 // A run needs the larger of its two. The numbers are of measurements of every operator at some million elements: none

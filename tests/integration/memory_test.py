@@ -130,7 +130,7 @@ class Estimate(Cli):
         records, text = self.suite_within(limit, cases[0])
         available = re.search(r"([\d.]+) GB of memory are available", records[0]["reason"])
         self.assertIsNotNone(available, text)
-        limit += int(1.1 * says - 1e9 * float(available.group(1)))
+        limit += int(1.05 * says - 1e9 * float(available.group(1)))
         records, text = self.suite_within(limit, *cases)
         self.assertEqual({record["verdict"] for record in records}, {"pass"}, [record["reason"] for record in records])
         self.assertEqual({record["case_id"] for record in records}, {case + FILL for case in cases})
