@@ -98,7 +98,8 @@ std::string PlanJson(const Plan& plan) {
   JsonListWriter cases(json, 1, write);
   for (const PlanEntry& entry : plan.entries) cases.Add(EntryJson(entry));
   cases.End();
-  return text + "\n";
+  text += "\n";
+  return text;
 }
 
 Result<Plan> ParsePlanJson(std::string_view text) {

@@ -205,13 +205,16 @@ Result<MergedRun> MergeParts(std::vector<RunPart> parts) {
   merged.plan.shard = Shard{};
   merged.plan.devices.clear();
   for (PlanEntry& entry : merged.plan.entries) entry.shard = ShardOf(entry, count);
+  size_t offers = 0;
+  for (const RunPart& part : parts) offers += part.offers.size();
+  merged.offers.reserve(offers);
   for (RunPart& part : parts) {
     for (PlanDevice device : part.plan.devices) {
       device.shard = part.plan.shard.index;
       merged.plan.devices.push_back(std::move(device));
     }
     merged.records.Append(std::move(part.records));
-    std::ranges::move(part.offers, std::back_inserter(merged.offers));
+    std::ranges::move(std::exchange(part.offers, {}), std::back_inserter(merged.offers));
   }
   SortLikePlan(merged.records, index);
   AddAbsentShards(parts, merged, count);
