@@ -37,16 +37,20 @@ struct IsPrintable {
   void operator()(const char*, const T&) const {}
 };
 
-bool ArePrintable(const std::vector<Record>& records) {
+bool ArePrintable(const RecordView& records) {
   bool all = true;
   for (const Record& r : records) VisitFields(r, IsPrintable{all});
   return all;
 }
 
 // Records may come from anywhere: none of them gets at the terminal.
-std::vector<Record> PrintableRecords(std::vector<Record> records) {
-  for (Record& r : records) VisitFields(r, PrintableFields());
-  return records;
+RecordList PrintableRecords(const RecordView& records) {
+  RecordList printable;
+  for (Record r : records) {
+    VisitFields(r, PrintableFields());
+    printable.push_back(std::move(r));
+  }
+  return printable;
 }
 
 // The parts of the report, each under a heading; one without rows is left out.
@@ -79,7 +83,7 @@ class Page {
   std::string text_;
 };
 
-void AddPerformance(const std::vector<Record>& records, size_t rows, Page& page) {
+void AddPerformance(const RecordView& records, size_t rows, Page& page) {
   const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
   page.Add(fmt::format("Performance: the fastest implementation of each backend that passed, and of a weaker contract "
                        "a faster one, median{}; the largest cases",
@@ -94,10 +98,10 @@ void AddPerformance(const std::vector<Record>& records, size_t rows, Page& page)
 
 }  // namespace
 
-std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle& style) {
+std::string ConsoleReport(const RecordView& foreign, const ConsoleStyle& style) {
   // A copy only where it has to differ: of a million records it would be large.
-  const std::vector<Record> changed = ArePrintable(foreign) ? std::vector<Record>() : PrintableRecords(foreign);
-  const std::vector<Record>& records = changed.empty() ? foreign : changed;
+  const RecordList changed = ArePrintable(foreign) ? RecordList() : PrintableRecords(foreign);
+  const RecordView records = changed.empty() ? foreign : RecordView(changed);
   Page page(style);
   const std::string incomplete = IncompleteLine(records);
   if (!incomplete.empty()) page.AddLine("31;1", incomplete);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
@@ -20,6 +20,6 @@ struct ConsoleStyle {
 
 // The text a person reads at the end of a run: matrix, performance, reasons, failures last with one line each to
 // paste, the gravest first, and who is at fault.
-std::string ConsoleReport(const std::vector<Record>& records, const ConsoleStyle& style);
+std::string ConsoleReport(const RecordView& records, const ConsoleStyle& style);
 
 }  // namespace assay

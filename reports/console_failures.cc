@@ -25,25 +25,26 @@ struct Cluster {
 
 // Those that ran: what is missing is counted, since one cause leaves all of it. The gravest first, an outcome that this
 // version does not know before all others.
-std::vector<size_t> ListedFailures(const std::vector<Record>& records) {
-  std::vector<size_t> listed;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (IsFailure(records[i]) && !IsMissing(records[i])) listed.push_back(i);
-  }
-  std::ranges::stable_sort(listed, {}, [&](size_t i) {
-    const size_t gravity = GravityOf(records[i].outcome);
-    return gravity < VerdictStyles().size() ? gravity + 1 : 0;
+std::vector<size_t> ListedFailures(const RecordView& records) {
+  std::vector<std::pair<size_t, size_t>> listed;  // gravity, place
+  ForEachRecord(records, [&](size_t index, const Record& r) {
+    if (!IsFailure(r) || IsMissing(r)) return;
+    const size_t gravity = GravityOf(r.outcome);
+    listed.emplace_back(gravity < VerdictStyles().size() ? gravity + 1 : 0, index);
   });
-  return listed;
+  std::ranges::sort(listed);
+  std::vector<size_t> places;
+  for (const auto& [gravity, place] : listed) places.push_back(place);
+  return places;
 }
 
-std::vector<Cluster> ClustersOf(const std::vector<Record>& records, const std::vector<Column>& columns,
-                                const std::vector<size_t>& listed) {
+std::vector<Cluster> ClustersOf(const RecordView& records, const Columns& columns, const std::vector<size_t>& listed) {
   std::vector<Cluster> clusters;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> places;
+  Record scratch;
   for (const size_t i : listed) {
-    const auto [at, added] =
-        places.try_emplace({records[i].outcome, columns[i].Name(), records[i].op}, clusters.size());
+    const Record& r = records.Read(i, scratch);
+    const auto [at, added] = places.try_emplace({r.outcome, columns.NameOf(r), r.op}, clusters.size());
     if (added) clusters.push_back({i, 0});
     ++clusters[at->second].count;
   }
@@ -64,8 +65,8 @@ std::string FailureText(const Record& r, const std::string& implementation, size
 
 }  // namespace
 
-std::string ConsoleFailures(const std::vector<Record>& records, const ConsoleStyle& style) {
-  const std::vector<Column> columns = ColumnsOf(records);
+std::string ConsoleFailures(const RecordView& records, const ConsoleStyle& style) {
+  const Columns columns(records);
   const std::vector<size_t> listed = ListedFailures(records);
   if (listed.empty()) return "";
   const bool gathered = listed.size() > style.failures;
@@ -80,8 +81,8 @@ std::string ConsoleFailures(const std::vector<Record>& records, const ConsoleSty
   out += "\n";
   size_t rest = listed.size();
   for (const Cluster& cluster : std::span(clusters).first(std::min(clusters.size(), style.failures))) {
-    const size_t i = cluster.first;
-    out += FailureText(records[i], columns[i].Name(), cluster.count, style);
+    const Record r = records[cluster.first];
+    out += FailureText(r, columns.NameOf(r), cluster.count, style);
     rest -= cluster.count;
   }
   if (rest > 0) out += InColour(style.colour, "31", fmt::format("and {} more: {}", rest, style.all_file)) + "\n";

@@ -10,6 +10,6 @@
 namespace assay {
 
 // The gravest first. More than style.failures are gathered by outcome, implementation and operator.
-std::string ConsoleFailures(const std::vector<Record>& records, const ConsoleStyle& style);
+std::string ConsoleFailures(const RecordView& records, const ConsoleStyle& style);
 
 }  // namespace assay

@@ -68,7 +68,7 @@ std::string Listed(Parties parties) {
 
 }  // namespace
 
-std::string FaultLine(const std::vector<Record>& records, const EnvironmentRows& environment) {
+std::string FaultLine(const RecordView& records, const EnvironmentRows& environment) {
   Parties failed, known;
   bool ran = false, harness = false;
   size_t missing = 0;

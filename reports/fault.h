@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/environment.h"
 
 namespace assay {
 
 // "" when nothing ran. `environment` is that of the run, for what strict ones fail by.
-std::string FaultLine(const std::vector<Record>& records, const EnvironmentRows& environment = {});
+std::string FaultLine(const RecordView& records, const EnvironmentRows& environment = {});
 
 }  // namespace assay

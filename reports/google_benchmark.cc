@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json_list.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 
@@ -24,11 +24,11 @@ int64_t LeadingNumber(const std::string& text) {
   return std::isfinite(value) && std::abs(value) < 1e15 ? std::llround(value) : 0;
 }
 
-Json Context(const std::vector<Record>& records, const EnvironmentRows& environment) {
+Json Context(const RecordView& records, const EnvironmentRows& environment) {
   const auto value = [&](const char* name) { return EnvironmentValue(environment, name); };
   const std::string timestamp = value("timestamp");
   Json context;
-  context["date"] = timestamp.empty() && !records.empty() ? records.front().timestamp : timestamp;
+  context["date"] = timestamp.empty() && !records.empty() ? records[0].timestamp : timestamp;
   context["host_name"] = "";  // runs are handed to others: a machine is described, not named
   context["executable"] = "assay";
   context["num_cpus"] = LeadingNumber(value("cores"));
@@ -84,31 +84,44 @@ Json Entry(const Record& r, const std::string& run_name) {
   return out;
 }
 
+// Of what is no time to compare with.
+std::string WhyExcluded(const Record& r) {
+  const std::string why = r.outcome != "pass" ? r.outcome : r.timing_invalid;
+  return why.empty() ? r.result_class : why;
+}
+
 }  // namespace
 
-std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std::string& environment_json) {
-  const std::vector<Column> columns = ColumnsOf(records);
-  Json benchmarks = Json::array(), excluded = Json::array();
-  std::map<std::string, int> families, instances;  // one family per case, as compare.py sorts by them
-  for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
-    if (!Timed(r)) continue;
-    const std::string name = RunName(r, columns[i]);
-    if (!Comparable(r)) {
-      const std::string why = r.outcome != "pass" ? r.outcome : r.timing_invalid;
-      excluded.push_back(name + ": " + (why.empty() ? r.result_class : why));
-      continue;
-    }
-    Json entry = Entry(r, name);
-    entry["family_index"] = families.emplace(r.case_id, static_cast<int>(families.size())).first->second;
-    entry["per_family_instance_index"] = instances[r.case_id]++;
-    benchmarks.push_back(std::move(entry));
+void WriteGoogleBenchmark(const RecordView& records, const std::string& environment_json, const TextSink& write) {
+  const Columns columns(records);
+  Json excluded = Json::array();
+  for (const Record& r : records) {
+    if (Timed(r) && !Comparable(r)) excluded.push_back(RunName(r, columns.Of(r)) + ": " + WhyExcluded(r));
   }
-  Json out;
-  out["context"] = Context(records, FlattenEnvironment(environment_json));
-  out["context"]["assay_excluded"] = std::move(excluded);
-  out["benchmarks"] = std::move(benchmarks);
-  return DumpJson(out, 2) + "\n";
+  Json head = {{"context", Context(records, FlattenEnvironment(environment_json))}};
+  head["context"]["assay_excluded"] = std::move(excluded);
+  head["benchmarks"] = Json::array();
+  JsonListWriter benchmarks(head, 2, write);
+  struct Family {
+    int number = 0, instances = 0;
+  };
+  std::map<std::string, Family> families;  // one per case, as compare.py sorts by them
+  for (const Record& r : records) {
+    if (!Timed(r) || !Comparable(r)) continue;
+    Family& family = families.try_emplace(r.case_id, Family{static_cast<int>(families.size())}).first->second;
+    Json entry = Entry(r, RunName(r, columns.Of(r)));
+    entry["family_index"] = family.number;
+    entry["per_family_instance_index"] = family.instances++;
+    benchmarks.Add(entry);
+  }
+  benchmarks.End();
+  write("\n");
+}
+
+std::string GoogleBenchmarkReport(const RecordView& records, const std::string& environment_json) {
+  std::string out;
+  WriteGoogleBenchmark(records, environment_json, [&out](std::string_view part) { out += part; });
+  return out;
 }
 
 }  // namespace assay

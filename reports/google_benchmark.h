@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/base/text_sink.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
@@ -13,6 +14,7 @@ namespace assay {
 // the median as an aggregate named "<case id>/<backend>/<implementation>_median". Times that may not be compared (the
 // result is wrong or suspect) are left out, because compare.py does not look at error_occurred; the context names them
 // under "assay_excluded".
-std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std::string& environment_json);
+std::string GoogleBenchmarkReport(const RecordView& records, const std::string& environment_json);
+void WriteGoogleBenchmark(const RecordView& records, const std::string& environment_json, const TextSink& write);
 
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/table.h"
 
 namespace assay {
@@ -14,10 +14,10 @@ namespace assay {
 bool IsMissing(const Record& record);
 
 // "incomplete: 37 of 120 planned cases have no record, 1 has a part of them"; "" when nothing is missing.
-std::string IncompleteLine(const std::vector<Record>& records);
+std::string IncompleteLine(const RecordView& records);
 
 // How many results are missing of each implementation, or of a backend before its implementations are known; no rows
 // when none is.
-Table MissingTable(const std::vector<Record>& records);
+Table MissingTable(const RecordView& records);
 
 }  // namespace assay

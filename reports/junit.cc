@@ -97,6 +97,12 @@ struct Totals {
   }
 };
 
+// The results of one operator on one device.
+struct Suite {
+  std::vector<size_t> members;  // places among the records
+  Totals totals;
+};
+
 std::string Property(const std::string& name, const std::string& value) {
   return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", Escaped(name), Escaped(value));
 }
@@ -117,7 +123,7 @@ struct PooledSuite {
   int64_t tests = 0, failures = 0;
   std::string text;
 
-  PooledSuite(const std::vector<Record>& records, bool strict) {
+  PooledSuite(const RecordView& records, bool strict) {
     std::string cases;
     for (const PooledAnswer& found : FindPooled(records)) {
       const bool fails = found.proves || strict;
@@ -151,38 +157,44 @@ std::string ReportOfAbsent(const std::string& absent, const EnvironmentRows& env
 
 }  // namespace
 
-std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json) {
+void WriteJunit(const RecordView& records, const std::string& environment_json, const TextSink& write) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
   if (const std::string absent = EnvironmentValue(environment, "required_absent"); !absent.empty()) {
-    return ReportOfAbsent(absent, environment);
+    return write(ReportOfAbsent(absent, environment));
   }
   const bool strict = IsStrict(environment);
   const std::string incomplete = IncompleteLine(records);
   const std::vector<std::string> notes = RunNotes(records, environment_json);
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
+  std::map<std::tuple<std::string, std::string, std::string>, Suite> suites;
   Totals all;
-  for (const Record& r : records) {
-    suites[{r.backend, PlannedDevice(r), r.op}].push_back(&r);
+  ForEachRecord(records, [&](size_t index, const Record& r) {
+    Suite& suite = suites[{r.backend, PlannedDevice(r), r.op}];
+    suite.members.push_back(index);
+    suite.totals.Add(strict, r);
     all.Add(strict, r);
-  }
+  });
   const PooledSuite pooled(records, strict);
   all.tests += pooled.tests;
   all.by_standing[static_cast<size_t>(Standing::kFailure)] += pooled.failures;
-  std::string out =
-      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" {}>\n", all.Attributes());
-  for (const auto& [key, members] : suites) {
+  write(fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" {}>\n", all.Attributes()));
+  for (const auto& [key, suite] : suites) {
     const auto& [backend, device, op] = key;
-    Totals totals;
-    for (const Record* r : members) totals.Add(strict, *r);
-    out += fmt::format("  <testsuite name=\"{}\" {}",
-                       Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), totals.Attributes());
-    if (!members.front()->timestamp.empty())
-      out += fmt::format(" timestamp=\"{}\"", Escaped(members.front()->timestamp));
-    out += ">\n" + Properties(*members.front(), environment, incomplete, notes);
-    for (const Record* r : members) out += Case(strict, *r);
-    out += "  </testsuite>\n";
+    const Record first = records[suite.members.front()];
+    write(fmt::format("  <testsuite name=\"{}\" {}",
+                      Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), suite.totals.Attributes()));
+    if (!first.timestamp.empty()) write(fmt::format(" timestamp=\"{}\"", Escaped(first.timestamp)));
+    write(">\n" + Properties(first, environment, incomplete, notes));
+    Record scratch;
+    for (const size_t index : suite.members) write(Case(strict, records.Read(index, scratch)));
+    write("  </testsuite>\n");
   }
-  return out + pooled.text + "</testsuites>\n";
+  write(pooled.text + "</testsuites>\n");
+}
+
+std::string JunitReport(const RecordView& records, const std::string& environment_json) {
+  std::string out;
+  WriteJunit(records, environment_json, [&out](std::string_view part) { out += part; });
+  return out;
 }
 
 }  // namespace assay

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/base/text_sink.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
 // junit.xml in the dialect that Jenkins and GitLab read: one testsuite per backend, device and operator, one testcase
 // per record. The environment (the text of environment.json, may be empty) becomes the properties of each suite.
-std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json);
+std::string JunitReport(const RecordView& records, const std::string& environment_json);
+void WriteJunit(const RecordView& records, const std::string& environment_json, const TextSink& write);
 
 }  // namespace assay

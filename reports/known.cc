@@ -14,9 +14,7 @@ namespace {
 
 constexpr size_t kNamed = 3;  // implementations in a row
 
-std::string Implementations(const KnownCause& cause, const std::vector<Column>& columns) {
-  std::set<std::string> names;
-  for (const size_t i : cause.members) names.insert(columns[i].Name());
+std::string Implementations(const std::set<std::string>& names) {
   std::string out;
   size_t named = 0;
   for (const std::string& name : names) {
@@ -39,30 +37,31 @@ bool IsKnownFailure(const Record& r) {
   return r.outcome == "known_failure" || r.outcome == "known_flake";
 }
 
-std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
+std::vector<KnownCause> KnownCausesOf(const RecordView& records) {
   std::vector<KnownCause> causes;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (!IsKnownFailure(records[i])) continue;
-    KnownCause cause{records[i].known_reason, records[i].known_where, WaiverOf(records[i]), "", {}};
-    if (records[i].read_on != cause.where) cause.read_on = records[i].read_on;
+  const Columns columns(records);
+  ForEachRecord(records, [&](size_t index, const Record& r) {
+    if (!IsKnownFailure(r)) return;
+    KnownCause cause{r.known_reason, r.known_where, WaiverOf(r), "", {}, {}};
+    if (r.read_on != cause.where) cause.read_on = r.read_on;
     const auto same = [&](const KnownCause& k) { return k.reason == cause.reason && k.where == cause.where; };
     auto at = std::ranges::find_if(causes, same);
     if (at == causes.end()) at = causes.insert(at, std::move(cause));
-    at->members.push_back(i);
-  }
+    at->members.push_back(index);
+    at->implementations.insert(columns.NameOf(r));
+  });
   return causes;
 }
 
-Table KnownTable(const std::vector<Record>& records, size_t limit) {
-  const std::vector<Column> columns = ColumnsOf(records);
+Table KnownTable(const RecordView& records, size_t limit) {
   const std::vector<KnownCause> causes = KnownCausesOf(records);
   Table table{{"results", "implementations", "waiver", "reason"}, {Align::kRight}, {}};
   for (size_t i = 0; i < std::min(limit, causes.size()); ++i) {
     const KnownCause& cause = causes[i];
     std::string reason = cause.where.empty() ? cause.reason : fmt::format("{} [{}]", cause.reason, cause.where);
     if (!cause.read_on.empty()) reason += "; read on: " + cause.read_on;
-    table.rows.push_back(
-        {std::to_string(cause.members.size()), Implementations(cause, columns), cause.waiver, std::move(reason)});
+    table.rows.push_back({std::to_string(cause.members.size()), Implementations(cause.implementations), cause.waiver,
+                          std::move(reason)});
   }
   if (causes.size() > limit) {
     table.rows.push_back({"", "", "", fmt::format("{} more reasons, see results.jsonl", causes.size() - limit)});

@@ -2,10 +2,11 @@
 // Failures that a line of an expectation file explains, gathered by that line.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/table.h"
 
 namespace assay {
@@ -18,13 +19,14 @@ struct KnownCause {
   std::string waiver;           // "id, of owner, until 2027-03-31": as much of it as the rule says
   std::string read_on;          // where the proof stands, if elsewhere
   std::vector<size_t> members;  // indices of records
+  std::set<std::string> implementations;
 };
 
 // In order of appearance.
-std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records);
+std::vector<KnownCause> KnownCausesOf(const RecordView& records);
 
 // Rows: causes with their number of results, the implementations, the rule, the reason and its line. Beyond `limit` how many more
 // there are.
-Table KnownTable(const std::vector<Record>& records, size_t limit = 40);
+Table KnownTable(const RecordView& records, size_t limit = 40);
 
 }  // namespace assay

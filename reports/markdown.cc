@@ -21,7 +21,7 @@ constexpr size_t kMostBytes = 1'000'000;  // GitHub shows no step summary beyond
 
 }  // namespace
 
-std::string MarkdownReport(const std::vector<Record>& records, const std::string& environment_json,
+std::string MarkdownReport(const RecordView& records, const std::string& environment_json,
                            const std::string& profile_json) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
@@ -30,16 +30,15 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
   if (const std::string incomplete = IncompleteLine(records); !incomplete.empty()) {
     out += fmt::format("**{}**\n\n## Missing\n\n{}\n", incomplete, AsMarkdown(MissingTable(records)));
   }
-  const std::vector<Column> columns = ColumnsOf(records);
+  const Columns columns(records);
   size_t failures = 0;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
+  for (const Record& r : records) {
     if (!IsFailure(r) || IsMissing(r)) continue;
     if (failures++ == 0) out += "## Failures\n\n";
     if (failures > kMaxFailures) continue;
     const std::string check = DecidingText(DecidingCheckOf(r));
     out += fmt::format("- **{}** {} `{}`{}: {}\n  ```\n  {}\n  ```\n", MarkdownText(r.outcome),
-                       MarkdownText(columns[i].Name()), r.case_id, check.empty() ? "" : " (" + check + ")",
+                       MarkdownText(columns.NameOf(r)), r.case_id, check.empty() ? "" : " (" + check + ")",
                        MarkdownText(r.reason), r.reproduce);
   }
   if (failures > kMaxFailures) out += fmt::format("- and {} more, see results.jsonl\n", failures - kMaxFailures);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <set>
+#include <optional>
+#include <span>
 
 #include "reports/summary.h"
 
@@ -12,50 +14,66 @@ namespace assay {
 namespace {
 
 // What may be compared goes before what may not, then the shorter time.
-std::pair<bool, double> RankOf(const Record& r) {
+using Rank = std::pair<bool, double>;
+Rank RankOf(const Record& r) {
   return {!Comparable(r), *r.time_median_s};
 }
 
 // The fastest implementation of each backend (and device) for each case; cases with the largest work first.
 struct Fastest {
+  struct Place {
+    size_t index = 0;  // among the records
+    Rank rank;
+  };
+  struct Case {
+    double work = 0;
+    std::map<size_t, Place> best, weaker;  // by backend: of what passed, and of weaker contracts
+  };
   std::vector<std::string> ids, backends;
-  using Cells = std::map<std::string, std::map<std::string, const Record*>>;  // case -> backend
-  Cells best, weaker;                                                         // of what passed, and of weaker contracts
 
-  Fastest(const std::vector<Record>& records, size_t limit) {
-    const std::vector<Column> columns = ColumnsOf(records);
-    std::map<std::string, double> work;
-    for (size_t i = 0; i < records.size(); ++i) {
-      const Record& r = records[i];
-      if (!Timed(r) || !(r.verdict == "pass" || IsOfWeakerContract(r))) continue;
-      const std::string& backend = columns[i].backend;
-      if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
-      work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
-      best.try_emplace(r.case_id);
-      const Record*& slot = (IsOfWeakerContract(r) ? weaker : best)[r.case_id][backend];
-      if (slot == nullptr || RankOf(r) < RankOf(*slot)) slot = &r;
-    }
-    for (const auto& [id, cells] : best) ids.push_back(id);
-    std::ranges::stable_sort(ids, [&](const auto& a, const auto& b) { return work[a] > work[b]; });
-    if (ids.size() > limit) ids.resize(limit);
+  Fastest(const RecordView& of, size_t limit) : records_(of) {
+    const Columns columns(of);
+    ForEachRecord(of, [&](size_t index, const Record& r) {
+      if (!Timed(r) || !(r.verdict == "pass" || IsOfWeakerContract(r))) return;
+      const std::string backend = columns.BackendOf(r);
+      const auto known = std::ranges::find(backends, backend);
+      const auto at = static_cast<size_t>(known - backends.begin());
+      if (known == backends.end()) backends.push_back(backend);
+      Case& item = cases_[r.case_id];
+      item.work = std::max(r.flops.value_or(0), r.bytes.value_or(0));
+      const Place place{index, RankOf(r)};
+      const auto [slot, is_first] = (IsOfWeakerContract(r) ? item.weaker : item.best).try_emplace(at, place);
+      if (!is_first && place.rank < slot->second.rank) slot->second = place;
+    });
+    std::vector<const std::pair<const std::string, Case>*> order;
+    for (const auto& item : cases_) order.push_back(&item);
+    std::ranges::stable_sort(order, std::greater<>(), [](const auto* item) { return item->second.work; });
+    for (const auto* item : std::span(order).first(std::min(order.size(), limit))) ids.push_back(item->first);
   }
 
-  const Record* Find(const std::string& id, const std::string& backend) const { return FindIn(best, id, backend); }
+  std::optional<Record> Find(const std::string& id, const std::string& backend) const {
+    return ReadAt(PlaceIn(&Case::best, id, backend));
+  }
 
   // One of a weaker contract that took less time than any that passed.
-  const Record* FindFasterOfWeaker(const std::string& id, const std::string& backend) const {
-    const Record* const passed = Find(id, backend);
-    const Record* const other = FindIn(weaker, id, backend);
-    return other != nullptr && (passed == nullptr || RankOf(*other) < RankOf(*passed)) ? other : nullptr;
+  std::optional<Record> FindFasterOfWeaker(const std::string& id, const std::string& backend) const {
+    const Place* const passed = PlaceIn(&Case::best, id, backend);
+    const Place* const other = PlaceIn(&Case::weaker, id, backend);
+    return ReadAt(other != nullptr && (passed == nullptr || other->rank < passed->rank) ? other : nullptr);
   }
 
  private:
-  static const Record* FindIn(const Cells& of, const std::string& id, const std::string& backend) {
-    const auto cells = of.find(id);
-    if (cells == of.end()) return nullptr;
-    const auto it = cells->second.find(backend);
-    return it == cells->second.end() ? nullptr : it->second;
+  const Place* PlaceIn(std::map<size_t, Place> Case::*cells, const std::string& id, const std::string& backend) const {
+    const auto& of = cases_.at(id).*cells;
+    const auto it = of.find(static_cast<size_t>(std::ranges::find(backends, backend) - backends.begin()));
+    return it == of.end() ? nullptr : &it->second;
   }
+  std::optional<Record> ReadAt(const Place* place) const {
+    return place == nullptr ? std::nullopt : std::optional(records_[place->index]);
+  }
+
+  RecordView records_;
+  std::map<std::string, Case> cases_;
 };
 
 std::string Struck(const Record& r, const std::string& text) {
@@ -69,10 +87,9 @@ std::string PerformanceCell(const Record& r) {
   return fmt::format("{} ({})", Struck(r, text), r.implementation);
 }
 
-std::string PerformanceCell(const Record* passed, const Record* weaker) {
-  std::string text = passed == nullptr ? "" : PerformanceCell(*passed);
-  if (weaker != nullptr)
-    text += (text.empty() ? "" : "; ") + std::string("weaker contract ") + PerformanceCell(*weaker);
+std::string PerformanceCell(const std::optional<Record>& passed, const std::optional<Record>& weaker) {
+  std::string text = passed ? PerformanceCell(*passed) : "";
+  if (weaker) text += (text.empty() ? "" : "; ") + std::string("weaker contract ") + PerformanceCell(*weaker);
   return text.empty() ? "-" : text;
 }
 
@@ -111,12 +128,14 @@ Number EnergyJoules(const Record& r) {
   return *r.package_power_w * *r.time_wall_s;
 }
 
-Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
+Table PerformanceTable(const RecordView& records, size_t limit) {
   const Fastest fastest(records, limit);
   std::vector<std::string> backends;  // in order of appearance among all records
-  for (const Column& column : ColumnsOf(records)) {
-    const bool timed = std::ranges::find(fastest.backends, column.backend) != fastest.backends.end();
-    if (timed && std::ranges::find(backends, column.backend) == backends.end()) backends.push_back(column.backend);
+  const Columns columns(records);
+  for (const Record& r : records) {
+    const std::string backend = columns.BackendOf(r);
+    const bool timed = std::ranges::find(fastest.backends, backend) != fastest.backends.end();
+    if (timed && std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
   }
   Table table{{"case"}, {}, {}, Narrow::kStacked};
   table.header.insert(table.header.end(), backends.begin(), backends.end());
@@ -130,7 +149,7 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
   return table;
 }
 
-Table LimitsTable(const std::vector<Record>& records, size_t limit) {
+Table LimitsTable(const RecordView& records, size_t limit) {
   const Fastest fastest(records, limit);
   Table table{{"case", "implementation", "warm", "cold", "of the roofline", "bound by", "launch", "upload GB/s",
                "download GB/s", "cost of 10^6", "J"},
@@ -139,8 +158,8 @@ Table LimitsTable(const std::vector<Record>& records, size_t limit) {
   table.align.resize(table.header.size(), Align::kRight);
   for (const auto& id : fastest.ids) {
     for (const auto& backend : fastest.backends) {
-      const Record* r = fastest.Find(id, backend);
-      if (r == nullptr) continue;
+      const std::optional<Record> r = fastest.Find(id, backend);
+      if (!r) continue;
       std::vector<std::string> row = {id,
                                       backend + ":" + r->implementation,
                                       Seconds(r->time_median_s),
@@ -160,24 +179,23 @@ Table LimitsTable(const std::vector<Record>& records, size_t limit) {
   return table;
 }
 
-int64_t CountInvalidTimes(const std::vector<Record>& records) {
+int64_t CountInvalidTimes(const RecordView& records) {
   return std::ranges::count_if(records, [](const Record& r) { return !r.timing_invalid.empty(); });
 }
 
-std::vector<std::string> InvalidTimes(const std::vector<Record>& records) {
-  const std::vector<Column> columns = ColumnsOf(records);
+std::vector<std::string> InvalidTimes(const RecordView& records) {
+  const Columns columns(records);
   std::vector<std::string> lines;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
-    if (!r.timing_invalid.empty()) {
-      lines.push_back(fmt::format("{}  {}: {}", columns[i].Name(), r.case_id, r.timing_invalid));
+  size_t more = 0;
+  for (const Record& r : records) {
+    if (r.timing_invalid.empty()) continue;
+    if (lines.size() < kMostInvalidTimes) {
+      lines.push_back(fmt::format("{}  {}: {}", columns.NameOf(r), r.case_id, r.timing_invalid));
+    } else {
+      ++more;
     }
   }
-  if (lines.size() > kMostInvalidTimes) {
-    const size_t more = lines.size() - kMostInvalidTimes;
-    lines.resize(kMostInvalidTimes);
-    lines.push_back(fmt::format("and {} more: timing_invalid in results.jsonl", more));
-  }
+  if (more > 0) lines.push_back(fmt::format("and {} more: timing_invalid in results.jsonl", more));
   return lines;
 }
 

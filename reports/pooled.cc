@@ -9,7 +9,7 @@
 
 namespace assay {
 
-std::vector<std::string> PooledLines(const std::vector<Record>& records) {
+std::vector<std::string> PooledLines(const RecordView& records) {
   std::vector<std::string> lines;
   for (const PooledAnswer& found : FindPooled(records)) {
     const std::string device = found.device.empty() ? "" : "[" + found.device + "]";

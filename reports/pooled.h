@@ -10,7 +10,7 @@
 namespace assay {
 
 // "Pooled: cpu:blocked matmul f32: results are ...: fails the run"; one for each finding.
-std::vector<std::string> PooledLines(const std::vector<Record>& records);
+std::vector<std::string> PooledLines(const RecordView& records);
 
 // "1 pooled finding fails the run, 2 with --strict"; "" without one.
 std::string PooledCountText(const std::vector<PooledAnswer>& found);

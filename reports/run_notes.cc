@@ -19,7 +19,7 @@ int64_t RoundsIn(const Record& r) {
   return r.round_medians_s.empty() ? 1 : std::ranges::count(r.round_medians_s, ',') + 1;
 }
 
-std::string RoundsNote(const std::vector<Record>& records, const std::string& asked_text) {
+std::string RoundsNote(const RecordView& records, const std::string& asked_text) {
   const int64_t asked = ParseNumber<int64_t>(asked_text).value_or(1);
   int64_t timed = 0, fewer = 0, least = asked;
   for (const Record& r : records) {
@@ -35,7 +35,7 @@ std::string RoundsNote(const std::vector<Record>& records, const std::string& as
 
 }  // namespace
 
-std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json) {
+std::vector<std::string> RunNotes(const RecordView& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
   std::vector<std::string> notes = PooledLines(records);
   if (std::string sentence = EnvironmentValue(environment, "conformance"); !sentence.empty()) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
 // Sentences, from the text of environment.json (which may be empty) and the records.
-std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json);
+std::vector<std::string> RunNotes(const RecordView& records, const std::string& environment_json);
 
 }  // namespace assay

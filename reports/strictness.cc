@@ -35,7 +35,7 @@ bool FailsStrictly(const Record& record) {
   return !IsFailure(record) && (IsInconclusive(record) || IsSuspect(record) || HasInvalidTime(record));
 }
 
-std::string StrictFailuresText(const std::vector<Record>& records) {
+std::string StrictFailuresText(const RecordView& records) {
   const auto count = [&](bool (*is)(const Record&)) {
     return std::ranges::count_if(records, [&](const Record& r) { return is(r) && FailsStrictly(r); });
   };

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/environment.h"
 
 namespace assay {
@@ -17,6 +17,6 @@ bool IsStrict(const EnvironmentRows& environment);
 bool FailsStrictly(const Record& record);
 
 // "2 inconclusive results, 1 time that cannot be true"; "": none of the records fails strictly.
-std::string StrictFailuresText(const std::vector<Record>& records);
+std::string StrictFailuresText(const RecordView& records);
 
 }  // namespace assay

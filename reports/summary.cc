@@ -32,15 +32,6 @@ std::vector<std::pair<std::string, int64_t>> Ordered(const Counts& counts) {
   return ordered;
 }
 
-// The distinct backends (and devices), in order of appearance.
-std::vector<std::string> Headings(const std::vector<Column>& columns) {
-  std::vector<std::string> headings;
-  for (const auto& [name, unused] : columns) {
-    if (std::find(headings.begin(), headings.end(), name) == headings.end()) headings.push_back(name);
-  }
-  return headings;
-}
-
 // Some records, counted.
 class Cell {
  public:
@@ -86,18 +77,15 @@ std::string MarginText(double margin) {
   return margin >= 0.01 ? fmt::format("{:.2f}", margin) : fmt::format("{:.0e}", margin);
 }
 
-std::vector<Column> ColumnsOf(const std::vector<Record>& records) {
-  std::map<std::string, std::set<std::string>> devices;
+Columns::Columns(const RecordView& records) {
   for (const Record& r : records) {
-    if (!r.device.empty()) devices[r.backend].insert(PlannedDevice(r));
+    if (!r.device.empty()) devices_[r.backend].insert(PlannedDevice(r));
   }
-  std::vector<Column> columns;
-  columns.reserve(records.size());
-  for (const Record& r : records) {
-    const bool several = !r.device.empty() && devices[r.backend].size() > 1;
-    columns.push_back({several ? r.backend + "[" + PlannedDevice(r) + "]" : r.backend, r.implementation});
-  }
-  return columns;
+}
+
+Column Columns::Of(const Record& r) const {
+  const bool several = !r.device.empty() && devices_.at(r.backend).size() > 1;
+  return {several ? r.backend + "[" + PlannedDevice(r) + "]" : r.backend, r.implementation};
 }
 
 bool Timed(const Record& record) {
@@ -113,7 +101,7 @@ bool IsOfWeakerContract(const Record& record) {
   return record.verdict == "below_contract" && Timed(record);
 }
 
-std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records) {
+std::vector<std::pair<std::string, int64_t>> CountOutcomes(const RecordView& records) {
   Counts counts;
   for (const Record& r : records) ++counts[r.outcome];
   return Ordered(counts);
@@ -124,7 +112,7 @@ bool IsFailure(const Record& record) {
   return standing == Standing::kFailure || standing == Standing::kError;
 }
 
-std::string OutcomeLine(const std::vector<Record>& records) {
+std::string OutcomeLine(const RecordView& records) {
   std::string line;
   for (const auto& [outcome, count] : CountOutcomes(records)) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, outcome);
@@ -136,12 +124,14 @@ std::string OutcomeLine(const std::vector<Record>& records) {
   return line.empty() ? "no records" : line;
 }
 
-Table VerdictMatrix(const std::vector<Record>& records) {
-  const std::vector<Column> column_of = ColumnsOf(records);
-  const std::vector<std::string> backends = Headings(column_of);
+Table VerdictMatrix(const RecordView& records) {
+  const Columns columns(records);
+  std::vector<std::string> backends;  // and devices, in order of appearance
   std::map<std::pair<std::string, std::string>, std::map<std::string, Cell>> rows;
-  for (size_t i = 0; i < records.size(); ++i) {
-    rows[{records[i].op, records[i].dtype}][column_of[i].backend].Add(records[i]);
+  for (const Record& r : records) {
+    const std::string backend = columns.BackendOf(r);
+    if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
+    rows[{r.op, r.dtype}][backend].Add(r);
   }
   Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}, Narrow::kColumns, 2};
   table.header.insert(table.header.end(), backends.begin(), backends.end());
@@ -153,12 +143,11 @@ Table VerdictMatrix(const std::vector<Record>& records) {
   return table;
 }
 
-Table ImplementationTable(const std::vector<Record>& records) {
-  const std::vector<Column> column_of = ColumnsOf(records);
+Table ImplementationTable(const RecordView& records) {
+  const Columns columns(records);
   std::map<std::tuple<std::string, std::string, std::string>, Cell> rows;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (!records[i].implementation.empty())
-      rows[{records[i].op, records[i].dtype, column_of[i].Name()}].Add(records[i]);
+  for (const Record& r : records) {
+    if (!r.implementation.empty()) rows[{r.op, r.dtype, columns.NameOf(r)}].Add(r);
   }
   Table table{{"operator", "dtype", "implementation", "verdicts and largest margin"}, {}, {}};
   for (const auto& [key, cell] : rows) {
@@ -167,7 +156,7 @@ Table ImplementationTable(const std::vector<Record>& records) {
   return table;
 }
 
-Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
+Table ReasonsTable(const RecordView& records, size_t limit) {
   std::map<std::tuple<std::string, std::string, std::string>, int64_t> counts;
   for (const Record& r : records) {
     if (r.outcome == "unsupported" || r.outcome == "unavailable") ++counts[{r.backend, r.outcome, r.reason}];
@@ -190,22 +179,22 @@ Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
   return table;
 }
 
-Table InconclusiveTable(const std::vector<Record>& records, size_t limit) {
+Table InconclusiveTable(const RecordView& records, size_t limit) {
   struct Inconclusive {
-    const Record* first = nullptr;
+    std::string id, reason;  // of the first
     int64_t results = 0;
   };
   std::vector<Inconclusive> cases;
+  std::map<std::string, size_t> places;
   for (const Record& r : records) {
     if (r.outcome != "inconclusive") continue;
-    const auto same = [&](const Inconclusive& u) { return u.first->case_id == r.case_id; };
-    auto at = std::ranges::find_if(cases, same);
-    if (at == cases.end()) at = cases.insert(at, {&r});
-    ++at->results;
+    const auto [at, is_new] = places.try_emplace(r.case_id, cases.size());
+    if (is_new) cases.push_back({r.case_id, r.reason});
+    ++cases[at->second].results;
   }
   Table table{{"results", "case", "reason"}, {Align::kRight}, {}};
   for (const Inconclusive& u : std::span(cases).first(std::min(limit, cases.size()))) {
-    table.rows.push_back({std::to_string(u.results), u.first->case_id, u.first->reason});
+    table.rows.push_back({std::to_string(u.results), u.id, u.reason});
   }
   if (cases.size() > limit) {
     table.rows.push_back({"", fmt::format("{} more cases, see results.jsonl", cases.size() - limit), ""});

@@ -2,11 +2,13 @@
 // What every report shows, derived from the records: the verdict matrix, the performance side by side, what failed.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/table.h"
 
 namespace assay {
@@ -17,15 +19,24 @@ struct Column {
   std::string Name() const { return implementation.empty() ? backend : backend + ":" + implementation; }
 };
 
-// The column of every record, in one pass over them.
-std::vector<Column> ColumnsOf(const std::vector<Record>& records);
+// In which column a record stands: a backend with several devices among all records has one for each.
+class Columns {
+ public:
+  explicit Columns(const RecordView& records);
+  Column Of(const Record& record) const;
+  std::string NameOf(const Record& record) const { return Of(record).Name(); }
+  std::string BackendOf(const Record& record) const { return Of(record).backend; }
+
+ private:
+  std::map<std::string, std::set<std::string>> devices_;  // by backend
+};
 
 // How a run went: each outcome with its count, those first that this version does not know, which count like errors,
 // then the documented order, the gravest first.
-std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records);
+std::vector<std::pair<std::string, int64_t>> CountOutcomes(const RecordView& records);
 // Its outcome makes the exit code non-zero; so does one that this version does not know.
 bool IsFailure(const Record& record);
-std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch; 2 times cannot be true"
+std::string OutcomeLine(const RecordView& records);  // "312 pass, 4 mismatch; 2 times cannot be true"
 
 bool Timed(const Record& record);
 bool Comparable(const Record& record);  // its time may stand beside others: it held, is not suspect, and possible
@@ -34,34 +45,34 @@ bool IsOfWeakerContract(const Record& record);
 
 // Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
 // got, with the largest bound margin of those that passed.
-Table VerdictMatrix(const std::vector<Record>& records);
+Table VerdictMatrix(const RecordView& records);
 // The same with a row for each implementation.
-Table ImplementationTable(const std::vector<Record>& records);
+Table ImplementationTable(const RecordView& records);
 
 // Rows: cases, the largest work first, at most `limit`. Per backend (and device) the fastest implementation that may be
 // compared: median time, rate, share of the roofline and what that case is bound by. Times of suspect results and those
 // that cannot be true are struck out.
-Table PerformanceTable(const std::vector<Record>& records, size_t limit);
+Table PerformanceTable(const RecordView& records, size_t limit);
 
 // The same results in rows: cold beside warm, roofline, launch, transfers, cost and energy. A column that would be
 // empty is left out.
-Table LimitsTable(const std::vector<Record>& records, size_t limit);
+Table LimitsTable(const RecordView& records, size_t limit);
 
 // Of durations of zero too, which are no times to be shown.
-int64_t CountInvalidTimes(const std::vector<Record>& records);
+int64_t CountInvalidTimes(const RecordView& records);
 
 // One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one
 // wrong ceiling can make all of them so.
 inline constexpr size_t kMostInvalidTimes = 20;
-std::vector<std::string> InvalidTimes(const std::vector<Record>& records);
+std::vector<std::string> InvalidTimes(const RecordView& records);
 
 // One line per distinct reason why something was unsupported or unavailable, with a count. Beyond `limit` the most
 // frequent, and how many more there are.
-Table ReasonsTable(const std::vector<Record>& records, size_t limit = 200);
+Table ReasonsTable(const RecordView& records, size_t limit = 200);
 
 // One line per case that could not have caught a fault: how many results that concerns, and the first one's reason.
 // Beyond `limit` how many more there are.
-Table InconclusiveTable(const std::vector<Record>& records, size_t limit = 20);
+Table InconclusiveTable(const RecordView& records, size_t limit = 20);
 
 std::string TimeText(double seconds);            // "1.24 ms"
 std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline

@@ -120,27 +120,27 @@ double SweepSeconds(const Record& r) {
   return r.time_cold_median_s.value_or(r.time_median_s.value_or(0));
 }
 
-std::vector<SweepGroup> SweepsOf(const std::vector<Record>& records) {
-  const std::vector<Column> columns = ColumnsOf(records);
+std::vector<SweepGroup> SweepsOf(const RecordView& records) {
+  const Columns columns(records);
   std::vector<SweepGroup> groups;
   const auto group_of = [&](const std::string& key, const std::string& title) -> SweepGroup& {
     const auto same = [&](const SweepGroup& g) { return g.key == key && g.title == title; };
     const auto it = std::ranges::find_if(groups, same);
     return it != groups.end() ? *it : groups.emplace_back(SweepGroup{key, title, {}});
   };
-  for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
+  for (const Record& r : records) {
     const auto label = ReadLabel(r.sweep);
     if (!label || !Timed(r) || !Comparable(r) || IsOfWeakerContract(r)) continue;
     SweepGroup& group = group_of(
         label->key, fmt::format("{}/{}/{}/fill={}/seed={}", r.op, r.dtype, Rest(r.shape, label->key), r.fill, r.seed));
-    auto curve = std::ranges::find(group.curves, columns[i].backend, &SweepCurve::backend);
-    if (curve == group.curves.end()) curve = group.curves.insert(curve, SweepCurve{columns[i].backend, {}});
+    const std::string backend = columns.BackendOf(r);
+    auto curve = std::ranges::find(group.curves, backend, &SweepCurve::backend);
+    if (curve == group.curves.end()) curve = group.curves.insert(curve, SweepCurve{backend, {}});
     auto point = std::ranges::find(curve->points, label->value, &SweepPointOf::value);
     if (point == curve->points.end()) {
-      curve->points.push_back({label->value, &r});
+      curve->points.push_back({label->value, std::make_shared<const Record>(r)});
     } else if (SweepSeconds(r) < SweepSeconds(*point->record)) {
-      point->record = &r;
+      point->record = std::make_shared<const Record>(r);
     }
   }
   for (SweepGroup& group : groups) {

@@ -2,16 +2,17 @@
 // What a sweep shows: how the speed of a case grows with its size, and where that changes its nature.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
 struct SweepPointOf {
   double value = 0;  // of the swept attribute
-  const Record* record = nullptr;
+  std::shared_ptr<const Record> record;
 };
 
 // The fastest implementation of one backend (and device) at each size, by size.
@@ -27,7 +28,7 @@ struct SweepGroup {
 };
 
 // Sizes are numbers: points of a sweep over texts (7x7) are left out.
-std::vector<SweepGroup> SweepsOf(const std::vector<Record>& records);
+std::vector<SweepGroup> SweepsOf(const RecordView& records);
 
 // The time that a point is about: cold where there is one, as the roofline takes it.
 double SweepSeconds(const Record& record);

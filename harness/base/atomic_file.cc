@@ -81,9 +81,29 @@ void SyncFolder(const std::filesystem::path& folder) {
   ::close(fd);
 }
 
-}  // namespace
+// Whole blocks for the system; small parts are gathered. What comes behind an error is left out.
+class BlockWriter {
+ public:
+  explicit BlockWriter(int fd) : fd_(fd) {}
+  void Add(std::string_view part) {
+    block_ += part;
+    if (block_.size() >= kBlockBytes) Flush();
+  }
+  bool Flush() {
+    if (problem_ == 0 && !WriteAll(fd_, {block_.data(), block_.size()})) problem_ = errno;
+    block_.clear();
+    errno = problem_;
+    return problem_ == 0;
+  }
 
-Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts, Durability durability) {
+ private:
+  static constexpr size_t kBlockBytes = size_t{1} << 20;
+  int fd_, problem_ = 0;
+  std::string block_;
+};
+
+// `write` is given a descriptor and says whether all went there; errno has the reason where it did not.
+Status ReplaceFile(const std::filesystem::path& path, const std::function<bool(int)>& write, Durability durability) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -91,9 +111,7 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
 
   const auto [temporary, fd] = CreateTemporary(path);
   if (fd < 0) return SystemError(path, "cannot be written");
-  bool written = true;
-  for (const FilePart& part : parts) written = written && WriteAll(fd, part);
-  const bool flushed = written && (durability == Durability::kWhenever || ::fsync(fd) == 0);
+  const bool flushed = write(fd) && (durability == Durability::kWhenever || ::fsync(fd) == 0);
   Status status;
   if (!flushed) status = SystemError(path, "cannot be written");
   // Before the lock goes.
@@ -105,6 +123,25 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
   }
   if (durability == Durability::kOnDisk) SyncFolder(folder);
   return {};
+}
+
+}  // namespace
+
+Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
+                           Durability durability) {
+  const auto write = [&](int fd) {
+    return std::ranges::all_of(parts, [fd](const FilePart& part) { return WriteAll(fd, part); });
+  };
+  return ReplaceFile(path, write, durability);
+}
+
+Status StreamFileAtomically(const std::filesystem::path& path, const std::function<void(const TextSink&)>& write) {
+  const auto write_all = [&](int fd) {
+    BlockWriter block(fd);
+    write([&block](std::string_view part) { block.Add(part); });
+    return block.Flush();
+  };
+  return ReplaceFile(path, write_all, Durability::kOnDisk);
 }
 
 bool IsTemporaryName(const std::filesystem::path& path) {

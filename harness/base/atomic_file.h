@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "harness/base/result.h"
+#include "harness/base/text_sink.h"
 
 namespace assay {
 
@@ -26,6 +28,9 @@ enum class Durability : uint8_t {
 // Creates missing folders. Errors name the path and the system's reason.
 Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
                            Durability durability = Durability::kOnDisk);
+
+// The same of a text that `write` gives to a sink part by part.
+Status StreamFileAtomically(const std::filesystem::path& path, const std::function<void(const TextSink&)>& write);
 
 // Whether a file's name is that of a temporary file of WriteFileAtomically.
 bool IsTemporaryName(const std::filesystem::path& path);

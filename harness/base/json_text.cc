@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_nesting.h"
+
 namespace assay {
 namespace {
 
 bool OpensOrCloses(char c, char bracket, char brace) {
   return c == bracket || c == brace;
 }
+
+}  // namespace
 
 // Brackets inside of strings do not count. A text with few of them, as records have, need not be read for it.
 bool IsNestedTooDeep(std::string_view text) {
@@ -31,6 +35,8 @@ bool IsNestedTooDeep(std::string_view text) {
   }
   return false;
 }
+
+namespace {
 
 // Pointers for every caller: each type of iterator is a parser of its own.
 template <class Json>

@@ -34,15 +34,15 @@ class Judging {
         progress_(Progress::ParseMode(options.progress), returned.cases.size()) {}
 
   // In the order of the manifest; without those of which nothing came back.
-  Result<std::vector<Record>> Run() {
+  Result<RecordList> Run() {
     const auto total = static_cast<int64_t>(returned_.cases.size());
     ParallelFor(total, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) JudgeOne(i, false);
     });
     for (int64_t i = 0; i < total; ++i) JudgeOne(i, true);
-    std::vector<Record> all;
-    for (std::optional<Record>& record : records_) {
-      if (record) all.push_back(*std::move(record));
+    RecordList all;
+    for (const std::optional<Record>& record : records_) {
+      if (record) all.push_back(*record);
     }
     if (!failure_) return tl::unexpected(failure_.error());
     return all;
@@ -82,12 +82,12 @@ nlohmann::ordered_json Environment(const ManifestOptions& options) {
   return environment;
 }
 
-int Report(const ManifestOptions& options, const Returned& returned, RunFolder& folder, std::vector<Record> records) {
+int Report(const ManifestOptions& options, const Returned& returned, RunFolder& folder, RecordList records) {
   if (auto status = folder.Rewrite(records); !status) return Complain(kExitHarness, status.error().message);
   if (auto status = folder.WriteJson("environment.json", Environment(options)); !status) {
     return Complain(kExitHarness, status.error().message);
   }
-  for (Record& missing : MakeMissingRecords(returned.plan, {}, records)) records.push_back(std::move(missing));
+  records.Append(MakeMissingRecords(returned.plan, {}, records));
   const auto written = WriteReports(folder.path(), records);
   const auto all = folder.path() / (written ? "report.html" : "results.jsonl");
   Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),

@@ -112,7 +112,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   auto folder = RunFolder::Continue(*options.out, resumed->records, resumed->offers);
   if (!folder) return tl::unexpected(folder.error());
   Note(fmt::format("{} results of {} stand; the rest is run now", resumed->records.size(), options.out->string()));
-  return Resumption{*std::move(folder), std::make_shared<const ResumedRun>(*std::move(resumed))};
+  return Resumption{*std::move(folder), std::make_shared<ResumedRun>(*std::move(resumed))};
 }
 
 }  // namespace assay::cli

@@ -21,7 +21,7 @@ std::vector<std::string> AskedWords(const RunOptions& options);
 
 struct Resumption {
   RunFolder folder;
-  std::shared_ptr<const ResumedRun> run;
+  std::shared_ptr<ResumedRun> run;
 };
 
 // Opens the folder again, and adds to `environment`, the one of now, what the folder knew of earlier parts of the run.

@@ -68,12 +68,16 @@ std::string HowItGoesOn(const RunFolder& folder) {
 
 // Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
 // output, they are complete.
-int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile) {
+int FinishRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile) {
   const Plan& plan = run.prepared.plan;
   const RunFolder& folder = run.folder;
   const bool no_case = run.prepared.NoCase();
-  std::vector<Record> records = result.records;
-  for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
+  // Of cases that a backend offers nothing for there are records, without an implementation.
+  const bool none_ran = std::ranges::all_of(result.records, [](const Record& r) {
+    return r.implementation.empty() && r.verdict == Name(Verdict::kUnsupported);
+  });
+  RecordList& records = result.records;
+  records.Append(MakeMissingRecords(plan, result.offers, records));
   Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
   const Status itself = folder.CheckItself();
   auto written = itself ? WriteReports(folder.path(), records)
@@ -117,10 +121,6 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   flags.strict = options.strict;
   const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
-  // Of cases that a backend offers nothing for there are records, without an implementation.
-  const bool none_ran = std::ranges::all_of(result.records, [](const Record& r) {
-    return r.implementation.empty() && r.verdict == Name(Verdict::kUnsupported);
-  });
   if (none_ran && !options.backend.implementations.empty() && !no_case && !result.interrupted) {
     Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
   }
@@ -175,7 +175,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   return run;
 }
 
-int EndRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile,
+int EndRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more) {
   if (auto status = WriteMeasured(run, result); !status) Note(status.error().message);
   const int code = FinishRun(options, run, result, profile);

@@ -50,8 +50,8 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(
 Status WritePlan(const BegunRun& run);
 
 // Writes what only the whole run tells and the reports, prints the tables, lets the verb `say_more` and returns the
-// exit code. `profile`: null where nothing is measured.
-int EndRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile,
+// exit code. Adds to the result's records one for each that is missing. `profile`: null where nothing is measured.
+int EndRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more);
 
 }  // namespace assay::cli

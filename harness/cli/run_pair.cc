@@ -43,7 +43,7 @@ std::string HostOf(const nlohmann::json& environment) {
 }
 
 // Of each backend that has records.
-std::map<std::string, double> ReadLaunches(const nlohmann::json& environment, const std::vector<Record>& records) {
+std::map<std::string, double> ReadLaunches(const nlohmann::json& environment, const RecordView& records) {
   std::map<std::string, double> found;
   const std::string text = TextOf(environment, "launch_us");
   if (text.empty()) return found;
@@ -80,11 +80,11 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
   const nlohmann::json environment = is_folder ? EnvironmentOf(path) : nlohmann::json();
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
-  return RunToCompare{path.string(),       std::move(run->records),    offers_known,
+  return RunToCompare{path.string(),       run->records.ToVector(),    offers_known,
                       HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};
 }
 
-std::string BackendsIn(const std::vector<Record>& records) {
+std::string BackendsIn(const RecordView& records) {
   std::set<std::string> known;
   for (const Record& r : records) known.insert(r.backend);
   return fmt::format("{}", fmt::join(known, ", "));

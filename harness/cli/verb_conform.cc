@@ -91,9 +91,9 @@ tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions 
 // Writes conformance.json, and the sentence for the reports.
 Result<ConformanceFinding> Conclude(const Profile& profile, const LoopResult& result, ControlFinding control,
                                     uint64_t seed, BegunRun& run) {
-  std::vector<Record> records = result.records;
-  for (Record& missing : MakeMissingRecords(run.prepared.plan, result.offers, records)) {
-    records.push_back(std::move(missing));
+  std::vector<Record> records = result.records.ToVector();
+  for (const Record& missing : MakeMissingRecords(run.prepared.plan, result.offers, records)) {
+    records.push_back(missing);
   }
   ConformanceFinding finding = JudgeConformance(profile, run.prepared.plan, records, std::move(control));
   run.environment[kConformanceKey] = finding.Sentence();
@@ -134,7 +134,7 @@ int Conform(ConformOptions options) {
     if (auto status = WritePlan(run); !status) Note(status.error().message);
     return control.error();
   }
-  const LoopResult result = run.RunAll(run.prepared.selection.cases);
+  LoopResult result = run.RunAll(run.prepared.selection.cases);
   if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   const auto finding = Conclude(*profile, result, *std::move(control), seed, run);
   if (!finding) return Complain(kExitHarness, finding.error().message);

@@ -180,7 +180,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
 }
 
 // What ran: a case that none of the records is about was cut off by the end, or left none.
-void FillPlan(const std::vector<Record>& records, Plan& plan) {
+void FillPlan(const RecordView& records, Plan& plan) {
   std::set<std::string> known;
   for (const Record& record : records) {
     if (!known.insert(record.case_id).second) continue;
@@ -246,7 +246,7 @@ int Explore(ExploreOptions options) {
   run.settings.most_passes = kMostPasses;
   explore->is_time_over = Clock(options);
   Explorer explorer(*explore, run.devices(), run.settings, run.folder);
-  const LoopResult result = run.RunAll(explorer);
+  LoopResult result = run.RunAll(explorer);
   FillPlan(result.records, run.prepared.plan);
   run.environment["explore"] = CoverageJson(*explore, explorer, result);
   if (auto status = WritePlan(run); !status) Note(status.error().message);

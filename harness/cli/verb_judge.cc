@@ -159,9 +159,10 @@ int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSi
   std::vector<PlannedCase> all = cases.visible;
   all.insert(all.end(), cases.hidden.begin(), cases.hidden.end());
   const LoopResult result = run.RunAll(all);
+  const std::vector<Record> records = result.records.ToVector();
   const Ruling ruling = JudgeCandidate({.visible = cases.visible,
                                         .hidden = cases.hidden,
-                                        .records = result.records,
+                                        .records = records,
                                         .timed = options.run.perf,
                                         .broken = WhyBroken(result)});
   const int code = EndJudging(options, ruling, std::move(context), result.interrupted);

@@ -79,11 +79,11 @@ int Merge(const MergeOptions& options) {
   if (auto written = WriteMerged(*merged, options.dirs, *folder); !written) {
     return Complain(kExitHarness, written.error().message);
   }
-  const FinishedRun run = Finish(*merged);
+  const std::string environment = merged->environment;
+  const FinishedRun run = Finish(*std::move(merged));
   const auto reports = WriteReports(folder->path(), run.records);
   if (!reports) return Complain(kExitHarness, reports.error().message);
-  return PrintMerged(run, merged->environment, (folder->path() / "report.html").string(), options.color,
-                     options.strict);
+  return PrintMerged(run, environment, (folder->path() / "report.html").string(), options.color, options.strict);
 }
 
 }  // namespace

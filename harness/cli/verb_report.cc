@@ -33,9 +33,10 @@ struct ReportOptions {
 
 // Of several shards nothing is written: assay merge makes a folder of them.
 int ReportShards(const ReportOptions& options) {
-  const auto merged = MergeRuns(options.dirs);
+  auto merged = MergeRuns(options.dirs);
   if (!merged) return Complain(kExitUsage, merged.error().message);
-  return PrintMerged(Finish(*merged), merged->environment, "", options.color, options.strict);
+  const std::string environment = merged->environment;
+  return PrintMerged(Finish(*std::move(merged)), environment, "", options.color, options.strict);
 }
 
 int Report(const ReportOptions& options) {

@@ -14,22 +14,23 @@
 
 namespace assay::cli {
 
-Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
-                                                        const std::vector<Record>& records) {
+Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir, const RecordView& records) {
   const Span span(Phase::kReports);
   const std::string environment = ReadStream(dir / "environment.json").value_or("");
   const std::string profile = ReadStream(dir / kProfileFile).value_or("");
-  const std::pair<const char*, std::string> files[] = {
-      {"report.html", HtmlReport(records, environment, profile)},
-      {"summary.md", MarkdownReport(records, environment, profile)},
-      {"junit.xml", JunitReport(records, environment)},
-      {"benchmark.json", GoogleBenchmarkReport(records, environment)},
+  using Writer = std::function<void(const TextSink&)>;
+  // One after the other, and long ones part by part, so that no two are in memory.
+  const std::pair<const char*, Writer> files[] = {
+      {"report.html", [&](const TextSink& write) { write(HtmlReport(records, environment, profile)); }},
+      {"summary.md", [&](const TextSink& write) { write(MarkdownReport(records, environment, profile)); }},
+      {"junit.xml", [&](const TextSink& write) { WriteJunit(records, environment, write); }},
+      {"benchmark.json", [&](const TextSink& write) { WriteGoogleBenchmark(records, environment, write); }},
   };
   std::vector<std::filesystem::path> written;
   std::string missing;
-  for (const auto& [name, content] : files) {
+  for (const auto& [name, writer] : files) {
     // Whole or not at all, so that a CI server that collects files never takes half a report.
-    if (const Status status = WriteFileAtomically(dir / name, {{content.data(), content.size()}}); status) {
+    if (const Status status = StreamFileAtomically(dir / name, writer); status) {
       written.push_back(dir / name);
     } else if (missing.empty()) {
       missing = status.error().message;  // the others may be small enough for a full disk

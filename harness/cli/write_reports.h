@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay::cli {
 
 // Writes report.html, summary.md, junit.xml and benchmark.json into `dir`, with the environment of its
 // environment.json and the profile of its profile.json when there are such. Returns their paths; an error names the
 // file that could not be written.
-Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
-                                                        const std::vector<Record>& records);
+Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir, const RecordView& records);
 
 }  // namespace assay::cli

@@ -68,7 +68,7 @@ Result<BundleJson> FilesOf(const BundleJson& environment) {
   return now;
 }
 
-Status AddOutputs(const fs::path& run, const std::vector<Record>& records, BundledRun& bundle) {
+Status AddOutputs(const fs::path& run, const RecordView& records, BundledRun& bundle) {
   for (const Record& r : records) {
     if (r.output_hash.empty()) continue;
     const std::string name = StoredOutputFile(r);

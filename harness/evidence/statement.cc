@@ -64,7 +64,7 @@ nlohmann::ordered_json DescribeFiles(const std::vector<std::string>& paths) {
   return out;
 }
 
-std::string HashOfGoldens(const std::vector<Record>& records) {
+std::string HashOfGoldens(const RecordView& records) {
   std::map<std::string, std::string> hashes;
   for (const Record& r : records) {
     if (!r.golden_hash.empty()) hashes[r.case_id] = r.golden_hash;
@@ -74,7 +74,7 @@ std::string HashOfGoldens(const std::vector<Record>& records) {
   return Sha256Hex(text);
 }
 
-nlohmann::ordered_json Claims(const Plan& plan, const std::vector<Record>& records, bool strict, bool interrupted) {
+nlohmann::ordered_json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted) {
   std::map<std::string, int64_t> outcomes;
   for (const Record& r : records) ++outcomes[r.outcome];
   ExitFlags flags;

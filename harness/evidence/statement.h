@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
 
 namespace assay {
@@ -18,9 +18,9 @@ inline constexpr const char* kHashesKey = "sha256";  // of environment.json: fil
 nlohmann::ordered_json DescribeFiles(const std::vector<std::string>& paths);
 
 // SHA-256 over "id<TAB>golden_hash" of every case that has one, sorted.
-std::string HashOfGoldens(const std::vector<Record>& records);
+std::string HashOfGoldens(const RecordView& records);
 
 // Of all records, those that are missing included: counts of outcomes and the exit code that follow from them.
-nlohmann::ordered_json Claims(const Plan& plan, const std::vector<Record>& records, bool strict, bool interrupted);
+nlohmann::ordered_json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted);
 
 }  // namespace assay

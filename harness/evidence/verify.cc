@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -151,11 +152,12 @@ class Verifier {
 
   void JudgeStored(const std::function<void(const std::string&, size_t, size_t)>& told) {
     std::map<std::string, std::vector<const Record*>> cases;
+    std::deque<Record> stored;  // what `cases` refers to
     size_t unstored = 0;
     for (const Record& r : run_.records) {
       const auto verdict = ParseVerdict(r.verdict);
       const bool there = !r.output_hash.empty() && files_.contains(StoredOutputFile(r));
-      if (there) cases[r.case_id].push_back(&r);
+      if (there) cases[r.case_id].push_back(&stored.emplace_back(r));
       unstored += !there && verdict && IsFailingResult(*verdict);
     }
     Tally tally;

@@ -193,7 +193,7 @@ void Explorer::WriteSuite() {
   }
 }
 
-size_t Explorer::CountRan(std::span<const Record> records) const {
+size_t Explorer::CountRan(const RecordView& records) const {
   std::set<std::string> recorded;  // an interruption comes before the last of them are judged
   for (const Record& record : records) recorded.insert(record.case_id);
   const auto cut_off = std::ranges::count_if(

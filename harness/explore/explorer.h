@@ -44,7 +44,7 @@ class Explorer : public CaseSource {
   std::string StatusText() const override;
 
   // Cases that ran, without those made smaller: given, and judged or with one of `records` that were kept at the end.
-  size_t CountRan(std::span<const Record> records) const;
+  size_t CountRan(const RecordView& records) const;
   struct OfOperator {
     std::string op;
     std::vector<Explored> sets;

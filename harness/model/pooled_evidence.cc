@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "harness/base/text.h"
 
@@ -30,32 +31,66 @@ std::optional<PooledEvidence> ParseOne(std::string_view text) {
       std::string(parts[0]), parts[1] == kProves, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
 }
 
-// Results of the same inputs can err alike: their deviations add, not their variances.
-struct SameInputs {
+// A number for each distinct hash of inputs. A million of them are looked at with every question.
+class InputNumbers {
+ public:
+  uint32_t NumberOf(const std::string& hash) {
+    return numbers_.try_emplace(hash, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+  // Of each number its place among the hashes in order.
+  std::vector<uint32_t> Ranks() const {
+    std::vector<std::pair<std::string_view, uint32_t>> sorted(numbers_.begin(), numbers_.end());
+    std::ranges::sort(sorted);
+    std::vector<uint32_t> ranks(sorted.size());
+    for (size_t rank = 0; rank < sorted.size(); ++rank) ranks[sorted[rank].second] = static_cast<uint32_t>(rank);
+    return ranks;
+  }
+
+ private:
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+// What one result adds. Results of the same inputs can err alike: their deviations add, not their variances.
+struct Addition {
+  uint32_t inputs = 0;
   double deviation = 0, step = 0;
 };
 
 struct Pool {
   PooledAnswer answer;
   double agreement = 0, information = 0, granted = 0;
-  std::map<std::string, SameInputs> by_inputs;
+  std::vector<Addition> additions;
 
-  void Add(const Record& record, const PooledEvidence& evidence) {
+  void Add(uint32_t inputs, const PooledEvidence& evidence) {
     if (!(evidence.information > 0)) return;
     ++answer.results;
     agreement += evidence.agreement;
     information += evidence.information;
     granted += evidence.granted;
-    SameInputs& same = by_inputs[record.input_hash];
-    same.deviation += std::sqrt(std::max(0.0, evidence.variance));
-    same.step += evidence.step;
+    additions.push_back({inputs, std::sqrt(std::max(0.0, evidence.variance)), evidence.step});
+  }
+
+  // By inputs, in the order of their hashes.
+  void AddAlike(const std::vector<uint32_t>& ranks) {
+    for (Addition& one : additions) one.inputs = ranks[one.inputs];
+    std::ranges::stable_sort(additions, {}, &Addition::inputs);
+    size_t kept = 0;
+    for (size_t i = 0; i < additions.size(); ++i) {
+      if (i > 0 && additions[kept - 1].inputs == additions[i].inputs) {
+        additions[kept - 1].deviation += additions[i].deviation;
+        additions[kept - 1].step += additions[i].step;
+      } else {
+        additions[kept++] = additions[i];
+      }
+    }
+    additions.resize(kept);
   }
 
   // The agreement is a sum of independent parts with the tails of a gamma distribution (sub-gamma), so that it exceeds
   // sqrt(2 V x) + s x with a chance of exp(-x) at most on either side.
   PooledAnswer Answer(double questions) const {
     double variance = 0, step = 0;
-    for (const auto& [hash, same] : by_inputs) {
+    for (const Addition& same : additions) {
       variance += same.deviation * same.deviation;
       step = std::max(step, same.step);
     }
@@ -137,12 +172,14 @@ std::string PooledAnswer::Text() const {
                      results == 1 ? "" : "s");
 }
 
-std::vector<PooledAnswer> PoolEvidence(const std::vector<Record>& records) {
+std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
   std::map<PoolKey, size_t> places;
   std::vector<Pool> pools;
   std::map<Implementation, double> questions;
+  InputNumbers inputs;
   for (const Record& r : records) {
     if (!Counts(r)) continue;
+    const uint32_t number = inputs.NumberOf(r.input_hash);
     for (const PooledEvidence& evidence : ParsePooledEvidence(r.pooled)) {
       const Implementation implementation(r.backend, r.device, r.implementation);
       const auto [it, is_new] =
@@ -158,15 +195,20 @@ std::vector<PooledAnswer> PoolEvidence(const std::vector<Record>& records) {
       }
       Pool& pool = pools[it->second];
       pool.answer.proves = pool.answer.proves && evidence.proves;
-      pool.Add(r, evidence);
+      pool.Add(number, evidence);
     }
   }
+  const std::vector<uint32_t> ranks = inputs.Ranks();
   std::vector<PooledAnswer> answers;
-  for (const Pool& pool : pools) answers.push_back(pool.Answer(questions.at(ImplementationOf(pool.answer))));
+  for (Pool& pool : pools) {
+    pool.AddAlike(ranks);
+    answers.push_back(pool.Answer(questions.at(ImplementationOf(pool.answer))));
+    pool.additions = {};
+  }
   return answers;
 }
 
-std::vector<PooledAnswer> FindPooled(const std::vector<Record>& records) {
+std::vector<PooledAnswer> FindPooled(const RecordView& records) {
   std::vector<PooledAnswer> found = PoolEvidence(records);
   std::erase_if(found, [](const PooledAnswer& answer) { return !answer.IsFinding(); });
   return found;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
@@ -52,8 +52,8 @@ struct PooledAnswer {
 inline constexpr double kPooledDelta = 1e-6;
 
 // All answers, by implementation, in the order of the records.
-std::vector<PooledAnswer> PoolEvidence(const std::vector<Record>& records);
+std::vector<PooledAnswer> PoolEvidence(const RecordView& records);
 // Those alone that are findings.
-std::vector<PooledAnswer> FindPooled(const std::vector<Record>& records);
+std::vector<PooledAnswer> FindPooled(const RecordView& records);
 
 }  // namespace assay

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
@@ -15,70 +13,104 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+constexpr const char* kNonFinite = "_nonfinite";  // behind a number's key: that of the word for it
+
 std::string_view NonFiniteTag(double x) {
   if (std::isnan(x)) return "nan";
   return x > 0 ? "inf" : "-inf";
 }
 
-struct Writer {
-  OrderedJson& out;
+// Every key comes once, so that none is looked for among those before it.
+class Writer {
+ public:
+  explicit Writer(OrderedJson& out) : object_(ObjectIn(out)) {}
   void operator()(const char* key, const std::vector<OutputRecord>& outputs) const {
     if (outputs.empty()) return;
-    OrderedJson& list = out[key] = OrderedJson::array();
-    for (const OutputRecord& output : outputs) VisitOutputFields(output, Writer{list.emplace_back()});
+    OrderedJson list = OrderedJson::array();
+    for (const OutputRecord& output : outputs) VisitOutputFields(output, Writer(list.emplace_back()));
+    Put(key, std::move(list));
   }
   template <class T>
   void operator()(const char* key, const T& value) const {
-    out[key] = value;
+    Put(key, value);
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) const {
-    value ? out[key] = *value : out[key] = nullptr;
+    Put(key, value ? OrderedJson(*value) : OrderedJson());
   }
   void operator()(const char* key, const Number& value) const {
-    if (value && !std::isfinite(*value)) {
-      out[key] = nullptr;
-      out[std::string(key) + "_nonfinite"] = NonFiniteTag(*value);
-    } else {
-      value ? out[key] = *value : out[key] = nullptr;
-    }
+    const bool is_finite = value && std::isfinite(*value);
+    Put(key, is_finite ? OrderedJson(*value) : OrderedJson());
+    if (value && !is_finite) Put(std::string(key) + kNonFinite, NonFiniteTag(*value));
   }
+
+ private:
+  using Fields = OrderedJson::object_t;
+  static Fields& ObjectIn(OrderedJson& out) {
+    out = OrderedJson::object();
+    return out.get_ref<Fields&>();
+  }
+  void Put(std::string key, OrderedJson value) const { object_.emplace_back(std::move(key), std::move(value)); }
+
+  Fields& object_;
 };
 
-struct Reader {
-  const OrderedJson& in;
-  std::string& misfit;  // the first key whose value has another type
-  void operator()(const char* key, std::vector<OutputRecord>& outputs) const {
-    const auto it = in.find(key);
-    if (it == in.end() || it->is_null()) return;
-    if (!it->is_array()) misfit = misfit.empty() ? key : misfit;
-    for (const OrderedJson& entry : *it) VisitOutputFields(outputs.emplace_back(), Reader{entry, misfit});
-  }
-  template <class T, class Field>
-  void Get(const char* key, Field& value) const {
-    const auto it = in.find(key);
-    if (it == in.end() || it->is_null()) return;
-    try {
-      value = it->template get<T>();
-    } catch (const OrderedJson::type_error&) {
-      if (misfit.empty()) misfit = key;
+// Most keys stand where the writer puts them, each behind the last one that was asked for.
+class Reader {
+ public:
+  // `misfit`: receives the first key whose value has another type.
+  Reader(const OrderedJson& in, std::string& misfit) : in_(in), misfit_(misfit), next_(in.begin()) {
+    if (!in.is_object()) return;
+    for (const auto& [key, value] : in.get_ref<const OrderedJson::object_t&>()) {
+      has_tags_ = has_tags_ || key.ends_with(kNonFinite);
     }
   }
+  void operator()(const char* key, std::vector<OutputRecord>& outputs) {
+    const auto it = Find(key);
+    if (it == in_.end() || it->is_null()) return;
+    if (!it->is_array()) misfit_ = misfit_.empty() ? key : misfit_;
+    for (const OrderedJson& entry : *it) VisitOutputFields(outputs.emplace_back(), Reader(entry, misfit_));
+  }
   template <class T>
-  void operator()(const char* key, T& value) const {
+  void operator()(const char* key, T& value) {
     Get<T>(key, value);
   }
   template <class T>
-  void operator()(const char* key, std::optional<T>& value) const {
+  void operator()(const char* key, std::optional<T>& value) {
     Get<T>(key, value);
   }
-  void operator()(const char* key, Number& value) const {
+  void operator()(const char* key, Number& value) {
     Get<double>(key, value);
-    auto tag = in.find(std::string(key) + "_nonfinite");
-    if (tag == in.end()) return;
+    if (!has_tags_) return;
+    const auto tag = in_.find(std::string(key) + kNonFinite);
+    if (tag == in_.end()) return;
     const double inf = std::numeric_limits<double>::infinity();
     value = *tag == "nan" ? std::numeric_limits<double>::quiet_NaN() : *tag == "inf" ? inf : -inf;
   }
+
+ private:
+  using Place = OrderedJson::const_iterator;
+  Place Find(const char* key) {
+    if (!in_.is_object()) return in_.end();
+    const Place found = next_ != in_.end() && next_.key() == key ? next_ : in_.find(key);
+    if (found != in_.end()) next_ = std::next(found);
+    return found;
+  }
+  template <class T, class Field>
+  void Get(const char* key, Field& value) {
+    const auto it = Find(key);
+    if (it == in_.end() || it->is_null()) return;
+    try {
+      value = it->template get<T>();
+    } catch (const OrderedJson::type_error&) {
+      if (misfit_.empty()) misfit_ = key;
+    }
+  }
+
+  const OrderedJson& in_;
+  std::string& misfit_;
+  Place next_;
+  bool has_tags_ = false;  // some number is not finite
 };
 
 }  // namespace
@@ -111,38 +143,6 @@ Result<Record> FromJsonLine(const std::string& line) {
     return no_record(fmt::format("it has no {}", record.case_id.empty() ? "case_id" : "outcome"));
   }
   return record;
-}
-
-Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
-  std::ifstream file(jsonl);
-  if (!file) {
-    return Fail(ErrorCode::kIo, fmt::format("cannot read {}: give the output folder of a run", jsonl.string()));
-  }
-  RecordFile out;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.empty()) continue;
-    auto record = FromJsonLine(line);
-    // A run that was killed can leave one torn line, without its newline: everything before it is good.
-    if (!record && file.eof() && !IsJson(line)) {
-      out.torn = fmt::format("{}:{}: the last line is torn, as a killed run leaves it; its result is left out",
-                             jsonl.string(), number);
-      break;
-    }
-    if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
-    // Lines are about of one length, of some thousand bytes. A vector that doubles would hold a million records twice
-    // for a while.
-    if (out.records.empty()) {
-      std::error_code unknown;
-      const auto bytes = std::filesystem::file_size(jsonl, unknown);
-      if (!unknown) out.records.reserve(bytes / std::max<size_t>(line.size() + 1, 1024) + 1);
-    }
-    out.records.push_back(std::move(*record));
-  }
-  if (file.bad()) {  // a folder, which can be opened, or a disk that fails
-    return Fail(ErrorCode::kIo, fmt::format("{}: cannot be read to its end", jsonl.string()));
-  }
-  return out;
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -228,13 +227,5 @@ std::string ToJsonLine(const Record& record);  // no newline
 
 // Unknown keys are ignored, absent ones keep defaults, but for case_id and outcome. Errors say what is wrong with it.
 Result<Record> FromJsonLine(const std::string& line);
-
-struct RecordFile {
-  std::vector<Record> records;
-  std::string torn;  // what to say of a last line that its writer did not finish; "" when there is none
-};
-
-// Errors name the file and the line, and what to do.
-Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl);
 
 }  // namespace assay

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "harness/model/record_file.h"
+
 namespace assay {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<double> CostsOfCases(const std::vector<std::string>& ids, const Case
 
 }  // namespace
 
-CaseCosts CostsOf(const std::vector<Record>& records) {
+CaseCosts CostsOf(const RecordView& records) {
   CaseCosts costs;
   std::map<std::string, double> of_case;  // what all devices share
   for (const Record& r : records) {

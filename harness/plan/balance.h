@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
 using CaseCosts = std::map<std::string, double>;  // seconds by case id
 
 // Everything that was done for each case, on all devices.
-CaseCosts CostsOf(const std::vector<Record>& records);
+CaseCosts CostsOf(const RecordView& records);
 // Of a run's folder. Errors: it has no records.
 Result<CaseCosts> ReadCosts(const std::filesystem::path& dir);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "golden/store/store.h"
+#include "harness/base/json_list.h"
 #include "harness/base/json_text.h"
 #include "harness/data/tensor.h"
 
@@ -24,6 +25,18 @@ Json EntryJson(const PlanEntry& entry) {
   if (!entry.where.empty()) object["where"] = entry.where;
   if (entry.shard >= 0) object["shard"] = entry.shard;
   return object;
+}
+
+bool AddEntry(const Json& object, std::vector<PlanEntry>& entries) try {
+  entries.push_back({object.at("id"), object.at("requirement"), object.value("tags", std::vector<std::string>()),
+                     object.value("source", ""), object.value("where", ""), object.value("shard", -1)});
+  return true;
+} catch (const Json::exception&) {
+  return false;
+}
+
+tl::unexpected<Error> Damaged() {
+  return UsageError("plan.json cannot be read: it was changed or damaged; take it from a copy");
 }
 
 }  // namespace
@@ -64,8 +77,6 @@ Plan MakePlan(std::string suite, const SelectionOptions& options, const Selectio
 }
 
 std::string PlanJson(const Plan& plan) {
-  Json cases = Json::array();
-  for (const PlanEntry& entry : plan.entries) cases.push_back(EntryJson(entry));
   Json json = {{"schema_version", kSchemaVersion},
                {"plan_hash", plan.hash},
                {"suite", plan.suite},
@@ -81,14 +92,22 @@ std::string PlanJson(const Plan& plan) {
     if (c.shard >= 0) device["shard"] = c.shard;
     json["devices"].push_back(std::move(device));
   }
-  json["cases"] = std::move(cases);
-  // A filter comes from a command line and may hold bytes that are not UTF-8.
-  return DumpJson(json, 1) + "\n";
+  json["cases"] = Json::array();
+  std::string text;
+  const TextSink write = [&text](std::string_view part) { text += part; };
+  JsonListWriter cases(json, 1, write);
+  for (const PlanEntry& entry : plan.entries) cases.Add(EntryJson(entry));
+  cases.End();
+  text += "\n";
+  return text;
 }
 
 Result<Plan> ParsePlanJson(std::string_view text) {
   try {
-    const Json json = ParseOrderedJson(text);
+    std::vector<PlanEntry> entries;
+    bool damaged = false;
+    const Json json =
+        ParseJsonList(text, "cases", [&](const Json& object) { damaged = damaged || !AddEntry(object, entries); });
     if (const int version = json.at("schema_version"); version != kSchemaVersion) {
       return UsageError(
           fmt::format("plan.json has schema version {}, this program reads {}; use the version that wrote it", version,
@@ -109,18 +128,15 @@ Result<Plan> ParsePlanJson(std::string_view text) {
     for (const Json& device : json.at("devices")) {
       plan.devices.push_back({device.at("backend"), device.at("device"), device.value("shard", -1)});
     }
-    for (const Json& object : json.at("cases")) {
-      plan.entries.push_back({object.at("id"), object.at("requirement"),
-                              object.value("tags", std::vector<std::string>()), object.value("source", ""),
-                              object.value("where", ""), object.value("shard", -1)});
-    }
+    if (const Json& others = json.at("cases"); damaged || !others.is_array() || !others.empty()) return Damaged();
+    plan.entries = std::move(entries);
     if (PlanHash(plan.entries) != plan.hash) {
       return UsageError(fmt::format("plan.json was changed: its cases hash to {}, not to the {} it states",
                                     PlanHash(plan.entries), plan.hash));
     }
     return plan;
   } catch (const Json::exception&) {
-    return UsageError("plan.json cannot be read: it was changed or damaged; take it from a copy");
+    return Damaged();
   }
 }
 

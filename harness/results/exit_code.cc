@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/exit_code.h"
 
+#include <span>
+
 #include "harness/model/pooled_evidence.h"
 
 namespace assay {
@@ -12,7 +14,7 @@ bool IsKnown(const Record& record) {
 namespace {
 
 // What each record comes to, added to `flags` and to the verdicts.
-std::vector<Verdict> VerdictsOf(const std::vector<Record>& records, ExitFlags& flags) {
+std::vector<Verdict> VerdictsOf(const RecordView& records, ExitFlags& flags) {
   std::vector<Verdict> verdicts;
   for (const Record& r : records) {
     const bool unexpected = r.outcome == "unexpected_pass";
@@ -26,7 +28,7 @@ std::vector<Verdict> VerdictsOf(const std::vector<Record>& records, ExitFlags& f
 
 }  // namespace
 
-int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
+int ExitCodeOfRecords(const RecordView& records, ExitFlags flags) {
   std::vector<Verdict> verdicts = VerdictsOf(records, flags);
   for (const PooledAnswer& found : FindPooled(records)) {
     if (found.proves) verdicts.push_back(Verdict::kMismatch);
@@ -38,7 +40,7 @@ int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
 bool FailsRun(const Record& record, bool strict) {
   ExitFlags flags;
   flags.strict = strict;
-  const std::vector<Verdict> verdicts = VerdictsOf({record}, flags);
+  const std::vector<Verdict> verdicts = VerdictsOf(std::span(&record, 1), flags);
   const int code = ExitCode(verdicts, flags);
   return code != kExitOk && code != kExitNothing;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/judge/verdict.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
@@ -22,7 +22,7 @@ bool IsKnown(const Record& record);
 
 // `flags` say what the records do not: interrupted, strict, required_backend_absent. An outcome that this version does
 // not know is an error. What all of them show together counts too (harness/model/pooled_evidence.h).
-int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags);
+int ExitCodeOfRecords(const RecordView& records, ExitFlags flags);
 
 // Whether this record alone makes the exit code say that something failed; `strict`: as with --strict.
 bool FailsRun(const Record& record, bool strict = false);

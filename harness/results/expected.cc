@@ -136,11 +136,14 @@ std::vector<std::string> FindExpiredRules(const std::vector<Expectation>& rules)
   return expired;
 }
 
-std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records) {
-  std::vector<std::string> unused;
-  for (const Expectation& rule : rules) {
-    if (std::ranges::none_of(records, [&](const Record& r) { return IsAbout(rule, r); })) unused.push_back(rule.where);
+std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const RecordView& records) {
+  std::vector<const Expectation*> left;
+  for (const Expectation& rule : rules) left.push_back(&rule);
+  for (const Record& r : records) {
+    std::erase_if(left, [&](const Expectation* rule) { return IsAbout(*rule, r); });
   }
+  std::vector<std::string> unused;
+  for (const Expectation* rule : left) unused.push_back(rule->where);
   return unused;
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/plan/expectations.h"
 
 namespace assay {
@@ -33,7 +33,7 @@ void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault,
 std::vector<std::string> FindExpiredRules(const std::vector<Expectation>& rules);
 
 // "file:line" of those that are about none of the records.
-std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records);
+std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const RecordView& records);
 
 // One line where the rules of some of these backends, which run on this host's processor, were not established on its
 // class; "" elsewhere.

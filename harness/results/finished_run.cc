@@ -8,6 +8,7 @@
 
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
+#include "harness/model/record_file.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/suite.h"
 #include "harness/results/environment.h"
@@ -37,6 +38,15 @@ void ReadEnding(const fs::path& dir, FinishedRun& run) {
   if (absent != environment.end() && absent->is_string()) run.required_absent = *absent;
 }
 
+Result<Plan> ReadPlan(const fs::path& file) {
+  auto text = ReadWholeFile(file);
+  if (!text) return tl::unexpected(text.error());
+  auto plan = ParsePlanJson(*text);
+  if (plan) return plan;
+  return UsageError(
+      fmt::format("{}: {}; without the file the records alone are reported", file.string(), plan.error().message));
+}
+
 }  // namespace
 
 ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
@@ -51,7 +61,8 @@ ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
 Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());
-  FinishedRun run{.records = std::move(file->records)};
+  FinishedRun run;
+  run.records = std::move(file->records);
   run.torn = file->torn;
   if (!run.torn.empty()) run.notes.push_back(run.torn);
   return run;
@@ -71,20 +82,15 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     run.notes.push_back(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));
     return run;
   }
-  auto text = ReadWholeFile(dir / "plan.json");
-  if (!text) return tl::unexpected(text.error());
-  auto plan = ParsePlanJson(*text);
-  if (!plan) {
-    return UsageError(fmt::format("{}: {}; without the file the records alone are reported",
-                                  (dir / "plan.json").string(), plan.error().message));
-  }
+  auto plan = ReadPlan(dir / "plan.json");
+  if (!plan) return tl::unexpected(plan.error());
   auto offers = ReadOffers(dir / kOffersFile, run.records);
   if (!offers) {
     run.notes.push_back(offers.error().message);
     offers = OffersIn(run.records);
   }
   run.strict = run.strict || IsConformance(SuiteAlone(plan->suite));
-  for (Record& missing : MakeMissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
+  run.records.Append(MakeMissingRecords(*plan, *offers, run.records));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
   return run;

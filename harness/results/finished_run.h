@@ -8,13 +8,13 @@
 
 #include "harness/base/result.h"
 #include "harness/judge/verdict.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 
 namespace assay {
 
 // The records of a run folder, with one for each planned one that is missing.
 struct FinishedRun {
-  std::vector<Record> records;
+  RecordList records;
   std::string empty;               // what to say when there are none: a shard without cases; "" for any other reason
   bool strict = false;             // it was asked to be, or its suite is the conformance suite
   bool stopped = false;            // at its first failures

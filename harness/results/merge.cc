@@ -8,9 +8,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
+#include "harness/model/record_file.h"
 #include "harness/results/environment.h"
 
 namespace assay {
@@ -18,6 +20,16 @@ namespace fs = std::filesystem;
 namespace {
 
 using MergeJson = nlohmann::ordered_json;
+
+// What a shard left in its folder.
+struct RunPart {
+  fs::path dir;
+  Plan plan;
+  std::string suite_hash;  // of the plan's cases
+  RecordList records;
+  std::vector<Offer> offers;
+  std::string environment;  // environment.json
+};
 
 MergeJson EnvironmentOf(const RunPart& part) {
   MergeJson json = ParseOrderedJson(part.environment);
@@ -39,7 +51,7 @@ std::string ExpectationHashes(const MergeJson& environment) {
 std::vector<std::pair<std::string, std::string>> IdentityOf(const RunPart& part) {
   const Plan& plan = part.plan;
   return {{"plan (cases and requirements)", plan.hash},
-          {"suite (tags, sources, balance)", SuiteHash(plan.entries)},
+          {"suite (tags, sources, balance)", part.suite_hash},
           {"version of assay", plan.tool_version},
           {"version of inputs", std::to_string(plan.generator_version)},
           {"version of golden values", std::to_string(plan.golden_version)},
@@ -57,16 +69,24 @@ Status CheckSameRun(const RunPart& first, const RunPart& other) {
   return {};
 }
 
-Status CheckOwnCases(const RunPart& part) {
-  std::map<std::string, const PlanEntry*> entries;
-  for (const PlanEntry& entry : part.plan.entries) entries[entry.id] = &entry;
+// The cases of the plan by their ids.
+using CaseIndex = std::unordered_map<std::string_view, uint32_t>;
+
+CaseIndex IndexOf(const std::vector<PlanEntry>& entries) {
+  CaseIndex index;
+  index.reserve(entries.size());
+  for (const PlanEntry& entry : entries) index.try_emplace(entry.id, static_cast<uint32_t>(index.size()));
+  return index;
+}
+
+Status CheckOwnCases(const RunPart& part, const std::vector<PlanEntry>& entries, const CaseIndex& index) {
   for (const Record& r : part.records) {
-    const auto entry = entries.find(r.case_id);
-    if (entry != entries.end() && InShard(*entry->second, part.plan.shard)) continue;
+    const auto at = index.find(r.case_id);
+    if (at != index.end() && InShard(entries[at->second], part.plan.shard)) continue;
     return UsageError(fmt::format(
         "{} has a record of {}, which is {}", (part.dir / "results.jsonl").string(), r.case_id,
-        entry == entries.end() ? "not in its plan"
-                               : fmt::format("not of its shard {}/{}", part.plan.shard.index, part.plan.shard.count)));
+        at == index.end() ? "not in its plan"
+                          : fmt::format("not of its shard {}/{}", part.plan.shard.index, part.plan.shard.count)));
   }
   return {};
 }
@@ -130,21 +150,30 @@ MergeJson MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged
   return environment;
 }
 
-void SortLikePlan(MergedRun& merged) {
-  std::map<std::string, size_t> place;
-  for (const PlanEntry& entry : merged.plan.entries) place.emplace(entry.id, place.size());
-  std::ranges::stable_sort(merged.records, {}, [&](const Record& r) { return place[r.case_id]; });
+void SortLikePlan(RecordList& records, const CaseIndex& index) {
+  std::vector<std::pair<uint32_t, uint32_t>> sorted;  // place in the plan, and among the records
+  for (const Record& r : records) sorted.emplace_back(index.at(r.case_id), static_cast<uint32_t>(sorted.size()));
+  std::ranges::sort(sorted);
+  std::vector<uint32_t> order;
+  for (const auto& [place, at] : sorted) order.push_back(at);
+  records.Reorder(order);
 }
 
-}  // namespace
-
-Result<RunPart> ReadPart(const fs::path& dir, std::vector<std::string>& notes) {
-  RunPart part{.dir = dir.has_filename() ? dir : dir.parent_path()};
+Result<Plan> ReadPlanOfPart(const fs::path& dir) {
   const auto text = ReadWholeFile(dir / "plan.json");
   if (!text) return UsageError(fmt::format("{}; give output folders of runs", text.error().message));
   auto plan = ParsePlanJson(*text);
   if (!plan) return UsageError(fmt::format("{}: {}", (dir / "plan.json").string(), plan.error().message));
+  return plan;
+}
+
+// Notes of what is torn are added.
+Result<RunPart> ReadPart(const fs::path& dir, std::vector<std::string>& notes) {
+  RunPart part{.dir = dir.has_filename() ? dir : dir.parent_path()};
+  auto plan = ReadPlanOfPart(dir);
+  if (!plan) return tl::unexpected(plan.error());
   part.plan = *std::move(plan);
+  part.suite_hash = SuiteHash(part.plan.entries);
   auto records = ReadRecords(dir / "results.jsonl");
   if (!records) return tl::unexpected(records.error());
   part.records = std::move(records->records);
@@ -156,7 +185,10 @@ Result<RunPart> ReadPart(const fs::path& dir, std::vector<std::string>& notes) {
   return part;
 }
 
+// Of parts of one run the first alone has the plan's cases.
 Result<MergedRun> MergeParts(std::vector<RunPart> parts) {
+  std::vector<PlanEntry> entries = std::move(parts[0].plan.entries);
+  const CaseIndex index = IndexOf(entries);
   std::map<int, const RunPart*> by_shard;
   for (const RunPart& part : parts) {
     if (auto same = CheckSameRun(parts[0], part); !same) return tl::unexpected(same.error());
@@ -165,27 +197,33 @@ Result<MergedRun> MergeParts(std::vector<RunPart> parts) {
       return UsageError(fmt::format("{} and {} overlap: both are shard {}/{}", known->second->dir.string(),
                                     part.dir.string(), part.plan.shard.index, part.plan.shard.count));
     }
-    if (auto own = CheckOwnCases(part); !own) return tl::unexpected(own.error());
+    if (auto own = CheckOwnCases(part, entries, index); !own) return tl::unexpected(own.error());
   }
   MergedRun merged{.plan = parts[0].plan};
+  merged.plan.entries = std::move(entries);  // which moves none of them, so that `index` holds
   const int count = merged.plan.shard.count;
   merged.plan.shard = Shard{};
   merged.plan.devices.clear();
   for (PlanEntry& entry : merged.plan.entries) entry.shard = ShardOf(entry, count);
+  size_t offers = 0;
+  for (const RunPart& part : parts) offers += part.offers.size();
+  merged.offers.reserve(offers);
   for (RunPart& part : parts) {
     for (PlanDevice device : part.plan.devices) {
       device.shard = part.plan.shard.index;
       merged.plan.devices.push_back(std::move(device));
     }
-    std::ranges::copy(part.records, std::back_inserter(merged.records));
-    std::ranges::copy(part.offers, std::back_inserter(merged.offers));
+    merged.records.Append(std::move(part.records));
+    std::ranges::move(std::exchange(part.offers, {}), std::back_inserter(merged.offers));
   }
-  SortLikePlan(merged);
+  SortLikePlan(merged.records, index);
   AddAbsentShards(parts, merged, count);
   NoteVersions(merged, merged.notes);
   merged.environment = DumpJson(MergedEnvironment(parts, merged), 2) + "\n";
   return merged;
 }
+
+}  // namespace
 
 Result<MergedRun> MergeRuns(const std::vector<fs::path>& dirs) {
   std::vector<RunPart> parts;
@@ -193,6 +231,9 @@ Result<MergedRun> MergeRuns(const std::vector<fs::path>& dirs) {
   for (const fs::path& dir : dirs) {
     auto part = ReadPart(dir, notes);
     if (!part) return tl::unexpected(part.error());
+    const bool same =
+        !parts.empty() && part->plan.hash == parts[0].plan.hash && part->suite_hash == parts[0].suite_hash;
+    if (same) part->plan.entries = {};
     parts.push_back(*std::move(part));
   }
   auto merged = MergeParts(std::move(parts));
@@ -200,15 +241,14 @@ Result<MergedRun> MergeRuns(const std::vector<fs::path>& dirs) {
   return merged;
 }
 
-FinishedRun Finish(const MergedRun& merged) {
-  FinishedRun run{.records = merged.records};
+FinishedRun Finish(MergedRun merged) {
+  FinishedRun run;
+  run.records = std::move(merged.records);
   run.strict = merged.strict || IsConformance(merged.plan.suite);
   run.interrupted = merged.interrupted;
   run.device_lost = merged.device_lost;
   run.notes = merged.notes;
-  for (Record& missing : MakeMissingRecords(merged.plan, merged.offers, merged.records)) {
-    run.records.push_back(std::move(missing));
-  }
+  run.records.Append(MakeMissingRecords(merged.plan, merged.offers, run.records));
   return run;
 }
 

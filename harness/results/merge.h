@@ -14,33 +14,20 @@
 
 namespace assay {
 
-// What a shard left in its folder.
-struct RunPart {
-  std::filesystem::path dir;
-  Plan plan;
-  std::vector<Record> records;
-  std::vector<Offer> offers;
-  std::string environment;  // environment.json
-};
-
 struct MergedRun {
-  Plan plan;                    // of all shards; its devices say of which each was
-  std::vector<Record> records;  // in the plan's order
+  Plan plan;           // of all shards; its devices say of which each was
+  RecordList records;  // in the plan's order
   std::vector<Offer> offers;
   std::string environment;                                        // of the first part, with "merged" for all of them
   bool strict = false, interrupted = false, device_lost = false;  // any part was
   std::vector<std::string> notes;  // shards that are not there, what parts have in different versions
 };
 
-// Errors name the file. Notes of what is torn are added.
-Result<RunPart> ReadPart(const std::filesystem::path& dir, std::vector<std::string>& notes);
-
-// Errors name the two folders that do not belong together, and what differs: cases and requirements, versions of the
-// tool, of inputs and of golden values, the number of shards, lists of known failures; and overlaps.
-Result<MergedRun> MergeParts(std::vector<RunPart> parts);
+// Errors name the file, or the two folders that do not belong together, and what differs: cases and requirements,
+// versions of the tool, of inputs and of golden values, the number of shards, lists of known failures; and overlaps.
 Result<MergedRun> MergeRuns(const std::vector<std::filesystem::path>& dirs);
 
 // With a record for each planned one that is missing.
-FinishedRun Finish(const MergedRun& merged);
+FinishedRun Finish(MergedRun merged);
 
 }  // namespace assay

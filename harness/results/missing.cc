@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <unordered_map>
 
 #include "harness/base/json_text.h"
 #include "harness/results/record_case.h"
@@ -20,22 +22,66 @@ using OfferJson = nlohmann::ordered_json;
 using Place = std::tuple<std::string, std::string, std::string>;
 using PlaceCounts = std::map<Place, int64_t>;
 
+// What is known of one case.
 struct CaseCounts {
   PlaceCounts recorded;
   std::vector<const Offer*> offers;
   bool ran_nowhere = false;
 };
 
-std::map<std::string, CaseCounts> CountByCase(const std::vector<Offer>& offers, const std::vector<Record>& records) {
-  std::map<std::string, CaseCounts> cases;
-  for (const Offer& offer : offers) cases[offer.case_id].offers.push_back(&offer);
-  for (const Record& r : records) {
-    CaseCounts& counts = cases[r.case_id];
-    ++counts.recorded[{r.backend, PlannedDevice(r), r.implementation}];
-    counts.ran_nowhere = counts.ran_nowhere || r.backend == kHarnessBackend;
+// Numbers for texts that are few among many, so that what is known of a million cases is a few numbers each.
+class Places {
+ public:
+  uint32_t NumberOf(const Record& r) {
+    const auto [it, is_new] =
+        numbers_.try_emplace({r.backend, PlannedDevice(r), r.implementation}, static_cast<uint32_t>(places_.size()));
+    if (is_new) places_.push_back(&it->first);
+    return it->second;
   }
-  return cases;
-}
+  const Place& operator[](uint32_t number) const { return *places_[number]; }
+
+ private:
+  std::map<Place, uint32_t> numbers_;
+  std::vector<const Place*> places_;
+};
+
+// The offers and records of each case, found by its place in the plan; those of no planned case are left out.
+class ByCase {
+ public:
+  ByCase(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) : offers_(offers) {
+    std::unordered_map<std::string_view, uint32_t> cases;
+    cases.reserve(plan.entries.size());
+    for (const PlanEntry& entry : plan.entries) cases.try_emplace(entry.id, static_cast<uint32_t>(cases.size()));
+    const auto add = [&cases](const std::string& id, uint32_t what, Pairs& pairs) {
+      if (const auto at = cases.find(id); at != cases.end()) pairs.emplace_back(at->second, what);
+    };
+    for (size_t i = 0; i < offers.size(); ++i) add(offers[i].case_id, static_cast<uint32_t>(i), offered_);
+    for (const Record& r : records) add(r.case_id, places_.NumberOf(r), recorded_);
+    std::ranges::sort(offered_);
+    std::ranges::sort(recorded_);
+  }
+
+  // Cases are asked for in the plan's order, each of them.
+  CaseCounts Take(uint32_t index) {
+    CaseCounts counts;
+    for (; next_offer_ < offered_.size() && offered_[next_offer_].first == index; ++next_offer_) {
+      counts.offers.push_back(&offers_[offered_[next_offer_].second]);
+    }
+    for (; next_record_ < recorded_.size() && recorded_[next_record_].first == index; ++next_record_) {
+      const Place& place = places_[recorded_[next_record_].second];
+      ++counts.recorded[place];
+      counts.ran_nowhere = counts.ran_nowhere || std::get<0>(place) == kHarnessBackend;
+    }
+    return counts;
+  }
+
+ private:
+  using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // case, and offer or place
+  const std::vector<Offer>& offers_;
+  Places places_;
+  Pairs offered_, recorded_;
+  size_t next_offer_ = 0, next_record_ = 0;
+};
 
 // How many records each place should have: a device that made no offer has one, which says why.
 PlaceCounts Planned(const std::vector<PlanDevice>& devices, int shard, const CaseCounts& counts) {
@@ -86,7 +132,7 @@ std::string ToJsonLine(const Offer& offer) {
 }
 
 // The n-th record of one implementation, case and device name is of the n-th device of that name.
-std::vector<Offer> OffersIn(const std::vector<Record>& records) {
+std::vector<Offer> OffersIn(const RecordView& records) {
   std::map<std::pair<std::string, Place>, int64_t> seen;
   std::map<std::tuple<std::string, std::string, std::string, int64_t>, Offer> offers;
   for (const Record& r : records) {
@@ -102,7 +148,7 @@ std::vector<Offer> OffersIn(const std::vector<Record>& records) {
   return out;
 }
 
-Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const std::vector<Record>& records) {
+Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const RecordView& records) {
   std::ifstream file(jsonl);
   if (!file) return OffersIn(records);
   std::vector<Offer> offers;
@@ -117,16 +163,13 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
   return offers;
 }
 
-std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                       const std::vector<Record>& records) {
-  const std::map<std::string, CaseCounts> cases = CountByCase(offers, records);
-  const CaseCounts none;
-  std::vector<Record> missing;
-  for (const PlanEntry& entry : plan.entries) {
-    if (!InShard(entry, plan.shard)) continue;
-    const auto it = cases.find(entry.id);
-    const CaseCounts& counts = it == cases.end() ? none : it->second;
-    if (counts.ran_nowhere) continue;
+RecordList MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) {
+  RecordList missing;
+  ByCase by_case(plan, offers, records);
+  for (uint32_t index = 0; index < plan.entries.size(); ++index) {
+    const PlanEntry& entry = plan.entries[index];
+    const CaseCounts counts = by_case.Take(index);
+    if (counts.ran_nowhere || !InShard(entry, plan.shard)) continue;
     for (const auto& [place, planned] : Planned(plan.devices, entry.shard, counts)) {
       const auto recorded = counts.recorded.find(place);
       const int64_t have = recorded == counts.recorded.end() ? 0 : recorded->second;

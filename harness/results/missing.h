@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
 
 namespace assay {
@@ -25,18 +25,17 @@ struct Offer {
 std::string ToJsonLine(const Offer& offer);  // no newline
 
 // At least the offers of what ran: what `records` show.
-std::vector<Offer> OffersIn(const std::vector<Record>& records);
+std::vector<Offer> OffersIn(const RecordView& records);
 
 // A last line that its writer did not finish is left out. Without the file, OffersIn(records). Errors name the file and
 // the line.
-Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const std::vector<Record>& records);
+Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const RecordView& records);
 
 // The backend of a record that says why a case ran nowhere.
 inline constexpr const char* kHarnessBackend = "assay";
 
 // A record of verdict `missing` for each planned one that is not there, of the plan's shard: per implementation where
 // an offer names them, else per case and device.
-std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                       const std::vector<Record>& records);
+RecordList MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "harness/plan/version_bound.h"
@@ -67,12 +68,19 @@ std::string WordOf(std::string text) {
   return text;
 }
 
-std::string RuleOf(const Cause& cause, const std::vector<const Record*>& members, size_t number) {
+// What failed by one cause.
+struct Members {
+  std::set<std::string> known;
+  std::vector<std::string> ids;  // in order of appearance, each once: a device of the same name may fail it too
+  std::string reason;            // of the first
+};
+
+std::string RuleOf(const Cause& cause, const Members& members, size_t number) {
   const auto& [kind, verdict, backend, implementation, device, library, driver] = cause;
   std::string out = fmt::format("[[{}]]\nid = \"{}-{}-{}-{}\"\n", kind, WordOf(backend),
                                 implementation.empty() ? "any" : WordOf(implementation), verdict, number);
   out += "case = [\n";
-  for (const Record* r : members) out += fmt::format("  {},\n", Quoted(r->case_id));
+  for (const std::string& id : members.ids) out += fmt::format("  {},\n", Quoted(id));
   out += fmt::format("]\nbackend = {}\n", Quoted(backend, true));
   if (!implementation.empty()) out += fmt::format("implementation = {}\n", Quoted(implementation, true));
   if (!device.empty()) out += fmt::format("device = {}\n", Quoted(device, true));
@@ -80,7 +88,7 @@ std::string RuleOf(const Cause& cause, const std::vector<const Record*>& members
   if (const std::string version = Version(driver); !version.empty()) out += fmt::format("driver = \"{}\"\n", version);
   out += fmt::format(
       "verdicts = \"{}\"\nowner = \"\"   # who answers for it\n# expires = 2027-12-31   # the last day\n", verdict);
-  std::string why = members.front()->reason;
+  std::string why = members.reason;
   std::ranges::replace_if(
       why, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
   return out + fmt::format("reason = \"\"   # of the first case: {}\n", why);
@@ -88,13 +96,13 @@ std::string RuleOf(const Cause& cause, const std::vector<const Record*>& members
 
 }  // namespace
 
-std::string ProposedExpectations(const std::vector<Record>& records, const std::string& today) {
-  std::map<Cause, std::vector<const Record*>> causes;
+std::string ProposedExpectations(const RecordView& records, const std::string& today) {
+  std::map<Cause, Members> causes;
   for (const Record& r : records) {
     if (!MayBeCovered(r)) continue;
-    std::vector<const Record*>& members = causes[CauseOf(r)];
-    const bool known = std::ranges::any_of(members, [&](const Record* m) { return m->case_id == r.case_id; });
-    if (!known) members.push_back(&r);  // a device of the same name failed it too
+    Members& members = causes[CauseOf(r)];
+    if (members.ids.empty()) members.reason = r.reason;
+    if (members.known.insert(r.case_id).second) members.ids.push_back(r.case_id);
   }
   if (causes.empty()) return "";
   std::string out = fmt::format(

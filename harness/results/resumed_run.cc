@@ -8,6 +8,7 @@
 
 #include "harness/base/whole_file.h"
 #include "harness/judge/verdict.h"
+#include "harness/model/record_file.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -15,8 +16,13 @@ namespace {
 
 // What is known of one case on one device.
 struct Part {
-  std::vector<const Record*> records;
-  std::vector<const Offer*> offers;
+  struct Line {
+    size_t index = 0;  // among the records
+    std::string device, implementation;
+    bool stands = false;
+  };
+  std::vector<Line> lines;
+  const Offer* offer = nullptr;  // the last that was made
 };
 
 std::string DevicesText(const std::vector<PlanDevice>& devices) {
@@ -63,30 +69,26 @@ bool Stands(const Record& record, const ResumeTerms& terms) {
 }
 
 // Of a line that stands there already, as where somebody has joined two copies of a file.
-bool IsCopy(const Part& part, const Record& record) {
-  return std::ranges::any_of(part.records, [&](const Record* other) {
-    return other->implementation == record.implementation && ToJsonLine(*other) == ToJsonLine(record);
+bool IsCopy(const Part& part, const RecordList& records, const Record& record) {
+  return std::ranges::any_of(part.lines, [&](const Part::Line& other) {
+    return other.implementation == record.implementation && ToJsonLine(records[other.index]) == ToJsonLine(record);
   });
 }
 
 bool ContradictsItself(const Part& part) {
   std::set<std::pair<std::string, std::string>> results;
-  return !std::ranges::all_of(part.records, [&](const Record* r) {
-    return results.insert({r->device, r->implementation}).second;
+  return !std::ranges::all_of(part.lines, [&](const Part::Line& line) {
+    return results.insert({line.device, line.implementation}).second;
   });
 }
 
 // A device that made no offer has one record, which says why. Of two records of one result nobody knows which counts.
-bool IsComplete(const Part& part, const ResumeTerms& terms) {
-  if (ContradictsItself(part)) return false;
-  const auto stands = [&](const Record* record) { return Stands(*record, terms); };
-  if (!std::ranges::all_of(part.records, stands)) return false;
-  if (part.offers.empty()) {
-    return std::ranges::any_of(part.records, [](const Record* record) { return record->implementation.empty(); });
-  }
-  return std::ranges::all_of(part.offers.back()->implementations, [&](const std::string& name) {
-    return std::ranges::any_of(part.records, [&](const Record* record) { return record->implementation == name; });
-  });
+bool IsComplete(const Part& part) {
+  if (ContradictsItself(part) || !std::ranges::all_of(part.lines, &Part::Line::stands)) return false;
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(part.lines, name, &Part::Line::implementation) != part.lines.end();
+  };
+  return part.offer == nullptr ? has("") : std::ranges::all_of(part.offer->implementations, has);
 }
 
 }  // namespace
@@ -114,26 +116,28 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   if (!offers) return tl::unexpected(offers.error());
 
   std::map<ResumedRun::Place, Part> parts;
-  for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offers.push_back(&offer);
-  std::set<const Record*> copies;
-  for (const Record& r : file->records) {
+  for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offer = &offer;
+  std::set<size_t> copies;
+  ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
-    if (IsCopy(part, r)) {
-      copies.insert(&r);
+    if (IsCopy(part, file->records, r)) {
+      copies.insert(index);
     } else {
-      part.records.push_back(&r);
+      part.lines.push_back({index, r.device, r.implementation, Stands(r, terms)});
     }
-  }
+  });
   ResumedRun run;
   run.torn = std::move(file->torn);
   for (const auto& [place, part] : parts) {
-    if (std::get<1>(place) == kHarnessBackend || !IsComplete(part, terms)) continue;
+    if (std::get<1>(place) == kHarnessBackend || !IsComplete(part)) continue;
     run.complete.insert(place);
-    if (!part.offers.empty()) run.offers.push_back(*part.offers.back());
+    if (part.offer != nullptr) run.offers.push_back(*part.offer);
   }
-  for (Record& r : file->records) {
-    if (run.Has(r.case_id, r.backend, PlannedDevice(r)) && !copies.contains(&r)) run.records.push_back(std::move(r));
-  }
+  size_t index = 0;
+  file->records.Drain([&](const Record& r) {
+    if (run.Has(r.case_id, r.backend, PlannedDevice(r)) && !copies.contains(index)) run.records.push_back(r);
+    ++index;
+  });
   return run;
 }
 

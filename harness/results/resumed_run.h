@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
 #include "harness/results/missing.h"
 
@@ -20,8 +20,8 @@ namespace assay {
 struct ResumedRun {
   using Place = std::tuple<std::string, std::string, std::string>;  // case, backend, device as the plan has it
 
-  std::vector<Record> records;  // of what is complete, in the order of the file
-  std::vector<Offer> offers;    // of the same
+  RecordList records;         // of what is complete, in the order of the file
+  std::vector<Offer> offers;  // of the same
   std::set<Place> complete;
   std::string torn;  // what the file says of its last line; "" when it is whole
 

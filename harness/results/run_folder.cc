@@ -78,8 +78,7 @@ Status RunFolder::CheckItself() const {
                                           path_.string()));
 }
 
-Result<RunFolder> RunFolder::Continue(fs::path path, const std::vector<Record>& records,
-                                      const std::vector<Offer>& offers) {
+Result<RunFolder> RunFolder::Continue(fs::path path, const RecordView& records, const std::vector<Offer>& offers) {
   RunFolder folder;
   folder.path_ = std::move(path);
   if (auto opened = folder.Open(DurableLines::Mode::kContinue); !opened) {
@@ -121,12 +120,13 @@ void RunFolder::SetWait(RoomWait wait) {
   offers_->SetWait(wait_);
 }
 
-Status RunFolder::Rewrite(const std::vector<Record>& records) {
+Status RunFolder::Rewrite(const RecordView& records) {
+  const auto write = [&records](const TextSink& sink) {
+    for (const Record& record : records) sink(ToJsonLine(record) + "\n");
+  };
   if (Status status = CheckItself(); !status) return status;
-  std::string text;
-  for (const Record& record : records) text += ToJsonLine(record) + "\n";
   const fs::path path = path_ / kResultsFile;
-  if (auto status = WriteFileAtomically(path, {{text.data(), text.size()}}); !status) return status;
+  if (auto status = StreamFileAtomically(path, write); !status) return status;
   auto results = DurableLines::Open(path, DurableLines::Mode::kContinue);
   if (!results) return tl::unexpected(results.error());
   results_ = *std::move(results);

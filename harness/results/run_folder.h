@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/results/durable_lines.h"
 #include "harness/results/missing.h"
 
@@ -24,7 +24,7 @@ class RunFolder {
 
   // That of a run which ended before its time: its records become `records`, and its offers `offers`. Errors: another
   // run writes there, it cannot be written.
-  static Result<RunFolder> Continue(std::filesystem::path path, const std::vector<Record>& records,
+  static Result<RunFolder> Continue(std::filesystem::path path, const RecordView& records,
                                     const std::vector<Offer>& offers);
 
   const std::filesystem::path& path() const { return path_; }
@@ -38,7 +38,7 @@ class RunFolder {
   Status Sync();
   void SetWait(RoomWait wait);
   // In the place of all records that were appended: the old file is there until the new one is complete.
-  Status Rewrite(const std::vector<Record>& records);
+  Status Rewrite(const RecordView& records);
 
  private:
   Status Open(DurableLines::Mode mode);

@@ -35,7 +35,7 @@ KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expe
       failures_(folder.path(), ProgramWord()),
       limits_(limits) {}
 
-void KeptRecords::Restore(const ResumedRun& resumed, const std::vector<PlannedCase>& cases,
+void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases,
                           const std::vector<Device>& devices) {
   std::map<std::string, size_t> case_index;
   for (size_t i = 0; i < cases.size(); ++i) case_index.emplace(cases[i].spec.Id(), i);
@@ -46,19 +46,19 @@ void KeptRecords::Restore(const ResumedRun& resumed, const std::vector<PlannedCa
     device_index[{devices[i].backend, devices[i].device.name}] = i;
   }
   std::map<std::pair<size_t, size_t>, size_t> implementations;
-  for (const Record& record : resumed.records) {
+  resumed.records.Drain([&](const Record& record) {
     const auto at = case_index.find(record.case_id);
     auto on = device_index.find({record.backend, record.device});
     if (on == device_index.end()) on = device_index.find({record.backend, PlannedDevice(record)});
-    if (at == case_index.end() || on == device_index.end()) continue;  // the plan has them: see ReadResumedRun
+    if (at == case_index.end() || on == device_index.end()) return;  // the plan has them: see ReadResumedRun
     Restore({at->second, on->second, implementations[{at->second, on->second}]++}, record);
-  }
+  });
   for (const Offer& offer : resumed.offers) Restore(offer);
 }
 
-void KeptRecords::Restore(const RecordPlace& place, Record record) {
+void KeptRecords::Restore(const RecordPlace& place, const Record& record) {
   const std::lock_guard lock(mutex_);
-  Keep(place, std::move(record));
+  Keep(place, record);
 }
 
 void KeptRecords::Restore(Offer offer) {
@@ -82,7 +82,7 @@ void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   } else if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
     failing_.emplace(place, std::move(attempt));
   } else {
-    Append(place, std::move(attempt.record));
+    Append(place, attempt.record);
   }
 }
 
@@ -92,7 +92,7 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
   std::vector<Attempt*> failing;
   for (auto it = begin; it != end; ++it) failing.push_back(&it->second);
   if (!failing.empty()) WriteFailures(data, runner, failing);
-  for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second.record));
+  for (auto it = begin; it != end; ++it) Append(it->first, it->second.record);
   failing_.erase(begin, end);
   KeepOrForgetQuiet(index);
 }
@@ -100,8 +100,8 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
 void KeptRecords::KeepOrForgetQuiet(size_t index) {
   const auto begin = quiet_.lower_bound(RecordPlace{index}), end = quiet_.lower_bound(RecordPlace{index + 1});
   if (begin == end) return;
-  const auto kept = records_.lower_bound(RecordPlace{index});
-  const bool is_quiet = kept == records_.end() || kept->first.case_index != index;
+  const auto kept = places_.lower_bound(RecordPlace{index});
+  const bool is_quiet = kept == places_.end() || kept->first.case_index != index;
   if (is_quiet) {
     const auto latest = offers_.end() - static_cast<std::ptrdiff_t>(std::min(offers_.size(), kLatestOffers));
     const std::string& id = begin->second.case_id;
@@ -109,7 +109,7 @@ void KeptRecords::KeepOrForgetQuiet(size_t index) {
                   offers_.end());
     forgotten_ += static_cast<size_t>(std::distance(begin, end));
   } else {
-    for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second));
+    for (auto it = begin; it != end; ++it) Append(it->first, it->second);
   }
   quiet_.erase(begin, end);
 }
@@ -132,47 +132,67 @@ void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseD
     WriteFailures(data, runner, {&attempt});
     changed.failure_dir = attempt.record.failure_dir;
   }
-  Replace(records_.at(place), std::move(changed));
+  const size_t index = places_.at(place);
+  Replace(index, records_[index], changed);
 }
 
 void KeptRecords::Amend(const RecordPlace& place, const std::function<void(Record&)>& change) {
   const std::lock_guard lock(mutex_);
-  Record& record = records_.at(place);
+  const size_t index = places_.at(place);
+  const Record record = records_[index];
   Record changed = record;
   change(changed);
   if (changed.verdict != record.verdict) {
     ClearTiming(changed);
     ApplyExpectations(expectations_, false, changed);
   }
-  Replace(record, std::move(changed));
+  Replace(index, record, changed);
 }
 
-void KeptRecords::Replace(Record& record, Record changed) {
+void KeptRecords::Replace(size_t index, const Record& record, const Record& changed) {
   const bool failed_before = FailsRun(record), fails = FailsRun(changed);
   failed_ += fails;
   failed_ -= failed_before;
   if (fails && !failed_before) observer_.Failed(changed);
-  record = std::move(changed);
+  records_.Set(index, changed);
   file_is_current_ = false;
 }
 
 void KeptRecords::Flush() {
   const std::lock_guard lock(mutex_);
   if (file_is_current_) return;
-  std::vector<Record> records;
-  for (const auto& [place, record] : records_) records.push_back(record);
-  const Status written = folder_.Rewrite(records);
+  PutInOrder();
+  const Status written = folder_.Rewrite(records_);
   NoteWriteError(written);
   file_is_current_ = written.has_value();
 }
 
-std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
+void KeptRecords::PutInOrder() {
+  std::vector<uint32_t> order;
+  for (auto& [place, index] : places_) order.push_back(static_cast<uint32_t>(std::exchange(index, order.size())));
+  records_.Reorder(order);
+}
+
+void KeptRecords::ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const {
   const std::lock_guard lock(mutex_);
-  std::vector<Record> records;
-  for (auto& [place, record] : records_) records.push_back(std::move(record));
-  if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
+  Record record;
+  for (const auto& [place, index] : places_) {
+    records_.Read(index, record);
+    look(place, record);
+  }
+}
+
+Record KeptRecords::At(const RecordPlace& place) const {
+  const std::lock_guard lock(mutex_);
+  return records_[places_.at(place)];
+}
+
+std::pair<RecordList, std::vector<Offer>> KeptRecords::Finish() {
+  const std::lock_guard lock(mutex_);
+  PutInOrder();
+  if (!file_is_current_) NoteWriteError(folder_.Rewrite(records_));
   NoteWriteError(folder_.Sync());
-  return {std::move(records), std::move(offers_)};
+  return {std::move(records_), std::move(offers_)};
 }
 
 size_t KeptRecords::failed() const {
@@ -190,18 +210,18 @@ std::string KeptRecords::write_error() const {
   return write_error_;
 }
 
-void KeptRecords::Append(const RecordPlace& place, Record record) {
+void KeptRecords::Append(const RecordPlace& place, const Record& record) {
   // After an error the run ends. What it recorded then would have no offer, or a gap before it.
   if (write_error_.empty()) NoteWriteError(folder_.Append(record));
   if (IsOfABrokenBackend(record)) NoteWriteError(folder_.Sync());  // the next case may take the machine with it
   if (FailsRun(record)) observer_.Failed(record);
-  Keep(place, std::move(record));
+  Keep(place, record);
 }
 
-void KeptRecords::Keep(const RecordPlace& place, Record record) {
+void KeptRecords::Keep(const RecordPlace& place, const Record& record) {
   failed_ += FailsRun(record);
-  file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
-  records_.emplace(place, std::move(record));
+  file_is_current_ = file_is_current_ && (places_.empty() || places_.rbegin()->first < place);
+  if (places_.emplace(place, records_.size()).second) records_.push_back(record);
 }
 
 void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {

@@ -41,9 +41,9 @@ class KeptRecords {
               const KeptLimits& limits = {});
 
   // Of a run that is continued: it stands in the folder already. In the places that its records would have, had they
-  // been run now.
-  void Restore(const ResumedRun& resumed, const std::vector<PlannedCase>& cases, const std::vector<Device>& devices);
-  void Restore(const RecordPlace& place, Record record);
+  // been run now. They are taken from `resumed`.
+  void Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases, const std::vector<Device>& devices);
+  void Restore(const RecordPlace& place, const Record& record);
   void Restore(Offer offer);
 
   // Both from any thread. A failing result waits for EndCase.
@@ -65,22 +65,24 @@ class KeptRecords {
   // Brings the file up to what Change and Amend changed.
   void Flush();
 
-  // What stands so far. A record may be read while others change, but not while any is added.
-  const std::map<RecordPlace, Record>& records() const { return records_; }
+  // What stands so far, in the order of the plan, and one of it.
+  void ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const;
+  Record At(const RecordPlace& place) const;
 
   // Puts the file into the order of the plan, where it is not, and returns what was added.
-  std::pair<std::vector<Record>, std::vector<Offer>> Finish();
+  std::pair<RecordList, std::vector<Offer>> Finish();
 
   size_t failed() const;
   size_t forgotten() const;         // results that leave no record
   std::string write_error() const;  // why lines are missing from the files, or ""
 
  private:
-  void Replace(Record& record, Record changed);
-  void Append(const RecordPlace& place, Record record);
+  void Replace(size_t index, const Record& record, const Record& changed);
+  void Append(const RecordPlace& place, const Record& record);
   void KeepOrForgetQuiet(size_t index);
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
-  void Keep(const RecordPlace& place, Record record);
+  void Keep(const RecordPlace& place, const Record& record);
+  void PutInOrder();
   void NoteWriteError(const Status& status);
 
   RunFolder& folder_;
@@ -88,7 +90,8 @@ class KeptRecords {
   RunObserver& observer_;
   FailureFolders failures_;
   mutable std::mutex mutex_;  // guards what follows
-  std::map<RecordPlace, Record> records_;
+  RecordList records_;        // in the order in which they came
+  std::map<RecordPlace, size_t> places_;    // where among them each stands
   std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
   std::map<RecordPlace, Record> quiet_;     // likewise, once there are enough of them
   std::map<RecordPlace, Record> judged_;    // for TakeJudged

@@ -44,9 +44,9 @@ void RepeatedPasses::RunAll(std::mt19937_64& random, const std::function<bool()>
 
 std::map<size_t, RepeatedPasses::Places> RepeatedPasses::FindRepeated() const {
   std::map<size_t, Places> repeated;
-  for (const auto& [place, record] : kept_.records()) {
+  kept_.ForEach([&](const RecordPlace& place, const Record& record) {
     if (place.device < devices_.size() && HasAnswer(record)) repeated[place.case_index].push_back(place);
-  }
+  });
   return repeated;
 }
 
@@ -85,8 +85,8 @@ std::optional<size_t> RepeatedPasses::DeviceFor(const RecordPlace& place, const 
 }
 
 void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass) {
-  const Record& record = kept_.records().at(place);  // nobody else changes this one
-  if (Tries(record).count() >= pass) return;         // a run that is continued has it already
+  const Record record = kept_.At(place);      // nobody else changes this one
+  if (Tries(record).count() >= pass) return;  // a run that is continued has it already
   const std::string& op = data.problem.spec.op;
   const std::optional<size_t> on = DeviceFor(place, op);
   if (!on) return;
@@ -105,7 +105,7 @@ void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const Re
 }
 
 void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place) {
-  const Record& record = kept_.records().at(place);
+  const Record record = kept_.At(place);
   Tries tries(record);
   tries.Add(attempt.verdict);
   if (!tries.Differ() || record.verdict == Name(Verdict::kFlaky)) {
@@ -140,12 +140,12 @@ void RepeatedPasses::NoteLost(const PlannedCase& planned, size_t device, const s
 std::string RepeatedPasses::SummaryText() const {
   if (passes_ < 2) return "";
   int64_t tries = 0, results = 0, flaky = 0;
-  for (const auto& [place, record] : kept_.records()) {
-    if (place.device >= devices_.size() || !HasAnswer(record)) continue;
+  kept_.ForEach([&](const RecordPlace& place, const Record& record) {
+    if (place.device >= devices_.size() || !HasAnswer(record)) return;
     ++results;
     tries += Tries(record).count();
     flaky += record.verdict == Name(Verdict::kFlaky);
-  }
+  });
   return fmt::format("{} passes: {} tries of {} results, {} of them flaky", passes_, tries, results, flaky);
 }
 

@@ -21,7 +21,7 @@
 namespace assay {
 
 struct LoopResult {
-  std::vector<Record> records;
+  RecordList records;
   std::vector<Offer> offers;
   size_t forgotten = 0;  // results that LoopSettings::most_passes left out
   bool interrupted = false;
@@ -38,7 +38,7 @@ struct LoopSettings {
   RetrySettings retries;
   Repetition repetition;
   bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
-  std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
+  std::shared_ptr<ResumedRun> resumed;        // whose records are taken; null: the run begins
   size_t set_aside_after = 0;                 // see DeviceHealth
   size_t most_failures = 0;                   // beside those of a run that is continued, where this one stops; 0: none
   size_t devices_at_once = 1;                 // most that are judged at a time, and workers that judge

@@ -51,8 +51,8 @@ std::string Fragment(const Parameters& parameters) {
   return out.empty() ? "#cases" : out;
 }
 
-std::string ResultFragment(const Page& page, size_t index) {
-  return Fragment({{"case", page.records[index].case_id}, {"on", page.columns[index].Name()}});
+std::string ResultFragment(const Page& page, const Record& record) {
+  return Fragment({{"case", record.case_id}, {"on", page.columns.NameOf(record)}});
 }
 
 double MarginPercent(double margin) {
@@ -101,9 +101,9 @@ std::string Navigation(const std::vector<Section>& sections) {
 
 }  // namespace
 
-std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json,
+std::string HtmlReport(const RecordView& records, const std::string& environment_json,
                        const std::string& profile_json) {
-  const html::Page page{records, ColumnsOf(records), FlattenEnvironment(environment_json), profile_json,
+  const html::Page page{records, Columns(records), FlattenEnvironment(environment_json), profile_json,
                         RunNotes(records, environment_json)};
   const std::vector<Section> sections = {
       {"failures", "Failures", html::FailuresSection(page)},

@@ -8,7 +8,7 @@
 namespace assay::html {
 namespace {
 
-std::string VerdictBoxes(const std::vector<Record>& records) {
+std::string VerdictBoxes(const RecordView& records) {
   std::string out = "<fieldset><legend class=\"hidden\">Verdicts shown</legend>";
   for (const auto& [outcome, count] : CountOutcomes(records)) {
     out += fmt::format("<label><input type=\"checkbox\" name=\"outcome\" value=\"{}\" checked> {}</label>\n",

@@ -21,7 +21,7 @@ std::string HeaderRow(const std::vector<std::string>& cells) {
   return out + "</tr></thead>\n";
 }
 
-std::string BackendTable(const std::vector<Record>& records) {
+std::string BackendTable(const RecordView& records) {
   std::set<std::tuple<std::string, std::string, std::string, std::string>> rows;
   for (const Record& r : records) {
     if (!r.device.empty()) rows.insert({r.backend, r.device, r.driver, r.library_version});

@@ -47,15 +47,15 @@ std::string OutputsText(const std::vector<OutputRecord>& outputs) {
   return text;
 }
 
+struct Value {
+  std::string key;
+  Json value;
+  bool is_text = false;
+};
+
 struct FieldReader {
-  Json& values;
-  Json& keys;
-  Json& is_text;
-  void Put(const char* key, Json value, bool text = false) const {
-    keys.push_back(key);
-    is_text.push_back(text);
-    values.push_back(std::move(value));
-  }
+  std::vector<Value>& values;
+  void Put(const char* key, Json value, bool text = false) const { values.push_back({key, std::move(value), text}); }
   void operator()(const char* key, const std::string& value) const { Put(key, value, true); }
   void operator()(const char* key, int64_t value) const { Put(key, value); }
   // As text, because a script's numbers end at 2^53.
@@ -70,6 +70,19 @@ struct FieldReader {
   }
 };
 
+// Of one row of the table.
+std::vector<Value> ValuesOf(const Page& page, const Record& record) {
+  std::vector<Value> values;
+  const FieldReader reader{values};
+  const DecidingCheck check = DecidingCheckOf(record);
+  reader("shown_as", page.columns.NameOf(record));
+  reader("decided_by", std::string(check.name));
+  reader("deciding_margin", check.margin);
+  VisitFields(record, reader);
+  return values;
+}
+
+// Distinct texts, each with a number.
 class Texts {
  public:
   size_t IndexOf(const std::string& text) {
@@ -84,58 +97,44 @@ class Texts {
   Json list_ = Json::array();
 };
 
-struct Rows {
-  Json keys, is_text;
-  std::vector<Json> values;
-};
-
-Rows ReadRows(const Page& page) {
-  Rows rows;
+// Rows are read twice, as all fields of all of them would take much memory: most are the same in all rows.
+Json EmbeddedRows(const Page& page) {
+  Record scratch;
+  const std::vector<Value> first = ValuesOf(page, page.records.Read(page.rows.front(), scratch));
+  std::vector<bool> varies(first.size());
   for (const size_t i : page.rows) {
-    Json values = Json::array(), keys = Json::array(), is_text = Json::array();
-    const FieldReader reader{values, keys, is_text};
-    const DecidingCheck check = DecidingCheckOf(page.records[i]);
-    reader("shown_as", page.columns[i].Name());
-    reader("decided_by", std::string(check.name));
-    reader("deciding_margin", check.margin);
-    VisitFields(page.records[i], reader);
-    rows.keys = std::move(keys);
-    rows.is_text = std::move(is_text);
-    rows.values.push_back(std::move(values));
+    const std::vector<Value> values = ValuesOf(page, page.records.Read(i, scratch));
+    for (size_t k = 0; k < values.size(); ++k) varies[k] = varies[k] || values[k].value != first[k].value;
   }
-  return rows;
-}
-
-Json Compact(const Rows& rows) {
   Json out = {{"keys", Json::array()}, {"text", Json::array()}, {"common", Json::object()}};
-  std::vector<size_t> varying;
-  for (size_t k = 0; k < rows.keys.size(); ++k) {
-    const Json& first = rows.values.front()[k];
-    bool same = true;
-    for (const Json& values : rows.values) same = same && values[k] == first;
-    if (same) {
-      out["common"][rows.keys[k].get<std::string>()] = first;
+  for (size_t k = 0; k < first.size(); ++k) {
+    if (varies[k]) {
+      out["keys"].push_back(first[k].key);
+      out["text"].push_back(first[k].is_text);
     } else {
-      varying.push_back(k);
-      out["keys"].push_back(rows.keys[k]);
-      out["text"].push_back(rows.is_text[k]);
+      out["common"][first[k].key] = first[k].value;
     }
   }
   Texts texts;
-  Json list = Json::array();
-  for (const Json& values : rows.values) {
+  Json rows = Json::array();
+  for (const size_t i : page.rows) {
+    std::vector<Value> values = ValuesOf(page, page.records.Read(i, scratch));
     Json row = Json::array();
-    for (size_t k : varying) row.push_back(rows.is_text[k] ? Json(texts.IndexOf(values[k])) : values[k]);
-    list.push_back(std::move(row));
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (!varies[k]) continue;
+      row.push_back(first[k].is_text ? Json(texts.IndexOf(values[k].value.get_ref<const std::string&>()))
+                                     : std::move(values[k].value));
+    }
+    rows.push_back(std::move(row));
   }
   out["texts"] = std::move(texts.list());
-  out["rows"] = std::move(list);
+  out["rows"] = std::move(rows);
   return out;
 }
 
 }  // namespace
 
-std::vector<size_t> ChooseRows(const std::vector<Record>& records, size_t most) {
+std::vector<size_t> ChooseRows(const RecordView& records, size_t most) {
   const auto is_plain = [](const Record& r) {
     return (r.outcome == "pass" && r.result_class != "suspect" && r.timing_invalid.empty()) ||
            r.outcome == "unsupported";
@@ -144,15 +143,16 @@ std::vector<size_t> ChooseRows(const std::vector<Record>& records, size_t most) 
   const size_t others = records.size() - plain, room = most > others ? most - others : 0;
   const size_t step = room == 0 ? plain + 1 : std::max<size_t>(1, (plain + room - 1) / room);
   std::vector<size_t> rows;
-  for (size_t i = 0, seen = 0; i < records.size() && rows.size() < most; ++i) {
-    if (is_plain(records[i]) && seen++ % step != step - 1) continue;
-    rows.push_back(i);
-  }
+  size_t seen = 0;
+  ForEachRecord(records, [&](size_t index, const Record& r) {
+    if (rows.size() == most || (is_plain(r) && seen++ % step != step - 1)) return;
+    rows.push_back(index);
+  });
   return rows;
 }
 
 std::string EmbeddedData(const Page& page) {
-  Json out = page.records.empty() ? Json::object() : Compact(ReadRows(page));
+  Json out = page.records.empty() ? Json::object() : EmbeddedRows(page);
   out["left_out"] = page.records.size() - page.rows.size();
   out["verdicts"] = Json::array();
   for (const VerdictStyle& s : VerdictStyles()) {

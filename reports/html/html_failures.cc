@@ -36,8 +36,7 @@ std::string ElementTable(const Record& r) {
   return out + "</tbody></table></div>\n";
 }
 
-std::string Failure(const Page& page, size_t index) {
-  const Record& r = page.records[index];
+std::string Failure(const Page& page, const Record& r) {
   std::string facts;
   if (const std::string check = DecidingText(DecidingCheckOf(r)); !check.empty()) {
     facts += " · decided by <b>" + Escaped(check) + "</b>";
@@ -51,7 +50,7 @@ std::string Failure(const Page& page, size_t index) {
     facts += " · requires " + Term("contract") + " <code>" + Escaped(r.required_contract) + "</code>";
   return fmt::format(
       "<article>\n<h4><a href=\"{}\">{}</a></h4>\n<p>{}<span class=\"quiet\">{}</span></p>\n{}{}</article>\n",
-      Escaped(ResultFragment(page, index)), CaseIdHtml(r.case_id), Escaped(r.reason), facts, ElementTable(r),
+      Escaped(ResultFragment(page, r)), CaseIdHtml(r.case_id), Escaped(r.reason), facts, ElementTable(r),
       CopyBox(r.reproduce));
 }
 
@@ -59,10 +58,9 @@ std::string Failure(const Page& page, size_t index) {
 
 std::string FailuresSection(const Page& page) {
   std::map<std::tuple<size_t, std::string, std::string, std::string>, std::vector<size_t>> clusters;
-  for (size_t i = 0; i < page.records.size(); ++i) {
-    const Record& r = page.records[i];
-    if (IsFailure(r)) clusters[{GravityOf(r.outcome), r.outcome, page.columns[i].Name(), r.op}].push_back(i);
-  }
+  ForEachRecord(page.records, [&](size_t index, const Record& r) {
+    if (IsFailure(r)) clusters[{GravityOf(r.outcome), r.outcome, page.columns.NameOf(r), r.op}].push_back(index);
+  });
   std::string out;
   size_t number = 0;
   for (const auto& [key, members] : clusters) {
@@ -74,7 +72,7 @@ std::string FailuresSection(const Page& page) {
         number++ < kOpenClusters ? " open" : "", Chip(outcome, fmt::format("{} {}", count, outcome)), Escaped(column),
         Escaped(op), Escaped(page.records[members.front()].reason));
     for (size_t i = 0; i < std::min(count, kShownPerCluster); ++i) {
-      out += Failure(page, members[i]);
+      out += Failure(page, page.records[members[i]]);
     }
     if (count > kShownPerCluster) {
       out += fmt::format("<p><a href=\"{}\">All {} of these in the table of results</a></p>\n",
@@ -88,11 +86,12 @@ std::string FailuresSection(const Page& page) {
 std::string KnownSection(const Page& page) {
   std::string out;
   for (const KnownCause& cause : KnownCausesOf(page.records)) {
-    const Record& first = page.records[cause.members.front()];
+    const Record first = page.records[cause.members.front()];
     std::string links;
     for (const size_t i : std::span(cause.members).first(std::min(cause.members.size(), kShownKnown))) {
-      links += fmt::format("<li><a href=\"{}\">{}</a> {}</li>\n", Escaped(ResultFragment(page, i)),
-                           CaseIdHtml(page.records[i].case_id), Escaped(page.columns[i].Name()));
+      const Record r = page.records[i];
+      links += fmt::format("<li><a href=\"{}\">{}</a> {}</li>\n", Escaped(ResultFragment(page, r)),
+                           CaseIdHtml(r.case_id), Escaped(page.columns.NameOf(r)));
     }
     const size_t more = cause.members.size() - std::min(cause.members.size(), kShownKnown);
     if (more > 0) {

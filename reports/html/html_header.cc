@@ -22,16 +22,15 @@ bool Ran(const Record& r) {
 }
 
 std::string Headline(const Page& page) {
-  const std::vector<Record>& records = page.records;
-  const auto failed =
-      std::count_if(records.begin(), records.end(), [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
+  const RecordView& records = page.records;
+  const auto failed = std::ranges::count_if(records, [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
   const auto ran = std::ranges::count_if(records, Ran);
   if (failed > 0) {
     return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} failed</h1>", failed,
                        Counted(ran, "result"));
   }
   if (ran == 0) return "<h1 class=\"off\"><b aria-hidden=\"true\">∅</b> Nothing ran</h1>";
-  if (std::any_of(records.begin(), records.end(), IsMissing)) {
+  if (std::ranges::any_of(records, IsMissing)) {
     return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
                        Counted(ran, "result"));
   }
@@ -49,7 +48,7 @@ std::string Headline(const Page& page) {
                      known == 0 ? "" : ", apart from " + Counted(known, "known failure"));
 }
 
-std::string Incomplete(const std::vector<Record>& records) {
+std::string Incomplete(const RecordView& records) {
   const std::string line = IncompleteLine(records);
   if (line.empty()) return line;
   std::string places;
@@ -60,15 +59,14 @@ std::string Incomplete(const std::vector<Record>& records) {
 }
 
 // A bar of all outcomes in proportion, and its key, whose entries select rows of the table.
-std::string OutcomeBar(const std::vector<Record>& records) {
+std::string OutcomeBar(const RecordView& records) {
   std::string bar = "<div class=\"outcomes\" aria-hidden=\"true\">", key = "<ul class=\"key\">";
   for (const auto& [outcome, count] : CountOutcomes(records)) {
     bar += fmt::format("<i class=\"{}\" style=\"flex:{}\"></i>", StyleOf(outcome).tone, count);
     key += fmt::format("<li><a href=\"{}\">{}</a></li>", Escaped(Fragment({{"verdict", outcome}})),
                        Chip(outcome, fmt::format("{} {}", count, outcome)));
   }
-  const auto suspect =
-      std::count_if(records.begin(), records.end(), [](const Record& r) { return r.result_class == "suspect"; });
+  const auto suspect = std::ranges::count_if(records, [](const Record& r) { return r.result_class == "suspect"; });
   if (suspect > 0) {
     key += fmt::format(
         "<li><a href=\"#q=suspect\" title=\"counted among the verdicts beside; {}\"><span class=\"chip warn\"><b "
@@ -84,7 +82,7 @@ std::string Fact(const char* name, const std::string& value) {
 
 // One entry per distinct text that `get` finds in the records.
 template <class F>
-std::string Distinct(const std::vector<Record>& records, F&& get) {
+std::string Distinct(const RecordView& records, F&& get) {
   std::set<std::string> texts;
   for (const Record& r : records) texts.insert(get(r));
   texts.erase("");
@@ -119,7 +117,7 @@ std::string Facts(const Page& page) {
   out += Fact("Tool", Joined("assay " + Distinct(page.records, [](const Record& r) { return r.tool_version; }), ", ",
                              value("compiler")));
   const std::string timestamp = value("timestamp");
-  out += Fact("When", timestamp.empty() && !page.records.empty() ? page.records.front().timestamp : timestamp);
+  out += Fact("When", timestamp.empty() && !page.records.empty() ? page.records[0].timestamp : timestamp);
   return out + "</dl>\n";
 }
 

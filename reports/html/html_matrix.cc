@@ -86,9 +86,8 @@ std::string CellHtml(const std::string& op, const std::string& dtype, const std:
 
 std::map<std::string, DtypeRows> Collect(const Page& page) {
   std::map<std::string, DtypeRows> ops;
-  for (size_t i = 0; i < page.records.size(); ++i) {
-    const Record& r = page.records[i];
-    Line& line = ops[r.op][r.dtype][page.columns[i].backend][r.implementation];
+  for (const Record& r : page.records) {
+    Line& line = ops[r.op][r.dtype][page.columns.BackendOf(r)][r.implementation];
     // An outcome that this version does not know counts as an error.
     const size_t gravity = GravityOf(r.outcome);
     ++line.counts[{gravity < VerdictStyles().size() ? gravity : GravityOf("error"), r.outcome}];
@@ -117,9 +116,9 @@ std::string RowHtml(const std::string& op, const std::string& dtype, const Row& 
 std::string MatrixSection(const Page& page) {
   if (page.records.empty()) return "<p>There are no records.</p>\n";
   std::vector<std::string> backends;
-  for (const Column& column : page.columns) {
-    if (std::find(backends.begin(), backends.end(), column.backend) == backends.end())
-      backends.push_back(column.backend);
+  for (const Record& r : page.records) {
+    std::string backend = page.columns.BackendOf(r);
+    if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(std::move(backend));
   }
   std::string out = "<p class=\"note\">One line per " + Term("implementation") +
                     "; those that only pass stand in one line, which opens. On the right the largest " +

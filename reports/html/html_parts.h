@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 
@@ -15,11 +15,11 @@ namespace assay::html {
 
 // Which records a table of `most` rows has, in their order: all of them, or those that neither passed nor are
 // unsupported, and of the others every so many-th.
-std::vector<size_t> ChooseRows(const std::vector<Record>& records, size_t most);
+std::vector<size_t> ChooseRows(const RecordView& records, size_t most);
 
 struct Page {
-  const std::vector<Record>& records;
-  std::vector<Column> columns;  // of each record
+  RecordView records;
+  Columns columns;
   EnvironmentRows environment;
   std::string profile;                                        // profile.json, or ""
   std::vector<std::string> notes;                             // RunNotes
@@ -57,7 +57,7 @@ std::string Term(std::string_view name, std::string_view text = "");
 // "#op=fft&impl=cpu:radix". Values are kept readable; pairs without a value are left out.
 using Parameters = std::vector<std::pair<std::string_view, std::string_view>>;
 std::string Fragment(const Parameters& parameters);
-std::string ResultFragment(const Page& page, size_t index);  // of one result, by its case and implementation
+std::string ResultFragment(const Page& page, const Record& record);  // by its case and implementation
 
 // The one scale of all bars of margins, in percent: logarithmic from 2^-10 to the limit 1, whose bar is full.
 double MarginPercent(double margin);

@@ -75,16 +75,23 @@ std::string BarRow(const Record& r, const std::string& column, const Axis& axis,
 }
 
 struct Case {
-  std::vector<const Record*> bars;
-  std::vector<const Column*> columns;
+  std::vector<size_t> bars;  // places among the records
   double work = 0;
 };
 
-std::string CaseHtml(const std::string& id, const Case& item, const Axis& axis,
-                     const std::map<std::string, size_t>& hues) {
+// What all cases of the section share.
+struct Scene {
+  const Page& page;
+  Axis axis;
+  std::map<std::string, size_t> hues;  // one colour per backend, the same everywhere
+};
+
+std::string CaseHtml(const std::string& id, const Case& item, const Scene& scene) {
   std::string rows;
-  for (size_t i = 0; i < item.bars.size(); ++i) {
-    rows += BarRow(*item.bars[i], item.columns[i]->Name(), axis, hues.at(item.columns[i]->backend) % 8);
+  for (const size_t bar : item.bars) {
+    const Record r = scene.page.records[bar];
+    const Column column = scene.page.columns.Of(r);
+    rows += BarRow(r, column.Name(), scene.axis, scene.hues.at(column.backend) % 8);
   }
   return fmt::format(
       "<figure class=\"perf\"><figcaption>{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
@@ -93,8 +100,8 @@ std::string CaseHtml(const std::string& id, const Case& item, const Axis& axis,
       CaseIdHtml(id), rows);
 }
 
-std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases, const Axis& axis,
-                         const std::map<std::string, size_t>& hues, bool open) {
+std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases, const Scene& scene,
+                         bool open) {
   std::vector<const std::pair<const std::string, Case>*> order;
   for (const auto& item : cases) order.push_back(&item);
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second.work > b->second.work; });
@@ -103,7 +110,7 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
       "<details{}><summary><h3>{} <span>{}</span></h3></summary>\n<div "
       "class=\"perf-grid\">\n",
       open ? " open" : "", Escaped(op), Counted(static_cast<int64_t>(order.size()), "timed case"));
-  for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, axis, hues);
+  for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, scene);
   out += "</div>\n";
   if (shown < order.size()) {
     out += fmt::format("<p class=\"note\">These are the {} largest; the other {} are in the table of results.</p>\n",
@@ -152,20 +159,18 @@ std::string Note(const Measured& measured, const Axis& axis) {
 
 std::string PerformanceSection(const Page& page) {
   std::map<std::string, std::map<std::string, Case>> ops;
-  std::map<std::string, size_t> hues;  // one colour per backend, the same everywhere
   Measured measured;
-  Axis axis;
-  for (size_t i = 0; i < page.records.size(); ++i) {
-    const Record& r = page.records[i];
-    if (!Timed(r)) continue;
+  Scene scene{page, {}, {}};
+  Axis& axis = scene.axis;
+  ForEachRecord(page.records, [&](size_t index, const Record& r) {
+    if (!Timed(r)) return;
     measured.Add(r);
     if (r.timing_invalid.empty()) axis.Add(r);
-    hues.emplace(page.columns[i].backend, hues.size());
+    scene.hues.emplace(page.columns.BackendOf(r), scene.hues.size());
     Case& item = ops[r.op][r.case_id];
-    item.bars.push_back(&r);
-    item.columns.push_back(&page.columns[i]);
+    item.bars.push_back(index);
     item.work = std::max({item.work, r.flops.value_or(0), r.bytes.value_or(0)});
-  }
+  });
   if (ops.empty()) return "";
   if (const bool none_counts = axis.end_s == 0; none_counts) {
     for (const Record& r : page.records) {
@@ -177,7 +182,7 @@ std::string PerformanceSection(const Page& page) {
                                 Note(measured, axis));
   bool open = true;
   for (const auto& [op, cases] : ops) {
-    out += OperatorHtml(op, cases, axis, hues, open);
+    out += OperatorHtml(op, cases, scene, open);
     open = false;
   }
   return out + "</div>\n";

@@ -175,7 +175,7 @@ std::string ConformanceFinding::Sentence() const {
   return text;
 }
 
-ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records) {
+ControlFinding JudgeControl(const Profile& profile, const RecordView& records) {
   struct Counts {
     size_t all = 0, passed = 0, found_wrong = 0;
   };
@@ -198,7 +198,7 @@ ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& r
   return finding;
 }
 
-ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const std::vector<Record>& records,
+ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const RecordView& records,
                                     ControlFinding control) {
   std::map<std::string, std::vector<const Record*>> by_case;
   ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/evidence/conform/profile.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
 
 namespace assay {
@@ -63,10 +63,10 @@ struct ConformanceFinding {
   std::string Sentence() const;
 };
 
-ControlFinding JudgeControl(const Profile& profile, const std::vector<Record>& records);
+ControlFinding JudgeControl(const Profile& profile, const RecordView& records);
 
 // `plan`: its ids are the cases; `records` those of the one backend that was handed in.
-ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const std::vector<Record>& records,
+ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const RecordView& records,
                                     ControlFinding control);
 
 // With the profile's hash and the seed.

@@ -61,7 +61,7 @@ std::string WrongPlan(const Profile& profile, const Plan& plan) {
 }
 
 // What is wrong with the records of the control; "": they are of its cases, with the seed, and of the corpus.
-std::string WrongControl(const Profile& profile, const std::vector<Record>& records, uint64_t seed) {
+std::string WrongControl(const Profile& profile, const RecordView& records, uint64_t seed) {
   const auto wanted = CasesOfSuite(profile.control_cases);
   if (!wanted) return wanted.error().message;
   for (const Record& r : records) {
@@ -74,7 +74,7 @@ std::string WrongControl(const Profile& profile, const std::vector<Record>& reco
 }
 
 // What is wrong with the sample; "": it is as large as a statement needs, and every result of it has outputs.
-std::string WrongSample(const EvidenceDraw& draw, const Plan& plan, const std::vector<Record>& records) {
+std::string WrongSample(const EvidenceDraw& draw, const Plan& plan, const RecordView& records) {
   const size_t least = std::min(kConformanceSample, plan.entries.size());
   if (draw.cases.size() < least) {
     return fmt::format("outputs of {} cases were kept, and a statement needs those of {}", draw.cases.size(), least);
@@ -108,7 +108,7 @@ std::string EnvironmentText(const BundleFiles& files, const char* key) {
 
 }  // namespace
 
-void VerifyConformance(const BundleFiles& files, const Plan& plan, const std::vector<Record>& records,
+void VerifyConformance(const BundleFiles& files, const Plan& plan, const RecordView& records,
                        const std::string& own_profile, Verification& found) {
   const auto contradict = [&](const std::string& file, const std::string& why) {
     found.contradicted.push_back(file + ": " + why);

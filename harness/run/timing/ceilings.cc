@@ -167,8 +167,9 @@ assay::Number Ceilings::LaunchSeconds(const Device& device) {
   return launch ? assay::Number(launch->value) : std::nullopt;
 }
 
-void Ceilings::SetFinal(std::vector<Record>& records) {
-  for (Record& record : records) {
+void Ceilings::SetFinal(RecordList& records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    Record record = records[i];
     const auto device = std::ranges::find_if(devices_, [&](const Device& c) {
       return c.session && c.backend == record.backend && c.device.name == record.device;
     });
@@ -176,6 +177,7 @@ void Ceilings::SetFinal(std::vector<Record>& records) {
     if (device == devices_.end() || !contract || !record.time_median_s) continue;
     const Problem problem = ProblemOf(record.case_id);
     SetRoofline(record, For(*device, problem.inputs[0].dtype, contract->in), FewestFlopsOf(problem, *contract));
+    records.Set(i, record);
   }
 }
 

@@ -46,7 +46,7 @@ class Ceilings {
   assay::Number LaunchSeconds(const Device& device);
 
   // Holds every record against what was measured in the end, so that those of one run have the same ceilings.
-  void SetFinal(std::vector<Record>& records);
+  void SetFinal(RecordList& records);
 
   nlohmann::ordered_json Json() const;
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/model/record_file.h"
+
 namespace assay {
 namespace {
 

@@ -78,7 +78,7 @@ TEST(SweepReport, TakesTheFastestThatCountsAndKeepsBackendsApart) {
   records[2].timing_invalid = "faster than light";
   const auto groups = SweepsOf(records);
   ASSERT_THAT(groups[0].curves, SizeIs(2));
-  EXPECT_EQ(groups[0].curves[0].points[0].record, &records[1]);
+  EXPECT_EQ(SweepSeconds(*groups[0].curves[0].points[0].record), 3e-6);
   EXPECT_EQ(groups[0].curves[1].backend, "cuda");
   records[0].sweep = "k=7x7";
   records[3].sweep = "";

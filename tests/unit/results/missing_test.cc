@@ -36,7 +36,7 @@ Record Of(const std::string& case_id, const std::string& backend, const std::str
 }
 
 // "f32 cpu/naive" per missing record.
-std::vector<std::string> Names(const std::vector<Record>& missing) {
+std::vector<std::string> Names(const RecordView& missing) {
   std::vector<std::string> names;
   for (const Record& r : missing) names.push_back(r.dtype + " " + r.backend + "/" + r.implementation);
   return names;

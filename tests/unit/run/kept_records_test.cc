@@ -42,7 +42,7 @@ class FurtherRound : public testing::Test {
     Attempt again = Timed(Verdict::kNondeterministic);
     kept.Change(place_, again, data_, runner);
     EXPECT_EQ(kept.failed(), failed);
-    return kept.Finish().first.at(0);
+    return kept.Finish().first[0];
   }
 
   QuietObserver observer_;
@@ -89,7 +89,7 @@ TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
   EXPECT_EQ(kept.failed(), 1u);
   kept.EndCase(0, data_, runner);
   kept.EndCase(2, data_, runner);
-  const std::vector<Record> records = kept.Finish().first;
+  const RecordList records = kept.Finish().first;
   ASSERT_EQ(records.size(), 3u);
   for (const Record& record : records) EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
 }
