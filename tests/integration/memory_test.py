@@ -40,6 +40,7 @@ class Memory(Cli):
 
 FILL = "/fill=normal/seed=0"
 SMALL = "exp/f32/n=100"
+FIXED = 2 ** 27  # what is said for what the program keeps
 ATTENTION = "attention/f32/b=1,h=4,l=16,d={}"
 # Of each kind of cost: what follows from outputs, from inputs, from long rows, with several outputs, without twins, with
 # results of eight bytes, with tables, and in many small parts.
@@ -100,7 +101,7 @@ class Estimate(Cli):
                 takes, says = self.measured(case) - program, self.estimated(case)
                 print(f"{case}: {takes / 1e6:.0f} MB, said to be {says / 1e6:.0f} MB", file=sys.stderr)
                 self.assertLessEqual(takes, says)
-                self.assertLessEqual(says, 3 * takes)
+                self.assertLessEqual(says - FIXED, 3 * takes)
 
     # It took more than so much, and the program was killed.
     def test_a_case_that_would_end_the_run_is_refused(self):
