@@ -9,7 +9,7 @@
 namespace assay::formula {
 namespace {
 
-bool IsProduct(const Node& node) {
+bool IsProductOrQuotient(const Node& node) {
   return Maps(node, Function::kMul) || Maps(node, Function::kDiv);
 }
 
@@ -17,7 +17,7 @@ bool GoesIntoProductsAlone(const BlockPlan& plan, int node) {
   if (node == plan.output().node) return false;
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t at = 0; at < nodes.size(); ++at) {
-    if (std::ranges::find(nodes[at].args, node) == nodes[at].args.end() || IsProduct(nodes[at])) continue;
+    if (std::ranges::find(nodes[at].args, node) == nodes[at].args.end() || IsProductOrQuotient(nodes[at])) continue;
     const bool is_seen_further = Maps(nodes[at], Function::kNegate);
     if (!is_seen_further || !GoesIntoProductsAlone(plan, static_cast<int>(at))) return false;
   }
@@ -34,7 +34,7 @@ Products::Products(const BlockPlan& plan, const ErrorRules& rules)
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t at = 0; at < nodes.size(); ++at) {
     std::vector<Factor>& factors = factors_.emplace_back();
-    if (!IsProduct(nodes[at])) continue;
+    if (!IsProductOrQuotient(nodes[at])) continue;
     Collect(plan, static_cast<int>(at), static_cast<int>(at), false, factors);
     if (factors.size() < 3) factors.clear();
   }
