@@ -57,6 +57,14 @@ class Conform(OwnFolder):
         unknown = self.assay("verify", "out.assay.tar.zst", "--progress", "none", code=1).stdout
         self.assertIn("the profile of this bundle is mine (not shipped", unknown)
 
+    def test_cases_that_end_differently_are_told_apart_when_the_bundle_is_verified(self):
+        self.write("mine.suite", SUITE + "reduce dtypes=i8-i32 shape=7x65 axes=1 kind=sum\n")  # which cpu has not
+        sentence = self.finding()["sentence"] if self.conform() else ""
+        self.assertRegex(sentence, r"^CONFORMANT mine .*; not shown: reduce \(i8")
+        self.assay("bundle", "out", "--out", "out.assay.tar.zst")
+        verified = self.assay("verify", "out.assay.tar.zst", "--profile", "mine.toml", "--progress", "none").stdout
+        self.assertIn(sentence, verified)
+
     def test_the_seed_follows_from_secret_and_challenge(self):
         self.write("secret", "0123456789abcdef0123456789abcdef")
         seeds = []

@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bitset>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <unordered_map>
 
 #include "harness/results/exit_code.h"
 
@@ -38,6 +40,33 @@ void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
   if (feature.open_case.empty()) feature.open_case = id;
   if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
 }
+
+// What one record does for its case. A known failure counts as waived; a weaker contract than the case requires, and a
+// suspect result, is not what was asked for.
+CaseEnd EndByRecord(const Record& r) {
+  if (IsKnown(r)) return CaseEnd::kWaived;
+  if (r.verdict == "pass") return IsSuspect(r) ? CaseEnd::kSuspect : CaseEnd::kMet;
+  if (r.verdict == "inconclusive") return CaseEnd::kInconclusive;
+  if (r.verdict == "unsupported") return CaseEnd::kUnsupported;
+  return IsOfWeakerDeclaration(r) ? CaseEnd::kWeaker : CaseEnd::kWrong;
+}
+
+// The records of one case, by what each does for it.
+class CaseResults {
+ public:
+  void Add(const Record& r) { there_[static_cast<size_t>(EndByRecord(r))] = true; }
+  // A case is met where some implementation passes and none is wrong. No record: wrong.
+  CaseEnd End() const {
+    constexpr CaseEnd kFirstThatCounts[] = {CaseEnd::kWrong,        CaseEnd::kMet,    CaseEnd::kWaived,     CaseEnd::kSuspect,
+                                            CaseEnd::kInconclusive, CaseEnd::kWeaker, CaseEnd::kUnsupported};
+    const auto is_there = [this](CaseEnd end) { return there_[static_cast<size_t>(end)]; };
+    const auto* const found = std::ranges::find_if(kFirstThatCounts, is_there);
+    return found == std::end(kFirstThatCounts) ? CaseEnd::kWrong : *found;
+  }
+
+ private:
+  std::bitset<static_cast<size_t>(CaseEnd::kWrong) + 1> there_;
+};
 
 // A feature without the attributes that are set apart, such as "reduce/f32", and which of these do not hold beside it.
 struct PlainFeature {
@@ -78,34 +107,6 @@ std::string GroupedText(const std::map<std::string, PlainFeature>& features,
 }
 
 }  // namespace
-
-CaseEnd EndOfCase(const std::vector<const Record*>& records) {
-  bool met = false, waived = false, inconclusive = false, weaker = false, unsupported = false, suspect = false,
-       wrong = records.empty();
-  for (const Record* r : records) {
-    if (IsKnown(*r)) {
-      waived = true;
-    } else if (r->verdict == "pass") {
-      (IsSuspect(*r) ? suspect : met) = true;
-    } else if (r->verdict == "inconclusive") {
-      inconclusive = true;
-    } else if (r->verdict == "unsupported") {
-      unsupported = true;
-    } else if (IsOfWeakerDeclaration(*r)) {
-      weaker = true;
-    } else {
-      wrong = true;
-    }
-  }
-  const std::pair<bool, CaseEnd> ends[] = {{wrong, CaseEnd::kWrong},
-                                           {met, CaseEnd::kMet},
-                                           {waived, CaseEnd::kWaived},
-                                           {suspect, CaseEnd::kSuspect},
-                                           {inconclusive, CaseEnd::kInconclusive},
-                                           {weaker, CaseEnd::kWeaker},
-                                           {unsupported, CaseEnd::kUnsupported}};
-  return std::ranges::find(ends, true, &std::pair<bool, CaseEnd>::first)->second;
-}
 
 bool FeatureFinding::Hurts() const {
   return wrong > 0 || (mandatory && !Holds());
@@ -200,10 +201,10 @@ ControlFinding JudgeControl(const Profile& profile, const RecordView& records) {
 
 ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const RecordView& records,
                                     ControlFinding control) {
-  std::map<std::string, std::vector<const Record*>> by_case;
+  std::unordered_map<std::string, CaseResults> by_case;
   ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
   for (const Record& r : records) {
-    by_case[r.case_id].push_back(&r);
+    by_case[r.case_id].Add(r);
     if (IsKnown(r)) finding.waivers.insert(r.known_issue);
     if (!r.backend.empty()) finding.devices.insert(r.device.empty() ? r.backend : r.backend + " (" + r.device + ")");
     if (!r.sandbox.empty() && r.sandbox != "full" && finding.sandbox != "off") finding.sandbox = r.sandbox;
@@ -211,7 +212,7 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
   std::map<std::string, FeatureFinding> features;
   for (const std::string& name : profile.mandatory) features[name].mandatory = true;
   for (const PlanEntry& entry : plan.entries) {
-    Count(EndOfCase(by_case[entry.id]), entry.id, features[FeatureOfId(entry.id, profile)]);
+    Count(by_case[entry.id].End(), entry.id, features[FeatureOfId(entry.id, profile)]);
   }
   for (auto& [name, feature] : features) {
     feature.name = name;

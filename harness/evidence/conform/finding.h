@@ -24,10 +24,6 @@ inline constexpr size_t kConformanceSample = 50;  // cases whose outputs are kep
 // What became of one case: of all implementations that were offered for it.
 enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
 
-// A case is met where some implementation passes and none is wrong. A known failure counts as waived; a weaker contract
-// than the case requires, and a suspect result, is not what was asked for. No record: wrong.
-CaseEnd EndOfCase(const std::vector<const Record*>& records);
-
 struct FeatureFinding {
   std::string name;  // "matmul/f32"
   bool mandatory = false;

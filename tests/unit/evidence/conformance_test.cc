@@ -44,7 +44,13 @@ struct Submission {
       plan.entries.push_back({.id = r.case_id, .requirement = ""});
   }
   ConformanceFinding Judge(ControlFinding control = {}) const {
-    return JudgeConformance(kProfile, plan, records, std::move(control));
+    return JudgeConformance(kProfile, plan, Packed(), std::move(control));
+  }
+  // As a run holds them.
+  RecordList Packed() const {
+    RecordList list;
+    for (const Record& r : records) list.push_back(r);
+    return list;
   }
 
   Plan plan;
@@ -79,7 +85,7 @@ TEST(Conformance, WhatIsSetApartIsNamedWhereItDoesNotHold) {
   s.Add(MakeResult("softmax/f32/shape=3,log=1/fill=normal/seed=7", "unsupported"));
   s.Add(MakeResult("softmax/f32/shape=3/fill=normal/seed=7", "unsupported"));
   EXPECT_EQ(
-      JudgeConformance(profile, s.plan, s.records, {}).Sentence(),
+      JudgeConformance(profile, s.plan, s.Packed(), {}).Sentence(),
       "CONFORMANT core: matmul (f32) + matmul (bf16), reduce (f32 without kind=argmax, f64), 0 waivers; not shown: "
       "softmax (f32)");
 }
@@ -136,10 +142,10 @@ TEST(Conformance, AMandatoryFeatureNeedsCases) {
   profile.apart = {"log"};
   Submission s;
   s.Add(MakeResult("reduce/f32/shape=3,log=1/fill=normal/seed=7", "pass"));
-  const std::string sentence = JudgeConformance(profile, s.plan, s.records, {}).Sentence();
+  const std::string sentence = JudgeConformance(profile, s.plan, s.Packed(), {}).Sentence();
   EXPECT_THAT(sentence, StartsWith("NOT CONFORMANT core: softmax/f32: the profile has no case of it"));
   profile.mandatory.pop_back();
-  EXPECT_THAT(JudgeConformance(profile, s.plan, s.records, {}).Sentence(), HasSubstr("not shown: reduce (f32)"));
+  EXPECT_THAT(JudgeConformance(profile, s.plan, s.Packed(), {}).Sentence(), HasSubstr("not shown: reduce (f32)"));
 }
 
 TEST(Conformance, OneCaseOfAHundredMayBeInconclusiveAndNoneSuspect) {
