@@ -176,16 +176,21 @@ class Frameworks(Program):
                 if reason:
                     self.assertRegex(found[name]["reason"], reason)
 
-    def test_a_framework_that_lacks_a_module_is_missing(self):
+    def test_a_framework_that_cannot_be_imported_is_missing(self):
         """And what is beside it runs."""
         broken = self.dir / "modules/tinygrad"
         broken.mkdir(parents=True)
-        (broken / "__init__.py").write_text("import a_part_that_is_not_there\n")
-        done, records = self.records("--framework", "torch,tinygrad", "--backend", "torch,tinygrad", "--impl", "eager",
-                                     "--case", "exp/f32/n=2049/fill=normal/seed=0", PYTHONPATH=str(broken.parent))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([(r["backend"], r["verdict"]) for r in records], [("torch", "pass"), ("tinygrad", "unavailable")])
-        self.assertIn("cannot import it: No module named 'a_part_that_is_not_there'", records[1]["reason"])
+        for body, said in (
+                ("import a_part_that_is_not_there", "No module named 'a_part_that_is_not_there'"),
+                ("raise ImportError('libabsent.so: cannot open shared object file')", "libabsent.so: cannot open")):
+            shutil.rmtree(self.dir / "out", True)
+            (broken / "__init__.py").write_text(body + "\n")
+            done, records = self.records("--framework", "torch,tinygrad", "--backend", "torch,tinygrad", "--impl", "eager",
+                                         "--case", "exp/f32/n=2049/fill=normal/seed=0", PYTHONPATH=str(broken.parent))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([(r["backend"], r["verdict"]) for r in records],
+                             [("torch", "pass"), ("tinygrad", "unavailable")])
+            self.assertIn("cannot import it: " + said, records[1]["reason"])
 
     def test_devices_by_the_names_of_frameworks(self):
         kernel = """

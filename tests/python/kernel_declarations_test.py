@@ -95,12 +95,16 @@ class Parameters(Program):
             @kernel("matmul")
             def by_position(m, n):  # operands are called what one likes
                 return (m.astype(np.float64) @ n.astype(np.float64)).astype(m.dtype)
+
+            @kernel("matmul")
+            def by_position_and_name(m, n, alpha):
+                return (alpha * (m.astype(np.float64) @ n.astype(np.float64))).astype(m.dtype)
         """)
         done, records = self.run_kernels(path, "--case", SOFTMAX, "--case", "matmul/f32/m=3,n=5,k=7/fill=normal/seed=0",
                                          "--no-perf", "--relations", "none")
         self.assertEqual({(r["implementation"], r["verdict"], r["reason"]) for r in records},
                          {(name, "pass", "") for name in ("plain", "with_more", "with_output", "with_all", "of_sizes",
-                                                          "by_position")}, done.stderr)
+                                                          "by_position", "by_position_and_name")}, done.stderr)
 
     def test_parameters_that_no_case_can_give_are_refused(self):
         for parameters, said in (("x, axes", "its parameter axes is none; softmax has the operands x, by position, and the "

@@ -65,6 +65,22 @@ class Imports(Program):
                 self.assertRegex(record["reason"], "the worker of mine .* did not start: importing .*mine.py did not end")
         self.assertLess(time.monotonic() - begin, 30, "each case has waited 8 s")
 
+    def test_a_crash_that_no_worker_could_try_again_stays_one(self):
+        path = self.write("""
+            import os, time
+            mark = os.path.join(os.path.dirname(__file__), "mark")
+            if os.path.exists(mark):
+                time.sleep(1000)
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def leaves(x):
+                open(mark, "w").close()
+                os._exit(3)
+        """)
+        done, [record] = self.run_kernels(path, "--case", SIZES[0], "--no-perf", "--no-sandbox", "--relations", "none",
+                                          "--import-timeout", "5")
+        self.assertEqual((record["verdict"], done.returncode), ("crash", 3), done.stdout + done.stderr)
+        self.assertRegex(record["reason"], r"\[no fresh worker could try it again: .* did not start: importing")
+
 
 class FromOutside(Program):
     HEAD = """

@@ -36,8 +36,9 @@ def jax_device(jax: Any, name: str) -> Any:
     kind, _, index = name.partition(":")
     try:
         return jax.devices(kind)[int(index or 0)]
-    except (RuntimeError, IndexError):
+    except (RuntimeError, IndexError) as why:
         there = []
         for platform in dict.fromkeys(("cpu", jax.default_backend())):
             there += [platform, *(f"{platform}:{i}" for i in range(1, len(jax.devices(platform))))]
-        raise _absent(name, f"JAX {jax.__version__}", there) from None
+        reason = f" ({str(why).splitlines()[0]})" if isinstance(why, RuntimeError) and str(why) else ""
+        raise NoDevice(str(_absent(name, f"JAX {jax.__version__}", there)) + reason) from None

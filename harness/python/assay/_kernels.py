@@ -44,21 +44,19 @@ class Kernel:
         self.takes_any_attributes = any(p.kind is p.VAR_KEYWORD for p in named)
         schema = known_operator(op)
         if schema is not None:
-            self._find_attributes([p for p in named if p.kind in _POSITIONAL], schema["operands"], schema["attrs"])
+            self._find_attributes([p for p in named if p.kind in _POSITIONAL], schema)
             self._check_parameters(schema["operands"], schema["attrs"])
 
-    def _find_attributes(self, positional: Sequence[inspect.Parameter], order: Sequence[str],
-                         attrs: Mapping[str, Sequence[str]]) -> None:
+    def _find_attributes(self, positional: Sequence[inspect.Parameter], schema: Mapping[str, Any]) -> None:
         """Takes the last parameters that are named as attributes for these, also where no * stands before them. A name alone
-        does not make one: that of an operand is an operand, and so is the first, and m, n or k where an operand is due."""
-        may_be = [i > 0 and p.kind is p.POSITIONAL_OR_KEYWORD and p.name in attrs and p.name not in order
+        does not make one: where an operand is due that every case has, as at the first places, it is that, whatever it is
+        called, and that of an operand is an operand."""
+        order, attrs = schema["operands"], schema["attrs"]
+        may_be = [i >= schema["needed"] and p.kind is p.POSITIONAL_OR_KEYWORD and p.name in attrs and p.name not in order
                   for i, p in enumerate(positional)]
-        are = [may and (attrs[p.name][1] != "" or i >= len(order)) for i, (p, may) in enumerate(zip(positional, may_be))]
-        if True not in are:
+        if True not in may_be:
             return
-        first = are.index(True)
-        while may_be[first - 1]:
-            first -= 1
+        first = may_be.index(True)
         behind = [p.name for p, may in zip(positional[first:], may_be[first:]) if not may and p.default is p.empty]
         if behind or self.takes_any_operands:
             raise UsageError(f"{self.name}: its parameter {positional[first].name} is an attribute of {self.op}, and before "

@@ -109,7 +109,11 @@ Json DescribeOperators() {
     for (const AttrDef& attr : schema.attrs) {
       attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
     }
-    all[schema.op] = {{"operands", std::move(operands)}, {"attrs", std::move(attrs)}};
+    const auto is_needed = [&](const std::string& name) {
+      return std::ranges::find(schema.outputs, name) == schema.outputs.end() && name != schema.may_lack;
+    };
+    const auto needed = std::ranges::count_if(schema.operands, is_needed);  // the first of them
+    all[schema.op] = {{"operands", std::move(operands)}, {"needed", needed}, {"attrs", std::move(attrs)}};
   }
   return all;
 }

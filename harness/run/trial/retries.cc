@@ -54,18 +54,28 @@ void BringBack(const RetrySettings& settings, const Device& device, const Attemp
 void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed) {
   Tries tries;
   tries.Add(attempt.verdict);
-  std::string other;  // end
+  std::string other;      // end
+  std::string no_worker;  // why a try is none
   while (other.empty() && tries.count() <= settings.most) {
     const uint64_t seen = settings.reset ? settings.reset->Resets(device) : 0;
     device.session->Restart();
+    const uint64_t started = device.session->workers_started();
     Attempt next = runner.JudgeAgain(device, attempt.implementation);
     if (next.interrupted) break;
     BringBack(settings, device, next, seen);
+    if (device.session->workers_started() == started) {
+      no_worker = next.reason;
+      break;
+    }
     if (timed && next.holds_as_declared) runner.Time(device, next);
     tries.Add(next.verdict);
     if (next.verdict != attempt.verdict) other = EndOf(next);
   }
-  if (tries.count() < 2) return;
+  if (tries.count() < 2) {
+    if (no_worker.empty() || no_worker == attempt.reason) return;
+    return attempt.SetVerdict(attempt.verdict, attempt.result_class,
+                              fmt::format("{} [no fresh worker could try it again: {}]", attempt.reason, no_worker));
+  }
   const std::string& name = device.device.name;
   const bool elsewhere = !device.pool.empty() && attempt.record.device != name;
   if (other.empty()) {

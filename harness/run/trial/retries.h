@@ -33,7 +33,8 @@ void BringBack(const RetrySettings& settings, const Device& device, const Attemp
 
 // Tries again until an end is another one. The attempt gets what became of that in its reason, the ends in its record
 // and, where they differ, the verdict flaky; not so where `device`, as the first one was set aside, is another of its
-// pool: the failure is then that one's own. `timed`: it ended while it was timed, so further ones are timed too.
+// pool: the failure is then that one's own. A try for which no worker starts is none, and the reason says so. `timed`: it
+// ended while it was timed, so further ones are timed too.
 // Nothing else should run meanwhile.
 void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed);
 

@@ -57,9 +57,11 @@ def kernels(name: str) -> None:
 def column(name: str) -> None:
     """The same for ``--framework NAME`` itself: where the framework is missing, its column alone is unavailable."""
     try:
-        kernels(name)
+        for module in demand(name).needs:
+            importlib.import_module(module)
     except MissingFramework as why:
         raise Unavailable(str(why)) from None
-    except ModuleNotFoundError as why:  # of what the framework itself imports
+    except (ImportError, OSError) as why:  # of what it imports itself, and of libraries that do not load
         raise Unavailable(f"framework {name}: {sys.executable} cannot import it: {why}; install with: pip install "
                           f"{FRAMEWORKS[name].install}, or name another interpreter with --python") from None
+    kernels(name)
