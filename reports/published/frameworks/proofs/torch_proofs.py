@@ -77,3 +77,8 @@ for i in range(3):
 x, i = torch.zeros(1, 8, dtype=torch.float16), torch.zeros(4096, dtype=torch.int64)
 y = torch.compile(lambda x, i, y: torch.index_add(x, 0, i, y))(x, i, torch.ones(4096, 8, dtype=torch.float16))
 print("index_add float16 within torch.compile of 4096 ones is", y[0, 0].item(), "exact: 4096")
+
+row = torch.zeros(1, 100)
+row[0, 3] = -float("inf")
+_, row_mean, _ = torch.native_layer_norm(row, (100,), torch.ones(100), torch.zeros(100), 1e-5)
+print("native_layer_norm float32 of a row with -inf: mean", row_mean.item(), "torch.mean:", row.mean().item())
