@@ -85,10 +85,10 @@ BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   return bound;
 }
 
-// What is right of one element beside the numbers within its reach, and the value that kAlsoValue stands for. Nothing is
-// promised of some though the formula as it stands gives NaN or an infinity. NaN of infinity times what functions leave
-// of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums and functions, and of
-// infinities, as of a pole or of an intermediate that may overflow, anything is.
+// What is right of one element beside the numbers within its reach, and the value that kAlsoValue stands for. Nothing
+// is promised of some though the formula as it stands gives NaN or an infinity. NaN of infinity times what functions
+// leave of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums and functions,
+// and of infinities, as of a pole or of an intermediate that may overflow, anything is.
 struct AlsoRight {
   unsigned also = 0;  // bits of Also
   double value = 0;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "harness/base/text.h"
 
@@ -55,21 +56,44 @@ bool SameFile(int fd, const std::filesystem::path& path) {
          open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
 }
 
-struct OpenFile {
-  std::filesystem::path path;
-  int fd = -1;
+// A new file that is closed and removed again whatever happens, also where what writes it throws; not removed once it
+// has its final name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::filesystem::path path)
+      : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) {}
+  TemporaryFile(TemporaryFile&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), is_temporary_(other.is_temporary_) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile() {
+    if (fd_ < 0) return;
+    if (is_temporary_) ::unlink(path_.c_str());
+    ::close(fd_);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+  int fd() const { return fd_; }  // negative, with errno: there is none
+  // These give false, and errno has the reason.
+  bool Rename(const std::filesystem::path& to) {
+    is_temporary_ = ::rename(path_.c_str(), to.c_str()) != 0;
+    return !is_temporary_;
+  }
+  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  std::filesystem::path path_;
+  int fd_;
+  bool is_temporary_ = true;
 };
 
 // A temporary file that this process has locked. Another one that looks for abandoned files may come between creation
 // and lock, and remove it: then there is a next name. Where files cannot be locked nobody removes any.
-OpenFile CreateTemporary(const std::filesystem::path& path) {
+TemporaryFile CreateTemporary(const std::filesystem::path& path) {
   for (;;) {
-    OpenFile file{TemporaryName(path)};
-    file.fd = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (file.fd < 0) return file;
-    const Lock lock = TryLock(file.fd);
-    if (lock == Lock::kImpossible || (lock == Lock::kHeld && SameFile(file.fd, file.path))) return file;
-    ::close(file.fd);
+    TemporaryFile file(TemporaryName(path));
+    if (file.fd() < 0) return file;
+    const Lock lock = TryLock(file.fd());
+    if (lock == Lock::kImpossible || (lock == Lock::kHeld && SameFile(file.fd(), file.path()))) return file;
   }
 }
 
@@ -109,18 +133,13 @@ Status ReplaceFile(const std::filesystem::path& path, const std::function<bool(i
   std::filesystem::create_directories(folder, error);
   if (error) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
 
-  const auto [temporary, fd] = CreateTemporary(path);
-  if (fd < 0) return SystemError(path, "cannot be written");
-  const bool flushed = write(fd) && (durability == Durability::kWhenever || ::fsync(fd) == 0);
-  Status status;
-  if (!flushed) status = SystemError(path, "cannot be written");
+  TemporaryFile file = CreateTemporary(path);
+  if (file.fd() < 0) return SystemError(path, "cannot be written");
+  const bool flushed = write(file.fd()) && (durability == Durability::kWhenever || ::fsync(file.fd()) == 0);
+  if (!flushed) return SystemError(path, "cannot be written");
   // Before the lock goes.
-  if (status && ::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError(path, "cannot be replaced");
-  if (::close(fd) != 0 && status) status = SystemError(path, "cannot be written");
-  if (!status) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
+  if (!file.Rename(path)) return SystemError(path, "cannot be replaced");
+  if (!file.Close()) return SystemError(path, "cannot be written");
   if (durability == Durability::kOnDisk) SyncFolder(folder);
   return {};
 }

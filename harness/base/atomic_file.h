@@ -29,7 +29,8 @@ enum class Durability : uint8_t {
 Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
                            Durability durability = Durability::kOnDisk);
 
-// The same of a text that `write` gives to a sink part by part.
+// The same of a text that `write` gives to a sink part by part. What `write` throws is passed on,
+// and `path` is as it was.
 Status StreamFileAtomically(const std::filesystem::path& path, const std::function<void(const TextSink&)>& write);
 
 // Whether a file's name is that of a temporary file of WriteFileAtomically.

@@ -57,7 +57,17 @@ inline constexpr uint64_t kFirstSize<assay_array> = offsetof(assay_array, type) 
 template <>
 inline constexpr uint64_t kFirstSize<assay_question> = offsetof(assay_question, tier) + sizeof(assay_question::tier);
 template <>
-inline constexpr uint64_t kFirstSize<assay_selection> = offsetof(assay_selection, cases) + sizeof(assay_selection::cases);
+inline constexpr uint64_t kFirstSize<assay_selection> = offsetof(assay_selection, cases) +
+                                                        sizeof(assay_selection::cases);
+
+// Structs grow by multiples of 8 bytes, as assay.h says, so that none ends in padding: nobody sets that, and an older
+// library would take what is there for a member that is set. `end` is where the last member of today ends.
+template <class Struct, uint64_t end = kFirstSize<Struct>>
+inline constexpr bool kEndsWithoutPadding = kFirstSize<Struct> % 8 == 0 &&
+                                            sizeof(Struct) % 8 == 0 && end == sizeof(Struct);
+static_assert(kEndsWithoutPadding<assay_array>);
+static_assert(kEndsWithoutPadding<assay_question>);
+static_assert(kEndsWithoutPadding<assay_selection>);
 
 // No struct will ever have so many bytes.
 inline constexpr uint64_t kSizeBeyondDoubt = 1 << 16;
@@ -74,9 +84,11 @@ Result<Struct> Known(const Struct* given, const char* what) {
                       "; set it to the size of the struct, at least " + std::to_string(kFirstSize<Struct>));
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  if (size > sizeof(Struct) && std::any_of(bytes + sizeof(Struct), bytes + size, [](unsigned char b) { return b != 0; })) {
-    return UsageError(std::string(what) + ": a member is set that this library (" + assay_version() +
-                      ") does not know; use the library of the header that the program was compiled with, or a later one");
+  if (size > sizeof(Struct) &&
+      std::any_of(bytes + sizeof(Struct), bytes + size, [](unsigned char b) { return b != 0; })) {
+    return UsageError(
+        std::string(what) + ": a member is set that this library (" + assay_version() +
+        ") does not know; use the library of the header that the program was compiled with, or a later one");
   }
   Struct known{};
   std::memcpy(&known, given, std::min<uint64_t>(size, sizeof(Struct)));

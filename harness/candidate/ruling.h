@@ -42,9 +42,9 @@ struct CaseSpeed {
 
 struct CandidateSpeed {
   std::vector<CaseSpeed> cases;
-  TimeComparison all;   // of the typical case; of a single one, of that
-  TimeComparison wall;  // the same by the host's clock around the calls; kNotTimed: not known
-  std::string why;      // there is no ratio; "": there is
+  TimeComparison all;              // of the typical case; of a single one, of that
+  TimeComparison wall;             // the same by the host's clock around the calls; kNotTimed: not known
+  std::string why;                 // there is no ratio; "": there is
   std::vector<std::string> notes;  // what a reader of the ratio must know
 };
 

@@ -110,9 +110,10 @@ std::string RulingText(const Ruling& ruling, const RulingContext& context) {
     text += "\n             cases    pass    fail  inconclusive  disputed  not run\n";
     text += LineOf("visible", ruling.visible) + LineOf("hidden", ruling.hidden);
     if (context.undrawn > 0) {
-      text += fmt::format("  {} hidden cases more were asked for, but the reference takes too few of the shapes that are "
-                          "drawn: let it take more, or name further cases with --case\n",
-                          context.undrawn);
+      text += fmt::format(
+          "  {} hidden cases more were asked for, but the reference takes too few of the shapes that are drawn: let it "
+          "take more, or name further cases with --case\n",
+          context.undrawn);
     }
   }
   for (const CandidateFailure& failure : ruling.failures) {

@@ -97,9 +97,9 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
   if (Contradict(speed.all.verdict, speed.wall.verdict)) {
     speed.all.why = fmt::format("by the host's clock around the calls the candidate is {}: {:.3g} times as fast",
                                 Name(speed.wall.verdict), 1 / speed.wall.ratio);
-    speed.notes.push_back(fmt::format("{} by what was timed, but {}; see wall_ratio, or judge by larger cases (--case, "
-                                      "--suite)",
-                                      Name(speed.all.verdict), speed.all.why));
+    speed.notes.push_back(
+        fmt::format("{} by what was timed, but {}; see wall_ratio, or judge by larger cases (--case, --suite)",
+                    Name(speed.all.verdict), speed.all.why));
     speed.all.verdict = TimeVerdict::kUnsure;
   }
   if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {

@@ -149,7 +149,8 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes) 
       file.string(), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
-size_t DevicesAtOnce(const Problem& problem, size_t devices, const std::function<double()>& available_bytes) {
+size_t DevicesAtOnce(const Problem& problem, const std::string& tier, size_t devices,
+                     const std::function<double()>& available_bytes) {
   // Uploaded, downloaded, and on the device; of outputs also the planes of the golden value, two raw outputs, and what
   // judging holds beside them.
   constexpr double kCopies = 3, kBytesPerOutput = 40;
@@ -159,7 +160,7 @@ size_t DevicesAtOnce(const Problem& problem, size_t devices, const std::function
   }
   for (const Operand& input : problem.inputs) bytes += kCopies * BytesOf(input);
   double room = kMostBytesBeside;
-  const double needed = BytesNeeded(problem, MemoryUse::kRun);
+  const double needed = BytesNeeded(problem, MemoryUse::kRun, tier);
   if (devices > 1 && bytes <= room && needed > kBytesNotAskedFor) {
     room = std::clamp(available_bytes() - needed, 0.0, room);
   }

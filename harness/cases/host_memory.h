@@ -42,8 +42,8 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes =
 
 // On how many of `devices` the case may be judged at once: each has the operands in memory that it shares with its
 // worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside, and below what
-// is available beside the case.
-size_t DevicesAtOnce(const Problem& problem, size_t devices,
+// is available beside the case. `tier` as in ChooseTier.
+size_t DevicesAtOnce(const Problem& problem, const std::string& tier, size_t devices,
                      const std::function<double()>& available_bytes = AvailableBytes);
 inline constexpr double kMostBytesBeside = 0x1p27;
 

@@ -88,13 +88,15 @@ int ListCases(const CaseOptions& options, const CaseListing& how) {
   if (!run) return Complain(kExitUsage, run.error().message);
   const Selection& selection = run->selection;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
+  std::string tier = RunOptions().tier;  // that of a run without --tier
+  if (IsConformance(options.suite)) tier = Name(Tier::kReproducible);
   for (const PlannedCase& c : selection.cases) {
     if (!how.verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;
     }
     fmt::print("{}\t{}\t{}\t{}\t{}\t{:.3g} GB\n", c.spec.Id(), RequirementOf(c), fmt::join(c.tags, ","), c.source,
-               c.where, 1e-9 * BytesNeeded(c.bound->problem, MemoryUse::kRun));
+               c.where, 1e-9 * BytesNeeded(c.bound->problem, MemoryUse::kRun, tier));
   }
   return kExitOk;
 }

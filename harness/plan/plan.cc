@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "golden/store/store.h"
 #include "harness/base/json_list.h"
@@ -37,6 +39,18 @@ bool AddEntry(const Json& object, std::vector<PlanEntry>& entries) try {
 
 tl::unexpected<Error> Damaged() {
   return UsageError("plan.json cannot be read: it was changed or damaged; take it from a copy");
+}
+
+// Results are found by the id of their case: two entries of one id would have one result.
+Status CheckIds(const std::vector<PlanEntry>& entries) {
+  std::vector<std::string_view> ids;
+  ids.reserve(entries.size());
+  for (const PlanEntry& entry : entries) ids.emplace_back(entry.id);
+  std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice == ids.end()) return {};
+  return UsageError(
+      fmt::format("plan.json was changed or damaged: it has the case {} more than once; take it from a copy", *twice));
 }
 
 }  // namespace
@@ -130,6 +144,7 @@ Result<Plan> ParsePlanJson(std::string_view text) {
     }
     if (const Json& others = json.at("cases"); damaged || !others.is_array() || !others.empty()) return Damaged();
     plan.entries = std::move(entries);
+    if (auto unique = CheckIds(plan.entries); !unique) return tl::unexpected(unique.error());
     if (PlanHash(plan.entries) != plan.hash) {
       return UsageError(fmt::format("plan.json was changed: its cases hash to {}, not to the {} it states",
                                     PlanHash(plan.entries), plan.hash));

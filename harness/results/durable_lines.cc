@@ -109,6 +109,7 @@ Status DurableLines::Clear() {
 
 // What cannot be synced at all, as a pipe, is no disk that fails (EINVAL).
 Status DurableLines::Sync() {
+  const std::lock_guard lock(sync_mutex_);
   if (unsynced_.exchange(false) && ::fdatasync(fd_) != 0 && errno != EINVAL) {
     int none = 0;
     sync_problem_.compare_exchange_strong(none, errno);

@@ -55,6 +55,8 @@ class DurableLines {
   const int fd_;
   int64_t size_;
   RoomWait wait_;
+  // One sync at a time: who finds nothing unsynced may say so, as what was has come to its end.
+  std::mutex sync_mutex_;
   std::atomic<bool> unsynced_ = false;
   std::atomic<int> sync_problem_ = 0;  // errno of the first sync that failed
   std::mutex mutex_;                   // guards stop_

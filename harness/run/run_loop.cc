@@ -238,7 +238,9 @@ class Loop {
   void JudgeAll(std::deque<CaseAtWork>& group) {
     const bool beside = std::ranges::none_of(group, [&](const CaseAtWork& work) { return IsTimed(work); });
     size_t at_once = beside ? queues_.lanes() : devices_.size();
-    for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, at_once));
+    for (const CaseAtWork& work : group) {
+      at_once = std::min(at_once, DevicesAtOnce(work.data.problem, settings_.tier, at_once));
+    }
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), queues_.queues());
     const auto judge = [&](size_t item, size_t lane) {

@@ -12,7 +12,7 @@ std::string TimingTurns::TurnOf(const Attempt& attempt) const {
 }
 
 bool TimingTurns::Hold(const Problem& problem) const {
-  return settings_.rounds > 1 && DevicesAtOnce(problem, devices_.size()) == devices_.size();
+  return settings_.rounds > 1 && DevicesAtOnce(problem, settings_.tier, devices_.size()) == devices_.size();
 }
 
 void TimingTurns::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {

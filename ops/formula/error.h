@@ -67,10 +67,10 @@ struct ErrorRules {
   double Of(Rounding rounding) const;
 };
 
-// Results of an element that are right beside those within its reach, bits to be joined. The output alone has them: of
-// other nodes nothing is promised then.
+// Results of an element that are right beside those within its reach, bits to be joined; an infinity of its sign. The
+// output alone has them: of other nodes nothing is promised then.
 using Beside = uint8_t;
-inline constexpr Beside kNothingBeside = 0, kBesideNan = 1, kBesideInfinity = 2, kBesideOne = 4;  // infinity: of its sign
+inline constexpr Beside kNothingBeside = 0, kBesideNan = 1, kBesideInfinity = 2, kBesideOne = 4;
 
 // Of a node in a block; empty arrays are zeros.
 struct NodeError {
@@ -81,7 +81,7 @@ struct NodeError {
   };
   std::vector<Symbol> symbols;
   std::vector<double> r, reach;
-  bool zero = true;             // reach is
+  bool zero = true;            // reach is
   std::vector<Beside> beside;  // see Beside
 
   double ReachAt(size_t i) const { return zero ? 0 : reach[i]; }

@@ -75,8 +75,9 @@ void Products::Partial::Multiply(double value, double reach, bool divides) {
   most *= std::max(upper, 1.0), least *= std::min(lower, 1.0);
 }
 
-// NaN is NaN in every order, and so is infinity times zero. Else a product that leaves the range stays there: the result
-// is infinite, unless some other partial product is zero, which makes it NaN, or one of divisors alone, which end it.
+// NaN is NaN in every order, and so is infinity times zero. Else a product that leaves the range stays there: the
+// result is infinite, unless some other partial product is zero, which makes it NaN, or one of divisors alone, which
+// end it.
 Products::Cost Products::CostOf(const Partial& partial, size_t factors, double size) const {
   if (partial.has_nan || (partial.has_zero && partial.has_infinity)) return {};
   const bool may_overflow = partial.most * slack_ >= range_, loses_digits = partial.least < tiny_ * slack_;
@@ -117,8 +118,7 @@ bool Products::StaysWithin(const std::vector<Factor>& factors, const BlockValues
   return most * slack_ < range_ && least >= tiny_ * slack_;
 }
 
-Products::Costs Products::CostsOf(int node, const BlockValues& values, const Propagation& errors,
-                                  int64_t lanes) const {
+Products::Costs Products::CostsOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const {
   const std::vector<Factor>& factors = factors_[static_cast<size_t>(node)];
   if (factors.empty() || StaysWithin(factors, values, errors)) return {};
   const std::span<const double> products = values.Hi(node);

@@ -20,7 +20,7 @@ class Products {
   // What other orders than the formula's may cost the elements of a node that was just computed, in the node's space.
   struct Costs {
     std::vector<double> further;  // absolute; infinite where nothing is promised
-    std::vector<Beside> beside;  // see Beside
+    std::vector<Beside> beside;   // see Beside
   };
   // Both empty: nothing.
   Costs CostsOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const;

@@ -103,6 +103,13 @@ class Estimate(Cli):
                 self.assertLessEqual(takes, says)
                 self.assertLessEqual(says - FIXED, 3 * takes)
 
+    # Its runs have golden values of the reproducible tier, also of f32.
+    def test_what_is_listed_of_the_conformance_suite_is_more_than_of_the_case_alone(self):
+        lines = self.assay("list", "cases", "--suite", "conformance", "--op", "softmax", "--dtype", "f32", "--verbose").stdout
+        listed = [line.split("\t") for line in lines.splitlines()]
+        says, case = max((float(words[5].removesuffix(" GB")), words[0]) for words in listed if words[0].endswith(FILL))
+        self.assertGreater(1e9 * says, self.estimated(case.removesuffix(FILL)))
+
     # It took more than so much, and the program was killed.
     def test_a_case_that_would_end_the_run_is_refused(self):
         records, text = self.suite_within(int(17.8e9), "attention/f32/b=1000000,h=2,l=17,d=4", SMALL)

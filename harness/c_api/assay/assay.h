@@ -14,9 +14,9 @@
  *   assay_verdict_free(verdict);
  *
  * Rules
- *  - struct_size is the first member of every struct and is set by the caller. Structs only grow at their end. Members
- *    that are not set are zero. A program of an older header gets what that said; one of a newer header is refused where it
- *    sets a member that this library does not know.
+ *  - struct_size is the first member of every struct and is set by the caller. Structs only grow at their end, by
+ *    multiples of 8 bytes and without padding there. Members that are not set are zero. A program of an older header
+ *    gets what that said; one of a newer header is refused where it sets a member that this library does not know.
  *  - Strings are UTF-8 and NUL-terminated. Those that come back live as long as the object that they came from.
  *  - Functions that can fail return ASSAY_RESULT_*; assay_last_error() then says what was wrong, and what to do. What
  *    they should have made is NULL then. Nothing throws, and no argument ends the process; pointers are believed.

@@ -57,8 +57,9 @@ class CaseResults {
   void Add(const Record& r) { there_[static_cast<size_t>(EndByRecord(r))] = true; }
   // A case is met where some implementation passes and none is wrong. No record: wrong.
   CaseEnd End() const {
-    constexpr CaseEnd kFirstThatCounts[] = {CaseEnd::kWrong,        CaseEnd::kMet,    CaseEnd::kWaived,     CaseEnd::kSuspect,
-                                            CaseEnd::kInconclusive, CaseEnd::kWeaker, CaseEnd::kUnsupported};
+    constexpr CaseEnd kFirstThatCounts[] = {CaseEnd::kWrong,      CaseEnd::kMet,          CaseEnd::kWaived,
+                                            CaseEnd::kSuspect,    CaseEnd::kInconclusive, CaseEnd::kWeaker,
+                                            CaseEnd::kUnsupported};
     const auto is_there = [this](CaseEnd end) { return there_[static_cast<size_t>(end)]; };
     const auto* const found = std::ranges::find_if(kFirstThatCounts, is_there);
     return found == std::end(kFirstThatCounts) ? CaseEnd::kWrong : *found;

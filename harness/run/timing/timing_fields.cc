@@ -73,8 +73,8 @@ void ClearTiming(Record& record) {
   }
   record.samples.reset(), record.cold_samples.reset(), record.throttle_events.reset();
   for (std::string Record::*text :
-       {&Record::round_medians_s, &Record::round_slices_s, &Record::round_walls_s, &Record::timing_clock, &Record::stop_reason,
-        &Record::cold_note, &Record::bound_by, &Record::roofline_note, &Record::timing_invalid}) {
+       {&Record::round_medians_s, &Record::round_slices_s, &Record::round_walls_s, &Record::timing_clock,
+        &Record::stop_reason, &Record::cold_note, &Record::bound_by, &Record::roofline_note, &Record::timing_invalid}) {
     (record.*text).clear();
   }
 }

@@ -106,8 +106,7 @@ class Implementation {
       if (const std::optional<Exponents> exponents = ExponentsOf(terms)) return {Rescaled(*exponents)};
     }
     const bool products = std::ranges::all_of(terms, [](const Made* t) { return t->from == Made::From::kProduct; });
-    if (!products || !habits_.fuses || stores())
-      return {Sum(values, {}, schedule, f_.unit)};
+    if (!products || !habits_.fuses || stores()) return {Sum(values, {}, schedule, f_.unit)};
     values.clear();
     for (const Made* term : terms) values.push_back(term->a), other.push_back(term->b);
     return {Sum(values, other, schedule, f_.unit)};

@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <new>
+#include <string>
 
 #include "harness/base/whole_file.h"
 #include "tests/unit/temporary_folder.h"
@@ -48,6 +50,25 @@ TEST(AtomicFile, AStreamThatDoesNotFitLeavesWhatWasThere) {
   std::signal(SIGXFSZ, handler);
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().message.find("File too large"), std::string::npos) << written.error().message;
+  EXPECT_EQ(ReadWholeFile(path).value(), "before");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.Path("")), fs::directory_iterator()), 1);
+}
+
+size_t OpenDescriptors() {
+  return static_cast<size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+TEST(AtomicFile, AWriterThatThrowsLeavesWhatWasThereAndNothingBesideIt) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.Path("text");
+  ASSERT_TRUE(StreamFileAtomically(path, [](const TextSink& sink) { sink("before"); }));
+  const size_t descriptors = OpenDescriptors();
+  const auto write = [](const TextSink& sink) {
+    sink(std::string(2 << 20, 'x'));
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW((void)StreamFileAtomically(path, write), std::bad_alloc);
+  EXPECT_EQ(OpenDescriptors(), descriptors);
   EXPECT_EQ(ReadWholeFile(path).value(), "before");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.Path("")), fs::directory_iterator()), 1);
 }

@@ -67,7 +67,8 @@ TEST_P(Needs, GrowWithTypesOutputsAndTheTier) {
 TEST(Needs, OfARunAreMoreThanThoseOfAJudgement) {
   for (const char* id : {kSquare, "softmax/f32/shape=100x100,axis=1/fill=normal/seed=0",
                          "reduce/f64/shape=100x100,axes=1,kind=sum/fill=normal/seed=0"}) {
-    EXPECT_GT(BytesNeeded(Bound(id), MemoryUse::kRun), BytesNeeded(Bound(id), MemoryUse::kJudgement)) << id;
+    EXPECT_GT(BytesNeeded(Bound(id), MemoryUse::kRun, "auto"), BytesNeeded(Bound(id), MemoryUse::kJudgement, "auto"))
+        << id;
   }
 }
 
@@ -76,7 +77,7 @@ TEST(CheckFits, ComparesWhatTheCaseNeeds) {
     return CheckFitsHost(Bound(kSquare), use, "auto", [available] { return available; });
   };
   for (const MemoryUse use : {MemoryUse::kRun, MemoryUse::kJudgement}) {
-    const double bytes = BytesNeeded(Bound(kSquare), use);
+    const double bytes = BytesNeeded(Bound(kSquare), use, "auto");
     EXPECT_TRUE(fits(use, bytes));
     EXPECT_FALSE(fits(use, bytes - 1));
   }
@@ -160,20 +161,26 @@ TEST(AvailableBytes, AreNoMoreThanTheAddressSpaceHasLeft) {
 }
 
 TEST(DevicesAtOnce, LargeCasesAreJudgedOneDeviceAfterTheOther) {
-  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), 4), 4u);
+  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), "auto", 4), 4u);
   // 8 MB of inputs three times, and 52 bytes for each of 1e6 outputs: 76 MB, of which 134 MB hold one.
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4), 2u);
-  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), 4), 1u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 0), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4), 2u);
+  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), "auto", 4), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 0), 1u);
 }
 
 TEST(DevicesAtOnce, FurtherOnesHaveWhatTheCaseLeaves) {
-  const double bytes = BytesNeeded(Bound(kSquare), MemoryUse::kRun);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [bytes] { return bytes + 80e6; }), 2u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [bytes] { return bytes + 70e6; }), 1u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4, [] { return 0.0; }), 1u);
+  const double bytes = BytesNeeded(Bound(kSquare), MemoryUse::kRun, "auto");
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [bytes] { return bytes + 80e6; }), 2u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [bytes] { return bytes + 70e6; }), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [] { return 0.0; }), 1u);
   const Problem small = Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0");
-  EXPECT_EQ(DevicesAtOnce(small, 4, [] { return 0.0; }), 4u) << "nobody asks";
+  EXPECT_EQ(DevicesAtOnce(small, "auto", 4, [] { return 0.0; }), 4u) << "nobody asks";
+}
+
+TEST(DevicesAtOnce, ReproducibleGoldenValuesLeaveLessToFurtherOnes) {
+  const auto available = [] { return BytesNeeded(Bound(kSquare), MemoryUse::kRun, "fast") + 80e6; };
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "fast", 4, available), 2u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "reproducible", 4, available), 1u);
 }
 
 // As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.
@@ -189,7 +196,7 @@ TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
   tensor.reset();
   ASSERT_GT(ResidentBytes() - before, 200e6);
   // A host with room for one case beside what the program had before.
-  const double room = BytesNeeded(Bound(kSquare), MemoryUse::kJudgement) + 20e6;
+  const double room = BytesNeeded(Bound(kSquare), MemoryUse::kJudgement, "auto") + 20e6;
   const auto available = [before, room] { return room - (ResidentBytes() - before); };
   ASSERT_LT(available(), 0);
   const Status fits = CheckFitsHost(Bound(kSquare), MemoryUse::kJudgement, "auto", available);

@@ -66,6 +66,16 @@ TEST(Plan, JsonIsValidEvenForAFilterThatIsNotUtf8) {
   EXPECT_TRUE(nlohmann::json::accept(PlanJson(plan)));
 }
 
+TEST(Plan, JsonWithACaseTwiceIsRefusedAlsoWhereItsHashIsRight) {
+  Plan plan = PlanOf(kSuite);
+  plan.entries.push_back(plan.entries[1]);
+  plan.entries.back().requirement = "f64";
+  plan.hash = PlanHash(plan.entries);
+  const auto parsed = ParsePlanJson(PlanJson(plan));
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().message, HasSubstr("has the case " + plan.entries[1].id + " more than once"));
+}
+
 TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {
   auto json = nlohmann::json::parse(PlanJson(PlanOf(kSuite)));
   const auto error = [](const nlohmann::json& j) {

@@ -9,12 +9,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <thread>
 
 #include "tests/unit/temporary_folder.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A disk that takes long to say that it is broken.
+enum class Disk { kGood, kBreaks, kIsBreaking, kIsBroken };
+std::atomic<Disk> disk = Disk::kGood;
+
+bool Waits(Disk from, std::chrono::seconds most = 60s) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (disk == from && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+  return disk != from;
+}
+
+}  // namespace
+
+// Stands before that of the C library in this program.
+extern "C" int fdatasync(int fd) {
+  if (disk == Disk::kGood) return fsync(fd);
+  Disk breaks = Disk::kBreaks;
+  if (disk.compare_exchange_strong(breaks, Disk::kIsBreaking)) Waits(Disk::kIsBreaking);
+  errno = EIO;
+  return -1;
+}
 
 namespace assay {
 namespace {
@@ -73,6 +103,24 @@ TEST(DurableLines, WhatFitsOnlyInPartIsCutOffAgain) {
   EXPECT_EQ(TextOf(path), "0123456789\n");
   EXPECT_TRUE((*lines)->Append("more\n"));
   EXPECT_EQ(TextOf(path), "0123456789\nmore\n");
+}
+
+TEST(DurableLines, ASyncWaitsForTheOneThatIsUnderWay) {
+  const TemporaryFolder folder;
+  auto lines = DurableLines::Open(folder.Path("lines"), DurableLines::Mode::kCreate);
+  ASSERT_TRUE(lines);
+  disk = Disk::kBreaks;
+  ASSERT_TRUE((*lines)->Append("one\n"));
+  ASSERT_TRUE(Waits(Disk::kBreaks)) << "nothing syncs by itself";
+  auto synced = std::async(std::launch::async, [&lines] { return (*lines)->Sync(); });
+  EXPECT_EQ(synced.wait_for(200ms), std::future_status::timeout) << "it says what it cannot know yet";
+  disk = Disk::kIsBroken;
+  const Status status = synced.get();
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("cannot be brought to the disk: Input/output error"));
+  EXPECT_FALSE((*lines)->Append("two\n"));
+  lines->reset();
+  disk = Disk::kGood;
 }
 
 // On a disk of one page, in a process of its own whose mounts nobody else sees.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which results of one element are right where orders, flushes or IEEE's special cases leave several, and that no others
-// are.
+// Which results of one element are right where orders, flushes or IEEE's special cases leave several, and that no
+// others are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = 3.4028234663852886e38;  // of f32
-constexpr double kSubnormal = 1e-40;                     // subnormal in f32
+constexpr double kSubnormal = 1e-40;                // subnormal in f32
 
 // A case whose inputs are these numbers.
 struct GivenCase {
