@@ -50,6 +50,12 @@ bool SquaresNarrowInputs(const Graph& graph, const Problem& problem) {
   });
 }
 
+std::vector<DType> TypesOf(const Problem& problem) {
+  std::vector<DType> types;
+  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
+  return types;
+}
+
 // Errors of reductions are shared by what uses them.
 bool SharesErrors(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const formula::Node& node) {
@@ -191,9 +197,7 @@ std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count) 
 }
 
 ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double) {
-  std::vector<DType> types;
-  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
-  ErrorRules rules = formula::ContractRules(contract, types, double_double);
+  ErrorRules rules = formula::ContractRules(contract, TypesOf(problem), double_double);
   const DType out = problem.output().dtype;
   if (IsFloat(out) && FormatOf(out).max_finite > rules.range) rules.last_range = rules.range;
   return rules;
@@ -208,7 +212,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   const Definition definition = DefinitionOf(problem, contract.alg);
   const Graph& graph = definition.graph();
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
-  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd), formula::SystematicRules(contract, dd)};
+  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd), formula::SystematicRules(contract, TypesOf(problem), dd)};
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
   const DType out = problem.output().dtype;
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());

@@ -120,9 +120,11 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   return rules;
 }
 
-ErrorRules SystematicRules(const Contract& contract, bool double_double) {
-  const ErrorRules all = ContractRules(contract, {}, double_double);
+ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double) {
+  const ErrorRules all = ContractRules(contract, inputs, double_double);
   ErrorRules rules;
+  rules.inputs = all.inputs;  // what is flushed is so everywhere
+  rules.additions_underflow = all.additions_underflow;
   rules.divide = rules.root = rules.function = all.function;
   rules.composition = all.composition;
   rules.lambda = all.lambda;

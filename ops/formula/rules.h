@@ -17,8 +17,8 @@ ErrorRules GoldenRules(bool double_double);
 // than the accumulator's needs `last_range` besides.
 ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
 
-// The same of what may always err in one direction: functions, and terms that sums lose.
-ErrorRules SystematicRules(const Contract& contract, bool double_double);
+// The same of what may always err in one direction: functions, what is flushed, and terms that sums lose.
+ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
 
 // Deviations in units of kSigmaUnit, a unit roundoff so small that rests of second order vanish.
 inline constexpr double kSigmaUnit = 0x1p-40;

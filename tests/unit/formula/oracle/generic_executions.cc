@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/data/fill/fill.h"
+#include "harness/judge/judge_output.h"
+#include "harness/judge/statistic/statistic.h"
 #include "tests/support/formula/simulate.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_cases.h"
@@ -21,11 +24,13 @@ class Judgement {
         contract_(Declared(declared)),
         definition_(subject.formula.DefinitionOf(problem_, schedule)) {
     contract_.alg = schedule;
-    const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem_);
-    elements_ = AllElements(inputs);
+    inputs_ = subject.formula.MakeInputs(problem_);
+    elements_ = AllElements(inputs_);
     for (const Operand& input : problem_.inputs) types_.push_back(input.dtype);
-    golden_ = subject.judged.ComputeGolden(problem_, inputs, IsDouble(problem_) ? Tier::kReproducible : Tier::kFast);
+    golden_ = subject.judged.ComputeGolden(problem_, inputs_, IsDouble(problem_) ? Tier::kReproducible : Tier::kFast);
     bound_ = {subject.judged.Bound(problem_, golden_, contract_), contract_, problem_.output().dtype};
+    bound_.statistic.applicable =
+        bound_.statistic.applicable && StatisticFits(ParseFill(problem_.spec.fill).value(), bound_.statistic);
   }
 
   std::vector<double> ResultsOf(uint64_t seed) const {
@@ -43,6 +48,17 @@ class Judgement {
       return false;
     }
     return true;
+  }
+
+  // The same of the whole output, whose errors the statistic may find too large or on one side.
+  bool HoldAsAWhole(const Subject& subject, uint64_t seed, const std::vector<double>& y, Findings& findings) const {
+    Tensor output(problem_.output().dtype, problem_.output().shape);
+    output.SetDoubles(y);
+    const ErrorMetrics metrics = JudgeOutput({subject.judged, problem_, inputs_, golden_, bound_, contract_}, output);
+    if (metrics.statistic.Holds()) return true;
+    findings.problems.push_back(fmt::format("{} {}: the statistic rejects a correct execution, seed {}",
+                                            NameOf(problem_, schedule_), ToText(contract_), seed));
+    return false;
   }
 
   // The largest error over the bound of the execution that the seed decides; nullopt: noted what is rejected.
@@ -73,6 +89,7 @@ class Judgement {
   Algorithm schedule_;
   Contract contract_;
   formula::Definition definition_;
+  std::vector<Tensor> inputs_;
   std::vector<std::vector<double>> elements_;
   std::vector<DType> types_;
   Golden golden_;
@@ -124,7 +141,8 @@ Findings CheckExecutionsOfHardData(const Subject& subject) {
                                   fmt::format("{}{}", is_double ? "f64;math=2" : "f32acc;math=4", more));
         for (uint64_t seed = 0; seed < kExecutionsOfHardData; ++seed) {
           ++findings.checked;
-          if (!judgement.Accept(seed, judgement.ResultsOf(seed), findings)) break;
+          const std::vector<double> y = judgement.ResultsOf(seed);
+          if (!judgement.Accept(seed, y, findings) || !judgement.HoldAsAWhole(subject, seed, y, findings)) break;
         }
       }
     }
