@@ -15,10 +15,10 @@ constexpr size_t kMostUntaken = 200;  // cases in a row that the reference refus
 
 PlannedCase Planned(CaseSpec spec, const std::string& requirement) {
   PlannedCase planned;
-  planned.bound = BindCase(spec).value();  // of a canonical case
-  planned.spec = std::move(spec);
+  planned.spec = std::move(spec);  // canonical
   planned.requirement = requirement;
-  planned.asked = planned.bound->op->RequiredFields(planned.bound->problem);
+  const SharedCase bound = planned.Bound();
+  planned.asked = bound->op->RequiredFields(bound->problem);
   planned.timed = false;
   return planned;
 }
@@ -76,7 +76,7 @@ void TimeLargest(std::vector<PlannedCase>& cases, size_t most) {
     if (planned.timed) timed.push_back(&planned);
   }
   std::ranges::stable_sort(timed, std::ranges::greater(),
-                           [](const PlannedCase* planned) { return planned->bound->problem.bytes; });
+                           [](const PlannedCase* planned) { return planned->Bound()->problem.bytes; });
   for (size_t i = most; i < timed.size(); ++i) timed[i]->timed = false;
 }
 

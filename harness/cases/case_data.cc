@@ -39,11 +39,16 @@ void ComputeAll(CaseData& data, Tier tier) {
   }
 }
 
-CaseData MakeData(const BoundCase& bound) {
+CaseData Unprepared(const BoundCase& bound) {
   CaseData data;
   data.op = bound.op;
   data.problem = bound.problem;
   for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
+  return data;
+}
+
+CaseData MakeData(const BoundCase& bound) {
+  CaseData data = Unprepared(bound);
   const Span span(Phase::kInputs);
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);
@@ -115,6 +120,12 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
   }
   data.golden_hash = GoldenHashOf(data);
   data.golden_s = golden_time.Seconds();
+  return data;
+}
+
+CaseData WithoutData(const BoundCase& bound, const std::string& tier) {
+  CaseData data = Unprepared(bound);
+  for (CaseOutput& output : data.outputs) output.golden.tier = ChooseTier(tier, data.problem);
   return data;
 }
 

@@ -66,6 +66,9 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
                              MemoryUse use = MemoryUse::kRun);
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
+// What is said of a case that nobody executes: neither inputs nor golden values.
+CaseData WithoutData(const BoundCase& bound, const std::string& tier);
+
 // The same problem with other data, for the second input set of a timed loop where the case has no twin: the next
 // seed's, or, where the fill does not depend on the seed, a uniform one. Error: the operator has no other data (a
 // single constant). What it takes is part of what the case needs.

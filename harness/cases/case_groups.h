@@ -18,14 +18,12 @@ inline constexpr size_t kMostCasesInGroup = 8;
 
 struct CaseGroup {
   size_t begin = 0, end = 0;  // of the plan's cases
+  double bytes = 0;           // of memory that they need together where each is run (BytesNeeded)
 };
 
 // All cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too large for
 // its neighbours' sake. `tier` as in ChooseTier.
 std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
                                   double most_bytes = std::numeric_limits<double>::infinity());
-
-// What a run of cases needs that are judged together.
-double BytesNeeded(std::span<const PlannedCase> cases, const std::string& tier);
 
 }  // namespace assay

@@ -25,8 +25,9 @@ Result<CaseData> PrepareOne(const BoundCase& bound, const std::string& tier, con
 
 }  // namespace
 
-CasesAhead::CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store)
-    : cases_(cases), tier_(std::move(tier)), store_(store) {}
+CasesAhead::CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store,
+                       bool executed)
+    : cases_(cases), tier_(std::move(tier)), store_(store), executed_(executed) {}
 
 CasesAhead::~CasesAhead() {
   if (thread_.joinable()) thread_.detach();
@@ -34,11 +35,14 @@ CasesAhead::~CasesAhead() {
 
 void CasesAhead::Begin(const CaseGroup& group) {
   std::vector<SharedCase> group_cases;
-  for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].bound);
-  std::packaged_task<PreparedCases()> task([group_cases = std::move(group_cases), tier = tier_, store = store_] {
+  for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].Bound());
+  std::packaged_task<PreparedCases()> task([group_cases = std::move(group_cases), tier = tier_, store = store_,
+                                            executed = executed_] {
     const ProfiledThread thread("next cases");
     PreparedCases prepared;
-    for (const SharedCase& bound : group_cases) prepared.push_back(PrepareOne(*bound, tier, store));
+    for (const SharedCase& bound : group_cases) {
+      prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
+    }
     return prepared;
   });
   next_ = task.get_future();

@@ -17,8 +17,9 @@ using PreparedCases = std::vector<Result<CaseData>>;
 
 class CasesAhead {
  public:
-  // `cases` outlives this; `tier` as in ChooseTier.
-  CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store);
+  // `cases` outlives this; `tier` as in ChooseTier. `executed`: whether any device may execute them; else they get no
+  // data (WithoutData).
+  CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed = true);
 
   // Leaves behind what is still being prepared, so that an interrupt does not wait for a golden value.
   ~CasesAhead();
@@ -39,6 +40,7 @@ class CasesAhead {
   const std::vector<PlannedCase>& cases_;
   std::string tier_;
   GoldenStore store_;
+  bool executed_;
   std::future<PreparedCases> next_;
   std::thread thread_;  // makes next_; it owns what it works on
 };

@@ -56,7 +56,8 @@ std::string FileOf(const ReturnedCase& returned, const std::string& name) {
 
 Result<std::vector<NamedTensor>> LoadOutputs(const ReturnedCase& returned) {
   std::vector<NamedTensor> outputs;
-  for (const Operand& operand : returned.planned.bound->problem.outputs) {
+  const SharedCase bound = returned.planned.Bound();
+  for (const Operand& operand : bound->problem.outputs) {
     const std::string file = FileOf(returned, operand.name);
     if (file.empty()) {
       return UsageError(fmt::format("{}/{} has no {}.npy and no {}.safetensors, but other outputs of the case",
@@ -138,7 +139,8 @@ Result<Returned> ReadManifest(const fs::path& dir) {
 }
 
 bool HasReturned(const ReturnedCase& returned) {
-  for (const Operand& operand : returned.planned.bound->problem.outputs) {
+  const SharedCase bound = returned.planned.Bound();
+  for (const Operand& operand : bound->problem.outputs) {
     if (!FileOf(returned, operand.name).empty()) return true;
   }
   return false;

@@ -22,8 +22,9 @@ constexpr const char* kTheirsFolder = "theirs";
 Result<UserCase> CaseWith(const PlannedCase& planned, std::vector<NamedTensor> inputs) {
   UserCase user;
   user.planned = planned;
-  user.data.op = planned.bound->op;
-  user.data.problem = planned.bound->problem;
+  const SharedCase bound = planned.Bound();
+  user.data.op = bound->op;
+  user.data.problem = bound->problem;
   const Problem& problem = user.data.problem;
   auto taken = TakeTensors(problem, problem.inputs, 0, std::move(inputs), user.asker);
   if (!taken) return tl::unexpected(taken.error());
@@ -73,11 +74,11 @@ Status WriteGivenFiles(const fs::path& dir, const std::string& suite, std::vecto
   Selection selection;
   for (GivenCase& given : cases) {
     given.planned.spec.fill = kGivenFill;
-    given.planned.spec.seed = selection.all.size();
+    given.planned.spec.seed = selection.cases.size();
     auto json = WriteOneGiven(dir, given, files, outputs);
     if (!json) return Fail(json.error().code, given.planned.spec.Id() + ": " + json.error().message);
     list.push_back(*std::move(json));
-    selection.all.push_back(given.planned);
+    selection.Add(given.planned);
   }
   return WriteManifest(dir, MakePlan(suite, {}, selection), std::move(list), files);
 }
@@ -89,6 +90,7 @@ Result<PlannedCase> PlanGivenAgain(const std::string& id, const std::string& req
   const uint64_t seed = std::exchange(spec->seed, 0);
   auto planned = PlanAgain(spec->Id(), requirement);
   if (!planned) return planned;
+  planned->held = planned->Bound();  // of a fill that has data
   planned->spec.fill = fill;
   planned->spec.seed = seed;
   return planned;
@@ -96,7 +98,8 @@ Result<PlannedCase> PlanGivenAgain(const std::string& id, const std::string& req
 
 Result<UserCase> LoadGivenCase(const ReturnedCase& returned) {
   std::vector<NamedTensor> inputs;
-  for (const Operand& operand : returned.planned.bound->problem.inputs) {
+  const SharedCase bound = returned.planned.Bound();
+  for (const Operand& operand : bound->problem.inputs) {
     const std::string file = TensorFileOf(returned.folder, operand.name);
     if (file.empty()) {
       return UsageError(fmt::format("{} has no {}.npy and no {}.safetensors, an input of the case: import it anew",

@@ -29,7 +29,7 @@ Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirem
 }
 
 Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
-  auto data = PrepareInputs(*planned.bound);
+  auto data = PrepareInputs(*planned.Bound());
   if (!data) return tl::unexpected(data.error());
   UserCase user;
   user.asker = asker;

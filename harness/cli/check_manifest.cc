@@ -51,7 +51,7 @@ class Judging {
  private:
   void JudgeOne(int64_t i, bool large) {
     const ReturnedCase& one = returned_.cases[static_cast<size_t>(i)];
-    if (IsLarge(one.planned.bound->problem) != large || Interrupted()) return;
+    if (IsLarge(one.planned.Bound()->problem) != large || Interrupted()) return;
     std::optional<Record> record;
     if (HasReturned(one)) record = JudgeReturned(one, options_.contract, options_.backend);
     const std::lock_guard lock(mutex_);

@@ -37,7 +37,7 @@ std::vector<fs::path> FilesOf(const fs::path& file) {
 
 bool Takes(const JudgeSide& side, const PlannedCase& planned) {
   return std::ranges::any_of(side.devices, [&](const Device& device) {
-    const auto offered = device.session->Query(device.device_index, planned.bound->problem, {});
+    const auto offered = device.session->Query(device.device_index, planned.Bound()->problem, {});
     return offered && !offered->empty();
   });
 }

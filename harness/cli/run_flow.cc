@@ -68,8 +68,8 @@ std::string HowItGoesOn(const RunFolder& folder) {
 
 // Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
 // output, they are complete.
-int FinishRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile) {
-  const Plan& plan = run.prepared.plan;
+int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile) {
+  Plan& plan = run.prepared.plan;
   const RunFolder& folder = run.folder;
   const bool no_case = run.prepared.NoCase();
   // Of cases that a backend offers nothing for there are records, without an implementation.
@@ -78,6 +78,7 @@ int FinishRun(const RunOptions& options, const BegunRun& run, LoopResult& result
   });
   RecordList& records = result.records;
   records.Append(MakeMissingRecords(plan, result.offers, records));
+  plan.entries = std::vector<PlanEntry>(), result.offers = std::vector<Offer>();  // reports need the memory
   Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
   const Status itself = folder.CheckItself();
   auto written = itself ? WriteReports(folder.path(), records)
@@ -142,7 +143,7 @@ Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prep
 // The plan last: a folder that has one can be continued.
 Status WritePlan(const BegunRun& run) {
   if (auto status = run.folder.WriteJson("environment.json", run.environment); !status) return status;
-  return run.folder.WriteText("plan.json", PlanJson(run.prepared.plan));
+  return run.folder.StreamText("plan.json", [&](const TextSink& write) { WritePlanJson(run.prepared.plan, write); });
 }
 
 tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
@@ -175,7 +176,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   return run;
 }
 
-int EndRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile,
+int EndRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more) {
   if (auto status = WriteMeasured(run, result); !status) Note(status.error().message);
   const int code = FinishRun(options, run, result, profile);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include "harness/cli/profile_output.h"
@@ -28,10 +29,10 @@ struct BegunRun {
 
   const std::vector<Device>& devices() const { return prepared.devices; }
 
-  // `cases`: those of the plan, or a CaseSource.
+  // `cases`: those of the plan, which it need not keep, or a CaseSource.
   template <class Cases>
-  LoopResult RunAll(Cases& cases) {
-    LoopResult result = RunCases(cases, prepared.devices, settings, folder);
+  LoopResult RunAll(Cases&& cases) {
+    LoopResult result = RunCases(std::forward<Cases>(cases), prepared.devices, settings, folder);
     watch.End();
     return result;
   }
@@ -50,8 +51,9 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(
 Status WritePlan(const BegunRun& run);
 
 // Writes what only the whole run tells and the reports, prints the tables, lets the verb `say_more` and returns the
-// exit code. Adds to the result's records one for each that is missing. `profile`: null where nothing is measured.
-int EndRun(const RunOptions& options, const BegunRun& run, LoopResult& result, ProfileOutput* profile,
+// exit code. Adds to the result's records one for each that is missing, and takes the plan's entries away, which nothing
+// needs then. `profile`: null where nothing is measured.
+int EndRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more);
 
 }  // namespace assay::cli

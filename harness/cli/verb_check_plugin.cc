@@ -38,7 +38,7 @@ Result<std::vector<Problem>> ProblemsToTry(const CheckPluginOptions& options) {
   const auto planned = PlanCases(selection);
   if (!planned) return tl::unexpected(planned.error());
   std::vector<Problem> problems;
-  for (const PlannedCase& c : planned->selection.cases) problems.push_back(c.bound->problem);
+  for (const PlannedCase& c : planned->selection.cases) problems.push_back(c.Bound()->problem);
   return problems;
 }
 

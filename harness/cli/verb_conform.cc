@@ -82,7 +82,7 @@ tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions 
   }
   auto begun = BeginRun(control, PrepareRun);
   if (!begun) return tl::unexpected(begun.error());
-  const LoopResult result = (*begun)->RunAll((*begun)->prepared.selection.cases);
+  const LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
   if (result.interrupted) return tl::unexpected(Complain(kExitInterrupted, "interrupted in the negative control"));
   if (!result.write_error.empty()) return tl::unexpected(Complain(kExitHarness, result.write_error));
   return JudgeControl(profile, result.records);
@@ -134,7 +134,7 @@ int Conform(ConformOptions options) {
     if (auto status = WritePlan(run); !status) Note(status.error().message);
     return control.error();
   }
-  LoopResult result = run.RunAll(run.prepared.selection.cases);
+  LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
   if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   const auto finding = Conclude(*profile, result, *std::move(control), seed, run);
   if (!finding) return Complain(kExitHarness, finding.error().message);

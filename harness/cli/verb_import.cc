@@ -87,11 +87,11 @@ int WriteSuite(const ImportOptions& options, const Imports& imports, const std::
 int WriteFolder(const ImportOptions& options, Imports& imports) {
   std::vector<GivenCase> cases;
   for (ImportedCase& one : imports.TakeCases()) {
-    GivenCase given{{.spec = std::move(one.spec), .where = std::move(one.where), .bound = std::move(one.bound)},
+    GivenCase given{{.spec = std::move(one.spec), .where = std::move(one.where), .held = std::move(one.bound)},
                     std::move(one.tensors.inputs),
                     std::move(one.tensors.outputs)};
     if (!one.label.empty()) given.planned.tags.push_back(one.label);
-    given.planned.asked = given.planned.bound->op->RequiredFields(given.planned.bound->problem);
+    given.planned.asked = given.planned.held->op->RequiredFields(given.planned.held->problem);
     cases.push_back(std::move(given));
   }
   const GivenOutputs outputs = options.theirs_as_outputs ? GivenOutputs::kJudged : GivenOutputs::kApart;

@@ -66,7 +66,7 @@ Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& refere
   TimeLargest(cases.hidden, options.timed);
   std::set<const Operator*> ops;
   for (PlannedCase& one : cases.visible) {
-    ops.insert(one.bound->op);
+    ops.insert(one.Bound()->op);
     one.timed = false;  // its data may be known
   }
   GeneratedSettings generated{.secret = secret, .cases = options.generated};
@@ -158,7 +158,7 @@ int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSi
   run.settings.all_in_turns = true;
   std::vector<PlannedCase> all = cases.visible;
   all.insert(all.end(), cases.hidden.begin(), cases.hidden.end());
-  const LoopResult result = run.RunAll(all);
+  const LoopResult result = run.RunAll(std::move(all));
   const std::vector<Record> records = result.records.ToVector();
   const Ruling ruling = JudgeCandidate({.visible = cases.visible,
                                         .hidden = cases.hidden,

@@ -61,7 +61,8 @@ Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder)
 }
 
 Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, RunFolder& folder) {
-  if (auto status = folder.WriteText("plan.json", PlanJson(merged.plan)); !status) return status;
+  const auto write_plan = [&](const TextSink& write) { WritePlanJson(merged.plan, write); };
+  if (auto status = folder.StreamText("plan.json", write_plan); !status) return status;
   if (auto status = folder.WriteText("environment.json", merged.environment); !status) return status;
   for (const Offer& offer : merged.offers) {
     if (auto status = folder.Append(offer); !status) return status;

@@ -99,7 +99,7 @@ int Run(RunOptions options) {
   }
   const auto stored = BeginEvidence(options, run);
   if (!stored) return Complain(kExitUsage, stored.error().message);
-  LoopResult result = run.RunAll(run.prepared.selection.cases);
+  LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
   if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   if (runner.ceilings && result.write_error.empty()) {
     runner.ceilings->SetFinal(result.records);

@@ -199,7 +199,8 @@ class Verifier {
     const auto planned = PlanAgain(r.case_id, r.required_contract);
     if (!planned) return false;
     uint64_t bytes = 0;
-    for (const Operand& operand : planned->bound->problem.outputs) bytes += BytesOf(operand);
+    const SharedCase bound = planned->Bound();
+    for (const Operand& operand : bound->problem.outputs) bytes += BytesOf(operand);
     return bytes > kMostStoredBytes;
   }
 

@@ -73,10 +73,10 @@ Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& d
 
 PlannedCase Explorer::Plan(CaseSpec spec) const {
   PlannedCase planned;
-  planned.bound = BindCase(spec).value();  // an Exploration gives nothing else, nor does Failed()
   planned.spec = std::move(spec);
   planned.requirement = settings_.requirement;
-  planned.asked = planned.bound->op->RequiredFields(planned.bound->problem);
+  const SharedCase bound = planned.Bound();  // an Exploration gives nothing else, nor does Failed()
+  planned.asked = bound->op->RequiredFields(bound->problem);
   planned.timed = false;
   return planned;
 }
@@ -128,7 +128,7 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   }
   taken_ += taken;
   for (PerOperator& of : operators_) {
-    if (of.op == planned.bound->op) of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
+    if (of.op->schema().op == planned.spec.op) of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
   }
   // A pass that a rule does not expect fails the run, and shows no fault of the device.
   const auto is_failure = [&](const Record& r) {
@@ -169,7 +169,7 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
                        !FailedAfterPassing(record) && ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
   CaseSpec smallest = planned.spec;
   if (shrinks) {
-    const OpSchema& schema = planned.bound->op->schema();
+    const OpSchema& schema = planned.Bound()->op->schema();
     const auto is_case = [&](const CaseSpec& spec) { return BindCase(spec).has_value(); };
     const auto fails = [&](const CaseSpec& spec) { return FailsAlike(Plan(spec), *device, record, loop_); };
     smallest = ShrinkCase(planned.spec, schema, kMostTries, is_case, fails);

@@ -12,7 +12,7 @@ bool FailedAfterPassing(const Record& record) {
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings) {
   if (settings.runner.interrupted()) return false;
   try {
-    const Result<CaseData> data = PrepareCase(*planned.bound, settings.tier, settings.store);
+    const Result<CaseData> data = PrepareCase(*planned.Bound(), settings.tier, settings.store);
     if (!data) return false;
     CaseRunner runner(planned, *data, settings.runner);
     Attempt attempt = runner.JudgeAgain(device, failed.implementation);

@@ -280,6 +280,7 @@ Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
     }
     spec.attrs.emplace_back(key, value);
   }
+  spec.attrs.shrink_to_fit();  // of a million cases
   const Result<FillSpec> fill = ParseFill(spec.fill);
   if (!fill) return tl::unexpected(fill.error());
   spec.fill = FillText(*fill);

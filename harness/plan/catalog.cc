@@ -32,7 +32,7 @@ Result<PlannedCase> CaseFromId(const std::string& id, const OpCatalog& ops) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = ops.bind(*canonical);
   if (!bound) return tl::unexpected(bound.error());
-  return PlannedCase{.spec = *std::move(canonical), .where = kFromCaseOption, .bound = *std::move(bound)};
+  return PlannedCase{.spec = *std::move(canonical), .where = kFromCaseOption};
 }
 
 // Those of --case, each once; one of the suite keeps what the suite says of it.
@@ -74,17 +74,20 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   return source;
 }
 
-// "; suite formulas has cases of top_k": where no case is of the operators that were asked for, but a suite names one.
-std::string WhereElse(const std::vector<PlannedCase>& cases, const std::vector<std::string>& ops) {
-  const auto is_asked = [&](const std::string& op) { return std::ranges::find(ops, op) != ops.end(); };
-  if (std::ranges::any_of(cases, [&](const PlannedCase& planned) { return is_asked(planned.spec.op); })) return "";
+bool HasAny(const std::vector<PlannedCase>& cases, const std::vector<std::string>& ops) {
+  return std::ranges::any_of(
+      cases, [&](const PlannedCase& planned) { return std::ranges::find(ops, planned.spec.op) != ops.end(); });
+}
+
+// "; suite formulas has cases of top_k": a suite that names one of these operators, where none of the cases is of them.
+std::string WhereElse(const std::vector<std::string>& ops) {
   for (const std::string& name : ListSuites(SuiteDirectories())) {
     const auto path = FindSuite(name, SuiteDirectories());
     const auto text = path ? ReadWholeFile(*path) : tl::unexpected(path.error());
     if (!text) continue;
     for (const std::string_view line : Split(*text, '\n')) {
       const std::string op(line.substr(0, line.find(' ')));
-      if (is_asked(op)) return fmt::format("; suite {} has cases of {}", name, op);
+      if (std::ranges::find(ops, op) != ops.end()) return fmt::format("; suite {} has cases of {}", name, op);
     }
   }
   return "";
@@ -104,13 +107,6 @@ fs::path OwnLibrary() {
   std::error_code error;
   const fs::path path = fs::canonical(own.dli_fname, error);
   return error ? fs::path() : path;
-}
-
-// The case with another seed, which only its data depend on.
-SharedCase WithSeed(const BoundCase& bound, uint64_t seed) {
-  BoundCase other = bound;
-  other.problem.spec.seed = seed;
-  return std::make_shared<const BoundCase>(std::move(other));
 }
 
 }  // namespace
@@ -187,12 +183,10 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
     }
   }
   for (PlannedCase& c : source->cases) {
-    if (options.seed) {
-      c.spec.seed = *options.seed;
-      c.bound = WithSeed(*c.bound, *options.seed);
-    }
+    if (options.seed) c.spec.seed = *options.seed;  // which only data depend on
     if (!options.contract.empty()) c.requirement = options.contract;
-    c.asked = c.bound->op->RequiredFields(c.bound->problem);
+    const SharedCase bound = c.Bound();
+    c.asked = bound->op->RequiredFields(bound->problem);
   }
   auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
@@ -203,9 +197,10 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
     if (!costs) return UsageError("--balance: " + costs.error().message);
     select.balance = *std::move(costs);
   }
-  auto selection = Select(source->cases, select, ops);
+  const bool has_any = HasAny(source->cases, options.ops);
+  auto selection = Select(std::move(source->cases), select, ops);
   if (!selection) return tl::unexpected(selection.error());
-  if (selection->empty == EmptyReason::kNoMatch) selection->empty_message += WhereElse(source->cases, options.ops);
+  if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += WhereElse(options.ops);
   Plan plan = MakePlan(source->name, select, *selection);
   return PlannedRun{std::move(*selection), std::move(plan)};
 }

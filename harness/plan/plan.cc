@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "golden/store/store.h"
@@ -69,21 +70,28 @@ bool InShard(const PlanEntry& entry, const Shard& shard) {
 }
 
 std::string PlanHash(const std::vector<PlanEntry>& entries) {
-  std::vector<std::string> lines;
-  for (const PlanEntry& entry : entries) lines.push_back(entry.id + "\t" + entry.requirement + "\n");
-  std::ranges::sort(lines);
+  std::vector<const PlanEntry*> sorted;
+  size_t bytes = 0;
+  for (const PlanEntry& entry : entries) {
+    sorted.push_back(&entry);
+    bytes += entry.id.size() + entry.requirement.size() + 2;
+  }
+  // As the lines are: neither the id nor the requirement has a character below those that end them.
+  std::ranges::sort(sorted, {}, [](const PlanEntry* entry) { return std::tie(entry->id, entry->requirement); });
   std::string text;
-  for (const std::string& line : lines) text += line;
+  text.reserve(bytes);
+  for (const PlanEntry* entry : sorted) text.append(entry->id).append("\t").append(entry->requirement).append("\n");
   return HashHex(HashBytes(text.data(), text.size()));
 }
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection) {
   Plan plan{.suite = std::move(suite), .filter = options.filter, .shard = options.shard};
-  for (const PlannedCase& planned : selection.all) {
+  plan.entries.reserve(selection.is_own.size());
+  selection.ForEach([&](const PlannedCase& planned) {
     const int shard = selection.shards.empty() ? -1 : selection.shards[plan.entries.size()];
     plan.entries.push_back(
         {planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where, shard});
-  }
+  });
   plan.tool_version = ASSAY_VERSION;
   plan.generator_version = kGeneratorVersion, plan.golden_version = kGoldenVersion;
   plan.hash = PlanHash(plan.entries);
@@ -91,6 +99,12 @@ Plan MakePlan(std::string suite, const SelectionOptions& options, const Selectio
 }
 
 std::string PlanJson(const Plan& plan) {
+  std::string text;
+  WritePlanJson(plan, [&text](std::string_view part) { text += part; });
+  return text;
+}
+
+void WritePlanJson(const Plan& plan, const TextSink& write) {
   Json json = {{"schema_version", kSchemaVersion},
                {"plan_hash", plan.hash},
                {"suite", plan.suite},
@@ -107,13 +121,10 @@ std::string PlanJson(const Plan& plan) {
     json["devices"].push_back(std::move(device));
   }
   json["cases"] = Json::array();
-  std::string text;
-  const TextSink write = [&text](std::string_view part) { text += part; };
   JsonListWriter cases(json, 1, write);
   for (const PlanEntry& entry : plan.entries) cases.Add(EntryJson(entry));
   cases.End();
-  text += "\n";
-  return text;
+  write("\n");
 }
 
 Result<Plan> ParsePlanJson(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/text_sink.h"
 #include "harness/plan/selection.h"
 
 namespace assay {
@@ -55,7 +56,9 @@ bool InShard(const PlanEntry& entry, const Shard& shard);
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);
 
+// plan.json, and the same part by part.
 std::string PlanJson(const Plan& plan);
+void WritePlanJson(const Plan& plan, const TextSink& write);
 
 // Refuses another schema version and a text whose hash does not fit its entries.
 Result<Plan> ParsePlanJson(std::string_view text);

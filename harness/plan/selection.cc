@@ -59,6 +59,38 @@ Status Merge(const PlannedCase& again, PlannedCase& known) {
   return {};
 }
 
+// Leaves of the suite what was asked for, each case once.
+Status KeepSelected(const SelectionOptions& options, std::vector<PlannedCase>& suite) {
+  std::unordered_map<std::string, size_t> place;  // of an id among those that stay
+  for (PlannedCase& planned : suite) {
+    std::string id = planned.spec.Id();
+    if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
+    if (!SelectsDTypes(options.dtypes, planned.spec.dtypes) || !MatchesFilter(options.filter, id)) continue;
+    const size_t next = place.size();
+    const auto [known, is_new] = place.try_emplace(std::move(id), next);
+    if (!is_new) {
+      if (Status merged = Merge(planned, suite[known->second]); !merged) return merged;
+    } else if (&planned != &suite[next]) {
+      suite[next] = std::move(planned);
+    }
+  }
+  suite.resize(place.size());
+  return {};
+}
+
+// By Selection::shards, or by hash.
+void Divide(const Shard& shard, std::vector<PlannedCase> all, Selection& selection) {
+  if (shard.count == 1) {  // a million of them stay in their place
+    selection.is_own.assign(all.size(), true);
+    selection.cases = std::move(all);
+    return;
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool own = selection.shards.empty() ? InShard(all[i].spec.Id(), shard) : selection.shards[i] == shard.index;
+    selection.Add(std::move(all[i]), own);
+  }
+}
+
 }  // namespace
 
 bool MatchesFilter(std::string_view filter, std::string_view id) {
@@ -101,40 +133,37 @@ Status CheckOperator(const std::string& name, const OpCatalog& ops) {
                                 DidYouMean(name, ops.names)));
 }
 
-Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
+void Selection::Add(PlannedCase planned, bool own) {
+  (own ? cases : others).push_back(std::move(planned));
+  is_own.push_back(own);
+}
+
+void Selection::ForEach(const std::function<void(const PlannedCase&)>& look) const {
+  auto own = cases.begin(), other = others.begin();
+  for (const bool is : is_own) look(is ? *own++ : *other++);
+}
+
+Result<Selection> Select(std::vector<PlannedCase> suite, const SelectionOptions& options, const OpCatalog& ops) {
   if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
+  const size_t count = suite.size();
+  if (auto kept = KeepSelected(options, suite); !kept) return tl::unexpected(kept.error());
   Selection selection;
-  std::unordered_map<std::string, size_t> place;  // of an id in selection.all
-  for (const PlannedCase& planned : suite) {
-    const std::string id = planned.spec.Id();
-    if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
-    if (!SelectsDTypes(options.dtypes, planned.spec.dtypes) || !MatchesFilter(options.filter, id)) continue;
-    const auto [known, is_new] = place.try_emplace(id, selection.all.size());
-    if (is_new) {
-      selection.all.push_back(planned);
-    } else if (Status merged = Merge(planned, selection.all[known->second]); !merged) {
-      return tl::unexpected(merged.error());
-    }
-  }
   if (options.balance && options.shard.count > 1) {
     std::vector<std::string> ids;
-    for (const PlannedCase& planned : selection.all) ids.push_back(planned.spec.Id());
+    for (const PlannedCase& planned : suite) ids.push_back(planned.spec.Id());
     selection.shards = BalanceShards(ids, *options.balance, options.shard.count);
   }
-  for (size_t i = 0; i < selection.all.size(); ++i) {
-    const bool in_shard = selection.shards.empty() ? InShard(selection.all[i].spec.Id(), options.shard)
-                                                   : selection.shards[i] == options.shard.index;
-    if (in_shard) selection.cases.push_back(selection.all[i]);
-  }
-  if (selection.all.empty()) {
+  const size_t selected = suite.size();
+  Divide(options.shard, std::move(suite), selection);
+  if (selected == 0) {
     selection.empty = EmptyReason::kNoMatch;
     selection.empty_message =
-        suite.empty() ? fmt::format("there is no case{}: give it a line such as matmul dtypes=f32 m=64 n=64 k=64",
-                                    options.origin.empty() ? "" : " in " + options.origin)
-                      : NoMatch(suite.size(), options);
+        count == 0 ? fmt::format("there is no case{}: give it a line such as matmul dtypes=f32 m=64 n=64 k=64",
+                                 options.origin.empty() ? "" : " in " + options.origin)
+                   : NoMatch(count, options);
   } else if (selection.cases.empty()) {
     selection.empty = EmptyReason::kShardOnly;
-    selection.empty_message = EmptyShardText(options.shard, selection.all.size());
+    selection.empty_message = EmptyShardText(options.shard, selected);
   }
   return selection;
 }

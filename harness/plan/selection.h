@@ -60,11 +60,15 @@ enum class EmptyReason {
 };
 
 struct Selection {
-  std::vector<PlannedCase> all;    // of every shard, in suite order, each case once: what plan.json lists
-  std::vector<int> shards;         // of each of `all`, where they are balanced; else empty
-  std::vector<PlannedCase> cases;  // of this shard
+  std::vector<PlannedCase> cases, others;  // of this shard, and of all others; in suite order, each case once
+  std::vector<bool> is_own;  // of each of both together in suite order, which is what plan.json lists: one of `cases`
+  std::vector<int> shards;   // likewise, where they are balanced; else empty
   EmptyReason empty = EmptyReason::kNone;
   std::string empty_message;  // what to say then
+
+  void Add(PlannedCase planned, bool own = true);
+  // Those of every shard in suite order.
+  void ForEach(const std::function<void(const PlannedCase&)>& look) const;
 };
 
 // Whether a case of these types is one of --dtype's: of its whole list, or of any one of its types. Nothing wanted:
@@ -79,7 +83,7 @@ Status CheckOperator(const std::string& name, const OpCatalog& ops);
 
 // Errors: an operator or dtype that does not exist, one case with two requirements. An empty selection is not one, see
 // `empty`.
-Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops);
+Result<Selection> Select(std::vector<PlannedCase> suite, const SelectionOptions& options, const OpCatalog& ops);
 
 // "shard 7/9 holds none of the 5 selected cases"
 std::string EmptyShardText(const Shard& shard, size_t selected);

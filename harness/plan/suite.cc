@@ -110,7 +110,7 @@ class SuiteParser {
     for (CaseSpec& spec : few) {
       const Result<SharedCase> bound = ops_.bind ? ops_.bind(spec) : SharedCase();
       if (!bound) return line.Fail(line.words[0].column, bound.error().message);
-      PlannedCase planned{.spec = std::move(spec), .bound = *bound, .timed = false};
+      PlannedCase planned{.spec = std::move(spec), .timed = false};
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};

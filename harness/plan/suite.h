@@ -45,7 +45,7 @@ using SchemaLookup = std::function<const OpSchema*(std::string_view)>;
 struct OpCatalog {
   SchemaLookup find;               // null for an unknown operator
   std::vector<std::string> names;  // for messages
-  // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: cases stay unbound.
+  // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: nobody asks.
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
   std::filesystem::path designs = {};  // where those of `cover` lines are kept (DesignStore); empty: nowhere
@@ -55,6 +55,8 @@ struct OpCatalog {
 // That there is none of this name, and which may be meant.
 tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops);
 
+// There may be a million of them: what their operators make of them takes many times as much memory, and is made anew
+// whenever it is asked for.
 struct PlannedCase {
   CaseSpec spec;                  // canonical
   std::string requirement;        // contract text; "": DefaultRequirement
@@ -62,9 +64,12 @@ struct PlannedCase {
   std::string source;             // where the shapes come from; ""
   std::string where;              // "file:line" of the first line that plans it
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
-  SharedCase bound = {};          // by its operator; null where the catalog binds none
+  SharedCase held = {};           // what Bound() gives, where that is something else than its operator makes of `spec`
   bool timed = true;     // false: planned alone by `cover` lines and after `timed no`; shapes that are of no use
   bool thorough = true;  // false: planned by `cover` lines alone, beyond what they want so
+
+  // As its operator takes it. Precondition: the operator takes it, which OpCatalog::bind has seen.
+  SharedCase Bound() const { return held ? held : BindCase(spec).value(); }
 };
 
 // A `cover` line.

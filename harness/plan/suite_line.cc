@@ -183,7 +183,7 @@ Result<std::vector<PlannedCase>> CrossProduct(const SuiteLine& line, const OpSch
       const std::string& message = bound.error().message;
       return line.Fail(ColumnOf(message, line, axes, index), message);
     }
-    cases.push_back({.spec = *std::move(canonical), .bound = *bound});
+    cases.push_back({.spec = *std::move(canonical)});
   }
   return cases;
 }

@@ -58,7 +58,7 @@ std::vector<PlannedCase> SampleCases(std::vector<PlannedCase> cases, size_t size
 }
 
 std::vector<PlannedCase> CasesUpTo(std::vector<PlannedCase> cases, double most_flops) {
-  std::erase_if(cases, [&](const PlannedCase& one) { return one.bound && one.bound->problem.flops > most_flops; });
+  std::erase_if(cases, [&](const PlannedCase& one) { return one.Bound()->problem.flops > most_flops; });
   return cases;
 }
 

@@ -101,6 +101,11 @@ Status RunFolder::WriteText(const std::string& name, const std::string& content)
   return WriteFileAtomically(path_ / name, {{content.data(), content.size()}});
 }
 
+Status RunFolder::StreamText(const std::string& name, const std::function<void(const TextSink&)>& write) const {
+  if (Status status = CheckItself(); !status) return status;
+  return StreamFileAtomically(path_ / name, write);
+}
+
 Status RunFolder::Append(const Record& record) {
   return results_->Append(ToJsonLine(record) + "\n");
 }

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/base/result.h"
+#include "harness/base/text_sink.h"
 #include "harness/model/record_list.h"
 #include "harness/results/durable_lines.h"
 #include "harness/results/missing.h"
@@ -32,6 +34,8 @@ class RunFolder {
   Status CheckItself() const;
   Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
+  // The same of a text that `write` gives to a sink part by part.
+  Status StreamText(const std::string& name, const std::function<void(const TextSink&)>& write) const;
   Status Append(const Record& record);
   Status Append(const Offer& offer);
   // What was appended is on the disk when this returns; else it is a second later. Errors: the disk does not take it.

@@ -16,7 +16,7 @@ class CaseSource {
  public:
   virtual ~CaseSource() = default;
 
-  // The next cases, bound; none: the run ends. The results of those of the call before are not known yet, as devices
+  // The next cases; none: the run ends. The results of those of the call before are not known yet, as devices
   // run them while these are prepared; all others are.
   virtual std::vector<PlannedCase> Next() = 0;
 

@@ -63,7 +63,7 @@ void FurtherRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
 }
 
 void FurtherRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult*> results, std::mt19937_64& random) {
-  const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
+  const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) return NoteNoMore(planned, data.error().message);
   CaseRunner runner(planned, *data, settings_.runner);
   std::erase_if(results, [&](const TimedResult* timed) {

@@ -79,7 +79,7 @@ class OfferedNames {
 Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes) {
   for (const PlannedCase& planned : cases) {
     if (planned.where != kFromCaseOption) continue;
-    const Status fits = CheckFits(planned.bound->problem, MemoryUse::kRun, tier, available_bytes);
+    const Status fits = CheckFits(planned.Bound()->problem, MemoryUse::kRun, tier, available_bytes);
     if (!fits) {
       return UsageError(fmt::format("--case {}: {}", planned.spec.Id(), fits.error().message));
     }

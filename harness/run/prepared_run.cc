@@ -98,12 +98,17 @@ tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::ve
   auto run = PrepareCases(options, notes);
   if (!run) return run;
   if (auto added = AddDevices(options, *run, notes); !added) return tl::unexpected(added.error());
-  const auto next = [&all = run->selection.all, at = size_t{0}]() mutable {
-    return at < all.size() ? &all[at++].bound->problem : nullptr;
+  const auto next = [&of = run->selection, at = size_t{0}, asked = SharedCase()]() mutable -> const Problem* {
+    const size_t own = of.cases.size();
+    if (at == own + of.others.size()) return nullptr;
+    asked = (at < own ? of.cases[at] : of.others[at - own]).Bound();
+    ++at;
+    return &asked->problem;
   };
   if (auto known = CheckImplementations(options.backend.implementations, run->devices, next, notes); !known) {
     return Usage(known.error());
   }
+  run->selection.others = std::vector<PlannedCase>();  // other runs have them
   if (auto added = AddExpectations(options, *run, notes); !added) return tl::unexpected(added.error());
   return run;
 }

@@ -56,7 +56,7 @@ bool RepeatedPasses::IsTimeOver() const {
 
 // On all devices at once, as far as there are threads and memory. A case has its results on one device of a pool.
 void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass) {
-  const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
+  const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) {
     return settings_.observer->Noted(
         fmt::format("{}: {}; pass {} leaves it out", planned.spec.Id(), data.error().message, pass));

@@ -51,6 +51,13 @@ struct CaseAtWork {
   std::string broken;  // why it could not be brought to its end
 };
 
+// Nothing is executed then, nor kept of a failure. A backend that is broken fails, and its failures have their inputs.
+bool AllUnavailable(const std::vector<Device>& devices) {
+  return std::ranges::all_of(devices, [](const Device& device) {
+    return !device.problem.empty() && device.problem_outcome == Outcome::kUnavailable;
+  });
+}
+
 class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
@@ -62,7 +69,7 @@ class Loop {
         health_(devices, settings.set_aside_after),
         kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        ahead_(cases_, settings.tier, settings.store),
+        ahead_(cases_, settings.tier, settings.store, !AllUnavailable(devices)),
         turns_(devices, settings),
         further_rounds_(cases_, devices, settings, kept_),
         passes_(cases_, devices, settings, kept_, queues_, health_) {
@@ -152,7 +159,7 @@ class Loop {
       while (end < cases_.size() && !IsDone(end)) ++end;
       const std::span<const PlannedCase> pending = std::span(cases_).subspan(begin, end - begin);
       for (const CaseGroup& group : GroupCases(pending, settings_.tier, room)) {
-        groups_.push_back({begin + group.begin, begin + group.end});
+        groups_.push_back({begin + group.begin, begin + group.end, group.bytes});
       }
       begin = end + 1;
     }
@@ -161,10 +168,7 @@ class Loop {
   // Whether the host has room for the next group beside the present one, whose data are there already. Where it has
   // not, the next one waits until they are gone: no case is too large for its neighbours' sake.
   bool FitTogether(const CaseGroup& present, const CaseGroup& next) const {
-    const auto needed = [this](const CaseGroup& group) {
-      return BytesNeeded(std::span(cases_).subspan(group.begin, group.end - group.begin), settings_.tier);
-    };
-    const double both = needed(present) + needed(next) + (devices_.size() > 1 ? kMostBytesBeside : 0);
+    const double both = present.bytes + next.bytes + (devices_.size() > 1 ? kMostBytesBeside : 0);
     if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;
     ReturnFreedMemory();
     return both <= AvailableBytes();
@@ -195,13 +199,13 @@ class Loop {
       NoteStore(*prepared[i]);
     }
     JudgeAndTime(group);
-    if (source_ == nullptr) return;
+    if (source_ == nullptr && (settings_.rounds > 1 || settings_.repetition.passes > 1)) return;
     std::vector<std::string> ids;
     for (size_t i = 0; i < prepared.size(); ++i) {
-      ids.push_back(cases_[first + i].spec.Id());
-      cases_[first + i] = PlannedCase();  // such a run may last for days
+      if (source_ != nullptr) ids.push_back(cases_[first + i].spec.Id());
+      cases_[first + i] = PlannedCase();  // there may be a million, or a run that lasts for days
     }
-    if (!settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged());
+    if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged());
   }
 
   void JudgeAndTime(std::deque<CaseAtWork>& group) {
@@ -393,10 +397,10 @@ class Loop {
 
 }  // namespace
 
-LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
+LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder) {
   const Span span(Phase::kRun);
-  return Loop(cases, nullptr, devices, settings, folder).Run();
+  return Loop(std::move(cases), nullptr, devices, settings, folder).Run();
 }
 
 LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,

@@ -49,7 +49,7 @@ struct LoopSettings {
 };
 
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
-LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
+LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder);
 
 // The same with cases that the source gives as long as the run lasts. Nothing is timed.

@@ -129,7 +129,7 @@ int RunSuite(const std::string& suite, bool with_measures, const std::filesystem
   }
   QuietObserver observer;
   settings.observer = &observer;
-  const LoopResult result = RunCases(prepared->selection.cases, prepared->devices, settings, *folder);
+  const LoopResult result = RunCases(std::move(prepared->selection.cases), prepared->devices, settings, *folder);
   const auto passes = std::ranges::count(result.records, "pass", &Record::verdict);
   return passes > 0 ? 0 : cli::Complain(1, "nothing passed: build the backends first");
 }

@@ -16,14 +16,23 @@ ID = "matmul/f32/m=2,n=3,k=4/fill=normal/seed="
 # Bytes of memory, of which about half are the rows of the HTML page, which has 50,000 at most. Unpacked, records and rows
 # take 15,000.
 MOST_PER_RESULT = 4000
+# Of a case that is planned, with its entry of plan.json. What its operator makes of it would be 3,000 more.
+MOST_PER_CASE = 1500
 
 
 class Results(Cli):
+    def suite(self, count):
+        """The file of a suite of `count` cases, 10,000 a line."""
+        suite = self.dir / f"{count}.suite"
+        lines = [range(first, min(first + 10_000, count)) for first in range(0, count, 10_000)]
+        suite.write_text("timed no\n" + "".join(
+            f"matmul dtypes=f32 m=2 n=3 k=4 seed={'|'.join(map(str, seeds))}\n" for seeds in lines))
+        return suite
+
     def plan(self, count, *args):
         """The folder of a run of `count` cases."""
         folder = self.dir / f"{count}-{'-'.join(args)}"
-        suite = self.dir / f"{count}.suite"
-        suite.write_text(f"timed no\nmatmul dtypes=f32 m=2 n=3 k=4 seed={'|'.join(map(str, range(count)))}\n")
+        suite = self.suite(count)
         done = self.assay("run", "--suite", str(suite), "--plugin", PLUGIN, "--backend", "misbehaving", "--no-perf",
                           "--progress", "none", "--out", str(folder), *args)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -46,16 +55,38 @@ class Results(Cli):
         (folder / "environment.json").write_text((one / "environment.json").read_text())
         return folder
 
-    def peak(self, *args):
-        """The most bytes of memory that the program took; it has to exit with 0."""
+    def peak(self, *args, code=0, env=None):
+        """The most bytes of memory that the program took; it has to exit with `code`."""
         with open(os.devnull, "w") as null:
-            process = subprocess.Popen([ASSAY, *args], cwd=self.dir, env=self.env, stdout=null, stderr=null)
+            process = subprocess.Popen([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, stdout=null,
+                                       stderr=null)
             _, status, usage = os.wait4(process.pid, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), 0, args)
+        self.assertEqual(os.waitstatus_to_exitcode(status), code, args)
         return usage.ru_maxrss * 1024
 
 
+    def peak_of_run(self, count):
+        """Of a run of so many cases whose only device is not there."""
+        folder = self.dir / f"run{count}"
+        peak = self.peak("run", "--suite", str(self.suite(count)), "--plugin", PLUGIN, "--backend", "misbehaving",
+                         "--no-perf", "--progress", "none", "--out", str(folder), code=4,
+                         env={"ASSAY_MISBEHAVE": "no_device"})
+        with open(folder / "results.jsonl") as file:
+            self.assertEqual(sum('"verdict":"unavailable"' in line for line in file), count)
+        return peak
+
+
 class Many(Results):
+    def test_a_planned_case_takes_little_memory(self):
+        few, many = 2_000, 20_000
+        peaks = [self.peak("list", "cases", "--suite", str(self.suite(count))) for count in (few, many)]
+        self.assertLess((peaks[1] - peaks[0]) / (many - few), MOST_PER_CASE)
+
+    def test_a_run_takes_little_memory_for_each_case(self):
+        few, many = 2_000, 20_000
+        peaks = [self.peak_of_run(count) for count in (few, many)]
+        self.assertLess((peaks[1] - peaks[0]) / (many - few), MOST_PER_RESULT)
+
     def test_a_report_takes_little_memory_for_each_result(self):
         few, many = 2_000, 20_000
         folders = [self.many(count, self.plan(count, "--impl", "drop_last_k", "--maxfail", "1")) for count in (few, many)]
@@ -65,6 +96,9 @@ class Many(Results):
 
 
 class Million(Results):
+    def test_a_run_of_a_million_cases_takes_less_than_2_gb(self):
+        self.assertLess(self.peak_of_run(1_000_000), 2e9)
+
     def test_reports_of_a_million_results_take_less_than_2_gb_and_can_be_opened(self):
         folder = self.dir / "million"
         folder.mkdir()

@@ -7,12 +7,11 @@ PlannedCase Planned(const std::string& id) {
   PlannedCase planned;
   planned.spec = ParseId(id).value();
   planned.spec = Canonicalise(planned.spec, OperatorRegistry::Global().Find(planned.spec.op)->schema()).value();
-  planned.bound = BindCase(planned.spec).value();
   return planned;
 }
 
 CaseData DataOf(const PlannedCase& planned) {
-  return PrepareCase(*planned.bound, "auto", GoldenStore({})).value();
+  return PrepareCase(*planned.Bound(), "auto", GoldenStore({})).value();
 }
 
 Device FakeDevice(const std::string& backend, std::shared_ptr<FakeSession> session) {

@@ -55,7 +55,7 @@ int WithCases(const GoldenOptions& options,
   if (!run) return Complain(kExitUsage, run.error().message);
   if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
   std::vector<SharedCase> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.bound);
+  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.Bound());
   return work(cases, *store);
 }
 

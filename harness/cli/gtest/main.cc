@@ -38,7 +38,7 @@ class CaseRun : public testing::Environment {
       code_ = begun.error();
       GTEST_FAIL() << "the run did not begin (see above)";
     }
-    LoopResult result = (*begun)->RunAll((*begun)->prepared.selection.cases);
+    LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
     for (const Record& record : result.records) records_[record.case_id].push_back(record);
     code_ = EndRun(options_, **begun, result, nullptr, [] {});
   }

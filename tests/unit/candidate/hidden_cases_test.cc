@@ -48,18 +48,18 @@ TEST(HiddenCases, OtherDataOfTheSameShapes) {
     CaseSpec same = hidden[i].spec;
     same.seed = visible[i].spec.seed;
     EXPECT_EQ(same, visible[i].spec);
-    EXPECT_EQ(hidden[i].bound->problem.spec.seed, hidden[i].spec.seed);
+    EXPECT_EQ(hidden[i].Bound()->problem.spec.seed, hidden[i].spec.seed);
   }
 }
 
 TEST(HiddenCases, OnlyWhatTheReferenceTakes) {
   GeneratedSettings settings = Settings(7);
   settings.dtypes = {"f32"};
-  settings.is_taken = [](const PlannedCase& planned) { return planned.bound->problem.inputs[0].shape.size() == 2; };
+  settings.is_taken = [](const PlannedCase& planned) { return planned.Bound()->problem.inputs[0].shape.size() == 2; };
   const auto cases = GenerateCases(settings);
   EXPECT_EQ(cases.size(), 12u);
   for (const PlannedCase& planned : cases) {
-    EXPECT_EQ(planned.bound->problem.inputs[0].shape.size(), 2u);
+    EXPECT_EQ(planned.Bound()->problem.inputs[0].shape.size(), 2u);
     EXPECT_EQ(DTypeListText(planned.spec.dtypes), "f32");
   }
   settings.is_taken = [](const PlannedCase&) { return false; };

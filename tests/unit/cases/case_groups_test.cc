@@ -12,7 +12,6 @@ namespace {
 PlannedCase Planned(const std::string& id) {
   PlannedCase planned;
   planned.spec = ParseId(id).value();
-  planned.bound = BindCase(planned.spec).value();
   return planned;
 }
 
@@ -49,8 +48,8 @@ TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
 
 TEST(CaseGroups, TakeTogetherNoMoreThanThereIs) {
   const std::vector<PlannedCase> cases = Planned(5, kSmall);
-  const double one = BytesNeeded(std::span(cases).first(1), "auto");
-  EXPECT_DOUBLE_EQ(BytesNeeded(cases, "auto"), 5 * one);
+  const double one = BytesNeeded(cases[0].Bound()->problem, MemoryUse::kRun, "auto");
+  EXPECT_DOUBLE_EQ(GroupCases(cases)[0].bytes, 5 * one);
   EXPECT_EQ(Sizes(GroupCases(cases, "auto", 2.5 * one)), (std::vector<size_t>{2, 2, 1}));
   EXPECT_EQ(Sizes(GroupCases(cases, "auto", 0)), (std::vector<size_t>(5, 1))) << "what is too large is so alone";
 }

@@ -114,9 +114,14 @@ TEST(Select, EmptinessSaysWhy) {
   EXPECT_EQ(none.empty, EmptyReason::kNoMatch);
   EXPECT_THAT(none.empty_message, HasSubstr("there is no case in suite dir/s.suite"));
   int empty_shards = 0;
+  std::vector<std::string> all_ids;
+  for (const PlannedCase& planned : Suite()) all_ids.push_back(planned.spec.Id());
   for (int i = 0; i < 1000; ++i) {
     const Selection part = Select(Suite(), {.shard = {i, 1000}}, TestCatalog()).value();
-    EXPECT_EQ(part.all.size(), 8u);
+    EXPECT_EQ(part.cases.size() + part.others.size(), 8u);
+    std::vector<std::string> ids;
+    part.ForEach([&](const PlannedCase& planned) { ids.push_back(planned.spec.Id()); });
+    EXPECT_EQ(ids, all_ids) << "in suite order, whoever has them";
     EXPECT_EQ(part.empty, part.cases.empty() ? EmptyReason::kShardOnly : EmptyReason::kNone);
     empty_shards += part.cases.empty();
   }
@@ -144,7 +149,7 @@ TEST(Select, ACaseThatIsPlannedAgainIsThereOnceWithTheTagsOfBoth) {
   twice.push_back(twice[1]);
   twice[1].tags = {"a"}, twice[size].tags = {"b", "a"};
   const Selection selection = Select(twice, {}, TestCatalog()).value();
-  EXPECT_EQ(selection.all.size(), size);
+  EXPECT_EQ(selection.is_own.size(), size);
   EXPECT_EQ(selection.cases.size(), size);
   EXPECT_THAT(selection.cases[1].tags, ElementsAre("a", "b"));
   twice[size].requirement = "f64";

@@ -108,7 +108,7 @@ TEST(PowerSample, LeavesLargeCasesOut) {
   for (const double flops : {1e6, 1e7, 1e8}) {
     auto bound = std::make_shared<BoundCase>();
     bound->problem.flops = flops;
-    cases[static_cast<size_t>(std::lround(std::log10(flops))) - 6].bound = std::move(bound);
+    cases[static_cast<size_t>(std::lround(std::log10(flops))) - 6].held = std::move(bound);
   }
   EXPECT_EQ(CasesUpTo(cases, 1e7).size(), 2u);
   EXPECT_EQ(CasesUpTo(cases, 1e5).size(), 0u);

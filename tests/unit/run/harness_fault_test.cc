@@ -78,7 +78,7 @@ class FaultOfARun : public testing::Test {
  protected:
   FaultOfARun() {
     for (const int rows : {4, 5, 6}) cases_.push_back(Planned(SumOf(rows)));
-    cases_[1].bound = std::make_shared<BoundCase>(BoundCase{&op_, cases_[1].bound->problem});
+    cases_[1].held = std::make_shared<BoundCase>(BoundCase{&op_, cases_[1].Bound()->problem});
     settings_.runner = QuietSettings();
     settings_.tier = "auto";
     settings_.observer = &observer_;

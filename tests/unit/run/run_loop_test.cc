@@ -78,6 +78,30 @@ TEST_F(RunLoop, ACaseThatCannotRunIsARecordOfTheHarness) {
   EXPECT_EQ(result.records[1].verdict, "pass");
 }
 
+TEST_F(RunLoop, WhereNoDeviceCanBeUsedCasesGetNoDataAndTheirRecordsSayTheSame) {
+  Device none = FakeDevice("none", nullptr);
+  none.problem = "no driver";
+  const auto first_record = [&](const std::vector<Device>& devices) {
+    static int runs = 0;
+    RunFolder folder = RunFolder::Create(temporary_.Path("none" + std::to_string(++runs))).value();
+    const LoopResult result = RunCases(cases_, devices, settings_, folder);
+    EXPECT_EQ(result.records.size(), cases_.size() * devices.size());
+    return result.records[0];
+  };
+  const Record prepared = first_record({none, FakeDevice("one", one_)}), unprepared = first_record({none});
+  EXPECT_NE(prepared.input_hash, "");
+  EXPECT_EQ(unprepared.input_hash + unprepared.golden_hash, "");
+  for (const Record* r : {&prepared, &unprepared}) {
+    EXPECT_EQ(r->verdict + ": " + r->reason, "unavailable: no driver");
+    EXPECT_EQ(r->tier, "fast");
+    EXPECT_EQ(r->elements, 4);
+    EXPECT_EQ(r->flops, prepared.flops);
+    EXPECT_EQ(r->bytes, prepared.bytes);
+  }
+  none.problem_outcome = Outcome::kCrash;
+  EXPECT_NE(first_record({none}).input_hash, "") << "a failure is kept with its inputs";
+}
+
 TEST_F(RunLoop, ADeviceIsAskedOnceForEachCaseAndLayout) {
   settings_.runner.relations = RelationEffort::kNone;
   one_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}, {"c", "f32acc"}});
