@@ -73,7 +73,7 @@ class BadInput(Cli):
                 ("matmul/f32/m=8,n=8,k=8,depth=2", "no key 'depth'; it takes m n k"),
                 ("attention/f32/b=1,h=3,hkv=2,l=4,d=4", "hkv=2 does not divide h=3"),
                 ("conv/f32/n=1,c=3,o=4,i=3x3,k=5x5", "k=5 of axis 0 spans 5 elements, but i=3 with pad=0 has 3"),
-                ("matmul/f32/m=1000000,n=1000000,k=4", "need about 4e+04 GB")):
+                ("matmul/f32/m=1000000,n=1000000,k=4", "need about 1.96e+05 GB")):
             with self.subTest(case):
                 done = self.fails(2, text, "run", "--out", "o", "--case", case + "/fill=normal/seed=0")
                 self.assertIn("--case " + case, done.stderr)
@@ -226,7 +226,7 @@ class BadInput(Cli):
         done, records = self.run_cases("--suite", str(suite), "--backend", "cpu", "--no-perf")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual([r["verdict"] for r in records][:2], ["error", "pass"])
-        self.assertIn("4e+04 GB", records[0]["reason"])
+        self.assertIn("1.96e+05 GB", records[0]["reason"])
         self.assertIn("1000000x1000000", records[0]["reason"])
         self.assertIn("large.suite:1", records[0]["reason"])
         self.assertNotIn("--backend", records[0]["reproduce"])
