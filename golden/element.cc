@@ -9,7 +9,6 @@ namespace assay {
 
 PartialOverflow PartialOverflowAt(const BoundModel& bound, const Golden& golden, int64_t i) {
   const double y = golden.value[static_cast<size_t>(i)], magnitude = PlaneAt(golden.magnitude, i, golden.size());
-  if (bound.partial_overflow_at == kInfinity) return {};  // never, whatever S is
   const auto reaches = [&](double terms) { return bound.growth * terms >= bound.partial_overflow_at; };
   if (!reaches(magnitude)) return {};
   if (bound.partial_signs == PartialSigns::kNonNegative) return {.up = true};

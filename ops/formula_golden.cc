@@ -154,7 +154,8 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
   golden.magnitude = golden.sigma = golden.error = Plane(golden.size(), wide);
-  const double largest = wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite;
+  // What a plane holds after it was rounded up: of a finite value S is finite.
+  const double largest = (1 - 0x1p-20) * (wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite);
   std::vector<double> sizes(golden.value.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -245,6 +246,18 @@ TEST(FftBound, ClassesAreOrderedAsTheTheorySays) {
   EXPECT_LT(tolerance("64", "f32;alg=fft;math=2"), tolerance("64", "tf32;alg=fft"));
   EXPECT_LT(tolerance("64", "f32;alg=fft"), tolerance("64", "f32;alg=fft;out=any"));
   EXPECT_LT(tolerance("64", "f32;alg=fft"), tolerance("64", "acc=f32;alg=fft;mid=f16"));
+}
+
+// The golden value of an infinite element is some infinity: what is right there is either, and NaN.
+TEST(FftBound, ATransformOfOneElementIsThatElementAlsoWhereItIsInfinite) {
+  for (const char* fill : {"edges", "special"}) {
+    const Judged fft(fmt::format("fft/c64/kind=c2c,n=1,batch=33/fill={}/seed=0", fill), "f32;alg=fft;math=0.51");
+    const std::vector<double> x = fft.inputs[0].ToDoubles();
+    EXPECT_TRUE(std::ranges::any_of(x, [](double part) { return part == -HUGE_VAL; })) << fill;
+    for (int64_t i = 0; i < fft.golden.size(); ++i) {
+      EXPECT_TRUE(test::Accepts(fft.bound, fft.golden, i, x[static_cast<size_t>(i)])) << fill << " " << i;
+    }
+  }
 }
 
 }  // namespace
