@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_nesting.h"
 #include "harness/base/json_text.h"
 
 namespace assay {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_nesting.h"
-
 namespace assay {
 namespace {
 

@@ -12,6 +12,8 @@ namespace assay {
 
 // Arrays and objects within each other. Nothing that assay reads needs more, and who walks a value may recurse.
 inline constexpr size_t kMostNestedJson = 64;
+// Whether the text has more of them. The parsers below ask, and whoever has a parser of its own.
+bool IsNestedTooDeep(std::string_view text);
 
 // What is no JSON, or is nested deeper, becomes a discarded value, which is no object and no array.
 nlohmann::json ParseJson(std::string_view text);

@@ -26,12 +26,9 @@ Json AttrJson(const AttrDef& attr) {
 
 Json OperatorJson(const OpSchema& schema) {
   Json json = {{"op", schema.op}, {"doc", schema.doc}};
-  json["inputs"] = Json::array(), json["optional_inputs"] = Json::array();
+  json["inputs"] = schema.NeededInputs(), json["optional_inputs"] = Json::array();
   json["outputs"] = schema.outputs;
   json["layouts"] = Json::object(), json["attrs"] = Json::array();
-  for (const std::string& name : schema.operands) {
-    if (!IsAmong(schema.outputs, name) && name != schema.may_lack) json["inputs"].push_back(name);
-  }
   for (const OperandDoc& o : schema.layouts) {
     json["layouts"][o.name] = o.layout;
     if (o.name == schema.may_lack || (!IsAmong(schema.operands, o.name) && !IsAmong(schema.outputs, o.name)))

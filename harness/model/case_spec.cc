@@ -221,6 +221,14 @@ const AttrDef* OpSchema::Find(std::string_view key) const {
   return it == attrs.end() ? nullptr : &*it;
 }
 
+std::vector<std::string> OpSchema::NeededInputs() const {
+  std::vector<std::string> needed;
+  for (const std::string& name : operands) {
+    if (std::ranges::find(outputs, name) == outputs.end() && name != may_lack) needed.push_back(name);
+  }
+  return needed;
+}
+
 bool OpSchema::Lacks(const std::vector<DType>& dtypes) const {
   return !may_lack.empty() && dtypes.size() > 1 && dtypes.size() + 1 == operands.size();
 }

@@ -10,8 +10,7 @@
 namespace assay {
 namespace {
 
-// A bit for each field of R, in the order of the file: whether it has something to say.
-template <class R>
+// A bit for each field of a record, in the order of the file: whether it has something to say.
 struct FieldBits {
   static constexpr size_t kMost = 256;
   std::array<uint8_t, kMost / 8> bytes{};
@@ -49,7 +48,7 @@ size_t CountFields() {
 template <class R>
 size_t BitBytes() {
   static const size_t bytes = [] {
-    ASSAY_CHECK(CountFields<R>() <= FieldBits<R>::kMost);
+    ASSAY_CHECK(CountFields<R>() <= FieldBits::kMost);
     return (CountFields<R>() + 7) / 8;
   }();
   return bytes;
@@ -99,7 +98,7 @@ struct Packing {
 
   template <class R>
   void PackAll(const R& record, std::vector<TextPacker>& texts) {
-    FieldBits<R> bits;
+    FieldBits bits;
     Visit(record, [&](const char*, const auto& value) { bits.Put(!IsDefault(value)); });
     bytes.append(reinterpret_cast<const char*>(bits.bytes.data()), BitBytes<R>());
     auto text = texts.begin();
@@ -134,7 +133,7 @@ struct Unpacking {
 
   template <class R>
   void UnpackAll(R& record, const std::vector<TextPacker>& texts) {
-    FieldBits<R> bits;
+    FieldBits bits;
     std::memcpy(bits.bytes.data(), at, BitBytes<R>());
     at += BitBytes<R>();
     auto text = texts.begin();

@@ -98,6 +98,13 @@ Plan MakePlan(std::string suite, const SelectionOptions& options, const Selectio
   return plan;
 }
 
+CaseIndex IndexOf(const std::vector<PlanEntry>& entries) {
+  CaseIndex index;
+  index.reserve(entries.size());
+  for (const PlanEntry& entry : entries) index.try_emplace(entry.id, static_cast<uint32_t>(index.size()));
+  return index;
+}
+
 std::string PlanJson(const Plan& plan) {
   std::string text;
   WritePlanJson(plan, [&text](std::string_view part) { text += part; });

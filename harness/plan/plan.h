@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/base/text_sink.h"
@@ -55,6 +56,10 @@ std::string SuiteHash(const std::vector<PlanEntry>& entries);
 bool InShard(const PlanEntry& entry, const Shard& shard);
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);
+
+// The places of cases among the plan's, by their ids, which `entries` holds.
+using CaseIndex = std::unordered_map<std::string_view, uint32_t>;
+CaseIndex IndexOf(const std::vector<PlanEntry>& entries);
 
 // plan.json, and the same part by part.
 std::string PlanJson(const Plan& plan);

@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_map>
 
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
@@ -67,16 +66,6 @@ Status CheckSameRun(const RunPart& first, const RunPart& other) {
                                   other.dir.string(), a[i].first, a[i].second, b[i].second));
   }
   return {};
-}
-
-// The cases of the plan by their ids.
-using CaseIndex = std::unordered_map<std::string_view, uint32_t>;
-
-CaseIndex IndexOf(const std::vector<PlanEntry>& entries) {
-  CaseIndex index;
-  index.reserve(entries.size());
-  for (const PlanEntry& entry : entries) index.try_emplace(entry.id, static_cast<uint32_t>(index.size()));
-  return index;
 }
 
 Status CheckOwnCases(const RunPart& part, const std::vector<PlanEntry>& entries, const CaseIndex& index) {

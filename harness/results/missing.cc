@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
-#include <unordered_map>
 
 #include "harness/base/json_text.h"
 #include "harness/results/record_case.h"
@@ -49,9 +48,7 @@ class Places {
 class ByCase {
  public:
   ByCase(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) : offers_(offers) {
-    std::unordered_map<std::string_view, uint32_t> cases;
-    cases.reserve(plan.entries.size());
-    for (const PlanEntry& entry : plan.entries) cases.try_emplace(entry.id, static_cast<uint32_t>(cases.size()));
+    const CaseIndex cases = IndexOf(plan.entries);
     const auto add = [&cases](const std::string& id, uint32_t what, Pairs& pairs) {
       if (const auto at = cases.find(id); at != cases.end()) pairs.emplace_back(at->second, what);
     };

@@ -254,7 +254,7 @@ void Propagation::Widen(int node, const std::vector<double>& costs) {
 }
 
 void Propagation::MarkBeside(int node, size_t i, Beside beside, NodeError& error) const {
-  if (beside == 0) return;
+  if (beside == kNothingBeside) return;
   if (node != plan_->output().node) {
     error.r[i] = kInfinity;
     return;
@@ -264,7 +264,7 @@ void Propagation::MarkBeside(int node, size_t i, Beside beside, NodeError& error
 }
 
 void Propagation::Admit(int node, std::span<const double> v, const std::vector<Beside>& beside) {
-  if (std::ranges::none_of(beside, [](uint8_t bits) { return bits != 0; })) return;
+  if (std::ranges::none_of(beside, [](Beside bits) { return bits != kNothingBeside; })) return;
   NodeError& error = errors_[static_cast<size_t>(node)];
   if (error.zero) error.r.assign(beside.size(), 0), error.reach.assign(beside.size(), 0);
   for (size_t i = 0; i < beside.size(); ++i) {

@@ -9,8 +9,9 @@ class NoDevice(Exception):
     """The framework does not reach such a device. The text says which it reaches."""
 
 
-def _absent(device: str, who: str, there: Sequence[str]) -> NoDevice:
-    return NoDevice(f"device={device!r} is not there: {who} reaches {', '.join(there)} here")
+def _absent(device: str, who: str, there: Sequence[str], why: str = "") -> NoDevice:
+    reason = f" ({why.splitlines()[0]})" if why else ""
+    return NoDevice(f"device={device!r} is not there: {who} reaches {', '.join(there)} here{reason}")
 
 
 def torch_devices(torch: Any, kinds: Sequence[str] = ("cuda", "xpu", "mps")) -> list[str]:
@@ -40,5 +41,5 @@ def jax_device(jax: Any, name: str) -> Any:
         there = []
         for platform in dict.fromkeys(("cpu", jax.default_backend())):
             there += [platform, *(f"{platform}:{i}" for i in range(1, len(jax.devices(platform))))]
-        reason = f" ({str(why).splitlines()[0]})" if isinstance(why, RuntimeError) and str(why) else ""
-        raise NoDevice(str(_absent(name, f"JAX {jax.__version__}", there)) + reason) from None
+        reason = str(why) if isinstance(why, RuntimeError) else ""  # else there are fewer of its kind
+        raise _absent(name, f"JAX {jax.__version__}", there, reason) from None

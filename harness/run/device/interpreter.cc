@@ -109,10 +109,7 @@ Json DescribeOperators() {
     for (const AttrDef& attr : schema.attrs) {
       attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
     }
-    const auto is_needed = [&](const std::string& name) {
-      return std::ranges::find(schema.outputs, name) == schema.outputs.end() && name != schema.may_lack;
-    };
-    const auto needed = std::ranges::count_if(schema.operands, is_needed);  // the first of them
+    const size_t needed = schema.NeededInputs().size();
     all[schema.op] = {{"operands", std::move(operands)}, {"needed", needed}, {"attrs", std::move(attrs)}};
   }
   return all;
