@@ -8,15 +8,14 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <span>
 #include <tuple>
 
 #include "harness/base/entropy.h"
 #include "harness/base/parallel.h"
 #include "harness/base/profile.h"
-#include "harness/cases/case_groups.h"
 #include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
+#include "harness/run/case_feed.h"
 #include "harness/run/device/device_queues.h"
 #include "harness/run/device/pool_health.h"
 #include "harness/run/further_rounds.h"
@@ -62,38 +61,37 @@ class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
        const LoopSettings& settings, RunFolder& folder)
-      : cases_(std::move(cases)),
+      : feed_(std::move(cases), source, devices, settings),
         source_(source),
         devices_(devices),
         settings_(settings),
         health_(devices, settings.set_aside_after),
         kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        ahead_(cases_, settings.tier, settings.store, !AllUnavailable(devices)),
+        ahead_(feed_.cases(), settings.tier, settings.store, !AllUnavailable(devices)),
         turns_(devices, settings),
-        further_rounds_(cases_, devices, settings, kept_),
-        passes_(cases_, devices, settings, kept_, queues_, health_) {
+        further_rounds_(feed_.cases(), devices, settings, kept_),
+        passes_(feed_.cases(), devices, settings, kept_, queues_, health_) {
     folder.SetWait({.say = [&settings](const std::string& text) { settings.observer->Noted(text); },
                     .gives_up = settings.runner.interrupted});
     for (size_t lane = 0; lane < queues_.lanes(); ++lane) {
       const Device& device = queues_.DeviceOf(lane);
       if (device.session) device.session->EndWhen(settings.runner.interrupted);
     }
-    if (settings.resumed) kept_.Restore(*settings.resumed, cases_, devices);
+    if (settings.resumed) kept_.Restore(*settings.resumed, feed_.cases(), devices);
     failed_before_ = kept_.failed();
-    AddGroups(0);
   }
 
   LoopResult Run() {
-    std::optional<CaseGroup> group = NextGroup();
+    std::optional<CaseGroup> group = feed_.Next();
     if (group) ahead_.Begin(*group);
     while (group && kept_.write_error().empty() && !HasFailedEnough() && ahead_.Await(settings_.runner.interrupted)) {
       PreparedCases data = ahead_.Take();
-      std::optional<CaseGroup> next = NextGroup();
-      const bool beside = next && FitTogether(*group, *next);
+      std::optional<CaseGroup> next = feed_.Next();
+      const bool beside = next && feed_.FitTogether(*group, *next);
       if (beside) ahead_.Begin(*next);
       RunGroup(group->begin, std::move(data));
-      if (!next) next = NextGroup();  // what the judgement of the last ones led to
+      if (!next) next = feed_.Next();  // what the judgement of the last ones led to
       if (next && !beside) ahead_.Begin(*next);
       group = next;
     }
@@ -115,6 +113,8 @@ class Loop {
   }
 
  private:
+  const PlannedCase& CaseAt(size_t index) const { return feed_.cases()[index]; }
+
   bool HasFailedEnough() const {
     return settings_.most_failures > 0 && kept_.failed() - failed_before_ >= settings_.most_failures;
   }
@@ -143,50 +143,6 @@ class Loop {
     if (const std::string text = passes_.SummaryText(); !text.empty()) settings_.observer->Noted(text);
   }
 
-  bool IsDone(size_t index, const Device& device) const {
-    return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.PlannedName());
-  }
-
-  bool IsDone(size_t index) const {
-    return settings_.resumed &&
-           std::ranges::all_of(devices_, [&](const Device& device) { return IsDone(index, device); });
-  }
-
-  void AddGroups(size_t first) {
-    const double room = AvailableBytes() / 2;  // for one that is judged, and one that is prepared meanwhile
-    for (size_t begin = first; begin < cases_.size();) {
-      size_t end = begin;
-      while (end < cases_.size() && !IsDone(end)) ++end;
-      const std::span<const PlannedCase> pending = std::span(cases_).subspan(begin, end - begin);
-      for (const CaseGroup& group : GroupCases(pending, settings_.tier, room)) {
-        groups_.push_back({begin + group.begin, begin + group.end, group.bytes});
-      }
-      begin = end + 1;
-    }
-  }
-
-  // Whether the host has room for the next group beside the present one, whose data are there already. Where it has
-  // not, the next one waits until they are gone: no case is too large for its neighbours' sake.
-  bool FitTogether(const CaseGroup& present, const CaseGroup& next) const {
-    const double both = present.bytes + next.bytes + (devices_.size() > 1 ? kMostBytesBeside : 0);
-    if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;
-    ReturnFreedMemory();
-    return both <= AvailableBytes();
-  }
-
-  // Nothing may refer to a case meanwhile: there may be new ones.
-  std::optional<CaseGroup> NextGroup() {
-    if (groups_.empty() && source_ != nullptr) {
-      const size_t first = cases_.size();
-      std::ranges::move(source_->Next(), std::back_inserter(cases_));
-      AddGroups(first);
-    }
-    if (groups_.empty()) return std::nullopt;
-    const CaseGroup group = groups_.front();
-    groups_.pop_front();
-    return group;
-  }
-
   // What was prepared is gone afterwards.
   void RunGroup(size_t first, PreparedCases prepared) {
     std::deque<CaseAtWork> group;
@@ -195,15 +151,15 @@ class Loop {
         CannotRun(first + i, prepared[i].error().message);
         continue;
       }
-      group.emplace_back(first + i, cases_[first + i], *prepared[i], settings_.runner);
+      group.emplace_back(first + i, CaseAt(first + i), *prepared[i], settings_.runner);
       NoteStore(*prepared[i]);
     }
     JudgeAndTime(group);
     if (source_ == nullptr && (settings_.rounds > 1 || settings_.repetition.passes > 1)) return;
     std::vector<std::string> ids;
     for (size_t i = 0; i < prepared.size(); ++i) {
-      if (source_ != nullptr) ids.push_back(cases_[first + i].spec.Id());
-      cases_[first + i] = PlannedCase();  // there may be a million, or a run that lasts for days
+      if (source_ != nullptr) ids.push_back(CaseAt(first + i).spec.Id());
+      feed_.Forget(first + i);
     }
     if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged());
   }
@@ -223,7 +179,8 @@ class Loop {
   }
 
   void TellProgress(size_t done, const std::string& current) {
-    const size_t total = source_ != nullptr ? source_->total() : cases_.size() * static_cast<size_t>(settings_.rounds);
+    const size_t rounds = static_cast<size_t>(settings_.rounds);
+    const size_t total = source_ != nullptr ? source_->total() : feed_.cases().size() * rounds;
     const std::string status = source_ != nullptr ? source_->StatusText() + "  " : "";
     settings_.observer->Progressed(done, total, kept_.failed(), status + current);
   }
@@ -235,7 +192,7 @@ class Loop {
     settings_.observer->Noted(data.unsaved + ", or use --no-store");
   }
 
-  bool IsTimed(const CaseAtWork& work) const { return settings_.runner.perf_time_s > 0 && cases_[work.index].timed; }
+  bool IsTimed(const CaseAtWork& work) const { return settings_.runner.perf_time_s > 0 && CaseAt(work.index).timed; }
 
   // All devices at once, as far as there are threads and memory, and of cases that are not timed several on one device
   // that has the workers. Keeps what is final at once.
@@ -253,7 +210,7 @@ class Loop {
       {
         const std::lock_guard lock(mutex);
         const auto ended = static_cast<size_t>(std::ranges::count(left, size_t{0}));
-        TellProgress(group[0].index + ended, cases_[work.index].spec.Id());
+        TellProgress(group[0].index + ended, CaseAt(work.index).spec.Id());
       }
       try {
         JudgeOnDevice(work, lane, mutex);
@@ -285,7 +242,7 @@ class Loop {
   void JudgeOnDevice(CaseAtWork& work, size_t lane, std::mutex& mutex) {
     const Device& device = queues_.DeviceOf(lane);
     const size_t index = queues_.IndexOf(lane);
-    if (IsDone(work.index, device)) return;
+    if (feed_.IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, index};
     const std::string& op = problem.spec.op;
@@ -311,7 +268,7 @@ class Loop {
       const std::string why_not = health_.WhyNone(index, op);
       const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
       work.runner.Judge(aside ? *aside : device, done, [&](const std::vector<std::string>& names) {
-        kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.PlannedName(), names});
+        kept_.Add(Offer{CaseAt(work.index).spec.Id(), device.backend, device.PlannedName(), names});
       });
     } catch (const std::exception& e) {
       kept_.Add(place, work.runner.Faulted(device, e));
@@ -368,7 +325,7 @@ class Loop {
 
   // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
   void CannotRun(size_t index, const std::string& why) {
-    const PlannedCase& planned = cases_[index];
+    const PlannedCase& planned = CaseAt(index);
     Attempt attempt;
     attempt.record = MakeCaseRecord(planned, CaseData{}, Device{});
     attempt.record.backend = kHarnessBackend;
@@ -377,9 +334,8 @@ class Loop {
     kept_.Add({index, devices_.size()}, std::move(attempt));
   }
 
-  std::vector<PlannedCase> cases_;  // grows where there is a source
-  CaseSource* source_;              // null: there is none
-  std::deque<CaseGroup> groups_;    // not yet begun
+  CaseFeed feed_;
+  CaseSource* source_;  // null: there is none
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
   PoolHealth health_;
