@@ -84,9 +84,14 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   for (const Device& c : prepared.devices) {
     if (c.problem.empty()) terms.usable.insert({c.backend, c.PlannedName()});
   }
+  const Json was = ParseOrderedJson(ReadWholeFile(*options.out / "environment.json").value_or(""));
+  const std::vector<std::string> changes =
+      was.is_object()
+          ? FindChanges(was, environment)
+          : std::vector<std::string>{"environment.json was missing or damaged, and what it said is unknown"};
+  terms.same_environment = changes.empty();
   auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
   if (!resumed) return tl::unexpected(resumed.error());
-  const Json was = ParseOrderedJson(ReadWholeFile(*options.out / "environment.json").value_or(""));
   if (!was.is_object() && !options.allow_changed) {
     return UsageError(
         fmt::format("{}: environment.json is missing or damaged, so that nobody knows whether this is the machine and "
@@ -94,10 +99,6 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
                     "--allow-changed, which the reports then say",
                     options.out->string()));
   }
-  const std::vector<std::string> changes =
-      was.is_object()
-          ? FindChanges(was, environment)
-          : std::vector<std::string>{"environment.json was missing or damaged, and what it said is unknown"};
   if (!changes.empty() && !options.allow_changed) {
     return UsageError(
         fmt::format("{}: the run began in another environment: {}; results of both would stand beside each "

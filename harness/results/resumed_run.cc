@@ -75,20 +75,36 @@ bool IsCopy(const Part& part, const RecordList& records, const Record& record) {
   });
 }
 
-bool ContradictsItself(const Part& part) {
-  std::set<std::pair<std::string, std::string>> results;
-  return !std::ranges::all_of(part.lines, [&](const Part::Line& line) {
-    return results.insert({line.device, line.implementation}).second;
-  });
+// Of two records of one result nobody knows which counts.
+void DropContradictions(Part& part) {
+  std::map<std::pair<std::string, std::string>, int> results;
+  for (const Part::Line& line : part.lines) ++results[{line.device, line.implementation}];
+  for (Part::Line& line : part.lines) line.stands = line.stands && results[{line.device, line.implementation}] == 1;
 }
 
-// A device that made no offer has one record, which says why. Of two records of one result nobody knows which counts.
+// A device that made no offer has one record, which says why.
 bool IsComplete(const Part& part) {
-  if (ContradictsItself(part) || !std::ranges::all_of(part.lines, &Part::Line::stands)) return false;
+  if (!std::ranges::all_of(part.lines, &Part::Line::stands)) return false;
   const auto has = [&](const std::string& name) {
     return std::ranges::find(part.lines, name, &Part::Line::implementation) != part.lines.end();
   };
   return part.offer == nullptr ? has("") : std::ranges::all_of(part.offer->implementations, has);
+}
+
+// What stands of a case that had not ended on a device. Why it had no implementation is found out again.
+ResumedRun::Begun TakeBegun(Part& part) {
+  ResumedRun::Begun begun;
+  if (part.offer != nullptr) begun.offered = part.offer->implementations;
+  for (Part::Line& line : part.lines) {
+    line.stands = line.stands && !line.implementation.empty();
+    if (!line.stands) continue;
+    begun.judged.insert(line.implementation);
+    // A kill may have come between the run's going on and its new offer.
+    if (std::ranges::find(begun.offered, line.implementation) == begun.offered.end()) {
+      begun.offered.push_back(line.implementation);
+    }
+  }
+  return begun;
 }
 
 }  // namespace
@@ -117,26 +133,31 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
 
   std::map<ResumedRun::Place, Part> parts;
   for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offer = &offer;
-  std::set<size_t> copies;
+  std::vector<bool> standing(file->records.size());
   ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
-    if (IsCopy(part, file->records, r)) {
-      copies.insert(index);
-    } else {
-      part.lines.push_back({index, r.device, r.implementation, Stands(r, terms)});
-    }
+    if (!IsCopy(part, file->records, r)) part.lines.push_back({index, r.device, r.implementation, Stands(r, terms)});
   });
   ResumedRun run;
   run.torn = std::move(file->torn);
-  for (const auto& [place, part] : parts) {
-    if (std::get<1>(place) == kHarnessBackend || !IsComplete(part)) continue;
-    run.complete.insert(place);
-    if (part.offer != nullptr) run.offers.push_back(*part.offer);
+  for (auto& [place, part] : parts) {
+    if (std::get<1>(place) == kHarnessBackend) continue;
+    DropContradictions(part);
+    if (IsComplete(part)) {
+      run.complete.insert(place);
+      if (part.offer != nullptr) run.offers.push_back(*part.offer);
+    } else if (ResumedRun::Begun begun = TakeBegun(part); terms.same_environment && !begun.judged.empty()) {
+      run.begun.emplace(place, std::move(begun));
+    } else {
+      continue;
+    }
+    for (const Part::Line& line : part.lines) {
+      standing[line.index] = line.stands;
+    }
   }
   size_t index = 0;
   file->records.Drain([&](const Record& r) {
-    if (run.Has(r.case_id, r.backend, PlannedDevice(r)) && !copies.contains(index)) run.records.push_back(r);
-    ++index;
+    if (standing[index++]) run.records.push_back(r);
   });
   return run;
 }

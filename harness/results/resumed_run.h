@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that ended before its time has already, so that it can be continued: the records of each case on each
-// device for which none is missing. What is there in part is run again as a whole, on that device.
+// What a run that ended before its time has already, so that it can be continued. A verdict that was recorded stands:
+// of a case that had not ended on a device only the implementations that are missing are run.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -20,13 +22,31 @@ namespace assay {
 struct ResumedRun {
   using Place = std::tuple<std::string, std::string, std::string>;  // case, backend, device as the plan has it
 
-  RecordList records;         // of what is complete, in the order of the file
-  std::vector<Offer> offers;  // of the same
+  // What stands of a case that had not ended on a device.
+  struct Begun {
+    std::vector<std::string> offered;  // by the device; it is asked anew
+    std::set<std::string> judged;      // those of them that have a record
+
+    bool Has(const std::string& implementation) const { return PlaceOf(implementation) < offered.size(); }
+    // Where the record of an implementation stands among the case's.
+    size_t PlaceOf(const std::string& implementation) const {
+      return static_cast<size_t>(std::ranges::find(offered, implementation) - offered.begin());
+    }
+  };
+
+  RecordList records;         // of what stands, in the order of the file
+  std::vector<Offer> offers;  // of what is complete
   std::set<Place> complete;
+  std::map<Place, Begun> begun;
   std::string torn;  // what the file says of its last line; "" when it is whole
 
   bool Has(const std::string& case_id, const std::string& backend, const std::string& device) const {
     return complete.contains({case_id, backend, device});
+  }
+  // Null: nothing of it stands, or all does.
+  const Begun* FindBegun(const std::string& case_id, const std::string& backend, const std::string& device) const {
+    const auto found = begun.find({case_id, backend, device});
+    return found == begun.end() ? nullptr : &found->second;
   }
 };
 
@@ -36,6 +56,9 @@ struct ResumeTerms {
   // Backend and device, as the plan has it, of those that can be used now: what was unavailable on them before is run
   // again.
   std::set<std::pair<std::string, std::string>> usable;
+  // Else each case that had not ended on a device is run again as a whole, so that its implementations are compared in
+  // one environment.
+  bool same_environment = true;
 };
 
 // Of the folder of a run of this plan. Errors: it is no folder of a run, its plan is another one (other cases, another

@@ -18,6 +18,11 @@ bool CaseFeed::IsDone(size_t index, const Device& device) const {
   return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.PlannedName());
 }
 
+const ResumedRun::Begun* CaseFeed::FindBegun(size_t index, const Device& device) const {
+  if (!settings_.resumed) return nullptr;
+  return settings_.resumed->FindBegun(cases_[index].spec.Id(), device.backend, device.PlannedName());
+}
+
 bool CaseFeed::IsDone(size_t index) const {
   return settings_.resumed &&
          std::ranges::all_of(devices_, [&](const Device& device) { return IsDone(index, device); });

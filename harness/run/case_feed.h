@@ -27,6 +27,8 @@ class CaseFeed {
 
   // Whether a run that is continued has all of its results on the device.
   bool IsDone(size_t index, const Device& device) const;
+  // What it has of them, where that is not all; null: nothing.
+  const ResumedRun::Begun* FindBegun(size_t index, const Device& device) const;
 
   // What begins next; nullopt: there is no more now. Nothing may refer to a case meanwhile: there may be new ones.
   std::optional<CaseGroup> Next();

@@ -46,12 +46,16 @@ void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& c
     device_index[{devices[i].backend, devices[i].device.name}] = i;
   }
   std::map<std::pair<size_t, size_t>, size_t> implementations;
+  const auto place_among = [&](const Record& record, size_t case_index, size_t device) {
+    const auto* begun = resumed.FindBegun(record.case_id, record.backend, PlannedDevice(record));
+    return begun != nullptr ? begun->PlaceOf(record.implementation) : implementations[{case_index, device}]++;
+  };
   resumed.records.Drain([&](const Record& record) {
     const auto at = case_index.find(record.case_id);
     auto on = device_index.find({record.backend, record.device});
     if (on == device_index.end()) on = device_index.find({record.backend, PlannedDevice(record)});
     if (at == case_index.end() || on == device_index.end()) return;  // the plan has them: see ReadResumedRun
-    Restore({at->second, on->second, implementations[{at->second, on->second}]++}, record);
+    Restore({at->second, on->second, place_among(record, at->second, on->second)}, record);
   });
   for (const Offer& offer : resumed.offers) Restore(offer);
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <tuple>
 
 #include "harness/base/entropy.h"
@@ -244,13 +245,16 @@ class Loop {
     const size_t index = queues_.IndexOf(lane);
     if (feed_.IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
-    RecordPlace place{work.index, index};
+    const ResumedRun::Begun* begun = feed_.FindBegun(work.index, device);
+    size_t next = begun != nullptr ? begun->offered.size() : 0;  // place of what was not offered before
     const std::string& op = problem.spec.op;
     const uint64_t seen = settings_.retries.reset ? settings_.retries.reset->Resets(device) : 0;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
       BringBack(settings_.retries, device, attempt, seen);
       health_.Note(index, op, HowItEnded(attempt));
+      const bool known = begun != nullptr && begun->Has(attempt.implementation);
+      const RecordPlace place{work.index, index, known ? begun->PlaceOf(attempt.implementation) : next++};
       std::unique_lock lock(mutex);
       if (IsRetried(device, attempt, settings_.retries)) {
         work.retried.push_back({place, std::move(attempt)});
@@ -261,17 +265,18 @@ class Loop {
         lock.unlock();
         kept_.Add(place, std::move(attempt));
       }
-      ++place.implementation;
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
       const std::string why_not = health_.WhyNone(index, op);
       const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
-      work.runner.Judge(aside ? *aside : device, done, [&](const std::vector<std::string>& names) {
+      const auto offered = [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{CaseAt(work.index).spec.Id(), device.backend, device.PlannedName(), names});
-      });
+      };
+      work.runner.Judge(aside ? *aside : device, done, offered,
+                        begun != nullptr ? begun->judged : std::set<std::string>());
     } catch (const std::exception& e) {
-      kept_.Add(place, work.runner.Faulted(device, e));
+      kept_.Add({work.index, index, next}, work.runner.Faulted(device, e));
     }
   }
 
@@ -353,8 +358,8 @@ class Loop {
 
 }  // namespace
 
-LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices,
-                    const LoopSettings& settings, RunFolder& folder) {
+LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices, const LoopSettings& settings,
+                    RunFolder& folder) {
   const Span span(Phase::kRun);
   return Loop(std::move(cases), nullptr, devices, settings, folder).Run();
 }

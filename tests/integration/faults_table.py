@@ -78,7 +78,7 @@ DISK = [
     Fault("a result has two records that differ", before_resume(contradict_first), 0, "pass", "1 results of out stand"),
     Fault("`results.jsonl` is empty", before_resume(empty_results), 0, "pass", "0 results of out stand"),
     Fault("`results.jsonl` is gone", before_resume(remove("results.jsonl")), 2, "pass", NO_MORE, AGAIN),
-    Fault("the last offer is torn", before_resume(cut_last_offer), 0, "pass", "1 results of out stand"),
+    Fault("the last offer is torn", before_resume(cut_last_offer), 0, "pass", "2 results of out stand"),
     Fault("`plan.json` is gone", before_resume(remove("plan.json")), 2, "pass", "there is no run to continue", COPY),
     Fault("`plan.json` is cut short", before_resume(cut("plan.json")), 2, "pass", "take it from a copy", COPY),
     Fault("`environment.json` is gone", before_resume(remove("environment.json")), 2, "pass", DAMAGED, CHANGED),

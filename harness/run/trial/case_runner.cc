@@ -26,7 +26,8 @@ void RestartAfterFault(const Device& device, const Attempt& attempt) {
 CaseRunner::CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
     : context_(planned, data), settings_(settings) {}
 
-void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered) {
+void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered,
+                       const std::set<std::string>& judged) {
   const auto only = [&](const WorkerFailure& failure) {
     Attempt attempt;
     attempt.SetFailure(failure);
@@ -50,6 +51,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
   std::vector<Agreement> agreements(context_.data().outputs.size());
   for (const ImplementationInfo& implementation : *implementations) {
     if (settings_.interrupted()) break;
+    if (judged.contains(implementation.name)) continue;
     const SpanContext here(id, device.selector, implementation.name);
     Attempt attempt = NewAttempt(implementation);
     DoGuarded(attempt, [&] {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ struct RunnerSettings {
   PerBackend prices;                         // per hour
   PerBackend launches_us;                    // see TimedCase
   size_t repetitions = 40;  // of cheap cases, where nothing is timed; half as many of those that are not `thorough`
-  TimingMethod timing = RunTiming;           // of results that are not timed in turns
+  TimingMethod timing = RunTiming;  // of results that are not timed in turns
   RelationEffort relations = RelationEffort::kQuick;
   std::optional<Sweep> sweep;        // that made the cases
   std::string command;               // start of the reproduction line: "build/release/bin/assay run"
@@ -59,8 +60,9 @@ class CaseRunner {
 
   // The correctness phase on one device, at the same time as on others with other sessions: one attempt per
   // implementation, handed out when it is judged, or one that says why there is none. `offered` gets the names of the
-  // implementations before the first of them runs.
-  void Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
+  // implementations before the first of them runs; `judged` are those that have their verdict already.
+  void Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered = nullptr,
+             const std::set<std::string>& judged = {});
 
   // The correctness phase of one implementation, by name; "": whether it answers what it offers.
   Attempt JudgeAgain(const Device& device, const std::string& implementation);
