@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "harness/base/atomic_file.h"
+#include "harness/base/parallel.h"
 #include "harness/base/profile.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/profile_output.h"
@@ -19,21 +22,27 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
   const std::string environment = ReadStream(dir / "environment.json").value_or("");
   const std::string profile = ReadStream(dir / kProfileFile).value_or("");
   using Writer = std::function<void(const TextSink&)>;
-  // One after the other, and long ones part by part, so that no two are in memory.
+  // Long ones part by part, so that few of them are in memory.
   const std::pair<const char*, Writer> files[] = {
       {"report.html", [&](const TextSink& write) { write(HtmlReport(records, environment, profile)); }},
       {"summary.md", [&](const TextSink& write) { write(MarkdownReport(records, environment, profile)); }},
       {"junit.xml", [&](const TextSink& write) { WriteJunit(records, environment, write); }},
       {"benchmark.json", [&](const TextSink& write) { WriteGoogleBenchmark(records, environment, write); }},
   };
+  Status ends[std::size(files)];
+  ParallelFor(std::ssize(files), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // Whole or not at all, so that a CI server that collects files never takes half a report.
+      ends[i] = StreamFileAtomically(dir / files[i].first, files[i].second);
+    }
+  });
   std::vector<std::filesystem::path> written;
   std::string missing;
-  for (const auto& [name, writer] : files) {
-    // Whole or not at all, so that a CI server that collects files never takes half a report.
-    if (const Status status = StreamFileAtomically(dir / name, writer); status) {
-      written.push_back(dir / name);
+  for (size_t i = 0; i < std::size(files); ++i) {
+    if (ends[i]) {
+      written.push_back(dir / files[i].first);
     } else if (missing.empty()) {
-      missing = status.error().message;  // the others may be small enough for a full disk
+      missing = ends[i].error().message;  // the others may be small enough for a full disk
     }
   }
   if (missing.empty()) return written;
