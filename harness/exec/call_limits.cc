@@ -25,7 +25,8 @@ CallLimit CallLimits::Of(std::string_view call, const CallWork& work) const {
   if (found == history_.end() || found->second.calls < kManyCalls) return {whole_s};
   const History& past = found->second;
   const double slowest_s = std::max(past.slowest_s, past.slowest_rate * work.amount) * executions;
-  const double shortened_s = std::ceil(std::max(kLeastShortenedS, kFarLonger * slowest_s));
+  const double least_s = compiles_in_calls_ ? std::max(most_s, kLeastShortenedS) : kLeastShortenedS;
+  const double shortened_s = std::ceil(std::max(least_s, kFarLonger * slowest_s));
   if (shortened_s >= whole_s) return {whole_s};
   return {shortened_s, fmt::format(", {} times as long as the slowest of {} such calls before would have taken or more "
                                    "(--timeout SECONDS sets a constant instead)",

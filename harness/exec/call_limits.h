@@ -26,9 +26,13 @@ struct CallWork {
 class CallLimits {
  public:
   // `most_s` of a call, and `most_prepare_s` of "prepare", since compilers are slow. `is_constant`: the work and the
-  // history change nothing.
-  CallLimits(double most_s, double most_prepare_s, bool is_constant)
-      : most_s_(most_s), most_prepare_s_(most_prepare_s), is_constant_(is_constant) {}
+  // history change nothing. `compiles_in_calls`: what is called may compile itself when it meets new shapes, whenever
+  // that is, so that its history shortens no call below `most_s`.
+  CallLimits(double most_s, double most_prepare_s, bool is_constant, bool compiles_in_calls = false)
+      : most_s_(most_s),
+        most_prepare_s_(most_prepare_s),
+        is_constant_(is_constant),
+        compiles_in_calls_(compiles_in_calls) {}
 
   CallLimit Of(std::string_view call, const CallWork& work) const;
 
@@ -45,7 +49,7 @@ class CallLimits {
     double slowest_rate = 0;  // seconds of an operation or byte
   };
   double most_s_, most_prepare_s_;
-  bool is_constant_;
+  bool is_constant_, compiles_in_calls_;
   std::map<std::string, History, std::less<>> history_;  // of each call
 };
 

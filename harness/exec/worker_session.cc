@@ -46,7 +46,8 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
 }
 
 WorkerSession::WorkerSession(SessionOptions options)
-    : limits_(options.call_timeout_s, options.prepare_timeout_s, options.timeouts_are_constant),
+    : limits_(options.call_timeout_s, options.prepare_timeout_s, options.timeouts_are_constant,
+              /*compiles_in_calls=*/!options.worker.words.empty()),
       spare_(std::make_unique<SpareMemory>()),
       worker_(std::move(options.worker)) {}
 WorkerSession::~WorkerSession() = default;

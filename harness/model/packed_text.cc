@@ -33,13 +33,12 @@ uint64_t TakeNumber(const char*& at) {
 void TextPacker::Append(std::string_view text, std::string_view id, std::string& bytes) {
   if (text.size() <= kLongestKept && text.find(kIdHere) == text.npos) {
     form_ = text;
-    if (const size_t at = id.empty() ? text.npos : text.find(id); at != text.npos) {
-      form_.replace(at, id.size(), 1, kIdHere);
-    }
+    const size_t id_at = id.empty() ? text.npos : text.find(id);
+    if (id_at != text.npos) form_.replace(id_at, id.size(), 1, kIdHere);
     auto known = numbers_.find(form_);
     if (known == numbers_.end() && kept_.size() < kMostKept) {
       known = numbers_.emplace(form_, kept_.size()).first;
-      kept_.push_back(&known->first);
+      kept_.push_back({&known->first, id_at});
     }
     if (known != numbers_.end()) return AppendNumber(kFirstKept + known->second, bytes);
   }
@@ -56,8 +55,9 @@ void TextPacker::Take(const char*& at, std::string_view id, std::string& text) c
     at += size;
     return;
   }
-  text = *kept_[kind - kFirstKept];
-  if (const size_t here = text.find(kIdHere); here != text.npos) text.replace(here, 1, id);
+  const Kept& kept = kept_[kind - kFirstKept];
+  text = *kept.form;
+  if (kept.id_at != text.npos) text.replace(kept.id_at, 1, id);
 }
 
 }  // namespace assay

@@ -29,8 +29,12 @@ class TextPacker {
 
  private:
   std::unordered_map<std::string, size_t> numbers_;  // of texts that are kept
-  std::vector<const std::string*> kept_;             // by their numbers
-  std::string form_;                                 // of the text that is being appended
+  struct Kept {
+    const std::string* form;
+    size_t id_at;  // npos: the id is not in it
+  };
+  std::vector<Kept> kept_;  // by their numbers
+  std::string form_;        // of the text that is being appended
 };
 
 }  // namespace assay

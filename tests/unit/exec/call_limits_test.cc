@@ -51,6 +51,12 @@ TEST(CallLimits, AreNeverShorterThanADriverMayNeedToCompile) {
   EXPECT_EQ(small.Of("execute", {}).seconds, 5);
 }
 
+TEST(CallLimits, AreNotShortenedForWhatCompilesInItsCalls) {
+  CallLimits limits(60, 300, false, /*compiles_in_calls=*/true);
+  for (int i = 0; i < 40; ++i) End(limits, "execute", {}, 1e-3);
+  EXPECT_EQ(limits.Of("execute", {}).seconds, 60);
+}
+
 TEST(CallLimits, LargerWorkHasLongerAtTheSlowestRate) {
   CallLimits limits(60, 300, false);
   End(limits, "execute", {1e9}, 0.1);
