@@ -248,6 +248,12 @@ class Module(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
             assay.nothing
 
+    def test_a_decorator_that_does_not_fit_says_where_it_stands(self):
+        with self.assertRaisesRegex(assay.UsageError, rf"^{__file__}:\d+: assay.kernel needs contract=, which is missing; "):
+            assay.kernel("softmax")
+        with self.assertRaisesRegex(assay.UsageError, rf"^{__file__}:\d+: assay.kernel takes no contracts=; .* did you mean 'con"):
+            assay.kernel("softmax", contracts="f32acc")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
