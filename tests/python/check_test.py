@@ -183,6 +183,27 @@ class Failures(unittest.TestCase):
                 call()
         self.assertTrue(issubclass(assay.UsageError, ValueError))
 
+    def test_arrays_with_other_axes_than_the_operators_are_told_what_to_do(self):
+        x = np.random.default_rng(6).standard_normal((3, 4, 8), np.float32)
+        y = np.exp(x.astype(np.float64)).astype(np.float32)
+        for judge in (assay.check, assay.assert_close):
+            for shape, given in (("3x4x8", x), ("scalar", x[0, 0, 0])):
+                with self.assertRaisesRegex(assay.UsageError, rf"^exp: x has shape {shape}, but must have one axis, as each "
+                                            r"element .* give all operands and the output flat, as x\.ravel\(\) is$"):
+                    judge("exp", given, np.exp(given))
+            with self.assertRaisesRegex(assay.UsageError, r"^exp: y has shape 3x4x8, expected 96 \(with n=96\): give it flat, "
+                                                          r"as y\.ravel\(\)$"):
+                judge("exp", x.ravel(), y)
+            self.assertTrue(judge("exp", x.ravel(), y.ravel()))
+            with self.assertRaisesRegex(assay.UsageError, r"^pow: x has shape 3x4x8, .*give all operands and the output flat"):
+                judge("pow", [x, x], y)
+            with self.assertRaisesRegex(assay.UsageError, r"^rms_norm: x has shape 3x4x8, but must have the axes \[rows,n\]: "
+                                                          r"join axes or add some, as x\.reshape\(\.\.\.\) does$"):
+                judge("rms_norm", [x, x[0, 0]], y)
+        # Where no element is without its neighbours, flat would be another question.
+        with self.assertRaisesRegex(assay.UsageError, r"^cumsum: x has shape 3x4x8, but must have the axes \[rows,n\]: "):
+            assay.check("cumsum", x, y)
+
 
 class Attributes(unittest.TestCase):
     def setUp(self):
