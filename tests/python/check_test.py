@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -154,6 +155,33 @@ class Failures(unittest.TestCase):
         self.assertEqual((verdict.verdict, bool(verdict)), ("inconclusive", False))
         with self.assertRaisesRegex(assay.Mismatch, "^inconclusive: matmul"):
             assay.assert_close("matmul", [a, b], y, contract="bf16acc", strict=True)
+
+    def test_zeros_pass_where_they_are_the_very_result(self):
+        """Also when strict: products that underflow, and integers that cancel, are zeros however they are computed."""
+        a, b, _ = product(3)
+        tiny = [(x * 1e-25).astype(np.float32) for x in (a, b)]
+        integers = [np.ones((4, 2), np.float32), np.float32([[3, 5], [-3, -5]])]
+        for inputs in (tiny, integers):
+            zeros = np.zeros((inputs[0].shape[0], inputs[1].shape[1]), np.float32)
+            self.assertTrue(np.array_equal((inputs[0].astype(np.float64) @ inputs[1]).astype(np.float32), zeros))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                verdict = assay.assert_close("matmul", inputs, zeros, strict=True)
+            self.assertEqual((verdict.verdict, verdict.class_), ("pass", "bit_exact"))
+            self.assertIn("; an output of zeros is the right result of these data, and passes", verdict.explanation)
+            wrong = zeros.copy()
+            wrong[1, 1] = 1e-3
+            with self.assertRaisesRegex(assay.Mismatch, r"(?s)^mismatch: .*worst element: \[1,1\] got 0\.001"):
+                assay.assert_close("matmul", inputs, wrong)
+        # Where the results differ from zero, zeros are wrong, or a pass says nothing.
+        with self.assertRaisesRegex(assay.Mismatch, "(?s)^mismatch: .*worst element: .* got 0, golden"):
+            assay.assert_close("matmul", [a, b], np.zeros((8, 6), np.float32))
+        half, right = np.random.default_rng(7).standard_normal((2, 32, 8))
+        cancelling = [np.concatenate([half.T, half.T * (1 + 1e-6)], 1).astype(np.float32),
+                      np.concatenate([right, -right]).astype(np.float32)]
+        for y in (np.zeros((8, 8), np.float32), (cancelling[0].astype(np.float64) @ cancelling[1]).astype(np.float32)):
+            with self.assertRaisesRegex(assay.Mismatch, "^inconclusive: matmul"):
+                assay.assert_close("matmul", cancelling, y, strict=True)
 
     def test_usage_errors_say_what_would_do(self):
         a, b, y = product()
