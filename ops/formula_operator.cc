@@ -56,6 +56,22 @@ double BytesOfTable(const Problem& problem, const formula::Node& table) {
   return static_cast<double>(BytesOf(problem.inputs[static_cast<size_t>(table.input)]));
 }
 
+// Of an operand with another number of axes than the operator has for it.
+tl::unexpected<Error> RefuseAxes(const std::string& op, const Graph& graph, const formula::InputInfo& input,
+                                 const Shape& shape) {
+  if (formula::IsElementwise(graph)) {
+    return UsageError(fmt::format(
+        "{}: {} has shape {}, but must have one axis, as each element is computed by itself: give all operands and the "
+        "output flat, as {}.ravel() is",
+        op, input.name, ShapeText(shape), input.name));
+  }
+  std::vector<std::string> names;
+  for (const int axis : input.axes) names.push_back(graph.axes[static_cast<size_t>(axis)].name);
+  return UsageError(fmt::format(
+      "{}: {} has shape {}, but must have the {} [{}]: join axes or add some, as {}.reshape(...) does", op, input.name,
+      ShapeText(shape), names.size() == 1 ? "axis" : "axes", fmt::join(names, ","), input.name));
+}
+
 // The attribute that gives an operand's axis the extent it has.
 Status InferAttr(const Definition& definition, const OpSchema& schema, const formula::InputInfo& input, size_t place,
                  int64_t extent, AttrList& given) {
@@ -162,8 +178,7 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
     const Operand* operand = FindOperand(operands, input.name);
     if (operand == nullptr) continue;  // may_lack
     if (operand->shape.size() != input.axes.size()) {
-      return UsageError(fmt::format("{}: {} has shape {}, but must have {} axes", name_, input.name,
-                                    ShapeText(operand->shape), input.axes.size()));
+      return RefuseAxes(name_, graph, input, operand->shape);
     }
     for (size_t i = 0; i < input.axes.size(); ++i) {
       if (Status status = InferAttr(definition, schema_, input, i, operand->shape[i], given); !status) {

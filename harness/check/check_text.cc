@@ -85,8 +85,10 @@ std::string OpenLine(const Evidence& evidence) {
 std::string MutationPowerLine(const Evidence& evidence) {
   if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
     return "";
-  return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
-                     100 * evidence.power->power, evidence.power->missed);
+  const std::string& result = evidence.power->blank_result;
+  return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",
+                     100 * evidence.power->power, evidence.power->missed,
+                     result.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", result));
 }
 
 }  // namespace

@@ -122,6 +122,11 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
   }
   if (SameLayout(got.shape(), expected.shape)) return {};
   if (MayBroadcast(problem, name) && BroadcastsTo(got.shape(), expected.shape)) return {};
+  if (expected.shape.size() == 1 && got.size() == NumElements(expected.shape)) {
+    return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}): give it flat, as {}.ravel()",
+                                  problem.spec.op, name, ShapeText(got.shape()), ShapeText(expected.shape), attrs,
+                                  name));
+  }
   const std::vector<OperandDoc>& layouts = LayoutsOf(problem);
   const auto doc = std::ranges::find(layouts, name, &OperandDoc::name);
   const std::string layout = doc == layouts.end() || doc->layout.find(',') == std::string::npos

@@ -33,7 +33,8 @@ int EndWithoutRequired(const RunFolder& folder) {
   return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
 }
 
-// What only the whole run tells: environment.json once more, and ceilings.json.
+// What only the whole run tells: environment.json once more, and ceilings.json. What stands there to be noticed, every
+// report says as a note of the run, also that on the terminal.
 Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   const std::vector<Device>& devices = run.devices();
   nlohmann::ordered_json environment = run.environment;
@@ -46,11 +47,9 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   environment["backends"] = DescribeDevices(devices);
   if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
     environment["unnamed_libraries"] = unnamed;
-    Note(unnamed);
   }
   if (const std::string crashes = DescribeCrashesAtEnd(devices); !crashes.empty()) {
     environment["crashes_at_end"] = crashes;
-    Note(crashes);
   }
   environment["machine_after"] = DescribeMachineState();
   if (auto status = run.folder.WriteJson("environment.json", environment); !status) return status;

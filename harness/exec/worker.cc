@@ -10,18 +10,22 @@
 #include <cerrno>
 #include <climits>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/check.h"
 #include "harness/base/entropy.h"
 #include "harness/exec/clean_text.h"
+#include "harness/exec/interpreter_fault.h"
 #include "harness/exec/seal/surroundings.h"
 
 namespace assay {
 namespace {
 
 constexpr size_t kStderrTailBytes = 8192;
+// A crashed interpreter prints some hundred places, and then the names of all extension modules.
+constexpr size_t kKeptStderrBytes = 32768;
 constexpr size_t kTailInMessageBytes = 600;
 constexpr double kStopSeconds = 2;  // for an orderly end
 constexpr double kLongestPoll = 1 << 30;
@@ -206,7 +210,7 @@ void Worker::DrainStderr() {
     if (got == 0) stderr_open_ = false;
     if (got <= 0) return;
     stderr_tail_.append(bytes, static_cast<size_t>(got));
-    if (stderr_tail_.size() > kStderrTailBytes) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTailBytes);
+    if (stderr_tail_.size() > kKeptStderrBytes) stderr_tail_.erase(0, stderr_tail_.size() - kKeptStderrBytes);
   }
 }
 
@@ -215,7 +219,8 @@ tl::unexpected<WorkerFailure> Worker::Ended(const std::string& call) {
   DrainStderr();
   const std::string how = status.killed_by_host ? "closed its connection without ending" : status.Text();
   const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
-  return CallFailed(Outcome::kCrash, WithTail(WithLimit(fmt::format("the worker {} during {}", how, call), signal)));
+  const std::string what = fmt::format("the worker {} during {}{}", how, call, PlaceInInterpreter());
+  return CallFailed(Outcome::kCrash, WithTail(WithLimit(what, signal)));
 }
 
 tl::unexpected<WorkerFailure> Worker::Killed(Outcome outcome, const std::string& message) {
@@ -232,7 +237,16 @@ void Worker::Stop() {
 }
 
 std::string Worker::StderrTail() const {
-  return CleanText(stderr_tail_, kStderrTailBytes, Lines::kKeep);
+  const size_t begin = stderr_tail_.size() - std::min(stderr_tail_.size(), kStderrTailBytes);
+  return CleanText(std::string_view(stderr_tail_).substr(begin), kStderrTailBytes, Lines::kKeep);
+}
+
+std::string Worker::PlaceInInterpreter() const {
+  if (options_.words.size() < 2) return "";
+  const std::filesystem::path script = options_.words[1];
+  std::error_code error;
+  const std::filesystem::path kernels = std::filesystem::weakly_canonical(options_.plugin, error);
+  return PlacesOfFault(stderr_tail_, {kernels.string(), script.parent_path().string()});
 }
 
 std::string Worker::WithLimit(std::string text, int signal) const {
@@ -241,8 +255,9 @@ std::string Worker::WithLimit(std::string text, int signal) const {
 }
 
 std::string Worker::WithTail(std::string message) const {
-  const size_t begin = stderr_tail_.size() - std::min(stderr_tail_.size(), kTailInMessageBytes);
-  const std::string tail = CleanText(std::string_view(stderr_tail_).substr(begin), kTailInMessageBytes);
+  const std::string_view printed = options_.words.empty() ? stderr_tail_ : BeforeFault(stderr_tail_);
+  const size_t begin = printed.size() - std::min(printed.size(), kTailInMessageBytes);
+  const std::string tail = CleanText(printed.substr(begin), kTailInMessageBytes);
   return tail.empty() ? message : message + "; it printed: " + tail;
 }
 

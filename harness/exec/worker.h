@@ -84,6 +84,9 @@ class Worker {
   Call<void> StartSealed();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over
+  // Of a program that has taken over and crashed, as its interpreter has printed it: "; at mine.py:4 in <module>"; or
+  // "".
+  std::string PlaceInInterpreter() const;
   std::string WithTail(std::string message) const;
   // `text` with the limit that may be behind it.
   std::string WithLimit(std::string text, int signal) const;

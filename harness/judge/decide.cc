@@ -32,18 +32,6 @@ std::string ElementText(const Shape& shape, const WorstElement& w) {
   return fmt::format("{}, error {:.3g}, tolerance {:.3g}", values, w.error, w.tolerance);
 }
 
-std::string RunFailure(const Evidence& evidence, const ErrorMetrics& m, const std::string& which) {
-  const char* parts = m.complex ? " real and imaginary parts" : "";  // what follows counts elements
-  if (m.nonfinite_mismatch > 0) {
-    const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
-    return fmt::format("exceptional channel{}: {}{} wrong among non-finite values, first {}; {}", which,
-                       m.nonfinite_mismatch, parts, ElementText(evidence.shape, example), m.where);
-  }
-  const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
-  return fmt::format("bound channel{}: {}{} beyond the bound, worst {}; {}", which, m.violations, parts,
-                     ElementText(evidence.shape, worst), m.where);
-}
-
 std::string StatisticFailure(const Evidence& evidence) {
   if (evidence.user_data) return "";
   for (const ErrorMetrics& m : evidence.runs) {
@@ -57,7 +45,7 @@ std::string RandomFailure(const Evidence& evidence) {
   if (!evidence.random || Holds(*evidence.random)) return "";
   const ErrorMetrics& m = *evidence.random;
   return fmt::format("on {}: {}", evidence.random_id,
-                     m.Holds() ? "statistic channel: " + m.statistic.reason : RunFailure(evidence, m, ""));
+                     m.Holds() ? "statistic channel: " + m.statistic.reason : DescribeFailure(m, evidence.shape));
 }
 
 // Faults of memory, which can be the cause of all others; "" when there are none.
@@ -96,7 +84,7 @@ Failure ValueFailure(const Evidence& evidence) {
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
     const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
-    if (!evidence.runs[run].Holds()) return {RunFailure(evidence, evidence.runs[run], which)};
+    if (!evidence.runs[run].Holds()) return {DescribeFailure(evidence.runs[run], evidence.shape, which)};
   }
   if (!evidence.second_set.empty()) {
     return {"second input set, after passing with the first: " + evidence.second_set, "second input set"};
@@ -261,6 +249,18 @@ double LargestMargin(const Decision& decision) {
 }
 
 }  // namespace
+
+std::string DescribeFailure(const ErrorMetrics& m, const Shape& shape, std::string_view which) {
+  const char* parts = m.complex ? " real and imaginary parts" : "";  // what follows counts elements
+  if (m.nonfinite_mismatch > 0) {
+    const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
+    return fmt::format("exceptional channel{}: {}{} wrong among non-finite values, first {}; {}", which,
+                       m.nonfinite_mismatch, parts, ElementText(shape, example), m.where);
+  }
+  const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
+  return fmt::format("bound channel{}: {}{} beyond the bound, worst {}; {}", which, m.violations, parts,
+                     ElementText(shape, worst), m.where);
+}
 
 size_t WorstOf(std::span<const Decision> outputs) {
   const auto key = [](const Decision& decision) {

@@ -91,7 +91,8 @@ class Mutations {
       return;
     }
     if (power_.missed.empty()) power_.missed = passes->name;
-    if (power_.blank.empty() && !IsResult(*passes)) power_.blank = passes->name;
+    std::string& blank = IsResult(*passes) ? power_.blank_result : power_.blank;
+    if (blank.empty()) blank = passes->name;
   }
 
   bool IsCaught(const Constant& constant) const {

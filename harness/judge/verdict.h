@@ -99,6 +99,10 @@ struct Decision {
 // Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
 bool ValuesFail(const Evidence& evidence);
 
+// Which channel an output of this shape breaks, with an element, what it is and what it should be, and where all of
+// them are. `which`: of several executions, such as " in run 2". Precondition: !metrics.Holds().
+std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
+
 // Precondition: at least one run.
 Decision Decide(const Evidence& evidence);
 

@@ -29,7 +29,8 @@ SeedResult ManySeeds::Judge(Seed& seed, const Contract& contract, Execution exec
   for (size_t k = 0; k < data.outputs.size(); ++k) {
     const CaseOutput& of = data.outputs[k];
     const std::string wrong = FirstProblem(
-        JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]));
+        JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]),
+        of.problem.output().shape);
     if (result.problem.empty()) result.problem = wrong;
     result.values.push_back(execution.outputs[k].ToDoubles());
   }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/formula/functions.h"
 
 namespace assay::formula {
@@ -68,6 +70,15 @@ Graph KeepOutput(const Graph& graph, size_t output) {
   }
   kept.outputs[0].node = place[static_cast<size_t>(kept.outputs[0].node)];
   return kept;
+}
+
+bool IsElementwise(const Graph& graph) {
+  const auto is_flat = [](const auto& operand) { return operand.axes.size() == 1; };
+  const auto is_local = [](const Node& node) {
+    return node.kind == Kind::kIn || node.kind == Kind::kConst || node.kind == Kind::kMap || node.kind == Kind::kRound;
+  };
+  return graph.axes.size() == 1 && std::ranges::all_of(graph.inputs, is_flat) &&
+         std::ranges::all_of(graph.outputs, is_flat) && std::ranges::all_of(graph.nodes, is_local);
 }
 
 double CountFlops(const Graph& graph) {

@@ -162,6 +162,10 @@ inline AxisSet OutputSet(const OutputInfo& output) {
   return SetOf(output.axes);
 }
 
+// Whether every operand lies along the one axis that there is, and each element of an output depends on what the inputs
+// have at its own place alone: any shape is as good as a flat one then.
+bool IsElementwise(const Graph& graph);
+
 // Operations that are counted as floating-point work: one for each element of a map, term of a reduction, step or
 // number that is selected from.
 double CountFlops(const Graph& graph);

@@ -149,7 +149,8 @@ class Backends(OwnFolder):
                 if not how:
                     continue
                 self.assertRegex(said, rf"^A worker of vendor {how} \([^)]*\)+.* when it ended")
-                for text in (done.stderr, *((self.dir / alter / r).read_text() for r in ("summary.md", "report.html"))):
+                self.assertEqual((done.stdout + done.stderr).count("A worker of vendor"), 1)
+                for text in (done.stdout, *((self.dir / alter / r).read_text() for r in ("summary.md", "report.html"))):
                     self.assertIn(f"A worker of vendor {how}", text)
 
 

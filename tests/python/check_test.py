@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -155,6 +156,33 @@ class Failures(unittest.TestCase):
         with self.assertRaisesRegex(assay.Mismatch, "^inconclusive: matmul"):
             assay.assert_close("matmul", [a, b], y, contract="bf16acc", strict=True)
 
+    def test_zeros_pass_where_they_are_the_very_result(self):
+        """Also when strict: products that underflow, and integers that cancel, are zeros however they are computed."""
+        a, b, _ = product(3)
+        tiny = [(x * 1e-25).astype(np.float32) for x in (a, b)]
+        integers = [np.ones((4, 2), np.float32), np.float32([[3, 5], [-3, -5]])]
+        for inputs in (tiny, integers):
+            zeros = np.zeros((inputs[0].shape[0], inputs[1].shape[1]), np.float32)
+            self.assertTrue(np.array_equal((inputs[0].astype(np.float64) @ inputs[1]).astype(np.float32), zeros))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                verdict = assay.assert_close("matmul", inputs, zeros, strict=True)
+            self.assertEqual((verdict.verdict, verdict.class_), ("pass", "bit_exact"))
+            self.assertIn("; an output of zeros is the right result of these data, and passes", verdict.explanation)
+            wrong = zeros.copy()
+            wrong[1, 1] = 1e-3
+            with self.assertRaisesRegex(assay.Mismatch, r"(?s)^mismatch: .*worst element: \[1,1\] got 0\.001"):
+                assay.assert_close("matmul", inputs, wrong)
+        # Where the results differ from zero, zeros are wrong, or a pass says nothing.
+        with self.assertRaisesRegex(assay.Mismatch, "(?s)^mismatch: .*worst element: .* got 0, golden"):
+            assay.assert_close("matmul", [a, b], np.zeros((8, 6), np.float32))
+        half, right = np.random.default_rng(7).standard_normal((2, 32, 8))
+        cancelling = [np.concatenate([half.T, half.T * (1 + 1e-6)], 1).astype(np.float32),
+                      np.concatenate([right, -right]).astype(np.float32)]
+        for y in (np.zeros((8, 8), np.float32), (cancelling[0].astype(np.float64) @ cancelling[1]).astype(np.float32)):
+            with self.assertRaisesRegex(assay.Mismatch, "^inconclusive: matmul"):
+                assay.assert_close("matmul", cancelling, y, strict=True)
+
     def test_usage_errors_say_what_would_do(self):
         a, b, y = product()
         for words, call in (
@@ -182,6 +210,27 @@ class Failures(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
                 call()
         self.assertTrue(issubclass(assay.UsageError, ValueError))
+
+    def test_arrays_with_other_axes_than_the_operators_are_told_what_to_do(self):
+        x = np.random.default_rng(6).standard_normal((3, 4, 8), np.float32)
+        y = np.exp(x.astype(np.float64)).astype(np.float32)
+        for judge in (assay.check, assay.assert_close):
+            for shape, given in (("3x4x8", x), ("scalar", x[0, 0, 0])):
+                with self.assertRaisesRegex(assay.UsageError, rf"^exp: x has shape {shape}, but must have one axis, as each "
+                                            r"element .* give all operands and the output flat, as x\.ravel\(\) is$"):
+                    judge("exp", given, np.exp(given))
+            with self.assertRaisesRegex(assay.UsageError, r"^exp: y has shape 3x4x8, expected 96 \(with n=96\): give it flat, "
+                                                          r"as y\.ravel\(\)$"):
+                judge("exp", x.ravel(), y)
+            self.assertTrue(judge("exp", x.ravel(), y.ravel()))
+            with self.assertRaisesRegex(assay.UsageError, r"^pow: x has shape 3x4x8, .*give all operands and the output flat"):
+                judge("pow", [x, x], y)
+            with self.assertRaisesRegex(assay.UsageError, r"^rms_norm: x has shape 3x4x8, but must have the axes \[rows,n\]: "
+                                                          r"join axes or add some, as x\.reshape\(\.\.\.\) does$"):
+                judge("rms_norm", [x, x[0, 0]], y)
+        # Where no element is without its neighbours, flat would be another question.
+        with self.assertRaisesRegex(assay.UsageError, r"^cumsum: x has shape 3x4x8, but must have the axes \[rows,n\]: "):
+            assay.check("cumsum", x, y)
 
 
 class Attributes(unittest.TestCase):
@@ -247,6 +296,12 @@ class Module(unittest.TestCase):
         self.assertRegex(assay.__version__, r"^\d+\.\d+\.\d+$")
         with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
             assay.nothing
+
+    def test_a_decorator_that_does_not_fit_says_where_it_stands(self):
+        with self.assertRaisesRegex(assay.UsageError, rf"^{__file__}:\d+: assay.kernel needs contract=, which is missing; "):
+            assay.kernel("softmax")
+        with self.assertRaisesRegex(assay.UsageError, rf"^{__file__}:\d+: assay.kernel takes no contracts=; .* did you mean 'con"):
+            assay.kernel("softmax", contracts="f32acc")
 
 
 if __name__ == "__main__":

@@ -98,8 +98,8 @@ class Columns(Program):
         self.assertEqual(done.returncode, 0, done.stderr)
         for name, needs, install in (("onnxruntime", "onnxruntime and no onnx and no ml_dtypes", "onnxruntime onnx ml-dtypes"),
                                      ("torch", "torch and no numpy", "torch numpy")):
-            self.assertRegex(done.stdout, rf"{name} +unavailable\n +framework {name}: \S+ has no {needs}; install with: pip "
-                                          rf"install {install}, or name another interpreter with --python\n")
+            self.assertRegex(done.stdout, rf"{name} +unavailable\n +framework {name}: \S+ has no {needs}; install with: \S+ -m "
+                                          rf"pip install {install}, or name another interpreter with --python OTHER\n")
 
     def bare(self):
         """An interpreter without packages."""

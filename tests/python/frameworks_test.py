@@ -26,7 +26,8 @@ class Names(unittest.TestCase):
                   "from assay.frameworks import demand\ntry: demand('onnxruntime')\nexcept ValueError as e: print(e)")
         root = os.path.dirname(os.path.dirname(assay.__file__))
         done = subprocess.run([sys.executable, "-S", "-E", "-c", script, root], capture_output=True, text=True, timeout=120)
-        self.assertIn("no onnxruntime and no onnx and no ml_dtypes; install with: pip install onnxruntime onnx ml-dtypes",
+        self.assertIn(f"no onnxruntime and no onnx and no ml_dtypes; install with: {sys.executable} -m pip install "
+                      "onnxruntime onnx ml-dtypes, or name another interpreter with --python OTHER",
                       done.stdout, done.stderr)
 
 

@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import textwrap
 import unittest
+import venv
 
 from kernels_test import CASE, Program
 
@@ -44,6 +45,25 @@ class Environments(Files):
         """)
         done, records = self.run_kernels(path, "--case", CASE, "--no-perf")
         self.assertEqual([(r["verdict"], r["reason"]) for r in records], [("pass", "")], done.stdout + done.stderr)
+
+    def test_one_without_numpy_is_named_with_what_to_do(self):
+        """Also where the file itself needs none, and where nobody has named the interpreter."""
+        bare = self.dir / "bare environment"
+        venv.EnvBuilder(symlinks=True).create(bare)
+        python = str(bare / "bin/python3")
+        said = (rf"mine\.py: the interpreter {python} has no NumPy, which every file of kernels needs: '{python}' -m pip install "
+                r"numpy, or name another interpreter with --python OTHER")
+        right = self.write_after("")
+        for text, words, place in ((right.read_text(), ("--python", python), "; at mine.py:1 in <module>: import numpy as np"),
+                                   (right.read_text(), (), "; at mine.py:1 in <module>: import numpy as np"),
+                                   ("import assay\nassay.kernel('exp', contract='f32acc')(lambda x: x)\n", (), "; assay backends")):
+            with self.subTest(words=words, place=place):
+                right.write_text(text)
+                done = self.assay("run", "--kernels", str(right), *words, "--case", CASE, "--out", "refused",
+                                  VIRTUAL_ENV=str(bare))
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, said + place)
+                self.assertNotIn("ModuleNotFoundError", done.stderr)
 
 
 if __name__ == "__main__":

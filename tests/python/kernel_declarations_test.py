@@ -32,6 +32,9 @@ class Declarations(Program):
                 ("'exp', contract=None", "contract=None: give a text such as"),
                 ("'exp', contract='f32acc', framework='pytorch'", "none of numpy, torch, jax; did you mean 'torch'"),
                 ("'exp', contract='f32acc', dtype='f32'", "takes no dtype=; it takes contract, .*; did you mean 'dtypes'"),
+                ("'exp'", r'assay.kernel needs contract=, which is missing; write it as in @assay.kernel\("softmax", contract='),
+                ("contract='f32acc'", "assay.kernel needs op=, which is missing; write it as in"),
+                ("'exp', 'f32acc'", "takes nothing but op without a name, and 'f32acc' has none; names are contract, dtypes"),
                 ("'exp', contract='f32acc', supports='all'", "supports='all': give a function"),
                 ("'exp', contract='f32acc', framework='torch', device='GPU 1'", "device='GPU 1' is no device: name a kind"),
                 ("'exp', contract='f32acc', device='cuda'", "NumPy computes on the host alone")):

@@ -38,11 +38,44 @@ class Imports(Program):
         self.assertIn("mine.py is still imported; at mine.py:4 in <module>: time.sleep(1000)  # for ever", done.stderr)
         self.assertFalse((self.dir / "refused").exists())
 
-    def test_one_that_crashes_does_too(self):
-        path = self.write("import os\nos.kill(os.getpid(), 11)\n")
-        done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", CASE, "--out", "refused")
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, rf"kernels from --kernels: while importing {path}: .* SIGSEGV")
+    def test_one_that_crashes_does_too_and_says_on_which_line(self):
+        self.write("import ctypes\ndef read():\n    return ctypes.string_at(1)\n", name="native.py")
+        for text, how, place in (
+                ("import os\nos.kill(os.getpid(), 11)\n", "SIGSEGV", r"at mine\.py:4 in <module>: os\.kill\(os\.getpid\(\), 11\)"),
+                ("import os\n\nos.abort()  # here\n", "SIGABRT", r"at mine\.py:5 in <module>: os\.abort\(\)  # here"),
+                ("def deep(n):\n    return native.read() if n == 0 else deep(n - 1)\nimport native\ndeep(300)\n", "SIGSEGV",
+                 r"at /usr/\S+/ctypes/__init__\.py:\d+ in string_at; from \S+/native\.py:5 in read; "
+                 r"from mine\.py:4 in deep: return native\.read\(\) if n == 0 else deep\(n - 1\)")):
+            with self.subTest(place):
+                path = self.write(text)
+                done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", CASE, "--out", "refused")
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, rf"kernels from --kernels: while importing {path}: the worker was killed by {how} "
+                                         rf"\([A-Za-z ]+\) during describe; {place}; assay backends ")
+
+    def test_a_candidate_whose_import_crashes_has_its_line_beside_what_it_printed(self):
+        reference = self.write("""
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """, name="reference.py")
+        path = self.write("import os, sys\nprint('the last word', file=sys.stderr, flush=True)\nos.abort()\n")
+        done = self.assay("judge", str(path), "--against", str(reference), "--python", sys.executable, "--case", CASE)
+        self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"while importing {path}: .* at mine\.py:5 in <module>: os\.abort\(\); it printed: the "
+                                      "last word")
+        self.assertNotIn("Fatal Python error", done.stdout + done.stderr)
+
+    def test_a_kernel_that_crashes_says_on_which_line(self):
+        path = self.write("""
+            import os
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def mine(x):
+                os.abort()
+        """)
+        done, [record] = self.run_kernels(path, "--case", CASE, "--no-perf", "--relations", "none", "--retries", "0")
+        self.assertEqual(record["verdict"], "crash", done.stderr)
+        self.assertRegex(record["reason"], r"SIGABRT .*during \w+; at mine\.py:7 in mine: os\.abort\(\)$")
 
     def test_one_that_hangs_in_a_later_worker_is_waited_for_once(self):
         path = self.write("""

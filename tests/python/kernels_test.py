@@ -133,6 +133,21 @@ class Right(Program):
             self.assertEqual([r["verdict"] for r in records], ["unsupported"])
             self.assertIn("needs ml_dtypes: install that", records[0]["reason"])
 
+    def test_a_library_that_computes_is_noted_once(self):
+        path = self.write("""
+            import _ctypes, ctypes, os, shutil
+            copy = os.path.join(os.environ["TMPDIR"], "libopenblas_copy.so")
+            shutil.copyfile(_ctypes.__file__, copy)
+            ctypes.CDLL(copy)
+            @assay.kernel("exp", contract="f32acc")
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertEqual((done.stdout + done.stderr).count("libopenblas_copy.so (OpenBLAS)"), 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"note: The worker of mine has loaded (.*, )?libopenblas_copy\.so \(OpenBLAS\)")
+        self.assertIn("libopenblas_copy.so", json.loads((self.dir / "out/environment.json").read_text())["unnamed_libraries"])
+
     def test_rounds_can_be_compared(self):
         done, _ = self.run_kernels(KERNELS / "good.py", "--case", CASE, "--rounds", "3", "--perf-time", "0.001")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -155,6 +155,26 @@ def test_it(assay_case):
             self.assertNotIn("Traceback", done.stdout + done.stderr)
             self.assertNotIn("def assay_case", done.stdout)
 
+    def test_decorators_that_do_not_fit_are_said_at_collection(self):
+        """With the line, what is wrong and what to write, and without the code of assay."""
+        written = r"; write it as in @assay\.mark\.suite\(\"smoke\", op=\"softmax\"\)"
+        for decorator, said in (
+                ('mark.suite("smoke", opp="softmax")', r"assay\.mark\.suite takes no opp=; it takes op, dtype, filter, "
+                                                       r"contract, strict; did you mean 'op'\?" + written),
+                ('mark.suite("smoke", "softmax")', "assay.mark.suite takes nothing but suite without a name, and 'softmax' "
+                                                   "has none; names are op, dtype"),
+                ('mark.suite("smoke", suite="smoke")', "assay.mark.suite is given suite twice, without its name and as suite="),
+                ("mark.suite", r"assay\.mark\.suite needs parentheses, @assay\.mark\.suite\(\)"),
+                ('kernel("softmax", contract=7)', "contract=7: give a text such as"),
+                ('kernel("softmax")', r"assay\.kernel needs contract=, which is missing; write it as in "
+                                      r"@assay\.kernel\(\"softmax\", contract=\"f32acc\"\)")):
+            with self.subTest(decorator):
+                done = self.pytest(tests=f"import assay\n\n@assay.{decorator}\ndef test_it(assay_case): pass\n")
+                self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, f"(?m)^E +assay.UsageError: .*/test_kernel.py:3: {said}")
+                self.assertRegex(done.stdout, "(?m)^test_kernel.py:3: in <module>$")
+                self.assertNotIn("harness/python/assay", done.stdout + done.stderr)
+
 
 @unittest.skipUnless(importlib.util.find_spec("xdist"), "pytest-xdist is not installed: pip install pytest-xdist")
 class Distributed(Plugin):

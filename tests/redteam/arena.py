@@ -17,6 +17,7 @@ class Outcome:
     records: list
     errors: str  # what the program printed to standard error
     environment: dict
+    report: str = ""  # to standard output
 
     def text(self):
         shown = [{k: r[k] for k in ("case_id", "implementation", "verdict", "reason", "timing_invalid",
@@ -58,7 +59,7 @@ class Arena:
         results, environment = out / "results.jsonl", out / "environment.json"
         records = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
         return Outcome(done.returncode, records, done.stderr,
-                       json.loads(environment.read_text()) if environment.exists() else {})
+                       json.loads(environment.read_text()) if environment.exists() else {}, done.stdout)
 
     def check_plugin(self, library):
         return subprocess.run([self.assay, "check-plugin", str(self.plugins / f"{library}.so")], cwd=self.folder,

@@ -40,10 +40,10 @@ def timed(why):
 
 
 def noted(what):
-    """Something that the program says of the run."""
+    """Something that the program notes of the run in its report."""
     def look(outcome, arena, cheat):
-        found = re.search(what, outcome.errors)
-        return found and f"noted: {shorten(found.group(0))}"
+        found = re.search("note: .*?(" + what + ")", outcome.report)
+        return found and f"noted: {shorten(found.group(1))}"
     return look
 
 

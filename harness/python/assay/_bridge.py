@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import os
+import shlex
 import sys
 import traceback
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
@@ -22,10 +23,18 @@ _HERE = os.path.dirname(os.path.realpath(__file__))
 _MOST_FRAMES = 3
 
 
+def _no_numpy() -> str:
+    """Whatever a kernel computes with, its operands come as arrays of NumPy."""
+    return (f"the interpreter {sys.executable} has no NumPy, which every file of kernels needs: "
+            f"{shlex.quote(sys.executable)} -m pip install numpy, or name another interpreter with --python OTHER")
+
+
 def explain(error: BaseException, kernels: str) -> str:
     """The exception with the last lines of its traceback."""
     if isinstance(error, SystemExit):
         text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+    elif isinstance(error, ModuleNotFoundError) and error.name == "numpy":
+        text = _no_numpy()
     else:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
     return text + places(traceback.extract_tb(error.__traceback__), kernels)
@@ -154,9 +163,11 @@ class Bridge:
                 raise WrongResult(f"kernel {kernel.name}: {why}; name one of these, or register it only where there is one"
                                   ) from None
             except ModuleNotFoundError as missing:
+                if missing.name == "numpy":
+                    raise WrongResult(_no_numpy()) from None
                 raise WrongResult(f"kernel {kernel.name} is of framework={kernel.framework!r}, which {sys.executable} cannot "
-                                  f"import: {missing}; pip install {kernel.framework}, or name another interpreter with "
-                                  "--python") from None
+                                  f"import: {missing}; {shlex.quote(sys.executable)} -m pip install {kernel.framework}, or "
+                                  "name another interpreter with --python OTHER") from None
 
     @staticmethod
     def _devices() -> list[str]:

@@ -122,8 +122,8 @@ def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[
                  **arguments: Any) -> Verdict:
     """As ``check``, and raises Mismatch, an AssertionError, unless the result is what the contract permits.
 
-    An "inconclusive" result, of data that a tensor of zeros would pass as well, warns (InconclusiveWarning); with
-    `strict` it fails too. Other arguments are those of ``check``. Returns the verdict.
+    An "inconclusive" result, of data that a tensor of zeros would pass as well without being the right result, warns
+    (InconclusiveWarning); with `strict` it fails too. Other arguments are those of ``check``. Returns the verdict.
     """
     __tracebackhide__ = True
     verdict = check(op, inputs, output, contract=contract, **arguments)

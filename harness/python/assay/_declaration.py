@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterable, Mapping, Optional
 
 from ._errors import UsageError
 
@@ -26,7 +26,8 @@ class Knowledge:
     contract_problem: Optional[Callable[[str], str]] = None
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, known: Iterable[str]) -> str:
+    """"; did you mean 'f32'?", of the known word that is closest; "": none is close."""
     known = list(known)
     close = _OTHER_NAMES.get(word.lower())
     if close not in known:
@@ -42,7 +43,7 @@ def checked_operator(op: Any) -> None:
     if not isinstance(op, str):
         raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
     if Knowledge.operators is not None and op not in Knowledge.operators:
-        raise UsageError(f"there is no operator {op}; assay list ops shows all{_meant(op, Knowledge.operators)}")
+        raise UsageError(f"there is no operator {op}; assay list ops shows all{meant(op, Knowledge.operators)}")
 
 
 def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
@@ -54,11 +55,11 @@ def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
     for text in texts:
         if not isinstance(text, str):
             name = str(getattr(text, "__name__", text)).rpartition(".")[2]
-            raise UsageError(f"dtypes={dtypes!r}: {text!r} is no text; types are {', '.join(DTYPES)}{_meant(name, DTYPES)}")
+            raise UsageError(f"dtypes={dtypes!r}: {text!r} is no text; types are {', '.join(DTYPES)}{meant(name, DTYPES)}")
         for part in text.split("-"):
             if part not in DTYPES:
                 raise UsageError(f"dtypes={texts!r}: there is no type {part!r}; there are {', '.join(DTYPES)}, and lists of "
-                                 f"them such as bf16-bf16-f32{_meant(part, DTYPES)}")
+                                 f"them such as bf16-bf16-f32{meant(part, DTYPES)}")
     return texts
 
 
@@ -74,7 +75,7 @@ def checked_contract(contract: Any) -> None:
 
 def checked_framework(framework: Any) -> None:
     if framework not in FRAMEWORKS:
-        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}{_meant(str(framework), FRAMEWORKS)}")
+        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}{meant(str(framework), FRAMEWORKS)}")
 
 
 def checked_device(device: Any, framework: str) -> str:
@@ -86,8 +87,3 @@ def checked_device(device: Any, framework: str) -> str:
     if framework == "numpy" and name != "cpu":
         raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
     return name
-
-
-def refuse_unknown(names: Sequence[str], known: Sequence[str]) -> None:
-    if names:
-        raise UsageError(f"assay.kernel takes no {names[0]}=; it takes {', '.join(known)}{_meant(names[0], known)}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from typing import Any, Callable, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._declaration import (checked_contract, checked_device, checked_dtypes, checked_framework, checked_operator,
-                           known_operator, refuse_unknown)
+                           known_operator)
 from ._errors import UsageError
+from ._signature import says_what_it_takes
 
 _FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
 _NAME = re.compile(r"[a-z0-9_.-]+\Z")
@@ -179,16 +180,16 @@ def column_of(path: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", os.path.splitext(os.path.basename(path))[0].lower()) or "kernels"
 
 
+@says_what_it_takes("assay.kernel", "@assay.kernel(\"softmax\", contract=\"f32acc\")")
 def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optional[Sequence[str]] = None,
            name: Optional[str] = None, framework: str = "numpy", device: str = "cpu",
-           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None,
-           **unknown: NoReturn) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None
+           ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a callable as an implementation of an operator, for ``assay run --kernels FILE.py``. It is returned as it is.
 
     Operands come by position, in the operator's order; attributes by name, those that it takes; `out`, where it takes one,
     is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
     attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case."""
-    refuse_unknown(list(unknown), ("contract", "dtypes", "name", "framework", "device", "supports", "backend"))
     checked_operator(op)
     checked_contract(contract)
     checked_framework(framework)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Optional, Sequence, Union
 
+from ._errors import UsageError
+from ._signature import says_what_it_takes
+
 Names = Union[None, str, Sequence[str]]
 
 
 class _Marks:
     @staticmethod
+    @says_what_it_takes("assay.mark.suite", "@assay.mark.suite(\"smoke\", op=\"softmax\")")
     def suite(suite: Optional[str] = None, *, op: Names = None, dtype: Names = None, filter: Optional[str] = None,
               contract: Optional[str] = None, strict: bool = False) -> Any:
         """Runs a test once for each of these cases (see ``assay.cases``), which the fixture ``assay_case`` hands in. What
         the test returns is judged, by `contract` if there is one."""
+        if callable(suite):  # the decorator without parentheses, which would leave a mark in the place of the test
+            raise UsageError("assay.mark.suite needs parentheses, @assay.mark.suite(), else pytest would find no test")
         import pytest
         return pytest.mark.assay_suite(suite, op=op, dtype=dtype, filter=filter, contract=contract, strict=strict)
 

@@ -2,6 +2,7 @@
 """What `assay run --kernels FILE.py` starts as a worker: _worker.py SETTINGS FD. It speaks with the program by
 libassay_worker.so, and imports the file when it is first asked what it offers."""
 import ctypes
+import faulthandler
 import importlib.util
 import json
 import os
@@ -66,6 +67,7 @@ def _contract_problem(library: ctypes.CDLL, text: str) -> str:
 
 def _main(settings: dict, fd: int) -> int:
     """Returns when the host is done. An exception of another thread that comes then concerns nobody any more."""
+    faulthandler.enable(sys.stderr)  # the host reads there where the code was, should it crash the interpreter
     sys.dont_write_bytecode = True
     sys.path[:] = settings["path"]
     _import_assay()

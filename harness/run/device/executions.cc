@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "harness/cases/case_data.h"
+#include "harness/judge/verdict.h"
 
 namespace assay {
 
@@ -44,9 +45,9 @@ std::string SideEffect(const Execution& execution) {
   return "";
 }
 
-std::string FirstProblem(const ErrorMetrics& metrics) {
-  if (!metrics.Holds()) return metrics.where;
-  return metrics.statistic.Holds() ? std::string() : metrics.statistic.reason;
+std::string FirstProblem(const ErrorMetrics& metrics, const Shape& shape) {
+  if (!metrics.Holds()) return DescribeFailure(metrics, shape);
+  return metrics.statistic.Holds() ? std::string() : "statistic channel: " + metrics.statistic.reason;
 }
 
 }  // namespace assay

@@ -25,7 +25,8 @@ std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors);
 // The first side effect that no correct implementation has, in words; "" when there is none.
 std::string SideEffect(const Execution& execution);
 
-// Where the bound, the exceptional values or the statistic break; "" when all hold.
-std::string FirstProblem(const ErrorMetrics& metrics);
+// Which of the bound, the exceptional values and the statistic an output of this shape breaks, and where; "" when all
+// hold.
+std::string FirstProblem(const ErrorMetrics& metrics, const Shape& shape);
 
 }  // namespace assay

@@ -19,7 +19,8 @@ OutputProblem FirstProblemIn(const CaseData& data, const Contract& contract, con
     const CaseOutput& of = data.outputs[k];
     const BoundModel& bound = bound_of(k);
     const std::string problem =
-        FirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]));
+        FirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]),
+                     of.problem.output().shape);
     if (!problem.empty()) return {problem, k};
   }
   return {};

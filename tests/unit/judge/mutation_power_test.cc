@@ -105,12 +105,14 @@ TEST(MutationPower, ZeroWithinTheBoundIsMissed) {
 
 TEST(MutationPower, BlindToZerosButNotToAConstantOrAMissingTerm) {
   EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().BlindTo(), "");
+  EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().blank_result, "");
   const RowSumCase cancels(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
   EXPECT_EQ(cancels.Measure().BlindTo(), "an output of zeros");
   // The same everywhere, and terms below the bound.
   const RowSumCase constant(40, 1000, 0.01, [](int64_t, int64_t) { return 1.0; });
   EXPECT_EQ(constant.Measure().power, 0);
   EXPECT_EQ(constant.Measure().BlindTo(), "");
+  EXPECT_EQ(constant.Measure().blank_result, "a constant output at the mean");
   // Three of four rows cancel.
   const auto mostly = [](int64_t m, int64_t k) { return k == 0 ? 1.001 : m % 4 == 0 ? 1.0 : -1.0; };
   EXPECT_EQ(RowSumCase(40, 2, 0.01, mostly).Measure().BlindTo(), "a zero in place of 30 of 40 results");

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import shlex
 import sys
 from typing import NamedTuple
 
@@ -43,7 +44,8 @@ def demand(name: str) -> Framework:
     missing = [module for module in framework.needs if importlib.util.find_spec(module) is None]
     if missing:
         raise MissingFramework(f"framework {name}: {sys.executable} has no {' and no '.join(missing)}; install with: "
-                               f"pip install {framework.install}, or name another interpreter with --python")
+                               f"{shlex.quote(sys.executable)} -m pip install {framework.install}, or name another "
+                               "interpreter with --python OTHER")
     return framework
 
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/interpreter_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "harness/base/text.h"
+#include "harness/base/utf8.h"
+#include "harness/base/whole_file.h"
+#include "harness/exec/clean_text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kFault = "Fatal Python error: ";  // begins a line
+constexpr std::string_view kThread = "(most recent call first)";
+constexpr size_t kMostPlaces = 3, kMostLineBytes = 200;
+
+struct Place {
+  std::string_view file, function;
+  size_t line = 0;
+};
+using Places = std::vector<Place>;  // the innermost first
+
+size_t FaultAt(std::string_view printed) {
+  for (size_t at = printed.rfind(kFault); at != printed.npos && at > 0; at = printed.rfind(kFault, at - 1)) {
+    if (printed[at - 1] == '\n') return at;
+  }
+  return printed.starts_with(kFault) ? 0 : printed.npos;
+}
+
+// A path as it is printed: of a crashed process, in ASCII, and not beyond 500 characters.
+std::string AsPrinted(std::string_view path) {
+  constexpr size_t kMostCharacters = 500;
+  std::string text;
+  for (size_t count = 0; !path.empty(); ++count) {
+    if (count == kMostCharacters) return text + "...";
+    const Utf8Character c = DecodeUtf8(path);
+    const uint32_t code = c.bytes > 0 ? c.code : 0xDC00 + static_cast<unsigned char>(path[0]);  // as Python has bytes
+    if (code >= ' ' && code <= '~') {
+      text += static_cast<char>(code);
+    } else {
+      text += code <= 0xFF     ? fmt::format("\\x{:02x}", code)
+              : code <= 0xFFFF ? fmt::format("\\u{:04x}", code)
+                               : fmt::format("\\U{:08x}", code);
+    }
+    path.remove_prefix(std::max<size_t>(c.bytes, 1));
+  }
+  return text;
+}
+
+// Of a line such as `  File "/x/mine.py", line 4 in <module>`.
+std::optional<Place> PlaceIn(std::string_view line) {
+  constexpr std::string_view kFile = "  File \"", kLine = "\", line ", kIn = " in ";
+  if (!line.starts_with(kFile)) return std::nullopt;
+  const size_t file_end = line.rfind(kLine);
+  if (file_end == line.npos || file_end < kFile.size()) return std::nullopt;
+  const size_t number_at = file_end + kLine.size(), number_end = line.find(kIn, number_at);
+  if (number_end == line.npos) return std::nullopt;
+  const auto number = ParseNumber<size_t>(line.substr(number_at, number_end - number_at));
+  if (!number) return std::nullopt;
+  return Place{line.substr(kFile.size(), file_end - kFile.size()), line.substr(number_end + kIn.size()), *number};
+}
+
+// Of each thread what is a user's, that of the crash first.
+std::vector<Places> ThreadsIn(std::string_view fault, const std::string& package) {
+  std::vector<Places> threads(1);
+  Places* thread = nullptr;
+  for (const std::string_view line : Split(fault, '\n')) {
+    if (line.find(kThread) != line.npos) {
+      thread = line.starts_with("Current thread") ? threads.data() : &threads.emplace_back();
+      continue;
+    }
+    const std::optional<Place> place = PlaceIn(line);
+    if (!place || thread == nullptr || place->file.starts_with("<frozen importlib")) continue;
+    if (place->file.substr(0, place->file.rfind('/')) != package) thread->push_back(*place);
+  }
+  return threads;
+}
+
+std::string SourceLine(const std::string& path, size_t number) {
+  const Result<std::string> text = ReadWholeFile(path);
+  const std::vector<std::string_view> lines = Split(text ? std::string_view(*text) : std::string_view(), '\n');
+  if (number == 0 || number > lines.size()) return "";
+  const std::string_view line = Trim(lines[number - 1]);
+  return line.empty() ? "" : ": " + CleanText(line, kMostLineBytes);
+}
+
+}  // namespace
+
+std::string_view BeforeFault(std::string_view printed) {
+  return printed.substr(0, std::min(FaultAt(printed), printed.size()));
+}
+
+std::string PlacesOfFault(std::string_view printed, const InterpretedFiles& files) {
+  const size_t at = FaultAt(printed);
+  if (at == printed.npos) return "";
+  const std::string kernels = AsPrinted(files.kernels);
+  const auto is_kernels = [&](const Place& place) { return place.file == kernels; };
+  const auto has_kernels = [&](const Places& places) { return std::ranges::any_of(places, is_kernels); };
+  const std::vector<Places> threads = ThreadsIn(printed.substr(at), AsPrinted(files.package));
+  // A thread without any place of Python's is a library's own: what Python was at meanwhile has started it, or waits.
+  const auto other = std::ranges::find_if(threads, has_kernels);
+  Places places = !threads[0].empty() ? threads[0] : other != threads.end() ? *other : Places();
+  const auto of_kernels = std::ranges::find_if(places, is_kernels);
+  if (of_kernels != places.end() && of_kernels - places.begin() >= static_cast<ptrdiff_t>(kMostPlaces)) {
+    places[kMostPlaces - 1] = *of_kernels;
+  }
+  places.resize(std::min(places.size(), kMostPlaces));
+  std::string text;
+  for (const Place& place : places) {
+    const std::string name =
+        is_kernels(place) ? std::filesystem::path(files.kernels).filename().string() : std::string(place.file);
+    text += fmt::format("; {} {}:{} in {}{}", text.empty() ? "at" : "from", CleanText(name, kMostLineBytes), place.line,
+                        CleanText(place.function, kMostLineBytes),
+                        is_kernels(place) ? SourceLine(files.kernels, place.line) : "");
+  }
+  return text;
+}
+
+}  // namespace assay
