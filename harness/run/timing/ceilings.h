@@ -14,6 +14,7 @@
 
 #include "harness/cases/host_memory.h"
 #include "harness/model/contract.h"
+#include "harness/model/record_list.h"
 #include "harness/perf/data_sheet.h"
 #include "harness/perf/host_bandwidth.h"
 #include "harness/perf/host_cache.h"
