@@ -250,7 +250,9 @@ class Loop {
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
       BringBack(settings_.retries, device, attempt, seen);
-      health_.Note(index, op, HowItEnded(attempt));
+      const std::string end = HowItEnded(attempt);
+      const bool is_refusal = attempt.implementation.empty() && end.empty();  // says nothing of how the device is
+      if (!is_refusal) health_.Note(index, op, end);
       std::unique_lock lock(mutex);
       if (IsRetried(device, attempt, settings_.retries)) {
         work.retried.push_back({place, std::move(attempt)});
