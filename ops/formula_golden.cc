@@ -15,6 +15,7 @@
 #include "ops/formula/rules.h"
 #include "ops/formula_indices.h"
 #include "ops/formula_operator.h"
+#include "ops/formula_powers.h"
 #include "ops/formula_reach.h"
 
 namespace assay {
@@ -36,18 +37,6 @@ void MakeScales(DType out, bool random, Tensor& tensor) {
   tensor.SetDoubles(values);
 }
 
-// Every fourth number, where random data stand, may be negative and is raised to an integer, odd or even. Special data
-// have as many of any exponent: most of these powers are NaN.
-void MakePowers(Role role, bool is_special, Tensor& tensor) {
-  std::vector<double> values = tensor.ToDoubles();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const bool has_integer = i % 4 == 3, is_signed = has_integer || (is_special && i % 4 == 1);
-    if (role == Role::kBase && !is_signed) values[i] = std::fabs(values[i]);
-    if (role == Role::kExponent && has_integer) values[i] = std::nearbyint(values[i]);
-  }
-  tensor.SetDoubles(values);
-}
-
 void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor) {
   FillSpec fill = ParseFill(problem.spec.fill).value();
   const bool random = IsRandomLike(fill);
@@ -64,7 +53,9 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     return tensor.SetDoubles(codes.ToDoubles());
   }
   if (role == Role::kPlaces) return;
-  if (role == Role::kBase || role == Role::kExponent) return MakePowers(role, HasNaN(fill), tensor);
+  if (role == Role::kBase || role == Role::kExponent) {
+    return MakePowers(role, HasNaN(fill), problem.spec.seed, tensor);
+  }
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
     return;
   std::vector<double> values = tensor.ToDoubles();

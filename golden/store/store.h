@@ -16,7 +16,7 @@
 
 namespace assay {
 
-inline constexpr int kGeneratorVersion = 5;  // of inputs: rng.cc, fill.cc
+inline constexpr int kGeneratorVersion = 6;  // of inputs: rng.cc, fill.cc
 inline constexpr int kGoldenVersion = 21;    // of golden values
 
 struct GoldenKey {

@@ -117,6 +117,14 @@ void AddTimeout(CLI::App& app, BackendOptions& o) {
       "and what its work may take, or what calls before it show");
 }
 
+void AddSharing(CLI::App& app, RunOptions& o) {
+  app.add_option("--devices", o.devices,
+                 "each: every device runs every case; pool: those of one backend, which have to be alike, share the "
+                 "cases, and when one is set aside the others take what it had left")
+      ->check(CLI::IsMember({kEach, kPool}))
+      ->capture_default_str();
+}
+
 void AddSetAside(CLI::App& app, RunOptions& o) {
   AddNumber<int>(app, "--set-aside-after", o.set_aside_after, {0, 1'000'000},
                  "how many results in a row may crash, time out or lose a device before its further cases are given up "

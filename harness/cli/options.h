@@ -22,6 +22,8 @@ void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& he
 void AddPython(CLI::App& app, BackendOptions& options);
 void AddTimeout(CLI::App& app, BackendOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
+// --devices: whether those of one backend share the cases.
+void AddSharing(CLI::App& app, RunOptions& options);
 void AddSetAside(CLI::App& app, RunOptions& options);
 void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc);  // --for
 // --no-sandbox and what opens the sandbox by parts.

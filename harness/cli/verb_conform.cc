@@ -39,6 +39,13 @@ void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
   run.tier = Name(Tier::kReproducible);
 }
 
+// Of a pool no device has run all cases, so that the sentence would hold of none.
+std::string RefusePool(const std::string& devices) {
+  if (devices != kPool) return "";
+  return "a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
+         "one device with --backend NAME:INDEX, and give each of them a run of its own";
+}
+
 // One device: a sentence is about one.
 tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::vector<std::string>& notes) {
   auto prepared = PrepareRun(run, notes);
@@ -155,6 +162,10 @@ void AddConformVerb(CLI::App& app, Action& action) {
       ->type_name("NAME|PATH");
   AddBackend(*verb, o->run.backend);
   verb->get_option("--backend")->required();
+  AddSharing(*verb, o->run);
+  verb->get_option("--devices")
+      ->description("each, which is the default: a profile is about one device, and pool is refused")
+      ->check(RefusePool);
   AddOut(*verb, o->run);
   verb->add_option("--expectations", o->run.expectations,
                    "files of waivers, or none; default: those that the backends ship. Each that is used is counted")

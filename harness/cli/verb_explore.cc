@@ -104,6 +104,9 @@ std::string SharedOptions(const RunOptions& run) {
   add("--backend", run.backend.backends);
   add("--device", run.backend.devices);
   add("--impl", run.backend.implementations);
+  const RunOptions usual;
+  if (run.devices != usual.devices) add("--devices", {run.devices});
+  if (run.set_aside_after != usual.set_aside_after) add("--set-aside-after", {std::to_string(run.set_aside_after)});
   for (std::string& word : CarriedOptions(run)) words.push_back(std::move(word));
   std::string text;
   for (const std::string& word : words) text += " " + Quoted(word);
@@ -277,6 +280,8 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddExploring(*verb, *o);
   AddBackend(*verb, run.backend);
   AddImplementations(*verb, run.backend);
+  AddSharing(*verb, run);
+  AddSetAside(*verb, run);
   AddOut(*verb, run);
   AddStrictness(*verb, run);
   AddTier(*verb, run);

@@ -139,11 +139,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
   AddImplementations(*verb, o->backend);
-  verb->add_option("--devices", o->devices,
-                   "each: every device runs every case; pool: those of one backend, which have to be alike, share the "
-                   "cases, and when one is set aside the others take what it had left")
-      ->check(CLI::IsMember({"each", kPool}))
-      ->capture_default_str();
+  AddSharing(*verb, *o);
   AddSetAside(*verb, *o);
   AddNumber<int>(*verb, "--maxfail", o->most_failures, {1, 1'000'000},
                  "stop the run once so many results have failed; --resume goes on with the rest");

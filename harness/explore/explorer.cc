@@ -148,6 +148,24 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   WriteSuite();
 }
 
+// nullptr: it cannot be asked any more.
+const Device* Explorer::DeviceOf(const Record& record) const {
+  const auto found = std::ranges::find_if(devices_, [&](const Device& d) {
+    return d.session && d.backend == record.backend && d.device.name == record.device;
+  });
+  return found == devices_.end() ? nullptr : &*found;
+}
+
+// Another device of the same pool, on which the case passes: the first one is at fault then, whatever the case.
+// nullptr: none of them is known to.
+const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Record& record) const {
+  const auto other = std::ranges::find_if(devices_, [&](const Device& d) {
+    const bool is_pooled = d.session && !d.pool.empty() && d.backend == record.backend;
+    return is_pooled && d.device.name != record.device && PassesOn(planned, d, record.implementation, loop_);
+  });
+  return other == devices_.end() ? nullptr : &*other;
+}
+
 // Makes the case smaller, unless nothing comes of it or it takes too long.
 void Explorer::Failed(const PlannedCase& planned, const Record& record) {
   const std::string id = planned.spec.Id();
@@ -160,22 +178,22 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
     if (known->second.comment.find(what) == std::string::npos) known->second.comment += "\n# " + what;
     return;
   }
-  const auto device = std::ranges::find_if(devices_, [&](const Device& d) {
-    return d.session && d.backend == record.backend && d.device.name == record.device;
-  });
+  const Device* device = DeviceOf(record);
   // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and
   // nothing would be known of what is smaller. A suspect proves nothing, and a smaller one would show less.
-  const bool shrinks = !is_suspect && device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
+  const bool shrinks = !is_suspect && device != nullptr && record.verdict != Name(Verdict::kTimeout) &&
                        !FailedAfterPassing(record) && ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
+  const Device* sound = shrinks ? FindSoundDevice(planned, record) : nullptr;
   CaseSpec smallest = planned.spec;
-  if (shrinks) {
+  if (shrinks && sound == nullptr) {
     const OpSchema& schema = planned.Bound()->op->schema();
     const auto is_case = [&](const CaseSpec& spec) { return BindCase(spec).has_value(); };
     const auto fails = [&](const CaseSpec& spec) { return FailsAlike(Plan(spec), *device, record, loop_); };
     smallest = ShrinkCase(planned.spec, schema, kMostTries, is_case, fails);
   }
   if (smallest == planned.spec) {
-    saved_.emplace(id, Saved{planned.spec, what});
+    const std::string where = sound == nullptr ? "" : "\n# passes on " + sound->device.name;
+    saved_.emplace(id, Saved{planned.spec, what + where});
     return;
   }
   const bool is_new =

@@ -68,6 +68,8 @@ class Explorer : public CaseSource {
   PlannedCase Plan(CaseSpec spec) const;
   void JudgedCase(const PlannedCase& planned, std::span<const Record> records);
   void Failed(const PlannedCase& planned, const Record& record);
+  const Device* DeviceOf(const Record& record) const;
+  const Device* FindSoundDevice(const PlannedCase& planned, const Record& record) const;
   void WriteSuite();
 
   const ExploreSettings settings_;

@@ -50,6 +50,7 @@ struct BackendOptions {
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };
 
+inline constexpr const char* kEach = "each";
 inline constexpr const char* kPool = "pool";  // of RunOptions::devices
 
 struct RunOptions {
@@ -58,7 +59,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
   bool resume = false;                       // the run in `out` goes on
   bool allow_changed = false;                // also where the environment is another one than before
-  std::string devices = "each";              // each runs every case, or those of a backend share them (kPool)
+  std::string devices = kEach;               // each runs every case, or those of a backend share them (kPool)
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.02;  // per implementation, case and round

@@ -252,7 +252,9 @@ class Loop {
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
       BringBack(settings_.retries, device, attempt, seen);
-      health_.Note(index, op, HowItEnded(attempt));
+      const std::string end = HowItEnded(attempt);
+      const bool is_refusal = attempt.implementation.empty() && end.empty();  // says nothing of how the device is
+      if (!is_refusal) health_.Note(index, op, end);
       const bool known = begun != nullptr && begun->Has(attempt.implementation);
       const RecordPlace place{work.index, index, known ? begun->PlaceOf(attempt.implementation) : next++};
       std::unique_lock lock(mutex);

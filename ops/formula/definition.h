@@ -22,7 +22,7 @@ enum class Role : uint8_t {
   kData,      // the fill itself
   kWeight,    // random fills: around 1, as trained weights are
   kPositive,  // the fill's magnitudes
-  kBase,      // of powers: the fill's magnitudes, but for numbers below zero
+  kBase,      // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_powers.h)
   kExponent,  // where these stand integers, else the fill itself
   kTable,     // random fills: within [-1, 1], as sines and cosines are
   kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel

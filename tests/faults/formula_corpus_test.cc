@@ -9,6 +9,9 @@
 #include <iterator>
 #include <set>
 
+#include "harness/data/fill/fill.h"
+#include "harness/plan/catalog.h"
+#include "harness/plan/suite.h"
 #include "ops/formula_cases.h"
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
@@ -82,6 +85,30 @@ TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
     const std::vector<std::string> idle = IdleFaults(corpus, *op);
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))
                               << " changes nothing of any case";
+  }
+}
+
+std::vector<std::string> SpecialPowersOf(const std::string& suite) {
+  const auto cases = LoadSuite(fmt::format("{}/{}.suite", ASSAY_TEST_SUITES, suite), Catalog());
+  EXPECT_TRUE(cases) << cases.error().message;
+  std::vector<std::string> ids;
+  for (const PlannedCase& planned : cases.value_or(std::vector<PlannedCase>())) {
+    if (planned.spec.op == "pow" && HasNaN(ParseFill(planned.spec.fill).value())) ids.push_back(planned.spec.Id());
+  }
+  return ids;
+}
+
+// Each is wrong about one class of powers that have a rule of their own, such as -infinity with odd exponents.
+TEST(CorpusFormulas, EachWrongPowerIsSeenInTheSuiteOfFormulas) {
+  Corpus corpus;
+  const std::vector<std::string> ids = SpecialPowersOf("formulas");
+  EXPECT_GE(ids.size(), 2U);
+  for (const std::string& id : ids) {
+    const std::vector<Judged> judged = corpus.Judge(id, "fault.power-1-");
+    EXPECT_EQ(judged.size(), 7U) << id;
+    for (const Judged& one : judged) {
+      EXPECT_EQ(one.verdict, Verdict::kMismatch) << one.implementation << " on " << id << ": " << one.reason;
+    }
   }
 }
 

@@ -136,6 +136,11 @@ class Conform(OwnFolder):
         self.write("mine.toml", PROFILE.replace("softmax/f32", "reduce/i8"))
         self.assertIn("reduce/i8: of 1 cases 1 unsupported", self.conform(code=1).stdout)
 
+    def test_a_pool_is_no_device(self):
+        self.assertIn("a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
+                      "one device with --backend NAME:INDEX", self.conform("--devices", "pool", code=2).stderr)
+        self.assertFalse((self.dir / "out").exists())
+
     def test_nothing_runs_where_the_control_does_not_hold(self):
         self.write("mine.toml", PROFILE.replace("fault.writes-behind-the-end", "legal.pairwise"))
         done = self.conform(code=3)

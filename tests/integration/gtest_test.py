@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cases as tests of GoogleTest: gtest_test.py ASSAY_GTEST ALTERED_PLUGIN."""
+"""Cases as tests of GoogleTest: gtest_test.py ASSAY_GTEST ALTERED_PLUGIN MISBEHAVING_PLUGIN."""
 import json
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 from own_folder import OwnFolder
 
-GTEST, ALTERED = sys.argv[1:3]
+GTEST, ALTERED, MISBEHAVING = sys.argv[1:4]
 SOFTMAX = ("--suite", "smoke", "--op", "softmax", "--dtype", "f32", "--backend", "cpu")
 WRONG = ("--case", "matmul/f32/m=5,n=7,k=33/fill=normal/seed=0", "--case", "fft/c64/kind=c2c,n=8/fill=normal/seed=0", "--plugin",
          ALTERED, "--backend", "vendor")
@@ -21,7 +21,10 @@ class GoogleTest(OwnFolder):
                               text=True, timeout=240)
 
     def ids(self, out):
-        return {json.loads(line)["case_id"] for line in (self.dir / out / "results.jsonl").read_text().splitlines()}
+        return {record["case_id"] for record in self.records(out)}
+
+    def records(self, out):
+        return [json.loads(line) for line in (self.dir / out / "results.jsonl").read_text().splitlines()]
 
     def listed(self, *args):
         lines = self.run_tests("--gtest_list_tests", *args).stdout.splitlines()
@@ -68,6 +71,25 @@ class GoogleTest(OwnFolder):
         self.assertIn("[  FAILED  ] matmul.f32/m=5,n=7,k=33/fill=normal/seed=0", done.stdout)
         self.assertIn("mismatch vendor[Example 2]:loops", done.stdout)
         self.assertIn("[  SKIPPED ] fft.c64/kind=c2c,n=8/fill=normal/seed=0", done.stdout)
+
+    def test_devices_of_a_pool_share_the_cases_and_one_that_dies_leaves_them_to_the_other(self):
+        cases = [f"f32/m=17,n=9,k=64/fill=normal/seed={seed}" for seed in range(10)]
+        words = [word for case in cases for word in ("--case", f"matmul/{case}")]
+        # Each preparation takes a third of a second: neither device is done before the other has begun.
+        words += ["--plugin", MISBEHAVING, "--backend", "misbehaving", "--impl", "slow_prepare", "--jobs", "2", "--devices", "pool"]
+        done = self.run_tests(*words, "--out", "both", env={"ASSAY_MISBEHAVE": "two_devices"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        records = self.records("both")
+        self.assertEqual([r["case_id"] for r in records], [f"matmul/{case}" for case in cases])
+        self.assertEqual({r["device"] for r in records}, {"imaginary #0", "imaginary #1"})
+        done = self.run_tests(*words, "--set-aside-after", "2", "--out", "one", env={"ASSAY_MISBEHAVE": "second_crashes"})
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        crashed = {r["case_id"] for r in self.records("one") if r["device"] == "imaginary #1"}
+        self.assertIn(len(crashed), range(2, 5))
+        for case in cases:
+            failed = f"matmul/{case}" in crashed
+            self.assertIn(f"[  FAILED  ] matmul.{case}" if failed else f"[       OK ] matmul.{case}", done.stdout)
+        self.assertIn("crash misbehaving[imaginary #1]:slow_prepare", done.stdout)
 
     def test_usage(self):
         for args, said in ((("--suite", "nowhere"), "nowhere"), (("--no-such-option",), "--no-such-option"),

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "backends/abi/assay_backend.h"
+#include "tests/integration/plain_matmul.h"
 #ifdef ASSAY_TEST_HOSTILE
 #include "tests/integration/hostile_attempts.h"
 #endif
@@ -332,10 +333,6 @@ static void device_close(assay_device* device) {
 static int is_gone(const assay_device* device) { /* from the moment on at which somebody makes the file */
   if (!misbehaves("goes_away") && !(device->index == 1 && misbehaves("second_goes_away"))) return 0;
   return getenv("ASSAY_GONE_FILE") != NULL && access(getenv("ASSAY_GONE_FILE"), F_OK) == 0;
-}
-static int is_matmul_f32(const assay_op_desc* op) {
-  return strcmp(op->op, "matmul") == 0 && op->n_inputs == 2 && op->n_outputs == 1 &&
-         op->inputs[0]->type_code == ASSAY_TYPE_FLOAT && op->inputs[0]->bits == 32 && op->inputs[0]->ndim == 2;
 }
 
 static assay_status query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two devices of one plugin that share the cases of a run (--devices pool), and what becomes of the cases when they
-crash, go away or are no pair. pool_test.py and the arguments of program.py."""
+"""Two devices of one plugin that share the cases of a run or of exploring (--devices pool), and what becomes of the
+cases when they crash, go away or are no pair. pool_test.py and the arguments of program.py."""
 import collections
 import json
 import subprocess
@@ -27,7 +27,7 @@ def words_of(count, *more, impl=SLOW):
             *more)
 
 
-class Pool(Cli):
+class Base(Cli):
     def setUp(self):
         super().setUp()
         self.gone = self.shared / "gone"
@@ -67,6 +67,8 @@ class Pool(Cli):
     def plan_devices(self, out="out"):
         return json.loads((self.dir / out / "plan.json").read_text())["devices"]
 
+
+class Pool(Base):
     def test_each_case_runs_on_one_of_them_which_the_record_names(self):
         done, records = self.pooled(6)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -228,6 +230,47 @@ class Pool(Cli):
         self.assertIn('device = "imaginary*"\n', self.assay("expectations", "propose", "worse").stdout)
         suites = [line for line in (self.dir / "again/junit.xml").read_text().splitlines() if "<testsuite " in line]
         self.assertEqual(["misbehaving/imaginary/matmul" in line for line in suites], [True])
+
+
+class Exploring(Base):
+    """The same devices, and cases of no list. Of a case that the plugin does not offer there is a record too."""
+    CASES = 150
+
+    def explored(self, *more, how="two_devices", out="out"):
+        done = self.assay("explore", "--out", out, "--progress", "none", "--op", "matmul", "--dtype", "f32", "--seed", "3", "--cases",
+                          str(self.CASES), "--max-elements", "4096", "--max-flops", "1e5", "--plugin", PLUGIN, "--backend",
+                          "misbehaving", "--impl", FAST, "--devices", "pool", "--jobs", "2", *more,
+                          env={"ASSAY_MISBEHAVE": how})
+        records = self.records(out)
+        self.assertEqual(len({r["case_id"] for r in records}), len(records), done.stderr)
+        self.assertEqual({r["pool"] for r in records}, {"imaginary"})
+        return done, records, [r for r in records if r["implementation"]]
+
+    def test_each_case_is_tried_on_one_of_them(self):
+        done, records, results = self.explored()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(len(records), self.CASES)
+        self.assertEqual({r["verdict"] for r in results}, {"pass"})
+        self.assertEqual({r["device"] for r in results}, set(NAMES))
+        self.assertEqual(self.plan_devices(), [{"backend": "misbehaving", "device": "imaginary"}])
+        self.assertRegex(done.stdout, r"the same again: .* --devices pool")
+
+    def test_when_one_is_set_aside_the_other_goes_on(self):
+        done, records, results = self.explored("--set-aside-after", "2", how="second_crashes")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"the same again: .* --devices pool --set-aside-after 2")
+        of_second = [r for r in results if r["device"] == NAMES[1]]
+        # What it refuses in between says nothing of how it is.
+        self.assertIn(len(of_second), range(2, 5))
+        self.assertEqual({r["verdict"] for r in of_second}, {"crash"})
+        self.assertEqual({r["verdict"] for r in results if r not in of_second}, {"pass"})
+        self.assertGreater(len(results), len(of_second) + 8)
+        # It is the device that crashes: smaller cases would say no more.
+        self.assertEqual(len(records), self.CASES)
+        suite = (self.dir / "out/failures.suite").read_text()
+        self.assertEqual(suite.count("# crash of misbehaving:"), len(of_second), suite)
+        self.assertEqual(suite.count("\n# passes on imaginary #0\n"), len(of_second), suite)
+        self.assertNotIn("found with", suite)
 
 
 if __name__ == "__main__":

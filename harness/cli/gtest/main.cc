@@ -133,6 +133,7 @@ int RunTests(int argc, char** argv) {
   AddCases(app, options.selection);
   AddBackend(app, options.backend);
   AddImplementations(app, options.backend);
+  AddSharing(app, options);
   AddSetAside(app, options);
   AddOut(app, options);
   AddStrictness(app, options);

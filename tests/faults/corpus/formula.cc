@@ -72,6 +72,10 @@ bool IsFunction(const Graph&, const Node& node) {
          rounding == assay::formula::Rounding::kRoot || rounding == assay::formula::Rounding::kDivide;
 }
 
+bool IsPower(const Graph&, const Node& node) {
+  return node.kind == Kind::kMap && node.function == assay::formula::Function::kPow;
+}
+
 // A function that is the result itself: of others a NaN may come in by another way.
 bool IsFunctionResult(const Graph& graph, const Node& node) {
   return IsFunction(graph, node) && &node == &graph.nodes[static_cast<size_t>(graph.outputs[0].node)];
@@ -123,6 +127,13 @@ const FaultKind kKinds[] = {
     {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
     {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
     {"result", "blind-to-nan", IsFunctionResult, BugOf(BugKind::kBlindToNan)},
+    {"power", "of-minus-infinity-by-odd-is-positive", IsPower, BugOf(BugKind::kOddPowerPositive)},
+    {"power", "of-minus-infinity-by-even-is-negative", IsPower, BugOf(BugKind::kEvenPowerNegative)},
+    {"power", "of-minus-infinity-by-minus-odd-is-nan", IsPower, BugOf(BugKind::kOddInverseNan)},
+    {"power", "of-minus-infinity-by-minus-even-is-nan", IsPower, BugOf(BugKind::kEvenInverseNan)},
+    {"power", "of-minus-zero-by-minus-odd-is-positive", IsPower, BugOf(BugKind::kOddPolePositive)},
+    {"power", "of-minus-zero-by-minus-even-is-negative", IsPower, BugOf(BugKind::kEvenPoleNegative)},
+    {"power", "of-minus-one-by-infinity-is-nan", IsPower, BugOf(BugKind::kUnitPowerNan)},
     {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
     {"constant", "off-by-a-thousandth", IsConstant, Scaled(1.001), &FormulaFault::constant},
     {"limit", "beyond-the-type", IsLimit, Scaled(1e3), &FormulaFault::constant},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "ops/formula/functions.h"
@@ -25,9 +26,18 @@ enum class BugKind : uint8_t {
   kFewBits,      // results of the node have 12 bits, as approximations of functions have
   kForgets,      // of a recurrence: begins anew every 16 steps
   kSkipsRank,    // of a selection: the second rank is overlooked, or stands behind the third
-  kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none, functions give 0
+  kBlindToNan,   // of a selection: comparisons with NaN are false; of others: they go on as if there were none,
+                 // functions give 0
   kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
   kLastWins,     // of numbers that are added at places: only the last of a place counts
+  // Of powers, whose base is -infinity, -0 or -1:
+  kOddPowerPositive,   // of -infinity by an odd number above zero
+  kEvenPowerNegative,  // of -infinity by an even number above zero
+  kOddInverseNan,      // of -infinity by an odd number below zero
+  kEvenInverseNan,     // of -infinity by an even number below zero
+  kOddPolePositive,    // of -0 by an odd number below zero
+  kEvenPoleNegative,   // of -0 by an even number below zero
+  kUnitPowerNan,       // of -1 by an infinity
 };
 
 struct Bug {
@@ -61,7 +71,9 @@ class FormulaKernel {
 
   T Map(const assay::formula::Node& node, std::span<const T* const> x) const {
     const bool blind = Is(node, BugKind::kBlindToNan) && std::isnan(*x[0]);
-    return blind ? T{0} : Struck(node, Value(node, x));
+    if (blind) return T{0};
+    const T value = Struck(node, Value(node, x));
+    return MeetsWrongPower(node, x) ? WrongPower(value) : value;
   }
 
   T Reduce(const assay::formula::Node& node, const std::vector<const T*>& terms) const {
@@ -85,13 +97,41 @@ class FormulaKernel {
 
  private:
   bool Is(const assay::formula::Node& node, BugKind kind) const {
-    return bug_.kind == kind && &node == &graph_->nodes[static_cast<size_t>(bug_.node)];
+    return bug_.kind == kind && bug_.node >= 0 && &node == &graph_->nodes[static_cast<size_t>(bug_.node)];
   }
   bool Skips(const assay::formula::Node& node, size_t k, size_t terms) const {
     if (Is(node, BugKind::kSkipsTail)) return terms > 16 && k >= terms / 16 * 16;
     if (!Is(node, BugKind::kSkipsTerm) || terms < 2) return false;
     return k == std::min(terms - 1, terms * static_cast<size_t>(bug_.numerator) / 4);
   }
+  // Whether the bug is about such a power.
+  bool MeetsWrongPower(const assay::formula::Node& node, std::span<const T* const> x) const {
+    if (node.function != assay::formula::Function::kPow || !Is(node, bug_.kind)) return false;
+    const T base = *x[0], exponent = *x[1], half = exponent / 2;
+    const bool is_integer = std::isfinite(exponent) && exponent == std::floor(exponent);
+    const bool is_even = is_integer && half == std::floor(half), is_odd = is_integer && !is_even;
+    const bool is_infinite = std::isinf(base) && base < 0, is_zero = base == 0 && std::signbit(base);
+    switch (bug_.kind) {
+      case BugKind::kOddPowerPositive:
+        return is_infinite && is_odd && exponent > 0;
+      case BugKind::kEvenPowerNegative:
+        return is_infinite && is_even && exponent > 0;
+      case BugKind::kOddInverseNan:
+        return is_infinite && is_odd && exponent < 0;
+      case BugKind::kEvenInverseNan:
+        return is_infinite && is_even && exponent < 0;
+      case BugKind::kOddPolePositive:
+        return is_zero && is_odd && exponent < 0;
+      case BugKind::kEvenPoleNegative:
+        return is_zero && is_even && exponent < 0;
+      case BugKind::kUnitPowerNan:
+        return base == -1 && std::isinf(exponent);
+      default:
+        return false;
+    }
+  }
+  // What is infinite gets the other sign, any other number is lost.
+  static T WrongPower(T right) { return std::isinf(right) ? -right : std::numeric_limits<T>::quiet_NaN(); }
   T Kept(const assay::formula::Node& node, T x) const {
     return Is(node, BugKind::kNarrowSum) ? RoundedTo<plugin::BF16>(x) : x;
   }

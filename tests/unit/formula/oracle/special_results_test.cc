@@ -78,6 +78,18 @@ TEST(SpecialPowers, AreIeeesOrNaNByWayOfLogarithms) {
   ExpectPower(2, 200, kPlain, {kInfinite});
 }
 
+// The sign of a zero is free, as that of any operator's is.
+TEST(SpecialPowers, OfBasesBelowZeroHaveTheSignThatTheExponentGives) {
+  const std::vector<double> zeros = {0, -0.0};
+  ExpectPower(-kInfinite, 3, kPlain, {-kInfinite});
+  ExpectPower(-kInfinite, 4, kPlain, {kInfinite});
+  ExpectPower(-kInfinite, -3, kPlain, zeros);
+  ExpectPower(-kInfinite, -4, kPlain, zeros);
+  ExpectPower(-0.0, -3, kPlain, {-kInfinite});
+  ExpectPower(-0.0, -4, kPlain, {kInfinite});
+  ExpectPower(-1, -kInfinite, kPlain, {1});
+}
+
 TEST(SpecialPowers, OfWhatIsFlushedOrRoundedAreThoseOfZeroAndOneToo) {
   ExpectPower(kNotANumber, kSubnormal, kFlushing, {1, kNotANumber});
   ExpectPower(kNotANumber, kSubnormal, kPlain, {kNotANumber});
