@@ -81,6 +81,11 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
         "--out, or continue it without evidence after you have removed evidence.json and outputs/");
   }
   ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
+  if (options.perf) {
+    for (const PlannedCase& planned : prepared.selection.cases) {
+      if (planned.timed) terms.timed.insert(planned.spec.Id());
+    }
+  }
   for (const Device& c : prepared.devices) {
     if (c.problem.empty()) terms.usable.insert({c.backend, c.PlannedName()});
   }

@@ -56,7 +56,8 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
 
 // Commas separate the medians of rounds.
 int RoundsOf(const Record& record) {
-  return static_cast<int>(std::ranges::count(record.round_medians_s, ',')) + 1;
+  const std::string& medians = record.round_medians_s;
+  return medians.empty() ? 0 : static_cast<int>(std::ranges::count(medians, ',')) + 1;
 }
 
 bool Stands(const Record& record, const ResumeTerms& terms) {
@@ -64,8 +65,9 @@ bool Stands(const Record& record, const ResumeTerms& terms) {
   if (record.verdict == Name(Verdict::kUnavailable)) {
     return !terms.usable.contains({record.backend, PlannedDevice(record)});
   }
-  const bool timed = record.verdict == Name(Verdict::kPass) && !record.round_medians_s.empty();
-  return !timed || RoundsOf(record) >= terms.rounds;
+  if (record.verdict != Name(Verdict::kPass)) return true;
+  const int rounds = RoundsOf(record);
+  return rounds > 0 ? rounds >= terms.rounds : !terms.timed.contains(record.case_id);
 }
 
 // Of a line that stands there already, as where somebody has joined two copies of a file.
@@ -82,13 +84,15 @@ void DropContradictions(Part& part) {
   for (Part::Line& line : part.lines) line.stands = line.stands && results[{line.device, line.implementation}] == 1;
 }
 
-// A device that made no offer has one record, which says why.
+// A device that made no offer has one record, which says why. Where others are beside it, the device had offered them
+// before, and is asked again.
 bool IsComplete(const Part& part) {
   if (!std::ranges::all_of(part.lines, &Part::Line::stands)) return false;
+  if (part.offer == nullptr) return part.lines.size() == 1 && part.lines[0].implementation.empty();
   const auto has = [&](const std::string& name) {
     return std::ranges::find(part.lines, name, &Part::Line::implementation) != part.lines.end();
   };
-  return part.offer == nullptr ? has("") : std::ranges::all_of(part.offer->implementations, has);
+  return std::ranges::all_of(part.offer->implementations, has);
 }
 
 // What stands of a case that had not ended on a device. Why it had no implementation is found out again.

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct ResumedRun {
 // What the continued run asks of records beside that they are there.
 struct ResumeTerms {
   int rounds = 1;  // of timing: what passed and has fewer is run again
+  // Cases that this run times: what passed of them and has no time, as the run was interrupted before, is run again.
+  std::unordered_set<std::string> timed;
   // Backend and device, as the plan has it, of those that can be used now: what was unavailable on them before is run
   // again.
   std::set<std::pair<std::string, std::string>> usable;

@@ -54,7 +54,8 @@ bool RepeatedPasses::IsTimeOver() const {
   return settings_.repetition.seconds > 0 && since_start_.Seconds() >= settings_.repetition.seconds;
 }
 
-// On all devices at once, as far as there are threads and memory. A case has its results on one device of a pool.
+// On all devices at once, as far as there are threads and memory. No two devices
+// of a pool have a case at once.
 void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass) {
   const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) {

@@ -143,6 +143,50 @@ class Resume(Cli):
         for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
             self.assertEqual(json.dumps(line["properties"]) == '""', line["case_id"] in of_part, line["properties"])
 
+    def of_plugin(self, *words, misbehave=""):
+        env = {"ASSAY_MISBEHAVE": misbehave} if misbehave else {}
+        return self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", *words, env=env)
+
+    def test_what_passed_and_was_not_timed_when_it_was_interrupted_is_timed(self):
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,slow_prepare", "--perf")
+        run = self.start(*words)
+        self.await_text(self.dir / "out/offers.jsonl")
+        time.sleep(0.2)  # `ok` has its verdict, and waits until `slow_prepare` has one
+        run.send_signal(signal.SIGINT)
+        _, stderr = run.communicate(timeout=240)
+        self.assertEqual(run.returncode, 130, stderr)
+        done, records = self.run_cases("--resume", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("slow_prepare", "pass")])
+        self.assertTrue(all(r["round_medians_s"] for r in records), records)
+
+    def take_away(self, implementation):
+        path = self.dir / "out/results.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines(True)
+        path.write_text("".join(line for line in lines if json.loads(line)["implementation"] != implementation),
+                        encoding="utf-8")
+
+    def test_what_a_device_did_not_answer_once_is_asked_again(self):
+        words = ("--impl", "ok,slow_prepare", "--no-perf")
+        self.assertEqual(self.of_plugin(*words)[0].returncode, 0)
+        self.take_away("slow_prepare")
+        done, records = self.of_plugin("--resume", *words, misbehave="huge_query")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("", "error")])
+        done, records = self.of_plugin("--resume", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("slow_prepare", "pass")])
+
+    def test_the_lines_of_a_failure_that_stands_stand_beside_those_of_the_rest(self):
+        words = ("--impl", "nan_result,rounds_up", "--no-perf")
+        _, before = self.of_plugin(*words)
+        self.assertEqual({r["verdict"] for r in before}, {"mismatch"})
+        self.take_away("rounds_up")
+        self.of_plugin("--resume", *words)
+        lines = (self.dir / "out" / before[0]["failure_dir"] / "reproduce.txt").read_text(encoding="utf-8")
+        for record in before:
+            self.assertIn(f"--impl {record['implementation']} ", lines + " ")
+
     def test_an_interrupted_run_says_how_it_goes_on(self):
         cases = [word for seed in range(600) for word in ("--case", CASE.replace("seed=0", f"seed={seed}"))]
         run = self.start(*cases, "--backend", "cpu", "--impl", "naive", "--no-perf", "--no-store")

@@ -56,7 +56,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
     Attempt attempt = NewAttempt(implementation);
     DoGuarded(attempt, [&] {
       Try(device, implementation, attempt);
-      NoteAgreement(attempt, agreements);
+      if (judged.empty()) NoteAgreement(attempt, agreements);  // else of those that have a verdict no output is left
     });
     RestartAfterFault(device, attempt);
     FillRecord(device, attempt);

@@ -7,12 +7,15 @@
 #include <set>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/whole_file.h"
 #include "harness/run/trial/failure_tensors.h"
 #include "harness/run/trial/reproduction.h"
 
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kLinesFile = "reproduce.txt";
 
 // A part of a file name from a plugin's text.
 std::string FileWord(const std::string& text) {
@@ -166,6 +169,12 @@ uint64_t TensorBytes(const std::vector<Entry>& entries, const CaseData& data) {
   return bytes;
 }
 
+// What a run that is continued had written there stands.
+std::string LinesOf(const fs::path& folder, const std::string& case_id) {
+  const Result<std::string> written = ReadWholeFile(folder / kLinesFile);
+  return written && !written->empty() ? *written + "\n" : fmt::format("# {}\n", case_id);
+}
+
 }  // namespace
 
 FailureFolders::FailureFolders(fs::path out, std::string program, FailureLimits limits)
@@ -176,8 +185,9 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
   const fs::path below = fs::path("failures") / hash;
   const fs::path folder = out_ / below;
   const std::vector<Entry> entries = Entries(failing);
-  const Folder fresh{fmt::format("# {}\n", data.problem.spec.Id()), folders_.size() < limits_.cases};
-  auto& [text, keeps_tensors] = folders_.try_emplace(hash, fresh).first->second;
+  auto [known, is_new] = folders_.try_emplace(hash, Folder{"", folders_.size() < limits_.cases});
+  auto& [text, keeps_tensors] = known->second;
+  if (is_new) text = LinesOf(folder, data.problem.spec.Id());
   const uint64_t bytes = TensorBytes(entries, data);
   const bool keep = keeps_tensors && bytes <= limits_.bytes;
   if (!keeps_tensors) {
@@ -202,7 +212,7 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
                           OneLine(CheckLineOf(entry, data, runner, program_)));
     }
   }
-  Status status = WriteFileAtomically(folder / "reproduce.txt", {{text.data(), text.size()}});
+  Status status = WriteFileAtomically(folder / kLinesFile, {{text.data(), text.size()}});
   if (!status) return status;
   for (Attempt* attempt : failing) attempt->record.failure_dir = below.string();
   return {};
