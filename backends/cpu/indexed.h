@@ -10,6 +10,7 @@
 
 #include "backends/common/host.h"
 #include "backends/common/status.h"
+#include "backends/cpu/elements.h"
 #include "backends/cpu/matrix.h"
 #include "backends/cpu/rows.h"
 

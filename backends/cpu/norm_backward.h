@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "backends/common/host.h"
+#include "backends/cpu/elements.h"
 #include "backends/cpu/matrix.h"
 #include "backends/cpu/norms.h"
+#include "backends/cpu/parallel.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/elements.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {

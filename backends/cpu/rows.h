@@ -22,15 +22,15 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/common/host.h"
-#include "backends/cpu/elements.h"
-#include "backends/cpu/parallel.h"
 
 namespace cpu {
 
@@ -53,28 +53,6 @@ constexpr size_t LineAxes() {
   } else {
     return 1;
   }
-}
-
-// The axes of a tensor from `first` on, as rows of its last one: visit(offset, first element of the line, elements).
-template <class Visit>
-void ForRowsOfLine(const plugin::Tensor& tensor, size_t first, const Visit& visit) {
-  const size_t rank = tensor.shape.size();
-  if (first == rank) return visit(int64_t{0}, int64_t{0}, int64_t{1});
-  int64_t rows = 1;
-  for (size_t axis = first; axis + 1 < rank; ++axis) rows *= tensor.shape[axis];
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t offset = 0, rest = row;
-    for (size_t axis = rank - 1; axis-- > first; rest /= tensor.shape[axis]) {
-      offset += rest % tensor.shape[axis] * tensor.strides[axis];
-    }
-    visit(offset, row * tensor.shape.back(), tensor.shape.back());
-  }
-}
-
-inline int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
-  int64_t elements = 1;
-  for (size_t axis = first; axis < tensor.shape.size(); ++axis) elements *= tensor.shape[axis];
-  return elements;
 }
 
 // How many outputs a kernel has for this description: Kernel::Outputs(op), else one.
@@ -105,71 +83,27 @@ bool TakesTypes(const plugin::OpDesc& op) {
   }
 }
 
-template <class Kernel, class Acc>
+// Loads, rounds and strides, of any kernel: `line` computes a line of each output from one of each operand.
+template <class Acc>
 class RowsPlan final : public plugin::HostPlan {
  public:
-  explicit RowsPlan(const plugin::OpDesc& op) : kernel_(op), inputs_(op.inputs()), outputs_(op.outputs()) {
-    const plugin::Tensor& y = outputs_[0];
-    const int rank = y.Rank();
-    for (size_t i = 0; i < inputs_.size(); ++i) leads_.push_back(LeadsOf<Kernel>(op, i, rank));
-    first_ = static_cast<size_t>(rank) - LineAxes<Kernel>();
-    lines_ = y.Elements() / LineElements(y, first_);
-    double work = static_cast<double>(y.Elements());
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      work += static_cast<double>(lines_ * LineElements(inputs_[i], leads_[i].size()));
-    }
-    threads_ = ThreadsFor(8 * work);
-  }
+  using Line = std::function<void(const Lines<Acc>& x, const Results<Acc>& y)>;
+
+  // `leads`: of each operand, as Kernel::Leads; `line_axes`: how many of the output's axes a line has.
+  RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, Line line);
 
  protected:
-  void Run(Pointers inputs, Pointers outputs) override {
-    ParallelFor(lines_, threads_, [&](int64_t line, int) {
-      std::vector<int64_t> index(first_);
-      const std::vector<int64_t>& shape = outputs_[0].shape;
-      for (size_t axis = first_; axis-- > 0; line /= shape[axis]) index[axis] = line % shape[axis];
-      std::vector<std::vector<Acc>> rows(inputs_.size());
-      Lines<Acc> x;
-      for (size_t i = 0; i < inputs_.size(); ++i) {
-        int64_t offset = 0;
-        for (size_t k = 0; k < leads_[i].size(); ++k) {
-          offset += index[static_cast<size_t>(leads_[i][k])] * inputs_[i].strides[k];
-        }
-        rows[i].resize(static_cast<size_t>(LineElements(inputs_[i], leads_[i].size())));
-        ForRowsOfLine(inputs_[i], leads_[i].size(), [&](int64_t row, int64_t at, int64_t n) {
-          Load(inputs_[i].dtype, inputs[i] + (offset + row) * plugin::Bytes(inputs_[i].dtype),
-               inputs_[i].strides.empty() ? 1 : inputs_[i].strides.back(), n, rows[i].data() + at);
-        });
-        x.push_back(rows[i]);
-      }
-      std::vector<std::vector<Acc>> lines(outputs_.size());
-      Results<Acc> y;
-      for (size_t k = 0; k < outputs_.size(); ++k) {
-        lines[k].resize(static_cast<size_t>(LineElements(outputs_[k], first_)));
-        y.push_back(lines[k]);
-      }
-      if constexpr (requires { kernel_.template Line<Acc>(x, y); }) {
-        kernel_.template Line<Acc>(x, y);
-      } else {
-        kernel_.template Line<Acc>(x, y[0]);
-      }
-      for (size_t k = 0; k < outputs_.size(); ++k) StoreLine(outputs_[k], index, lines[k], outputs[k]);
-    });
-  }
+  void Run(Pointers inputs, Pointers outputs) override;
 
  private:
+  std::vector<Acc> LoadLine(size_t input, const std::vector<int64_t>& index, Pointers inputs) const;
   void StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index, const std::vector<Acc>& y,
-                 std::byte* to) const {
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output.strides[axis];
-    ForRowsOfLine(output, first_, [&](int64_t row, int64_t at, int64_t n) {
-      Store(output.dtype, y.data() + at, n, to + (offset + row) * plugin::Bytes(output.dtype), output.strides.back());
-    });
-  }
+                 std::byte* to) const;
 
-  Kernel kernel_;
-  std::vector<plugin::Tensor> inputs_, outputs_;
-  std::vector<std::vector<int>> leads_;
-  size_t first_ = 0;  // axis of a line
+  const Line line_;
+  const std::vector<plugin::Tensor> inputs_, outputs_;
+  const std::vector<std::vector<int>> leads_;
+  const size_t first_;  // axis of a line
   int64_t lines_ = 1;
   int threads_ = 1;
 };
@@ -196,8 +130,23 @@ struct Rows {
     return contract;
   }
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
-    if (IsF64(op)) return std::make_unique<RowsPlan<Kernel, double>>(op);
-    return std::make_unique<RowsPlan<Kernel, float>>(op);
+    if (IsF64(op)) return CreateAs<double>(op);
+    return CreateAs<float>(op);
+  }
+
+ private:
+  template <class Acc>
+  static std::unique_ptr<plugin::Plan> CreateAs(const plugin::OpDesc& op) {
+    std::vector<std::vector<int>> leads;
+    for (size_t i = 0; i < op.inputs().size(); ++i) leads.push_back(LeadsOf<Kernel>(op, i, op.outputs()[0].Rank()));
+    const auto line = [kernel = Kernel(op)](const Lines<Acc>& x, const Results<Acc>& y) {
+      if constexpr (requires { kernel.template Line<Acc>(x, y); }) {
+        kernel.template Line<Acc>(x, y);
+      } else {
+        kernel.template Line<Acc>(x, y[0]);
+      }
+    };
+    return std::make_unique<RowsPlan<Acc>>(op, std::move(leads), LineAxes<Kernel>(), line);
   }
 };
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/rows.h"
+
+#include "backends/cpu/elements.h"
+#include "backends/cpu/parallel.h"
+
+namespace cpu {
+namespace {
+
+// The axes of a tensor from `first` on, as rows of its last one: visit(offset, first element of the line, elements).
+template <class Visit>
+void ForRowsOfLine(const plugin::Tensor& tensor, size_t first, const Visit& visit) {
+  const size_t rank = tensor.shape.size();
+  if (first == rank) return visit(int64_t{0}, int64_t{0}, int64_t{1});
+  int64_t rows = 1;
+  for (size_t axis = first; axis + 1 < rank; ++axis) rows *= tensor.shape[axis];
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t offset = 0, rest = row;
+    for (size_t axis = rank - 1; axis-- > first; rest /= tensor.shape[axis]) {
+      offset += rest % tensor.shape[axis] * tensor.strides[axis];
+    }
+    visit(offset, row * tensor.shape.back(), tensor.shape.back());
+  }
+}
+
+int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
+  int64_t elements = 1;
+  for (size_t axis = first; axis < tensor.shape.size(); ++axis) elements *= tensor.shape[axis];
+  return elements;
+}
+
+}  // namespace
+
+template <class Acc>
+RowsPlan<Acc>::RowsPlan(const plugin::OpDesc& op, std::vector<std::vector<int>> leads, size_t line_axes, Line line)
+    : line_(std::move(line)),
+      inputs_(op.inputs()),
+      outputs_(op.outputs()),
+      leads_(std::move(leads)),
+      first_(outputs_[0].shape.size() - line_axes) {
+  const plugin::Tensor& y = outputs_[0];
+  lines_ = y.Elements() / LineElements(y, first_);
+  double work = static_cast<double>(y.Elements());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    work += static_cast<double>(lines_ * LineElements(inputs_[i], leads_[i].size()));
+  }
+  threads_ = ThreadsFor(8 * work);
+}
+
+template <class Acc>
+void RowsPlan<Acc>::Run(Pointers inputs, Pointers outputs) {
+  ParallelFor(lines_, threads_, [&](int64_t line, int) {
+    std::vector<int64_t> index(first_);
+    const std::vector<int64_t>& shape = outputs_[0].shape;
+    for (size_t axis = first_; axis-- > 0; line /= shape[axis]) index[axis] = line % shape[axis];
+    std::vector<std::vector<Acc>> rows(inputs_.size()), lines(outputs_.size());
+    Lines<Acc> x;
+    for (size_t i = 0; i < inputs_.size(); ++i) x.push_back(rows[i] = LoadLine(i, index, inputs));
+    Results<Acc> y;
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      lines[k].resize(static_cast<size_t>(LineElements(outputs_[k], first_)));
+      y.push_back(lines[k]);
+    }
+    line_(x, y);
+    for (size_t k = 0; k < outputs_.size(); ++k) StoreLine(outputs_[k], index, lines[k], outputs[k]);
+  });
+}
+
+template <class Acc>
+std::vector<Acc> RowsPlan<Acc>::LoadLine(size_t input, const std::vector<int64_t>& index, Pointers inputs) const {
+  const plugin::Tensor& tensor = inputs_[input];
+  const std::vector<int>& leads = leads_[input];
+  int64_t offset = 0;
+  for (size_t k = 0; k < leads.size(); ++k) offset += index[static_cast<size_t>(leads[k])] * tensor.strides[k];
+  std::vector<Acc> elements(static_cast<size_t>(LineElements(tensor, leads.size())));
+  ForRowsOfLine(tensor, leads.size(), [&](int64_t row, int64_t at, int64_t n) {
+    Load(tensor.dtype, inputs[input] + (offset + row) * plugin::Bytes(tensor.dtype),
+         tensor.strides.empty() ? 1 : tensor.strides.back(), n, elements.data() + at);
+  });
+  return elements;
+}
+
+template <class Acc>
+void RowsPlan<Acc>::StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index,
+                              const std::vector<Acc>& y, std::byte* to) const {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output.strides[axis];
+  ForRowsOfLine(output, first_, [&](int64_t row, int64_t at, int64_t n) {
+    Store(output.dtype, y.data() + at, n, to + (offset + row) * plugin::Bytes(output.dtype), output.strides.back());
+  });
+}
+
+template class RowsPlan<float>;
+template class RowsPlan<double>;
+
+}  // namespace cpu
