@@ -16,9 +16,10 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kFault = "Fatal Python error: ";  // begins a line
+constexpr std::string_view kFault = "Fatal Python error: ";
 constexpr std::string_view kThread = "(most recent call first)";
-constexpr size_t kMostPlaces = 3, kMostLineBytes = 200;
+constexpr std::string_view kModules = "Extension modules: ";  // also behind an exception's own traceback
+constexpr size_t kMostPlaces = 3, kMostLineBytes = 200, kMostReasonBytes = 400;
 
 struct Place {
   std::string_view file, function;
@@ -26,11 +27,29 @@ struct Place {
 };
 using Places = std::vector<Place>;  // the innermost first
 
+// Where the last fault begins whose traceback, or list of modules, is there too; npos: there is none.
 size_t FaultAt(std::string_view printed) {
-  for (size_t at = printed.rfind(kFault); at != printed.npos && at > 0; at = printed.rfind(kFault, at - 1)) {
-    if (printed[at - 1] == '\n') return at;
+  size_t last = 0;
+  for (const std::string_view mark : {kThread, kModules}) {
+    if (const size_t at = printed.rfind(mark); at != printed.npos) last = std::max(last, at);
   }
-  return printed.starts_with(kFault) ? 0 : printed.npos;
+  return last == 0 ? printed.npos : printed.rfind(kFault, last);
+}
+
+// As the faulthandler calls them. The end of the process tells as much.
+bool IsSignal(std::string_view reason) {
+  constexpr std::string_view kSignals[] = {
+      "Aborted",           "Bus error", "Floating point exception", "Floating-point exception", "Illegal instruction",
+      "Segmentation fault"};
+  return std::ranges::find(kSignals, reason) != std::end(kSignals);
+}
+
+// Whether a line behind the first one is Python's own. `in_thread`: of the line before, that it was of a thread.
+bool IsOfFault(std::string_view line, bool& in_thread) {
+  if (line.find(kThread) != line.npos) return in_thread = true;
+  in_thread = in_thread && line.starts_with("  ");
+  return in_thread || line.empty() || line == "..." || line.starts_with("Python runtime state: ") ||
+         line.starts_with(kModules);
 }
 
 // A path as it is printed: of a crashed process, in ASCII, and not beyond 500 characters.
@@ -92,8 +111,25 @@ std::string SourceLine(const std::string& path, size_t number) {
 
 }  // namespace
 
-std::string_view BeforeFault(std::string_view printed) {
-  return printed.substr(0, std::min(FaultAt(printed), printed.size()));
+size_t BeginOfFault(std::string_view printed) {
+  constexpr size_t kMostBytes = 1 << 21;  // a hundred threads, each with a hundred places
+  constexpr size_t kBefore = 4096;
+  const size_t at = printed.rfind(kFault);
+  if (at == printed.npos || printed.size() - at > kMostBytes) return printed.size();
+  return at - std::min(at, kBefore);
+}
+
+std::string WithoutTraceback(std::string_view printed) {
+  const size_t at = FaultAt(printed);
+  std::string text(printed.substr(0, at));
+  if (at == printed.npos) return text;
+  const std::vector<std::string_view> lines = Split(printed.substr(at), '\n');
+  if (!IsSignal(lines[0].substr(kFault.size()))) text += CleanText(lines[0], kMostReasonBytes) + "\n";
+  bool in_thread = false;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (!IsOfFault(lines[i], in_thread)) text += std::string(lines[i]) + "\n";
+  }
+  return text;
 }
 
 std::string PlacesOfFault(std::string_view printed, const InterpretedFiles& files) {

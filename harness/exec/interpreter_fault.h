@@ -13,8 +13,13 @@ struct InterpretedFiles {
   std::string package;  // the folder of the module that imported it, whose own places say nothing to a user
 };
 
-// What was printed before the faulthandler's text; all of it where there is none.
-std::string_view BeforeFault(std::string_view printed);
+// Where what is kept of a long text has to begin so that the last fault is whole, with something of what was printed
+// before it; its end where there is none, or one that is too long.
+size_t BeginOfFault(std::string_view printed);
+
+// What was printed without the traceback of the last fault and its list of modules. "Fatal Python error: REASON" stays
+// unless the reason is a signal; all stays of what has no traceback.
+std::string WithoutTraceback(std::string_view printed);
 
 // "; at mine.py:4 in <module>: os.abort()", with the places from which that was called; at most three, the innermost
 // first, and one in the file of kernels among them where there is one. "": none is known.

@@ -24,8 +24,7 @@ namespace assay {
 namespace {
 
 constexpr size_t kStderrTailBytes = 8192;
-// A crashed interpreter prints some hundred places, and then the names of all extension modules.
-constexpr size_t kKeptStderrBytes = 32768;
+constexpr size_t kKeptStderrBytes = 32768;  // and all of what a crashed interpreter says of it
 constexpr size_t kTailInMessageBytes = 600;
 constexpr double kStopSeconds = 2;  // for an orderly end
 constexpr double kLongestPoll = 1 << 30;
@@ -208,10 +207,13 @@ void Worker::DrainStderr() {
   for (int round = 0; round < 64; ++round) {
     const ssize_t got = ::read(process_.stderr_pipe(), bytes, sizeof bytes);
     if (got == 0) stderr_open_ = false;
-    if (got <= 0) return;
+    if (got <= 0) break;
     stderr_tail_.append(bytes, static_cast<size_t>(got));
-    if (stderr_tail_.size() > kKeptStderrBytes) stderr_tail_.erase(0, stderr_tail_.size() - kKeptStderrBytes);
   }
+  if (stderr_tail_.size() <= kKeptStderrBytes) return;
+  size_t begin = stderr_tail_.size() - kKeptStderrBytes;
+  if (!options_.words.empty()) begin = std::min(begin, BeginOfFault(stderr_tail_));
+  stderr_tail_.erase(0, begin);
 }
 
 tl::unexpected<WorkerFailure> Worker::Ended(const std::string& call) {
@@ -255,9 +257,9 @@ std::string Worker::WithLimit(std::string text, int signal) const {
 }
 
 std::string Worker::WithTail(std::string message) const {
-  const std::string_view printed = options_.words.empty() ? stderr_tail_ : BeforeFault(stderr_tail_);
+  const std::string printed = options_.words.empty() ? stderr_tail_ : WithoutTraceback(stderr_tail_);
   const size_t begin = printed.size() - std::min(printed.size(), kTailInMessageBytes);
-  const std::string tail = CleanText(printed.substr(begin), kTailInMessageBytes);
+  const std::string tail = CleanText(std::string_view(printed).substr(begin), kTailInMessageBytes);
   return tail.empty() ? message : message + "; it printed: " + tail;
 }
 

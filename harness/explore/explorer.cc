@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMostTries = 150;        // smaller cases that are run for one failure
 constexpr int kMostShrunkAlike = 5;    // failures of one kind that are made smaller; the others are kept as they are
+constexpr int kMostAskedAlike = 20;    // failures of one kind and device that others of its pool are asked for
 constexpr size_t kMostUntaken = 64;    // cases, of which no backend takes any, until there is no use in more
 constexpr size_t kReasonLength = 160;  // of a comment
 
@@ -45,6 +46,13 @@ std::string Short(const std::string& reason) {
 std::string KindOf(const CaseSpec& spec, const Record& record) {
   return fmt::format("{} {} {} {} {}", spec.op, DTypeListText(spec.dtypes), record.backend, record.implementation,
                      record.verdict);
+}
+
+// Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and nothing
+// would be known of what is smaller. A suspect (or what is inconclusive: what strict runs count alone) proves nothing,
+// and a smaller one would show less.
+bool MayBeSmaller(const Record& record) {
+  return FailsRun(record) && record.verdict != Name(Verdict::kTimeout) && !FailedAfterPassing(record);
 }
 
 // Implementations seldom have a fault in common: then the case or what judges it may be at fault. "": not all give
@@ -103,21 +111,21 @@ std::vector<PlannedCase> Explorer::Next() {
   return cases;
 }
 
-void Explorer::Judged(std::span<const std::string> ids, std::span<const Record> records) {
+void Explorer::Judged(std::span<const std::string> ids, std::span<const Record> records, const PoolHealth& health) {
   while (!records.empty()) {
     const std::string& id = records.front().case_id;
     const auto other = std::ranges::find_if(records, [&](const Record& r) { return r.case_id != id; });
     const auto count = static_cast<size_t>(other - records.begin());
     const auto open = open_.extract(id);
-    if (!open.empty()) JudgedCase(open.mapped(), records.first(count));
+    if (!open.empty()) JudgedCase(open.mapped(), records.first(count), health);
     records = records.subspan(count);
   }
   for (const std::string& id : ids) {
-    if (const auto open = open_.extract(id); !open.empty()) JudgedCase(open.mapped(), {});
+    if (const auto open = open_.extract(id); !open.empty()) JudgedCase(open.mapped(), {}, health);
   }
 }
 
-void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> records) {
+void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> records, const PoolHealth& health) {
   std::optional<double> margin;
   bool taken = false, passed = true;
   for (const Record& record : records) {
@@ -128,7 +136,8 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   }
   taken_ += taken;
   for (PerOperator& of : operators_) {
-    if (of.op->schema().op == planned.spec.op) of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
+    if (of.op->schema().op != planned.spec.op) continue;
+    of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
   }
   // A pass that a rule does not expect fails the run, and shows no fault of the device.
   const auto is_failure = [&](const Record& r) {
@@ -138,7 +147,7 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   if (std::ranges::none_of(records, is_failure)) return;
   if (!saved_.contains(planned.spec.Id())) ++failed_;  // else it was made from another
   for (const Record& record : records) {
-    if (is_failure(record)) Failed(planned, record);
+    if (is_failure(record)) Failed(planned, record, health);
   }
   if (const auto saved = saved_.find(planned.spec.Id()); saved != saved_.end()) {
     const std::string suspicion = AllFailText(records, is_failure);
@@ -156,21 +165,25 @@ const Device* Explorer::DeviceOf(const Record& record) const {
   return found == devices_.end() ? nullptr : &*found;
 }
 
-// Another device of the same pool, on which the case passes: the first one is at fault then, whatever the case.
-// nullptr: none of them is known to.
-const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Record& record) const {
-  const auto other = std::ranges::find_if(devices_, [&](const Device& d) {
-    const bool is_pooled = d.session && !d.pool.empty() && d.backend == record.backend;
-    return is_pooled && d.device.name != record.device && PassesOn(planned, d, record.implementation, loop_);
-  });
-  return other == devices_.end() ? nullptr : &*other;
+// Another device of the same pool, on which the case passes while it fails on the first one again: that one is at fault
+// then, whatever the case. nullptr: none of them is known to. What was set aside may hang, and is not asked.
+const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Device& first, const Record& record,
+                                        const PoolHealth& health) const {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    const Device& other = devices_[i];
+    const bool shares = !other.pool.empty() && other.pool == first.pool && other.backend == first.backend;
+    if (!shares || !other.session || &other == &first || health.OneFor(i, planned.spec.op) != i) continue;
+    if (!PassesOn(planned, other, record.implementation, loop_)) continue;
+    // What fails once in a while, on whichever device, passes here too.
+    return FailsAlike(planned, first, record, loop_) ? &other : nullptr;
+  }
+  return nullptr;
 }
 
 // Makes the case smaller, unless nothing comes of it or it takes too long.
-void Explorer::Failed(const PlannedCase& planned, const Record& record) {
+void Explorer::Failed(const PlannedCase& planned, const Record& record, const PoolHealth& health) {
   const std::string id = planned.spec.Id();
   const std::string who = record.implementation.empty() ? record.backend : record.backend + ":" + record.implementation;
-  const bool is_suspect = !FailsRun(record);  // or inconclusive: what strict runs count alone
   const bool passed = record.verdict == Name(Verdict::kPass);
   const std::string what =
       fmt::format("{} of {}: {}", passed ? record.result_class : record.verdict, who, Short(record.reason));
@@ -179,13 +192,14 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
     return;
   }
   const Device* device = DeviceOf(record);
-  // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and
-  // nothing would be known of what is smaller. A suspect proves nothing, and a smaller one would show less.
-  const bool shrinks = !is_suspect && device != nullptr && record.verdict != Name(Verdict::kTimeout) &&
-                       !FailedAfterPassing(record) && ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
-  const Device* sound = shrinks ? FindSoundDevice(planned, record) : nullptr;
+  const std::string kind = KindOf(planned.spec, record);
+  // A sick device, however often it fails, leaves those alone that are made smaller.
+  const bool asks = device != nullptr && MayBeSmaller(record) &&
+                    (device->pool.empty() || ++asked_[kind + " " + record.device] <= kMostAskedAlike);
+  const Device* sound = asks ? FindSoundDevice(planned, *device, record, health) : nullptr;
+  const bool shrinks = asks && sound == nullptr && ++shrunk_[kind] <= kMostShrunkAlike;
   CaseSpec smallest = planned.spec;
-  if (shrinks && sound == nullptr) {
+  if (shrinks) {
     const OpSchema& schema = planned.Bound()->op->schema();
     const auto is_case = [&](const CaseSpec& spec) { return BindCase(spec).has_value(); };
     const auto fails = [&](const CaseSpec& spec) { return FailsAlike(Plan(spec), *device, record, loop_); };

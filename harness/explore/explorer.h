@@ -34,12 +34,13 @@ struct ExploreSettings {
 
 class Explorer : public CaseSource {
  public:
-  // `devices`, `loop` and `folder` outlive this. Errors of writing the suite are told to loop.observer.
+  // `devices`, those of the run, `loop` and `folder` outlive this. Errors of writing the suite are told to
+  // loop.observer.
   Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const LoopSettings& loop,
            const RunFolder& folder);
 
   std::vector<PlannedCase> Next() override;
-  void Judged(std::span<const std::string> ids, std::span<const Record> records) override;
+  void Judged(std::span<const std::string> ids, std::span<const Record> records, const PoolHealth& health) override;
   size_t total() const override { return settings_.cases; }
   std::string StatusText() const override;
 
@@ -66,10 +67,11 @@ class Explorer : public CaseSource {
     std::string comment;
   };
   PlannedCase Plan(CaseSpec spec) const;
-  void JudgedCase(const PlannedCase& planned, std::span<const Record> records);
-  void Failed(const PlannedCase& planned, const Record& record);
+  void JudgedCase(const PlannedCase& planned, std::span<const Record> records, const PoolHealth& health);
+  void Failed(const PlannedCase& planned, const Record& record, const PoolHealth& health);
   const Device* DeviceOf(const Record& record) const;
-  const Device* FindSoundDevice(const PlannedCase& planned, const Record& record) const;
+  const Device* FindSoundDevice(const PlannedCase& planned, const Device& first, const Record& record,
+                                const PoolHealth& health) const;
   void WriteSuite();
 
   const ExploreSettings settings_;
@@ -81,6 +83,7 @@ class Explorer : public CaseSource {
   std::map<std::string, PlannedCase> open_;  // not yet judged, by id
   std::deque<CaseSpec> smaller_;             // that still have to run
   std::map<std::string, int> shrunk_;        // how often, by kind of failure
+  std::map<std::string, int> asked_;         // how often others of its pool were, by kind of failure and device
   std::map<std::string, Saved> saved_;       // by id
 };
 

@@ -8,6 +8,7 @@
 
 #include "harness/model/record.h"
 #include "harness/plan/suite.h"
+#include "harness/run/device/pool_health.h"
 
 namespace assay {
 
@@ -21,8 +22,8 @@ class CaseSource {
   virtual std::vector<PlannedCase> Next() = 0;
 
   // The results of some of them, as they will stand in the file, by case. `ids`: the cases that have come to their end;
-  // one without a record is one that no implementation took which the user asked for.
-  virtual void Judged(std::span<const std::string> ids, std::span<const Record> records) = 0;
+  // one without a record is one that no implementation took which the user asked for. `health`: of the run's devices.
+  virtual void Judged(std::span<const std::string> ids, std::span<const Record> records, const PoolHealth& health) = 0;
 
   virtual size_t total() const = 0;            // cases that it will give; 0: not known
   virtual std::string StatusText() const = 0;  // for those who watch

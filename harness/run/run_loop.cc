@@ -162,7 +162,7 @@ class Loop {
       if (source_ != nullptr) ids.push_back(CaseAt(first + i).spec.Id());
       feed_.Forget(first + i);
     }
-    if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged());
+    if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged(), health_);
   }
 
   void JudgeAndTime(std::deque<CaseAtWork>& group) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports of kernels that take long, and exceptions from outside of them: kernel_imports_test.py ASSAY [CLASS]."""
 import sys
+import textwrap
 import time
 import unittest
 
@@ -44,7 +45,7 @@ class Imports(Program):
                 ("import os\nos.kill(os.getpid(), 11)\n", "SIGSEGV", r"at mine\.py:4 in <module>: os\.kill\(os\.getpid\(\), 11\)"),
                 ("import os\n\nos.abort()  # here\n", "SIGABRT", r"at mine\.py:5 in <module>: os\.abort\(\)  # here"),
                 ("def deep(n):\n    return native.read() if n == 0 else deep(n - 1)\nimport native\ndeep(300)\n", "SIGSEGV",
-                 r"at /usr/\S+/ctypes/__init__\.py:\d+ in string_at; from \S+/native\.py:5 in read; "
+                 r"at [^;]*/ctypes/__init__\.py:\d+ in string_at; from \S+/native\.py:5 in read; "
                  r"from mine\.py:4 in deep: return native\.read\(\) if n == 0 else deep\(n - 1\)")):
             with self.subTest(place):
                 path = self.write(text)
@@ -76,6 +77,47 @@ class Imports(Program):
         done, [record] = self.run_kernels(path, "--case", CASE, "--no-perf", "--relations", "none", "--retries", "0")
         self.assertEqual(record["verdict"], "crash", done.stderr)
         self.assertRegex(record["reason"], r"SIGABRT .*during \w+; at mine\.py:7 in mine: os\.abort\(\)$")
+
+    def crashed(self, body, **env):
+        """The reason of a kernel that does this."""
+        path = self.write('import ctypes, os, sys, threading\n@assay.kernel("exp", contract="f32acc", dtypes=["f32"])\n'
+                          "def mine(x):\n" + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n")
+        done, [record] = self.run_kernels(path, "--case", CASE, "--no-perf", "--relations", "none", "--retries", "0", **env)
+        self.assertEqual(record["verdict"], "crash", done.stderr)
+        return record["reason"]
+
+    def test_why_python_ended_itself_stands_beside_the_line(self):
+        reason = self.crashed("ctypes.pythonapi.Py_FatalError(b'deallocating None: a refcount is wrong')")
+        self.assertRegex(reason, r"SIGABRT .*during \w+; at mine\.py:6 in mine: ctypes\.pythonapi\.Py_FatalError\(.*\); "
+                                 "it printed: Fatal Python error: deallocating None: a refcount is wrong ?$")
+
+    def test_what_is_printed_behind_such_a_line_is_seen(self):
+        reason = self.crashed("""
+            os.write(2, b"Fatal Python error: \\nlibvendor: out of command slots\\n")
+            os._exit(7)
+        """)
+        self.assertRegex(reason, "exited with .*7.*; it printed: Fatal Python error: +libvendor: out of command slots ?$")
+
+    def test_the_places_of_many_deep_threads_hide_nothing(self):
+        """Of each the faulthandler prints a hundred, that of the crash last."""
+        name = "n" * 130
+        self.write("def deep(n, at_the_end):\n    at_the_end() if n == 0 else deep(n - 1, at_the_end)\n", name=name + ".py")
+        reason = self.crashed(f"""
+            import {name} as native
+            within, forever = threading.Barrier(6), threading.Event()
+            def wait():
+                within.wait()
+                forever.wait()
+            for _ in range(5):
+                threading.Thread(target=native.deep, args=(150, wait), daemon=True).start()
+            def end():
+                within.wait()
+                os.write(2, b"libvendor: out of command slots\\n")
+                os.abort()
+            native.deep(150, end)
+        """)
+        self.assertRegex(reason, r"SIGABRT .*; at mine\.py:16 in end: os\.abort\(\); from \S+ in deep; from \S+ in deep; "
+                                 "it printed: libvendor: out of command slots ?$")
 
     def test_one_that_hangs_in_a_later_worker_is_waited_for_once(self):
         path = self.write("""

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "harness/base/whole_file.h"
 #include "harness/plan/catalog.h"
@@ -139,7 +140,7 @@ TEST_F(Exploring, ASuspectIsAFailureWithStrictAlone) {
     record.case_id = ids[0], record.backend = "fake", record.implementation = "plain", record.reason = "unlike others";
     record.verdict = record.outcome = Name(Verdict::kPass);
     record.result_class = Name(ResultClass::kSuspect);
-    explorer.Judged(ids, std::span(&record, 1));
+    explorer.Judged(ids, std::span(&record, 1), PoolHealth(devices, 0));
     EXPECT_EQ(explorer.failures(), strict ? 1u : 0u);
     EXPECT_EQ(explorer.saved(), strict ? 1u : 0u);
     if (strict) {
@@ -247,6 +248,85 @@ TEST_F(Exploring, LongRunsKeepNoMorePassesThanAskedFor) {
   EXPECT_GT(result.forgotten, 0u);
   EXPECT_GE(result.forgotten + result.records.size(), explored_);  // and what was made smaller
   EXPECT_LE(result.forgotten + result.records.size(), explored_ + failures_);
+}
+
+// Two devices that share the cases, and results that a test makes up.
+class ExploringAPool : public Exploring {
+ protected:
+  // Of further cases of matrices of f32 alone, each with a mismatch on the device.
+  void Fail(int cases, size_t device) {
+    for (int i = 0; i < cases;) {
+      ASSERT_FALSE(given_.empty() && (given_ = explorer_.Next()).empty());
+      const CaseSpec spec = std::exchange(given_.back(), {}).spec;
+      given_.pop_back();
+      Record record;
+      record.case_id = spec.Id(), record.backend = "fake", record.implementation = "plain";
+      record.device = devices_[device].device.name;
+      record.verdict = record.outcome = Name(Verdict::kMismatch);
+      if (DTypeListText(spec.dtypes) != "f32" || Rows(record.case_id) < 4) continue;
+      explorer_.Judged(std::span(&record.case_id, 1), std::span(&record, 1), health_);
+      ++i;
+    }
+  }
+  size_t CountSaid(const std::string& text) const {
+    const std::string suite = Suite();
+    size_t count = 0;
+    for (size_t at = suite.find(text); at != suite.npos; at = suite.find(text, at + 1)) ++count;
+    return count;
+  }
+
+  static Device Pooled(const std::string& name, std::shared_ptr<FakeSession> session) {
+    Device device = FakeDevice("fake", std::move(session));
+    device.device.name = name;
+    device.pool = "fake";
+    return device;
+  }
+  static ExploreSettings WithMany(ExploreSettings settings) {
+    settings.cases = 400;
+    settings.dtypes = {"f32"};
+    return settings;
+  }
+  static Deed Wrong(const FakeCall& call) { return {.wrong = call.what == Asked::kExecute}; }
+
+  const std::shared_ptr<FakeSession> other_ = std::make_shared<FakeSession>();
+  const std::vector<Device> devices_ = {Pooled("fake #0", session_), Pooled("fake #1", other_)};
+  RunFolder folder_ = RunFolder::Create(path_ = temporary_.Path("pool")).value();
+  PoolHealth health_{devices_, 1};
+  Explorer explorer_{WithMany(settings_), devices_, loop_, folder_};
+  std::vector<PlannedCase> given_;
+};
+
+TEST_F(ExploringAPool, ASickDeviceLeavesToTheOtherWhatIsMadeSmaller) {
+  other_->behave = Wrong;
+  Fail(6, 1);
+  EXPECT_EQ(CountSaid("# passes on fake #0\n"), 6u) << Suite();
+  EXPECT_EQ(CountSaid("# found with"), 0u);
+  session_->behave = Wrong;
+  Fail(1, 0);
+  EXPECT_EQ(CountSaid("# found with"), 1u) << Suite();
+}
+
+TEST_F(ExploringAPool, NoSickDeviceHasTheOtherAskedForEver) {
+  other_->behave = Wrong;
+  Fail(24, 1);
+  EXPECT_EQ(CountSaid("# passes on fake #0\n"), 20u);
+  EXPECT_EQ(CountSaid("# found with"), 0u);
+  EXPECT_EQ(explorer_.saved(), 24u);
+}
+
+TEST_F(ExploringAPool, WhatDoesNotFailAgainIsNoFaultOfTheDevice) {
+  Fail(1, 1);
+  EXPECT_THAT(session_->CallsOf(Asked::kExecute), Not(IsEmpty()));
+  EXPECT_THAT(Suite(), HasSubstr("# mismatch of fake:plain"));
+  EXPECT_THAT(Suite(), Not(HasSubstr("passes on")));
+}
+
+TEST_F(ExploringAPool, OneThatWasSetAsideIsNotAsked) {
+  other_->behave = Wrong;
+  health_.Note(0, "matmul", "it hung");
+  Fail(1, 1);
+  EXPECT_THAT(session_->calls, IsEmpty());
+  EXPECT_EQ(CountSaid("# found with"), 1u) << Suite();
 }
 
 }  // namespace
