@@ -102,9 +102,15 @@ class Columns(Program):
                                           rf"pip install {install}, or name another interpreter with --python OTHER\n")
 
     def bare(self):
-        """An interpreter without packages."""
+        """An interpreter without packages, of an environment of its own, which it is not told of."""
+        real = os.path.realpath(sys.executable)
+        (self.dir / "environment/bin").mkdir(parents=True, exist_ok=True)
+        (self.dir / "environment/pyvenv.cfg").write_text(f"home = {os.path.dirname(real)}\n")
+        own = self.dir / "environment/bin/python3"
+        if not own.exists():
+            own.symlink_to(real)
         path = self.dir / "python"
-        path.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+        path.write_text(f"#!/bin/sh\nexec {own} -S -E \"$@\"\n")
         path.chmod(0o755)
         return str(path)
 

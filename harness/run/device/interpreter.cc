@@ -26,10 +26,13 @@ using Json = nlohmann::json;
 constexpr std::string_view kOldest = "3.10";
 
 // One line, which follows whatever the interpreter's own start prints. Where this script is run from is no place of
-// its.
+// its. An interpreter that was started without its module `site` does not know that it is of a virtual environment, and
+// reads the environment's pyvenv.cfg when it is started as usual.
 constexpr std::string_view kQuestion =
-    "import sys, json; print(); print(json.dumps({\"executable\": sys.executable, \"old\": sys.version_info < (3, 10), "
-    "\"version\": sys.version.split()[0], \"prefixes\": [sys.prefix, sys.base_prefix, sys.exec_prefix], "
+    "import sys, json, os; above = os.path.dirname(os.path.dirname(sys.executable)); print(); "
+    "print(json.dumps({\"executable\": sys.executable, \"old\": sys.version_info < (3, 10), "
+    "\"version\": sys.version.split()[0], \"prefixes\": [sys.prefix, sys.base_prefix, sys.exec_prefix] + "
+    "[above] * os.path.exists(os.path.join(above, \"pyvenv.cfg\")), "
     "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
 
 std::string Quoted(std::string_view text) {
