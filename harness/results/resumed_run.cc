@@ -20,6 +20,7 @@ struct Part {
     size_t index = 0;  // among the records
     std::string device, implementation;
     bool stands = false;
+    bool passed = false;  // where it does not stand: it lacks times, and stays until it has them
   };
   std::vector<Line> lines;
   const Offer* offer = nullptr;  // the last that was made
@@ -70,6 +71,10 @@ bool Stands(const Record& record, const ResumeTerms& terms) {
   return rounds > 0 ? rounds >= terms.rounds : !terms.timed.contains(record.case_id);
 }
 
+bool PassedUntimed(const Record& record, const ResumeTerms& terms) {
+  return record.verdict == Name(Verdict::kPass) && !Stands(record, terms);
+}
+
 // Of a line that stands there already, as where somebody has joined two copies of a file.
 bool IsCopy(const Part& part, const RecordList& records, const Record& record) {
   return std::ranges::any_of(part.lines, [&](const Part::Line& other) {
@@ -81,7 +86,9 @@ bool IsCopy(const Part& part, const RecordList& records, const Record& record) {
 void DropContradictions(Part& part) {
   std::map<std::pair<std::string, std::string>, int> results;
   for (const Part::Line& line : part.lines) ++results[{line.device, line.implementation}];
-  for (Part::Line& line : part.lines) line.stands = line.stands && results[{line.device, line.implementation}] == 1;
+  for (Part::Line& line : part.lines) {
+    if (results[{line.device, line.implementation}] > 1) line.stands = line.passed = false;
+  }
 }
 
 // A device that made no offer has one record, which says why. Where others are beside it, the device had offered them
@@ -101,8 +108,8 @@ ResumedRun::Begun TakeBegun(Part& part) {
   if (part.offer != nullptr) begun.offered = part.offer->implementations;
   for (Part::Line& line : part.lines) {
     line.stands = line.stands && !line.implementation.empty();
-    if (!line.stands) continue;
-    begun.judged.insert(line.implementation);
+    if (line.stands) begun.judged.insert(line.implementation);
+    if (!line.stands && !line.passed) continue;
     // A kill may have come between the run's going on and its new offer.
     if (std::ranges::find(begun.offered, line.implementation) == begun.offered.end()) {
       begun.offered.push_back(line.implementation);
@@ -140,7 +147,8 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   std::vector<bool> standing(file->records.size());
   ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
-    if (!IsCopy(part, file->records, r)) part.lines.push_back({index, r.device, r.implementation, Stands(r, terms)});
+    if (IsCopy(part, file->records, r)) return;
+    part.lines.push_back({index, r.device, r.implementation, Stands(r, terms), PassedUntimed(r, terms)});
   });
   ResumedRun run;
   run.torn = std::move(file->torn);
@@ -150,13 +158,13 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
     if (IsComplete(part)) {
       run.complete.insert(place);
       if (part.offer != nullptr) run.offers.push_back(*part.offer);
-    } else if (ResumedRun::Begun begun = TakeBegun(part); terms.same_environment && !begun.judged.empty()) {
+    } else if (ResumedRun::Begun begun = TakeBegun(part); terms.same_environment && !begun.offered.empty()) {
       run.begun.emplace(place, std::move(begun));
     } else {
       continue;
     }
     for (const Part::Line& line : part.lines) {
-      standing[line.index] = line.stands;
+      standing[line.index] = line.stands || line.passed;
     }
   }
   size_t index = 0;

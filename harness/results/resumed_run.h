@@ -26,7 +26,7 @@ struct ResumedRun {
   // What stands of a case that had not ended on a device.
   struct Begun {
     std::vector<std::string> offered;  // by the device; it is asked anew
-    std::set<std::string> judged;      // those of them that have a record
+    std::set<std::string> judged;      // those of them that have their final record
 
     bool Has(const std::string& implementation) const { return PlaceOf(implementation) < offered.size(); }
     // Where the record of an implementation stands among the case's.
@@ -35,7 +35,7 @@ struct ResumedRun {
     }
   };
 
-  RecordList records;         // of what stands, in the order of the file
+  RecordList records;         // of what stands, and of what is run again although it passed, in the order of the file
   std::vector<Offer> offers;  // of what is complete
   std::set<Place> complete;
   std::map<Place, Begun> begun;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/kept_records.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/base/profile.h"
@@ -9,6 +11,7 @@
 #include "harness/run/timing/timing_fields.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
+#include "harness/run/trial/tries.h"
 
 namespace assay {
 namespace {
@@ -18,6 +21,31 @@ constexpr size_t kLatestOffers = 1024;  // at least those of the cases that have
 bool IsQuiet(const Record& record) {
   return record.outcome == Name(Verdict::kUnsupported) ||
          (record.outcome == Name(Verdict::kPass) && record.result_class != Name(ResultClass::kSuspect));
+}
+
+ResultKey KeyOf(const Record& record) {
+  return {record.case_id, record.backend, PlannedDevice(record), record.implementation};
+}
+
+// Of a result that passed before the run went on, and was run again for its times. What says nothing of it takes
+// nothing back.
+Record AfterPass(const Record& before, const Record& now) {
+  const auto verdict = ParseVerdict(now.verdict);
+  if (!verdict || *verdict == Verdict::kUnavailable || *verdict == Verdict::kUnsupported) return before;
+  Tries tries(before);
+  tries.Add(*verdict);
+  Record after = now;
+  if (*verdict == Verdict::kFlaky) return after;
+  if (!tries.Differ()) {
+    if (!before.tries.empty()) tries.Describe(after);
+    return after;
+  }
+  SetVerdict(after, Verdict::kFlaky, ResultClass::kNone,
+             fmt::format("it ends differently from try to try. First, before the run went on, pass. Then {}: {}",
+                         now.verdict, now.reason));
+  tries.Describe(after);
+  ClearTiming(after);
+  return after;
 }
 
 bool IsOfABrokenBackend(const Record& record) {
@@ -55,7 +83,10 @@ void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& c
     auto on = device_index.find({record.backend, record.device});
     if (on == device_index.end()) on = device_index.find({record.backend, PlannedDevice(record)});
     if (at == case_index.end() || on == device_index.end()) return;  // the plan has them: see ReadResumedRun
-    Restore({at->second, on->second, place_among(record, at->second, on->second)}, record);
+    const RecordPlace place{at->second, on->second, place_among(record, at->second, on->second)};
+    Restore(place, record);
+    const auto* begun = resumed.FindBegun(record.case_id, record.backend, PlannedDevice(record));
+    if (begun != nullptr && !begun->judged.contains(record.implementation)) earlier_.emplace(KeyOf(record), place);
   });
   for (const Offer& offer : resumed.offers) Restore(offer);
 }
@@ -99,6 +130,8 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
   for (auto it = begin; it != end; ++it) Append(it->first, it->second.record);
   failing_.erase(begin, end);
   KeepOrForgetQuiet(index);
+  constexpr double kSecondsBetweenFlushes = 30;
+  if (earlier_replaced_ && since_flush_.Seconds() >= kSecondsBetweenFlushes) WriteAgain();
 }
 
 void KeptRecords::KeepOrForgetQuiet(size_t index) {
@@ -162,8 +195,29 @@ void KeptRecords::Replace(size_t index, const Record& record, const Record& chan
   file_is_current_ = false;
 }
 
+bool KeptRecords::ReplaceEarlier(const RecordPlace& place, const Record& record) {
+  const auto earlier = earlier_.find(KeyOf(record));
+  if (earlier == earlier_.end()) return false;
+  const auto was = places_.extract(earlier->second);  // of a pool, another device may have it now
+  const size_t index = was.mapped();
+  places_.emplace(place, index);
+  const Record before = records_[index];
+  Record after = AfterPass(before, record);
+  if (after.verdict == Name(Verdict::kFlaky)) ApplyExpectations(expectations_, false, after);
+  Replace(index, before, after);
+  earlier_.erase(earlier);
+  earlier_replaced_ = true;
+  return true;
+}
+
 void KeptRecords::Flush() {
   const std::lock_guard lock(mutex_);
+  WriteAgain();
+}
+
+void KeptRecords::WriteAgain() {
+  earlier_replaced_ = false;
+  since_flush_ = Stopwatch();
   if (file_is_current_) return;
   PutInOrder();
   const Status written = folder_.Rewrite(records_);
@@ -215,6 +269,7 @@ std::string KeptRecords::write_error() const {
 }
 
 void KeptRecords::Append(const RecordPlace& place, const Record& record) {
+  if (ReplaceEarlier(place, record)) return;
   // After an error the run ends. What it recorded then would have no offer, or a gap before it.
   if (write_error_.empty()) NoteWriteError(folder_.Append(record));
   if (IsOfABrokenBackend(record)) NoteWriteError(folder_.Sync());  // the next case may take the machine with it

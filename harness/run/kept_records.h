@@ -9,9 +9,11 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "harness/base/stopwatch.h"
 #include "harness/results/expected.h"
 #include "harness/results/resumed_run.h"
 #include "harness/results/run_folder.h"
@@ -27,6 +29,9 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
+// Case, backend, device as the plan has it, implementation.
+using ResultKey = std::tuple<std::string, std::string, std::string, std::string>;
+
 // For runs that take their cases from a CaseSource, which may last for days.
 struct KeptLimits {
   // Once so many results have passed or are unsupported, a case that comes to nothing else leaves no record.
@@ -41,7 +46,7 @@ class KeptRecords {
               const KeptLimits& limits = {});
 
   // Of a run that is continued: it stands in the folder already. In the places that its records would have, had they
-  // been run now. They are taken from `resumed`.
+  // been run now. They are taken from `resumed`. What is run again although it passed stays until it has its end.
   void Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases, const std::vector<Device>& devices);
   void Restore(const RecordPlace& place, const Record& record);
   void Restore(Offer offer);
@@ -79,7 +84,9 @@ class KeptRecords {
  private:
   void Replace(size_t index, const Record& record, const Record& changed);
   void Append(const RecordPlace& place, const Record& record);
+  bool ReplaceEarlier(const RecordPlace& place, const Record& record);
   void KeepOrForgetQuiet(size_t index);
+  void WriteAgain();
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
   void Keep(const RecordPlace& place, const Record& record);
   void PutInOrder();
@@ -89,8 +96,8 @@ class KeptRecords {
   const std::vector<Expectation>& expectations_;
   RunObserver& observer_;
   FailureFolders failures_;
-  mutable std::mutex mutex_;  // guards what follows
-  RecordList records_;        // in the order in which they came
+  mutable std::mutex mutex_;                // guards what follows
+  RecordList records_;                      // in the order in which they came
   std::map<RecordPlace, size_t> places_;    // where among them each stands
   std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
   std::map<RecordPlace, Record> quiet_;     // likewise, once there are enough of them
@@ -100,6 +107,9 @@ class KeptRecords {
   std::vector<Offer> offers_;
   size_t failed_ = 0;
   bool file_is_current_ = true;
+  std::map<ResultKey, RecordPlace> earlier_;  // of passes that are run again
+  bool earlier_replaced_ = false;             // since the last Flush
+  Stopwatch since_flush_;
   std::string write_error_;
 };
 

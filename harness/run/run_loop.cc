@@ -171,7 +171,9 @@ class Loop {
     for (CaseAtWork& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
       if (work.broken.empty()) Retry(work);
-      for (auto& [place, attempt] : work.retried) kept_.Add(place, std::move(attempt));
+      for (auto& [place, attempt] : work.retried) {
+        if (!attempt.interrupted) kept_.Add(place, std::move(attempt));  // else it is missing: it has not all its tries
+      }
       if (work.broken.empty()) TimeAll(work);
       for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
       kept_.EndCase(work.index, work.data, work.runner);
@@ -287,7 +289,8 @@ class Loop {
     const std::string& op = work.data.problem.spec.op;
     try {
       for (auto& [place, attempt] : work.retried) {
-        if (!ahead_.Await(settings_.runner.interrupted)) return;
+        attempt.interrupted = !ahead_.Await(settings_.runner.interrupted);
+        if (attempt.interrupted) continue;
         const std::optional<size_t> on = health_.OneFor(place.device, op);
         if (!on) continue;
         TryAgain(work.runner, devices_[*on], attempt, settings_.retries, false);

@@ -5,6 +5,7 @@ resume_test.py and the arguments of program.py; ASSAY_TEST_KILLS says how often 
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -159,6 +160,38 @@ class Resume(Cli):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("ok", "pass"), ("slow_prepare", "pass")])
         self.assertTrue(all(r["round_medians_s"] for r in records), records)
+
+    def test_what_has_too_few_rounds_stays_until_it_has_more(self):
+        words = ("--suite", "smoke", "--op", "softmax", "--dtype", "f32", "--backend", "cpu", "--perf-time", "0.01",
+                 "--rounds", "2", "--progress", "none")
+        self.assertEqual(self.assay("run", "--out", "out", *words).returncode, 0)
+        before = self.outcomes()
+        path = self.dir / "out/results.jsonl"
+        once = re.sub(r'("round_medians_s":"[^,"]+),[^"]+"', r'\1"', path.read_text(encoding="utf-8"))
+        path.write_text(once, encoding="utf-8")
+        run = self.start(*words, "--resume")
+        while "the rest is run now" not in (line := run.stderr.readline()) and line:
+            pass
+        run.kill()
+        run.communicate(timeout=60)
+        self.assertEqual(self.outcomes(), before)
+        done = self.assay("run", "--out", "out", *words, "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outcomes(), before)
+        self.assertTrue(all("," in r["round_medians_s"] for r in self.records() if r["verdict"] == "pass"))
+
+    def test_what_was_interrupted_among_its_tries_has_all_of_them_in_the_end(self):
+        cases = [word for seed in range(4) for word in ("--case", CASE.replace("seed=0", f"seed={seed}"))]
+        words = (*cases, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "nondeterministic", "--retries", "30",
+                 "--no-perf")
+        run = self.start(*words)
+        self.await_text(self.dir / "out/results.jsonl")  # the first case has ended
+        run.send_signal(signal.SIGINT)
+        _, stderr = run.communicate(timeout=240)
+        self.assertEqual(run.returncode, 130, stderr)
+        done, records = self.run_cases("--resume", *words)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([r["tries"] for r in records], ["nondeterministic*31"] * 4)
 
     def take_away(self, implementation):
         path = self.dir / "out/results.jsonl"

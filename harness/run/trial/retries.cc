@@ -61,7 +61,10 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
     device.session->Restart();
     const uint64_t started = device.session->workers_started();
     Attempt next = runner.JudgeAgain(device, attempt.implementation);
-    if (next.interrupted) break;
+    if (next.interrupted) {
+      attempt.interrupted = true;
+      break;
+    }
     BringBack(settings, device, next, seen);
     if (device.session->workers_started() == started) {
       no_worker = next.reason;

@@ -15,7 +15,7 @@ namespace assay {
 
 struct RetrySettings {
   int most = 1;
-  bool of_answers = false;  // also of errors and changing results, which a worker outlives
+  bool of_answers = false;           // also of errors and changing results, which a worker outlives
   std::shared_ptr<ResetHook> reset;  // runs where a device is lost, before anything else is tried there; null: none
 };
 
@@ -33,9 +33,9 @@ void BringBack(const RetrySettings& settings, const Device& device, const Attemp
 
 // Tries again until an end is another one. The attempt gets what became of that in its reason, the ends in its record
 // and, where they differ, the verdict flaky; not so where `device`, as the first one was set aside, is another of its
-// pool: the failure is then that one's own. A try for which no worker starts is none, and the reason says so. `timed`: it
-// ended while it was timed, so further ones are timed too.
-// Nothing else should run meanwhile.
+// pool: the failure is then that one's own. A try for which no worker starts is none, and the reason says so. One that
+// is interrupted leaves the attempt interrupted too. `timed`: it ended while it was timed, so further ones are timed
+// too. Nothing else should run meanwhile.
 void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed);
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/model/record_file.h"
 #include "harness/plan/catalog.h"
 #include "tests/support/quiet_observer.h"
 #include "tests/unit/temporary_folder.h"
@@ -92,6 +93,58 @@ TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
   const RecordList records = kept.Finish().first;
   ASSERT_EQ(records.size(), 3u);
   for (const Record& record : records) EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
+}
+
+// A result that passed in a run that was ended before it was timed, and is run again in the continued one.
+class PassThatIsRunAgain : public FurtherRound {
+ protected:
+  // The record in the end.
+  Record After(Verdict verdict) {
+    RunFolder folder = RunFolder::Create(out_).value();
+    const std::vector<Expectation> none;
+    KeptRecords kept(folder, none, observer_);
+    ResumedRun resumed;
+    resumed.records.push_back(Before());
+    resumed.begun[{planned_.spec.Id(), "cpu", ""}].offered = {"tree"};
+    Device device;
+    device.backend = "cpu";
+    kept.Restore(resumed, {planned_}, {device});
+    EXPECT_EQ(kept.At(place_).verdict, "pass") << "until the other one is there";
+    kept.Add(place_, Timed(verdict));
+    const CaseRunner runner(planned_, data_, settings_);
+    kept.EndCase(0, data_, runner);
+    const RecordList records = kept.Finish().first;
+    EXPECT_EQ(records.size(), 1u);
+    EXPECT_EQ(ReadRecords(out_ / "results.jsonl").value().records.size(), 1u);
+    return records[0];
+  }
+
+ private:
+  Record Before() const {
+    Record record = Timed(Verdict::kPass).record;
+    record.time_median_s.reset();
+    return record;
+  }
+};
+
+TEST_F(PassThatIsRunAgain, HasItsTimes) {
+  const Record record = After(Verdict::kPass);
+  EXPECT_EQ(record.verdict, "pass");
+  EXPECT_TRUE(record.time_median_s);
+  EXPECT_EQ(record.tries, "");
+}
+
+TEST_F(PassThatIsRunAgain, IsFlakyWhereItEndsOtherwise) {
+  const Record record = After(Verdict::kMismatch);
+  EXPECT_EQ(record.verdict, "flaky");
+  EXPECT_EQ(record.outcome, "flaky");
+  EXPECT_EQ(record.tries, "pass,mismatch");
+  EXPECT_NE(record.failure_dir, "");
+  EXPECT_FALSE(record.time_median_s);
+}
+
+TEST_F(PassThatIsRunAgain, StandsWhereItsDeviceIsNotThere) {
+  EXPECT_EQ(After(Verdict::kUnavailable).verdict, "pass");
 }
 
 }  // namespace
