@@ -20,6 +20,7 @@
 #include "harness/evidence/stored_outputs.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/expectations.h"
+#include "harness/results/doubled.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
 #include "harness/results/finished_run.h"
@@ -57,8 +58,15 @@ class Verifier {
   void CheckPlan() {
     std::map<std::string, const PlanEntry*> entries;
     for (const PlanEntry& entry : plan_.entries) entries[entry.id] = &entry;
+    const size_t before = found_.contradicted.size();
+    for (const std::string& result : FindDoubled(run_.records)) {
+      Contradict("results.jsonl: a second record of {}", result);
+    }
     for (const Record& r : run_.records) {
       const auto entry = entries.find(r.case_id);
+      if (entry != entries.end() && !InShard(*entry->second, plan_.shard)) {
+        Contradict("results.jsonl: {} is of another shard", r.case_id);
+      }
       const bool planned = entry != entries.end() && entry->second->requirement == r.required_contract;
       if (!planned && r.implementation.empty() && entry != entries.end()) continue;
       if (!planned) Contradict("results.jsonl: {} is not planned, or with another requirement", r.case_id);
@@ -70,6 +78,7 @@ class Verifier {
     }
     const auto missing = std::ranges::count(run_.records, "missing", &Record::verdict);
     if (missing > 0) Open("{} planned results are missing", missing);
+    if (found_.contradicted.size() > before) return;
     Confirm("plan: {} cases with hash {}, and no record that is not of it", plan_.entries.size(), plan_.hash);
   }
 

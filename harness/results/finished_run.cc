@@ -11,6 +11,7 @@
 #include "harness/model/record_file.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/suite.h"
+#include "harness/results/doubled.h"
 #include "harness/results/environment.h"
 #include "harness/results/missing.h"
 
@@ -73,6 +74,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   if (!read) return read;
   FinishedRun run = std::move(*read);
   ReadEnding(dir, run);
+  if (std::string text = DoubledText(FindDoubled(run.records)); !text.empty()) run.notes.push_back(std::move(text));
   if (!run.required_absent.empty()) {
     run.empty = fmt::format("nothing ran: required and absent: {}", run.required_absent);
     return run;

@@ -186,6 +186,19 @@ class Forged(Base):
         self.change_records(lambda r: r.update(case_id=r["case_id"].replace("m=3", "m=7")))
         self.refused("is not planned")
 
+    def test_a_result_with_two_records_and_one_of_another_shard(self):
+        self.run_with_evidence()
+        path = self.dir / "out/results.jsonl"
+        kept = path.read_text()
+        path.write_text(kept + kept.splitlines(True)[0])
+        self.refused(f"results.jsonl: a second record of {json.loads(kept.splitlines()[0])['case_id']}")
+        done = self.assay("report", "out")
+        self.assertIn("1 record stands beside another one of the same result", done.stderr)
+        path.write_text(kept)
+        plan = json.loads((self.dir / "out/plan.json").read_text())
+        (self.dir / "out/plan.json").write_text(json.dumps({**plan, "shard_index": 0, "shard_count": 3}))
+        self.refused("is of another shard")
+
 
 class Damaged(Base):
     FLIPS = 40
