@@ -91,7 +91,7 @@ TEST(InterpreterFault, TheReasonStaysUnlessItIsASignal) {
 
 TEST(InterpreterFault, WhatIsNoTracebackStays) {
   const std::string vendor = "libvendor: out of command slots\n";
-  for (const std::string text : {"said \"Fatal Python error: Aborted\"\n" + vendor, kFatal + ("\n" + vendor),
+  for (const std::string& text : {"said \"Fatal Python error: Aborted\"\n" + vendor, kFatal + ("\n" + vendor),
                                  kFatal + ("Aborted\n" + vendor), vendor}) {
     EXPECT_EQ(WithoutTraceback(text), text);
   }
