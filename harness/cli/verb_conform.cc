@@ -79,14 +79,18 @@ RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const f
   return control;
 }
 
+// Before anything is made: a session without a control shows nothing.
+Status CheckControlIsThere() {
+  const fs::path corpus = ShippedCorpus(kControlBackend);
+  std::error_code error;
+  if (fs::is_regular_file(corpus, error)) return {};
+  return UsageError(fmt::format(
+      "the negative control needs {}: build it (./scripts/build.sh release assay_backend_corpus, or target all)",
+      corpus.string()));
+}
+
 // The finding, or an exit code.
 tl::expected<ControlFinding, int> RunControl(const Profile& profile, RunOptions control) {
-  if (!fs::is_regular_file(ShippedCorpus(kControlBackend))) {
-    return tl::unexpected(Complain(
-        kExitUsage,
-        fmt::format("the negative control needs {}: build it (./scripts/build.sh release assay_backend_corpus)",
-                    ShippedCorpus(kControlBackend).string())));
-  }
   auto begun = BeginRun(control, PrepareRun);
   if (!begun) return tl::unexpected(begun.error());
   const LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
@@ -120,6 +124,7 @@ void PrintFinding(const ConformanceFinding& finding) {
 int Conform(ConformOptions options) {
   const auto profile = LoadProfile(options.profile);
   if (!profile) return Complain(kExitUsage, profile.error().message);
+  if (const Status control = CheckControlIsThere(); !control) return Complain(kExitUsage, control.error().message);
   auto secret = FindSecret(options.run);
   if (!secret) return Complain(kExitUsage, secret.error().message);
   const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);

@@ -19,7 +19,9 @@ Status CheckEmpty(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / kResultsFile, error)) {
     return UsageError(
-        fmt::format("{} holds another run (it has results.jsonl): give another --out or remove it", path.string()));
+        fmt::format("{} holds another run (it has results.jsonl): give another --out or remove it; if it is this run "
+                    "and has not come to its end, `assay run` goes on with it by the same command and --resume",
+                    path.string()));
   }
   const fs::directory_iterator first(path, error);
   if (error || first == fs::directory_iterator()) return {};

@@ -149,6 +149,16 @@ class Conform(OwnFolder):
         self.write("mine.toml", PROFILE.replace('sound = ["matmul:legal.split-k-4"]', 'sound = ["matmul:fault.split-k-leaves-a-gap"]'))
         self.assertIn("not every result passed of the sound matmul:fault.split-k", self.conform(code=3, out="other").stderr)
 
+    def test_without_the_control_nothing_is_begun(self):
+        (self.dir / "bin").mkdir()
+        alone = shutil.copy(ASSAY, self.dir / "bin/assay")
+        done = subprocess.run([alone, "conform", "--profile", "mine.toml", "--backend", "cpu", "--out", "out"], cwd=self.dir,
+                              env=self.env, capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(f"the negative control needs {self.dir}/lib/assay/corpus/libassay_corpus.so: build it", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse((self.dir / "out").exists())
+
     def test_mistakes(self):
         self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
         self.assertIn("there is none of that name; known: conformance-1.0",

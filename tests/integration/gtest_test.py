@@ -70,6 +70,12 @@ class GoogleTest(OwnFolder):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("[  FAILED  ] matmul.f32/m=5,n=7,k=33/fill=normal/seed=0", done.stdout)
         self.assertIn("mismatch vendor[Example 2]:loops", done.stdout)
+        [line] = {line.strip().removeprefix("reproduce: ") for line in done.stdout.splitlines() if " run --case matmul/" in line}
+        again = subprocess.run(f"exec {line} --no-perf --out again", shell=True, cwd=self.dir, env={**self.env, **env},
+                               capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        [record] = self.records("again")
+        self.assertEqual((record["verdict"], record["implementation"]), ("mismatch", "loops"))
         self.assertIn("[  SKIPPED ] fft.c64/kind=c2c,n=8/fill=normal/seed=0", done.stdout)
 
     def test_devices_of_a_pool_share_the_cases_and_one_that_dies_leaves_them_to_the_other(self):

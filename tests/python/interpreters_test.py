@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import textwrap
+import time
 import unittest
 import venv
 
@@ -64,6 +65,22 @@ class Environments(Files):
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
                 self.assertRegex(done.stderr, said + place)
                 self.assertNotIn("ModuleNotFoundError", done.stderr)
+
+    def test_one_that_does_not_answer_is_not_waited_for_without_end(self):
+        """Whether what it started keeps its output open, or it has closed that itself."""
+        path = self.write_after("")
+        python = self.dir / "hangs"
+        for text in ("sleep 1000", "exec >&- 2>&-\nsleep 1000", "yes"):
+            with self.subTest(text):
+                python.write_text(f"#!/bin/sh\n{text}\n")
+                python.chmod(0o755)
+                begun = time.monotonic()
+                done = self.assay("run", "--kernels", str(path), "--python", str(python), "--import-timeout", "1.5", "--case", CASE,
+                                  "--out", "refused")
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(f"the interpreter {python} did not say within 1.5 s (--import-timeout) what it is, and was ended; "
+                              "name one of CPython", done.stderr)
+                self.assertLess(time.monotonic() - begun, 60)
 
 
 if __name__ == "__main__":

@@ -155,6 +155,21 @@ def test_it(assay_case):
             self.assertNotIn("Traceback", done.stdout + done.stderr)
             self.assertNotIn("def assay_case", done.stdout)
 
+    def test_a_test_has_one_mark(self):
+        """Of two the cases of one would be dropped. That of a test holds in place of its class's."""
+        two = ('@assay.mark.suite("smoke", op="softmax")\n@assay.mark.suite("smoke", op="matmul")\n')
+        for test in (two + "def test_it(assay_case): pass",
+                     two + "class Test:\n  def test_it(self, assay_case): pass"):
+            done = self.pytest(tests="import assay\n" + test)
+            self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("test_it: a test has one assay.mark.suite, and this one has several: give op=", done.stdout)
+            self.assertNotIn("Traceback", done.stdout + done.stderr)
+        done = self.pytest("--collect-only", "-q", tests='import assay\n@assay.mark.suite("smoke", op="matmul")\nclass Test:\n'
+                           f"  @assay.mark.suite({SUITE})\n  def test_it(self, assay_case): pass")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("::test_it[softmax/"), CASES, done.stdout)
+        self.assertNotIn("matmul", done.stdout)
+
     def test_decorators_that_do_not_fit_are_said_at_collection(self):
         """With the line, what is wrong and what to write, and without the code of assay."""
         written = r"; write it as in @assay\.mark\.suite\(\"smoke\", op=\"softmax\"\)"

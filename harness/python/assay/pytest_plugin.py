@@ -28,8 +28,19 @@ def _hashable(names: Any) -> Any:
     return tuple(names) if isinstance(names, list) else names
 
 
+def _only_mark(definition: Any) -> Any:
+    """The closest mark, or None. One of a test holds in place of its class's or its module's. CollectError: the test, or
+    the class, has two itself, of which the cases of one would be dropped without a word."""
+    found = list(definition.iter_markers_with_node(_MARK))
+    if sum(node is found[0][0] for node, _ in found) > 1:
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: a test has one assay.mark.suite, and this one has several: give op= and dtype= lists and "
+            "filter= patterns (\"matmul/*:softmax/*\") that choose the cases of them all, or write a test for each")
+    return found[0][1] if found else None
+
+
 def pytest_generate_tests(metafunc: Any) -> None:
-    mark = metafunc.definition.get_closest_marker(_MARK)
+    mark = _only_mark(metafunc.definition)
     if mark is None:
         return
     if "assay_case" not in metafunc.fixturenames:

@@ -5,16 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 
 #include "harness/base/json_text.h"
 #include "harness/base/nearest_word.h"
 #include "harness/plan/catalog.h"
+#include "harness/run/device/limited_output.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -35,33 +33,25 @@ constexpr std::string_view kQuestion =
     "[above] * os.path.exists(os.path.join(above, \"pyvenv.cfg\")), "
     "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
 
-std::string Quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 std::string InUse() {
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
 }
 
-// All that it prints; nothing where it fails.
-std::optional<std::string> Output(const std::string& command) {
-  std::FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> part;
-  for (size_t got; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), got);
-  return ::pclose(pipe) == 0 ? std::optional(text) : std::nullopt;
-}
-
-Result<Json> AskInterpreter(const std::string& python) {
-  const std::optional<std::string> text =
-      Output(fmt::format("{} -c {} 2>/dev/null </dev/null", Quoted(python), Quoted(kQuestion)));
+Result<Json> AskInterpreter(const std::string& python, double limit_s) {
+  const LimitedOutput output = RunWithin(limit_s, {python, "-c", std::string(kQuestion)});
+  if (output.end == ProgramEnd::kLate) {
+    return UsageError(
+        fmt::format("the interpreter {} did not say within {} s (--import-timeout) what it is, and was ended; name one "
+                    "of CPython {} or later with --python PATH",
+                    python, limit_s, kOldest));
+  }
+  if (output.end == ProgramEnd::kInterrupted) {
+    return UsageError(fmt::format("interrupted before the interpreter {} had said what it is", python));
+  }
   Json answer;
-  if (text) {
-    const std::string_view line = std::string_view(*text).substr(0, text->find_last_not_of('\n') + 1);
+  if (output.end == ProgramEnd::kWell) {
+    const std::string_view line = std::string_view(output.text).substr(0, output.text.find_last_not_of('\n') + 1);
     answer = ParseJson(line.substr(line.rfind('\n') + 1));
   }
   if (!answer.is_object() || !answer.contains("executable") || !answer.at("executable").is_string()) {
@@ -141,7 +131,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
 Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
   Result<Parts> parts = FindParts();
   if (!parts) return tl::unexpected(parts.error());
-  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated);
+  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated, import_timeout_s);
   if (!answer) return tl::unexpected(answer.error());
   const std::string executable = answer->at("executable");
   const Json told = {{"library", parts->library.string()},

@@ -27,9 +27,9 @@ inline bool IsKernelFile(const std::filesystem::path& path) {
 Result<std::filesystem::path> FrameworkKernels(const std::string& name);
 
 // `stated`: of --python; "": that of $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
-// and without the kernels, where its modules lie. Errors: it cannot be run, is too old, or this installation has no
-// module assay.
-// `import_timeout_s`: WorkerOptions::import_timeout_s, before which it says where the import is.
+// and without the kernels, where its modules lie. Errors: it cannot be run, has not answered within
+// `import_timeout_s`, is too old, or this installation has no module assay.
+// `import_timeout_s`: also WorkerOptions::import_timeout_s, before which it says where the import is.
 Result<Interpreter> FindInterpreter(const std::string& stated, const std::filesystem::path& kernels,
                                     double import_timeout_s);
 

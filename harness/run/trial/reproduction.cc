@@ -10,6 +10,8 @@
 namespace assay {
 namespace {
 
+constexpr const char* kTestProgram = "assay_gtest";
+
 // "x=x.npy" with the path from the root. A '=' in the path of a file without a name would begin one.
 std::string FromRoot(const std::string& named) {
   const auto file = ParseNamedFile(named, true);
@@ -31,7 +33,8 @@ std::string Quoted(const std::string& text) {
 }
 
 std::string ProgramWord() {
-  return Quoted(ExecutablePath());
+  const std::filesystem::path program = ExecutablePath();
+  return Quoted(program.filename() == kTestProgram ? program.parent_path() / "assay" : program);
 }
 
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Device& device,

@@ -14,7 +14,8 @@ namespace assay {
 // A word of a shell command line.
 std::string Quoted(const std::string& text);
 
-// This program as the first word of a command line that can be pasted anywhere.
+// This program as the first word of a command line that can be pasted anywhere. assay_gtest knows no verbs: in it, the
+// program assay beside it.
 std::string ProgramWord();
 
 // One line that runs exactly this again; `implementation` may be empty.
