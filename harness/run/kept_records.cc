@@ -74,9 +74,9 @@ void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& c
     device_index[{devices[i].backend, devices[i].device.name}] = i;
   }
   std::map<std::pair<size_t, size_t>, size_t> implementations;
-  const auto place_among = [&](const Record& record, size_t case_index, size_t device) {
+  const auto place_among = [&](const Record& record, size_t in_case, size_t device) {
     const auto* begun = resumed.FindBegun(record.case_id, record.backend, PlannedDevice(record));
-    return begun != nullptr ? begun->PlaceOf(record.implementation) : implementations[{case_index, device}]++;
+    return begun != nullptr ? begun->PlaceOf(record.implementation) : implementations[{in_case, device}]++;
   };
   resumed.records.Drain([&](const Record& record) {
     const auto at = case_index.find(record.case_id);
