@@ -20,7 +20,6 @@
 #include "harness/evidence/stored_outputs.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/expectations.h"
-#include "harness/results/doubled.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
 #include "harness/results/finished_run.h"
@@ -59,9 +58,7 @@ class Verifier {
     std::map<std::string, const PlanEntry*> entries;
     for (const PlanEntry& entry : plan_.entries) entries[entry.id] = &entry;
     const size_t before = found_.contradicted.size();
-    for (const std::string& result : FindDoubled(run_.records)) {
-      Contradict("results.jsonl: a second record of {}", result);
-    }
+    for (const std::string& result : run_.doubled) Contradict("results.jsonl: a second record of {}", result);
     for (const Record& r : run_.records) {
       const auto entry = entries.find(r.case_id);
       if (entry != entries.end() && !InShard(*entry->second, plan_.shard)) {

@@ -33,6 +33,10 @@ constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of
 constexpr const char* kNotDue =
     "it came late, or something other than the worker's own loop writes to the host's socket";
 
+std::string_view LastBytes(std::string_view text, size_t most) {
+  return text.substr(text.size() - std::min(text.size(), most));
+}
+
 }  // namespace
 
 Call<void> Worker::Start() {
@@ -239,8 +243,7 @@ void Worker::Stop() {
 }
 
 std::string Worker::StderrTail() const {
-  const size_t begin = stderr_tail_.size() - std::min(stderr_tail_.size(), kStderrTailBytes);
-  return CleanText(std::string_view(stderr_tail_).substr(begin), kStderrTailBytes, Lines::kKeep);
+  return CleanText(LastBytes(stderr_tail_, kStderrTailBytes), kStderrTailBytes, Lines::kKeep);
 }
 
 std::string Worker::PlaceInInterpreter() const {
@@ -258,8 +261,7 @@ std::string Worker::WithLimit(std::string text, int signal) const {
 
 std::string Worker::WithTail(std::string message) const {
   const std::string printed = options_.words.empty() ? stderr_tail_ : WithoutTraceback(stderr_tail_);
-  const size_t begin = printed.size() - std::min(printed.size(), kTailInMessageBytes);
-  const std::string tail = CleanText(std::string_view(printed).substr(begin), kTailInMessageBytes);
+  const std::string tail = CleanText(LastBytes(printed, kTailInMessageBytes), kTailInMessageBytes);
   return tail.empty() ? message : message + "; it printed: " + tail;
 }
 

@@ -23,7 +23,6 @@ std::vector<std::string> FindDoubled(const RecordView& records) {
 }
 
 std::string DoubledText(const std::vector<std::string>& doubled) {
-  if (doubled.empty()) return "";
   return fmt::format(
       "results.jsonl: {} {} beside another one of the same result, the first of them {}: files were joined or changed. "
       "All are counted; assay run with --resume runs results again of which two records differ",

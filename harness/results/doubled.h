@@ -12,7 +12,7 @@ namespace assay {
 // "CASE of BACKEND IMPLEMENTATION" of each record that is not the first of its result. The devices of a pool are one.
 std::vector<std::string> FindDoubled(const RecordView& records);
 
-// One line about them; "" where there are none.
+// One line about them. Precondition: there are some.
 std::string DoubledText(const std::vector<std::string>& doubled);
 
 }  // namespace assay

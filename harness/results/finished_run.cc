@@ -74,7 +74,8 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   if (!read) return read;
   FinishedRun run = std::move(*read);
   ReadEnding(dir, run);
-  if (std::string text = DoubledText(FindDoubled(run.records)); !text.empty()) run.notes.push_back(std::move(text));
+  run.doubled = FindDoubled(run.records);
+  if (!run.doubled.empty()) run.notes.push_back(DoubledText(run.doubled));
   if (!run.required_absent.empty()) {
     run.empty = fmt::format("nothing ran: required and absent: {}", run.required_absent);
     return run;

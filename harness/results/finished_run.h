@@ -15,14 +15,15 @@ namespace assay {
 // The records of a run folder, with one for each planned one that is missing.
 struct FinishedRun {
   RecordList records;
-  std::string empty;               // what to say when there are none: a shard without cases; "" for any other reason
-  bool strict = false;             // it was asked to be, or its suite is the conformance suite
-  bool stopped = false;            // at its first failures
-  bool device_lost = false;        // after it had given its verdicts
-  bool interrupted = false;        // by its user, before its end
-  std::string required_absent;     // the backends that it required and did not find, so that nothing ran; "": none
-  std::string torn;                // that its last line was not written to its end; "": it was. Among the notes too
-  std::vector<std::string> notes;  // what is torn or not known, to be told to the user
+  std::string empty;                 // what to say when there are none: a shard without cases; "" for any other reason
+  bool strict = false;               // it was asked to be, or its suite is the conformance suite
+  bool stopped = false;              // at its first failures
+  bool device_lost = false;          // after it had given its verdicts
+  bool interrupted = false;          // by its user, before its end
+  std::string required_absent;       // the backends that it required and did not find, so that nothing ran; "": none
+  std::string torn;                  // that its last line was not written to its end; "": it was. Among the notes too
+  std::vector<std::string> doubled;  // results with more than one record. Among the notes too
+  std::vector<std::string> notes;    // what is torn or not known, to be told to the user
 };
 
 // What its exit code depends on beside its records; `strict`: asked for now.

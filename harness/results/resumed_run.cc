@@ -14,13 +14,17 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
+// What becomes of a record. A pass that lacks times stays until its result has them.
+enum class Fate : uint8_t { kDropped, kUntilRunAgain, kStands };
+
 // What is known of one case on one device.
 struct Part {
   struct Line {
     size_t index = 0;  // among the records
     std::string device, implementation;
-    bool stands = false;
-    bool passed = false;  // where it does not stand: it lacks times, and stays until it has them
+    Fate fate = Fate::kDropped;
+
+    bool Stands() const { return fate == Fate::kStands; }
   };
   std::vector<Line> lines;
   const Offer* offer = nullptr;  // the last that was made
@@ -61,18 +65,15 @@ int RoundsOf(const Record& record) {
   return medians.empty() ? 0 : static_cast<int>(std::ranges::count(medians, ',')) + 1;
 }
 
-bool Stands(const Record& record, const ResumeTerms& terms) {
-  if (record.verdict == Name(Verdict::kMissing)) return false;
+Fate FateOf(const Record& record, const ResumeTerms& terms) {
+  if (record.verdict == Name(Verdict::kMissing)) return Fate::kDropped;
   if (record.verdict == Name(Verdict::kUnavailable)) {
-    return !terms.usable.contains({record.backend, PlannedDevice(record)});
+    return terms.usable.contains({record.backend, PlannedDevice(record)}) ? Fate::kDropped : Fate::kStands;
   }
-  if (record.verdict != Name(Verdict::kPass)) return true;
+  if (record.verdict != Name(Verdict::kPass)) return Fate::kStands;
   const int rounds = RoundsOf(record);
-  return rounds > 0 ? rounds >= terms.rounds : !terms.timed.contains(record.case_id);
-}
-
-bool PassedUntimed(const Record& record, const ResumeTerms& terms) {
-  return record.verdict == Name(Verdict::kPass) && !Stands(record, terms);
+  const bool is_timed = rounds > 0 ? rounds >= terms.rounds : !terms.timed.contains(record.case_id);
+  return is_timed ? Fate::kStands : Fate::kUntilRunAgain;
 }
 
 // Of a line that stands there already, as where somebody has joined two copies of a file.
@@ -87,14 +88,14 @@ void DropContradictions(Part& part) {
   std::map<std::pair<std::string, std::string>, int> results;
   for (const Part::Line& line : part.lines) ++results[{line.device, line.implementation}];
   for (Part::Line& line : part.lines) {
-    if (results[{line.device, line.implementation}] > 1) line.stands = line.passed = false;
+    if (results[{line.device, line.implementation}] > 1) line.fate = Fate::kDropped;
   }
 }
 
 // A device that made no offer has one record, which says why. Where others are beside it, the device had offered them
 // before, and is asked again.
 bool IsComplete(const Part& part) {
-  if (!std::ranges::all_of(part.lines, &Part::Line::stands)) return false;
+  if (!std::ranges::all_of(part.lines, &Part::Line::Stands)) return false;
   if (part.offer == nullptr) return part.lines.size() == 1 && part.lines[0].implementation.empty();
   const auto has = [&](const std::string& name) {
     return std::ranges::find(part.lines, name, &Part::Line::implementation) != part.lines.end();
@@ -107,9 +108,9 @@ ResumedRun::Begun TakeBegun(Part& part) {
   ResumedRun::Begun begun;
   if (part.offer != nullptr) begun.offered = part.offer->implementations;
   for (Part::Line& line : part.lines) {
-    line.stands = line.stands && !line.implementation.empty();
-    if (line.stands) begun.judged.insert(line.implementation);
-    if (!line.stands && !line.passed) continue;
+    if (line.implementation.empty()) line.fate = Fate::kDropped;
+    if (line.Stands()) begun.judged.insert(line.implementation);
+    if (line.fate == Fate::kDropped) continue;
     // A kill may have come between the run's going on and its new offer.
     if (std::ranges::find(begun.offered, line.implementation) == begun.offered.end()) {
       begun.offered.push_back(line.implementation);
@@ -148,7 +149,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
     if (IsCopy(part, file->records, r)) return;
-    part.lines.push_back({index, r.device, r.implementation, Stands(r, terms), PassedUntimed(r, terms)});
+    part.lines.push_back({index, r.device, r.implementation, FateOf(r, terms)});
   });
   ResumedRun run;
   run.torn = std::move(file->torn);
@@ -163,9 +164,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
     } else {
       continue;
     }
-    for (const Part::Line& line : part.lines) {
-      standing[line.index] = line.stands || line.passed;
-    }
+    for (const Part::Line& line : part.lines) standing[line.index] = line.fate != Fate::kDropped;
   }
   size_t index = 0;
   file->records.Drain([&](const Record& r) {

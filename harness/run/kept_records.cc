@@ -74,18 +74,16 @@ void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& c
     device_index[{devices[i].backend, devices[i].device.name}] = i;
   }
   std::map<std::pair<size_t, size_t>, size_t> implementations;
-  const auto place_among = [&](const Record& record, size_t in_case, size_t device) {
-    const auto* begun = resumed.FindBegun(record.case_id, record.backend, PlannedDevice(record));
-    return begun != nullptr ? begun->PlaceOf(record.implementation) : implementations[{in_case, device}]++;
-  };
   resumed.records.Drain([&](const Record& record) {
     const auto at = case_index.find(record.case_id);
     auto on = device_index.find({record.backend, record.device});
     if (on == device_index.end()) on = device_index.find({record.backend, PlannedDevice(record)});
     if (at == case_index.end() || on == device_index.end()) return;  // the plan has them: see ReadResumedRun
-    const RecordPlace place{at->second, on->second, place_among(record, at->second, on->second)};
-    Restore(place, record);
     const auto* begun = resumed.FindBegun(record.case_id, record.backend, PlannedDevice(record));
+    RecordPlace place{at->second, on->second};
+    place.implementation =
+        begun != nullptr ? begun->PlaceOf(record.implementation) : implementations[{place.case_index, place.device}]++;
+    Restore(place, record);
     if (begun != nullptr && !begun->judged.contains(record.implementation)) earlier_.emplace(KeyOf(record), place);
   });
   for (const Offer& offer : resumed.offers) Restore(offer);
@@ -130,8 +128,7 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
   for (auto it = begin; it != end; ++it) Append(it->first, it->second.record);
   failing_.erase(begin, end);
   KeepOrForgetQuiet(index);
-  constexpr double kSecondsBetweenFlushes = 30;
-  if (earlier_replaced_ && since_flush_.Seconds() >= kSecondsBetweenFlushes) WriteAgain();
+  if (earlier_replaced_ && IsFlushDue()) WriteAgain();
 }
 
 void KeptRecords::KeepOrForgetQuiet(size_t index) {
@@ -213,6 +210,16 @@ bool KeptRecords::ReplaceEarlier(const RecordPlace& place, const Record& record)
 void KeptRecords::Flush() {
   const std::lock_guard lock(mutex_);
   WriteAgain();
+}
+
+void KeptRecords::FlushWhenDue() {
+  const std::lock_guard lock(mutex_);
+  if (IsFlushDue()) WriteAgain();
+}
+
+bool KeptRecords::IsFlushDue() const {
+  constexpr double kSecondsBetween = 30;
+  return since_flush_.Seconds() >= kSecondsBetween;
 }
 
 void KeptRecords::WriteAgain() {

@@ -67,8 +67,9 @@ class KeptRecords {
   // The same of how often a record's result was tried. `change` may make it fail, or not.
   void Amend(const RecordPlace& place, const std::function<void(Record&)>& change);
 
-  // Brings the file up to what Change and Amend changed.
+  // Brings the file up to what Change and Amend changed; the second one where that was not done for half a minute.
   void Flush();
+  void FlushWhenDue();
 
   // What stands so far, in the order of the plan, and one of it.
   void ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const;
@@ -86,6 +87,7 @@ class KeptRecords {
   void Append(const RecordPlace& place, const Record& record);
   bool ReplaceEarlier(const RecordPlace& place, const Record& record);
   void KeepOrForgetQuiet(size_t index);
+  bool IsFlushDue() const;
   void WriteAgain();
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
   void Keep(const RecordPlace& place, const Record& record);

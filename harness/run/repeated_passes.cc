@@ -12,8 +12,6 @@
 namespace assay {
 namespace {
 
-constexpr double kSecondsBetweenFlushes = 30;
-
 bool HasAnswer(const Record& record) {
   return !record.implementation.empty() && record.verdict != Name(Verdict::kUnsupported) &&
          record.verdict != Name(Verdict::kUnavailable);
@@ -30,13 +28,10 @@ void RepeatedPasses::RunAll(std::mt19937_64& random, const std::function<bool()>
   while (!order.empty() && passes_ < settings_.repetition.passes && !is_over()) {
     ++passes_;
     std::shuffle(order.begin(), order.end(), random);
-    Stopwatch since_flush;
     for (size_t i = 0; i < order.size() && !is_over(); ++i) {
       progress(passes_, i, cases_[order[i]].spec.Id());
       JudgeCase(cases_[order[i]], repeated.at(order[i]), passes_);
-      if (since_flush.Seconds() < kSecondsBetweenFlushes) continue;
-      kept_.Flush();
-      since_flush = Stopwatch();
+      kept_.FlushWhenDue();
     }
     kept_.Flush();  // what ends the process now takes this pass from nobody
   }
