@@ -116,9 +116,9 @@ RulingContext ContextOf(const JudgeOptions& options, uint64_t secret) {
   return context;
 }
 
-int EndJudging(const JudgeOptions& options, const Ruling& ruling, RulingContext context, bool interrupted = false) {
+int EndJudging(const JudgeOptions& options, const Ruling& ruling, RulingContext context, bool was_interrupted = false) {
   context.seconds = context.begun.Seconds();
-  context.exit_code = interrupted                                  ? kExitInterrupted
+  context.exit_code = was_interrupted                              ? kExitInterrupted
                       : ruling.verdict == RulingVerdict::kAccepted ? kExitOk
                       : ruling.verdict == RulingVerdict::kRejected ? kExitFailed
                                                                    : kExitHarness;

@@ -16,8 +16,8 @@ endif()
 
 option(ASSAY_LONG_TESTS "Build with `all` what tests of scripts/test.sh --full need alone" OFF)
 
-# GCC searches its own memory for what it no longer needs whenever that has grown by a third, which takes a seventh of the
-# build's time; it may have 1 GiB first (in KiB here), which all but a few units never reach.
+# GCC goes through all of its own memory for what it no longer needs time and again as that grows, which takes a tenth of
+# the build's time; it may have 1 GiB first (in KiB here), which few files reach when they are compiled together.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
 # Programs in bin/, plugins in lib/assay/plugins/: the same layout in the build folder and when installed, so that
@@ -62,29 +62,39 @@ function(assay_keep_apart target)
     file(STRINGS ${source} highway REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
     if(highway)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
     endif()
   endforeach()
 endfunction()
 
 # assay_compile_moderately(<target>): in Release, what makes loops fast and little else: two thirds of the compile time of
-# -O3, for code in which few loops are long.
+# -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3 (and, as
+# CMake leaves files with options of their own out of what it compiles together, stand alone).
 function(assay_compile_moderately target)
   set(options "SHELL:-O1 -ftree-vectorize -fvect-cost-model=dynamic -finline-functions")
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${options}>")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(EXISTS ${source})
+      file(STRINGS ${source} loops REGEX "hwy/foreach_target.h|ASSAY_MULTIVERSION" LIMIT_COUNT 1)
+      if(loops)
+        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+      endif()
+    endif()
+  endforeach()
 endfunction()
 
-# assay_compile_quickly(<target>): in Release too, with the optimisation that takes least time. For code that runs for
-# milliseconds and is large: of the command line, options and reports.
+# assay_compile_quickly(<target>): in Release too, with the optimisation that takes least time. For code that is large and
+# runs for milliseconds, as that of the command line.
 function(assay_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()
 
-# assay_add_layer(NAME <target> [LOOPS] [DEPS targets...] [APART folders...]): every *.cc of the current folder and those below it
-# but for folders that are layers of their own, as one OBJECT library, because an object that only registers itself (an
-# operator, a writer) would vanish from a static archive.
+# assay_add_layer(NAME <target> [FAST] [DEPS targets...] [APART folders...]): every *.cc of the current folder and those
+# below it but for folders that are layers of their own, as one OBJECT library, because an object that only registers itself
+# (an operator, a writer) would vanish from a static archive. FAST layers have -O3 in Release: those of loops, and the lowest,
+# from which the linker takes the templates that all others have too.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "LOOPS" "NAME" "DEPS;APART" ${ARGN})
+  cmake_parse_arguments(arg "FAST" "NAME" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(folder IN LISTS arg_APART)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
@@ -93,7 +103,7 @@ function(assay_add_layer)
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
   assay_keep_apart(${arg_NAME})
-  if(NOT arg_LOOPS)
+  if(NOT arg_FAST)
     assay_compile_moderately(${arg_NAME})
   endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
