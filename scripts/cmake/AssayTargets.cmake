@@ -91,8 +91,8 @@ endfunction()
 
 # assay_add_layer(NAME <target> [FAST] [DEPS targets...] [APART folders...]): every *.cc of the current folder and those
 # below it but for folders that are layers of their own, as one OBJECT library, because an object that only registers itself
-# (an operator, a writer) would vanish from a static archive. FAST layers have -O3 in Release: those of loops, and the lowest,
-# from which the linker takes the templates that all others have too.
+# (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, have
+# -O3 in Release.
 function(assay_add_layer)
   cmake_parse_arguments(arg "FAST" "NAME" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
