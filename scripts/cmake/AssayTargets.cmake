@@ -50,37 +50,37 @@ target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
 add_library(assay_strict_fp INTERFACE)
 target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math)
 
+# assay_find_sources(<variable> <target> <regex>): those of its sources with a line that matches.
+function(assay_find_sources variable target regex)
+  get_target_property(sources ${target} SOURCES)
+  set(found "")
+  foreach(source IN LISTS sources)
+    if(EXISTS ${source} OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      file(STRINGS ${source} lines REGEX "${regex}" LIMIT_COUNT 1)
+      if(lines)
+        list(APPEND found ${source})
+      endif()
+    endif()
+  endforeach()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
 # assay_keep_apart(<target>): where CMAKE_UNITY_BUILD is on, some files of a target are compiled together, which halves the
 # build's time. What Highway compiles once per instruction set has to stand alone, and CMake itself leaves out files with
 # options of their own.
 function(assay_keep_apart target)
-  get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    if(NOT EXISTS ${source} AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-      continue()
-    endif()
-    file(STRINGS ${source} highway REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
-    if(highway)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
-  endforeach()
+  assay_find_sources(sources ${target} "hwy/foreach_target.h")
+  set_property(SOURCE ${sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # assay_compile_moderately(<target>): in Release, what makes loops fast and little else: two thirds of the compile time of
-# -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3 (and, as
-# CMake leaves files with options of their own out of what it compiles together, stand alone).
+# -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3 (and so,
+# as options of their own, stand alone).
 function(assay_compile_moderately target)
   set(options "SHELL:-O1 -ftree-vectorize -fvect-cost-model=dynamic -finline-functions")
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${options}>")
-  get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    if(EXISTS ${source})
-      file(STRINGS ${source} loops REGEX "hwy/foreach_target.h|ASSAY_MULTIVERSION" LIMIT_COUNT 1)
-      if(loops)
-        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
-      endif()
-    endif()
-  endforeach()
+  assay_find_sources(sources ${target} "hwy/foreach_target.h|ASSAY_MULTIVERSION")
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # assay_compile_quickly(<target>): in Release too, with the optimisation that takes least time. For code that is large and
@@ -89,12 +89,12 @@ function(assay_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()
 
-# assay_add_layer(NAME <target> [FAST] [DEPS targets...] [APART folders...]): every *.cc of the current folder and those
-# below it but for folders that are layers of their own, as one OBJECT library, because an object that only registers itself
-# (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, have
-# -O3 in Release.
+# assay_add_layer(NAME <target> [FAST | QUICK] [DEPS targets...] [APART folders...]): every *.cc of the current folder and
+# those below it but for folders that are layers of their own, as one OBJECT library, because an object that only registers
+# itself (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, keep Release's -O3, QUICK
+# ones are compiled quickly, all others moderately.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "FAST" "NAME" "DEPS;APART" ${ARGN})
+  cmake_parse_arguments(arg "FAST;QUICK" "NAME" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(folder IN LISTS arg_APART)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
@@ -103,7 +103,9 @@ function(assay_add_layer)
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
   assay_keep_apart(${arg_NAME})
-  if(NOT arg_FAST)
+  if(arg_QUICK)
+    assay_compile_quickly(${arg_NAME})
+  elseif(NOT arg_FAST)
     assay_compile_moderately(${arg_NAME})
   endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
