@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python callables as a backend: the process is the user's interpreter, which has registered what it offers. Memory,
 // checks of arguments and cold caches are those of every host backend; kernels are called back.
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -138,10 +139,14 @@ class PythonBackend : public plugin::Backend {
     Describe();
     std::vector<plugin::DeviceInfo> devices;
     for (size_t i = 2; i < lines_.size(); ++i) {
-      const bool host = lines_[i] == "cpu" || lines_[i].starts_with("cpu:");  // JAX can have several of the host
-      devices.push_back({lines_[i] == "cpu" ? "host" : lines_[i], "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
-                         static_cast<int32_t>(i - 2), host ? plugin::HostMemoryBytes() : 0, host ? "type=cpu" : "",
-                         plugin::kHostAlignment});
+      std::vector<std::string> parts = Split(lines_[i], '\t');
+      parts.resize(3);
+      const std::string& name = parts[0];
+      const bool host = name == "cpu" || name.starts_with("cpu:");  // JAX can have several of the host
+      devices.push_back({name == "cpu" ? "host" : name, "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
+                         static_cast<int32_t>(i - 2),
+                         host ? plugin::HostMemoryBytes() : std::strtoull(parts[1].c_str(), nullptr, 10),
+                         host ? "type=cpu" : parts[2], plugin::kHostAlignment});
     }
     return devices;
   }

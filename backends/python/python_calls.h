@@ -19,7 +19,8 @@ extern "C" {
 
 typedef struct assay_python_calls {
   uint64_t struct_size;
-  /* Lines: name, version of what computes, then one device each. */
+  /* Lines: name, version of what computes, then one device each: its name, bytes of memory and properties, between
+   * tabulators; of the host 0 and none. */
   void (*describe)(int32_t* status, char* text, uint64_t capacity);
   /* Lines: implementation, a tabulator, its contract. */
   void (*query)(uint32_t device, const assay_op_desc* op, int32_t* status, char* text, uint64_t capacity);

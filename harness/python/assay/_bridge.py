@@ -15,9 +15,9 @@ from . import _kernels
 from ._description import Description, read
 from ._devices import NoDevice
 from ._execution import Execution
-from ._frameworks import Unavailable, Unsupported, WrongResult, framework
+from ._frameworks import Unavailable, Unsupported, WrongResult, framework, lost_device
 
-OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY = range(5)
+OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY, DEVICE_LOST = range(6)
 NO_ANSWER = -1
 _HERE = os.path.dirname(os.path.realpath(__file__))
 _MOST_FRAMES = 3
@@ -115,6 +115,9 @@ class Bridge:
             status, answer = OUT_OF_MEMORY, what + explain(error, self._file)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: nothing passes through the worker
             status, answer = ERROR, what + explain(error, self._file)
+            if lost_device():
+                status = DEVICE_LOST
+                answer += "; this process cannot use the device any more: the next case gets a new one"
         finally:
             self._flush()
         data = answer.encode(errors="replace").replace(b"\0", b"?")
@@ -151,7 +154,8 @@ class Bridge:
         # What computes comes first: bounds on the version of a library are on the first number (expectations).
         versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
-        return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
+        return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version,
+                          *map(self._device_line, self._devices())]) + "\n"
 
     @staticmethod
     def _check_frameworks() -> None:
@@ -172,6 +176,12 @@ class Bridge:
     @staticmethod
     def _devices() -> list[str]:
         return sorted({k.device for k in _kernels.registered()}, key=lambda device: (device != "cpu", device))
+
+    @staticmethod
+    def _device_line(device: str) -> str:
+        """Its name, bytes of its memory and its properties, by the first framework that computes there."""
+        of_it = next(k for k in _kernels.registered() if k.device == device)
+        return "\t".join((device, *map(str, framework(of_it.framework, device).described())))
 
     def _offered(self, device: int, asked: Description) -> tuple[list[_kernels.Kernel], str]:
         """The kernels that take the case, and why the others do not."""

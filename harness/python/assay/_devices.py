@@ -43,3 +43,10 @@ def jax_device(jax: Any, name: str) -> Any:
             there += [platform, *(f"{platform}:{i}" for i in range(1, len(jax.devices(platform))))]
         reason = str(why) if isinstance(why, RuntimeError) else ""  # else there are fewer of its kind
         raise _absent(name, f"JAX {jax.__version__}", there, reason) from None
+
+
+def capability(torch: Any, device: Any) -> str:
+    """NVIDIA's compute capability, "9.0"; empty for what is none of theirs."""
+    if torch.device(device).type != "cuda" or torch.version.hip:
+        return ""
+    return ".".join(map(str, torch.cuda.get_device_capability(device)))

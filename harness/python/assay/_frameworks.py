@@ -3,11 +3,12 @@
 framework is imported when a kernel asks for it."""
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
-from ._devices import jax_device, torch_device
+from ._devices import capability, jax_device, torch_device
 
 # Names of types by DLPack's code and bits; NumPy's type, and that of the storage where NumPy needs ml_dtypes for it.
 _TYPES = {(2, 64): ("f64", "float64"), (2, 32): ("f32", "float32"), (2, 16): ("f16", "float16"),
@@ -91,6 +92,10 @@ class Numpy:
     def select(self) -> None:
         """Before the first kernel, in a worker that executes those of this device alone."""
 
+    def described(self) -> tuple[int, str]:
+        """Bytes of the device's memory and its properties, "model=...;capability=9.0"; none of the host, which says its own."""
+        return 0, ""
+
     def dtype(self, operand: Operand) -> Any:
         if operand.type in _STORED:
             try:
@@ -108,6 +113,10 @@ class Numpy:
     def given(self, view: Any, operand: Operand) -> Any:
         return view
 
+    def returned(self, array: Any, view: Any) -> Any:
+        """What stands in the copy that given() made of this memory; None where it made none, or nobody can write there."""
+        return None
+
     def output(self, view: Any, operand: Operand) -> Any:
         return view
 
@@ -116,6 +125,10 @@ class Numpy:
 
     def complete(self, result: Any) -> None:
         pass
+
+    def lost(self) -> bool:
+        """Whether this process cannot use the device any more, asked after an exception."""
+        return False
 
     def store(self, result: Any, view: Any, operand: Operand) -> None:
         if type(result) is not self.numpy.ndarray and not (operand.shape == () and isinstance(result, self.numpy.generic)):
@@ -144,6 +157,12 @@ class Torch(Numpy):
         if self.device.index:  # events, and what a kernel leaves out, are of the current one
             self.events.set_device(self.device.index)
 
+    def described(self) -> tuple[int, str]:
+        if not hasattr(self.events, "get_device_properties"):
+            return 0, ""
+        found = self.events.get_device_properties(self.device)
+        return getattr(found, "total_memory", 0), _properties(getattr(found, "name", ""), capability(self.torch, self.device))
+
     def dtype(self, operand: Operand) -> Any:
         if not hasattr(self.torch, operand.type):
             raise Unsupported(f"this PyTorch has no type {operand.type}, of operand {operand.name}")
@@ -162,6 +181,9 @@ class Torch(Numpy):
             tensor = tensor.view(getattr(self.torch, operand.type))
         return tensor.to(self.device) if self.copies else tensor
 
+    def returned(self, array: Any, view: Any) -> Any:
+        return None if self.shares(view) else self._bits(array)
+
     def output(self, view: Any, operand: Operand) -> Any:
         return self.given(view, operand)
 
@@ -173,6 +195,13 @@ class Torch(Numpy):
         if self.events is not None:
             self.events.synchronize()
 
+    def lost(self) -> bool:
+        try:
+            self.complete(None)
+        except RuntimeError:  # each call raises what a kernel did to the process, such as an illegal address
+            return True
+        return False
+
     def _bits(self, tensor: Any) -> Any:
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
         stored = _STORED.get(str(tensor.dtype).partition(".")[2])
@@ -181,6 +210,8 @@ class Torch(Numpy):
     def store(self, result: Any, view: Any, operand: Operand) -> None:
         if type(result) not in (self.torch.Tensor, self.torch.nn.Parameter):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a torch.Tensor")
+        if (result.device.type, result.device.index or 0) != (self.device.type, self.device.index or 0):
+            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
         _check(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
         view[...] = self._bits(result)
 
@@ -207,6 +238,12 @@ class Jax(Numpy):
         import jax
         self.jax, self.device = jax, jax_device(jax, device)
 
+    def described(self) -> tuple[int, str]:
+        if self.device.platform == "cpu":
+            return 0, ""
+        memory = (self.device.memory_stats() or {}).get("bytes_limit", 0)
+        return memory, _properties(self.device.device_kind, getattr(self.device, "compute_capability", ""))
+
     def dtype(self, operand: Operand) -> Any:
         if operand.type in _WIDE and not self.jax.config.jax_enable_x64:
             raise Unsupported(f"operand {operand.name} is {type_name(operand.code, operand.bits)}, which JAX has after "
@@ -229,11 +266,27 @@ class Jax(Numpy):
     def complete(self, result: Any) -> None:
         self.jax.block_until_ready(result)
 
+    def lost(self) -> bool:
+        try:
+            self.complete(self.jax.device_put(self.numpy.zeros(1), self.device))
+        except RuntimeError:
+            return True
+        return False
+
     def store(self, result: Any, view: Any, operand: Operand) -> None:
         if not isinstance(result, self.jax.Array):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a jax.Array")
+        if self.device not in result.devices():
+            there = ", ".join(map(str, result.devices()))
+            raise WrongResult(f"{operand.name}: it returned an array on {there}, where one on {self.device} is expected")
         _check(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
         view[...] = self.numpy.asarray(result)
+
+
+def _properties(model: str, compute_capability: str) -> str:
+    model = re.sub(r"[;=\s]+", " ", model)
+    found = (("model", model), ("capability", compute_capability))
+    return ";".join(f"{key}={value}" for key, value in found if value)
 
 
 def _kind(value: Any) -> str:
@@ -257,3 +310,8 @@ def framework(name: str, device: str) -> Numpy:
     if made is None:
         made = _made[name, device] = {"numpy": Numpy, "torch": Torch, "jax": Jax}[name](device)
     return made
+
+
+def lost_device() -> bool:
+    """Whether this process cannot use a device any more that its kernels compute on."""
+    return any(made.lost() for made in _made.values())

@@ -14,15 +14,14 @@ Supports = Callable[[KernelCase], Any]
 def demanded(dtypes: Sequence[str], attrs: Any) -> str:
     """No framework documents a bound for its results. What the suites demand of everybody is declared of all, so that a
     run says where it does not hold."""
-    if any(dtype in ("bf16", "f16", "e4m3", "e5m2") for dtype in dtypes):
-        return "f32acc;math=256"
-    if any(dtype in ("f32", "c64") for dtype in dtypes):
-        return "f32acc;math=256"
+    if any(dtype in ("f32", "c64", "bf16", "f16", "e4m3", "e5m2") for dtype in dtypes):
+        return "acc=f32;math=256"
     return "f64;math=8" if any(dtype in ("f64", "c128") for dtype in dtypes) else "acc=i32"
 
 
 class Column(NamedTuple):
-    """One function for one operator. extra: fields of the contract beside what is demanded. shown: attributes that it need
+    """One function for one operator. extra: fields of the contract beside what is demanded, or in
+    the place of its own. shown: attributes that it need
     not be told, as its operands show them. supports: see assay.kernel."""
     op: str
     function: Callable[..., Any]
@@ -31,6 +30,19 @@ class Column(NamedTuple):
     extra: Union[str, Callable[[Sequence[str], Any], str]] = ""
     shown: tuple[str, ...] = ()
     supports: Optional[Supports] = None
+
+
+def joined(*texts: str) -> str:
+    return ";".join(text for text in texts if text)
+
+
+def tensor_cores(capability: str, dtype: str) -> str:
+    """How NVIDIA's units of that compute capability add products of 16 bits, and of f32 operands in TF32: as the backend cuda
+    declares of them (backends/cuda/devices.cc). Of what is no such unit, "", nothing."""
+    if not capability or float(capability) < 7:
+        return ""
+    terms = 8 if dtype == "f32" else 16
+    return f"acc=tc<25,{terms}>" if float(capability) >= 9 else f"acc=tc<24,{terms // 2}>"
 
 
 def only(**wanted: Any) -> Supports:
@@ -47,7 +59,8 @@ def only(**wanted: Any) -> Supports:
 def _contract(column: Column) -> Callable[[Sequence[str], Any], str]:
     def text(dtypes: Sequence[str], attrs: Any) -> str:
         extra = column.extra(dtypes, attrs) if callable(column.extra) else column.extra
-        return demanded(dtypes, attrs) + (";" + extra if extra else "")
+        fields = [field for field in f"{demanded(dtypes, attrs)};{extra}".split(";") if field]
+        return ";".join({field.partition("=")[0]: field for field in fields}.values())
     return text
 
 

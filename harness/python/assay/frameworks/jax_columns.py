@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
+
+# Else each worker takes three quarters of a GPU's memory at its start, from those beside it and after it (docs.jax.dev, "GPU
+# memory allocation").
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax
 import jax.numpy as jnp
 
 from . import jax_ops
-from ._columns import FLOATS, Column, only, register
+from ._columns import FLOATS, Column, joined, only, register, tensor_cores
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -20,18 +25,14 @@ def _flushes(dtypes, attrs):
     return "ftz=all"
 
 
-def _joined(*texts):
-    return ";".join(text for text in texts if text)
-
-
 def _reduces(dtypes, attrs):
-    return _joined(_flushes(dtypes, attrs), "nan=ignore" if attrs["nan"] == "ignore" else "")
+    return joined(_flushes(dtypes, attrs), "nan=ignore" if attrs["nan"] == "ignore" else "")
 
 
 def _attention(dtypes, attrs):
     """Probabilities are rounded to the type of the keys before they meet the values: jax/_src/nn/functions.py of 0.10.2
     has probs = softmax(...).astype(key.dtype)."""
-    return _joined(_flushes(dtypes, attrs), f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else "")
+    return joined(_flushes(dtypes, attrs), f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else "")
 
 
 def _values(case):
@@ -62,7 +63,7 @@ COLUMNS = [
     Column("conv", jax_ops.conv, extra=_flushes),
     Column("conv", jax_ops.conv_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
     Column("conv", jax_ops.conv_i32, ("i8-i8-i32",), "preferred-i32"),
-    Column("softmax", jax_ops.softmax, extra=lambda dtypes, attrs: _joined("masked=nan", _flushes(dtypes, attrs))),
+    Column("softmax", jax_ops.softmax, extra=lambda dtypes, attrs: joined("masked=nan", _flushes(dtypes, attrs))),
     Column("reduce", jax_ops.reduce, extra=_reduces, supports=_values),
     Column("reduce", jax_ops.reduce, INDICES, "indices", _flushes,
            supports=only(kind=("argmax", "argmin"), nan="propagate")),
@@ -81,6 +82,20 @@ COLUMNS = [
     Column("gather", jax_ops.gather),
     Column("scatter_add", jax_ops.scatter_add, extra=_flushes),
 ]
+
+
+def _on(platform, column):
+    """The column as that platform has it: a GPU's code keeps subnormal numbers, and its units add products of 16 bits."""
+    if platform == "cpu":
+        return column
+    capability = getattr(jax.devices(platform)[0], "compute_capability", "") if platform in ("gpu", "cuda") else ""
+    is_product = column.op in ("matmul", "conv", "attention")
+
+    def extra(dtypes, attrs):
+        cpu = column.extra(dtypes, attrs) if callable(column.extra) else column.extra
+        units = tensor_cores(capability, dtypes[0]) if is_product and dtypes[0] in ("bf16", "f16") else ""
+        return joined(*(field for field in cpu.split(";") if field != "ftz=all"), units)
+    return column._replace(extra=extra)
 
 
 def _jitted(column):
@@ -104,4 +119,5 @@ def register_all():
     jax.config.update("jax_enable_x64", True)
     platforms = sorted({device.platform for device in jax.devices()} | {"cpu"}, key=lambda name: (name != "cpu", name))
     for platform in platforms:
-        register(COLUMNS + [_jitted(column) for column in COLUMNS], "jax", "eager", platform)
+        own = [_on(platform, column) for column in COLUMNS]
+        register(own + [_jitted(column) for column in own], "jax", "eager", platform)

@@ -102,7 +102,8 @@ def attention(q, k, v, mask=None, *, causal=False, align="br", window=0, scale=N
         seen = seen[None, None]
     factor = scale if isinstance(scale, (int, float)) else None
     heads_last = [jnp.swapaxes(t, 1, 2) for t in (q, k, v)]
-    y = jax.nn.dot_product_attention(*heads_last, bias=bias, mask=seen, scale=factor)
+    with jax.default_matmul_precision("highest"):
+        y = jax.nn.dot_product_attention(*heads_last, bias=bias, mask=seen, scale=factor)
     return jnp.swapaxes(y, 1, 2)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from .._devices import torch_devices
+from .._devices import capability, torch_devices
 from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
-from ._columns import FLOATS, Column, only, register
+from ._columns import FLOATS, Column, joined, only, register, tensor_cores
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -40,10 +40,40 @@ def _multiplies_integers_on_gpu(case):
     return _multiplies_integers(case) if fits else "torch._int_mm takes m above 16, and k and n that are multiples of 8"
 
 
+def _units(device):
+    """What is declared of products on that type of device, by the type of the operands: units add those of 16 bits."""
+    found = capability(torch, device)
+    return lambda dtypes, attrs: tensor_cores(found, dtypes[0]) if dtypes[0] in ("bf16", "f16") else ""
+
+
+def _tf32(device):
+    """torch.backends.cudnn.allow_tf32 is set by default: f32 convolutions round their operands to TF32, unlike products
+    (docs.pytorch.org, "Numerical accuracy"). That they round to nearest is what the backend cuda measured of its libraries."""
+    found = capability(torch, device)
+    units = _units(device)
+    is_tf32 = found and float(found) >= 8
+    return lambda dtypes, attrs: (joined("in=tf32rn", tensor_cores(found, "f32")) if is_tf32 and dtypes[0] == "f32" else
+                                  units(dtypes, attrs))
+
+
+def _attention_on_gpu(device, name):
+    """sdpa takes cuDNN's kernel where that has one, of which the backend cuda measured that it flushes."""
+    units = _units(device)
+    flushes = "ftz=all" if name in ("sdpa", "sdpa-cudnn") else ""
+    return lambda dtypes, attrs: joined(_probabilities(dtypes, attrs), units(dtypes, attrs),
+                                        flushes if dtypes[0] in ("bf16", "f16") else "")
+
+
 def _on(device, column):
     """The column as that type of device has it."""
     if device != "cuda":
         return column
+    if column.op == "matmul" and not column.name:
+        return column._replace(extra=_units(device))
+    if column.op == "conv":
+        return column._replace(extra=_units(device) if column.name == "ieee" else _tf32(device))
+    if column.op == "attention":
+        return column._replace(extra=_attention_on_gpu(device, column.name))
     if column.name == "int-mm":
         return column._replace(supports=_multiplies_integers_on_gpu)
     if column.op == "layer_norm":  # "expected scalar type BFloat16 but found Float", of weights in f32
@@ -127,7 +157,9 @@ def columns(device):
         if device in torch_attention.DEVICES[name]:
             chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
-    return [_on(device, column) for column in COLUMNS + _compiled(device)] + chosen
+    if device == "cuda":
+        chosen.append(Column("conv", torch_ops.conv_ieee, name="ieee"))
+    return [_on(device, column) for column in COLUMNS + _compiled(device) + chosen]
 
 
 def register_all():

@@ -42,6 +42,12 @@ def conv(x, w, bias=None, *, stride=1, pad=0, dilation=1, groups=1, **_):
     return call(x, w, bias, stride, pad, dilation, groups)
 
 
+def conv_ieee(*operands, **attrs):
+    """With operands of f32 as they are, on GPUs too."""
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        return conv(*operands, **attrs)
+
+
 def softmax(x, *, axis=-1, log=False, **_):
     return torch.log_softmax(x, axis) if log else torch.softmax(x, axis)
 
