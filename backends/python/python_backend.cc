@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python callables as a backend: the process is the user's interpreter, which has registered what it offers. Memory,
-// checks of arguments and cold caches are those of every host backend; kernels are called back.
+// Python callables as a backend: the process is the user's interpreter, which has registered what it offers; kernels
+// are called back. On the host memory, checks of arguments and cold caches are those of every host backend; a device of
+// the interpreter's has memory of its own.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -8,96 +9,73 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
-#include "backends/python/python_calls.h"
+#include "backends/python/interpreter.h"
 
 namespace python {
 namespace {
 
-const assay_python_calls* calls = nullptr;
 const assay_op_desc* asked = nullptr;  // what query() or plan_create() has at hand: the interpreter reads it as it is
 
-const assay_python_calls& Calls() {
-  if (calls != nullptr) return *calls;
-  throw plugin::Unavailable("no interpreter is in this process; give the kernels with --kernels FILE.py");
-}
-
-// What an interpreter answers.
-struct Answer {
-  int32_t status = ASSAY_PYTHON_NO_ANSWER;
-  std::string text;
-};
-template <class Call>
-Answer AnswerOf(const Call& call) {
-  constexpr uint64_t kTextBytes = 16384;
-  Answer answer{.text = std::string(kTextBytes, '\0')};
-  call(&answer.status, answer.text.data(), kTextBytes);
-  answer.text.resize(std::min<size_t>(answer.text.find('\0'), kTextBytes));
-  return answer;
-}
-
-// The answer of a call, or its failure with the text.
-template <class Call>
-std::string Ask(const Call& call) {
-  Answer answer = AnswerOf(call);
-  if (answer.status == ASSAY_PYTHON_NO_ANSWER) {
-    answer = AnswerOf(Calls().interruption);
-    const bool is_told = answer.status == ASSAY_OK && !answer.text.empty();
-    throw plugin::Failure("an exception came from outside of the kernel, as another thread or a signal raises it: {}",
-                          is_told ? answer.text : "one that cannot be told, as more came meanwhile");
+// The interpreter's durations are those of the kernel alone: a view of an operand has to be made for each execution.
+// `execute` executes one, `evict` takes its operands out of caches before, and says whether it could.
+template <class ExecuteOne, class Evict>
+void ExecuteEach(plugin::Batch& batch, const Kernel& kernel, ExecuteOne&& execute, Evict&& evict) {
+  bool flushed = batch.cold, device_clock = true;
+  for (size_t i = 0; i < batch.args.size(); ++i) {
+    if (batch.cold) flushed = evict(*batch.args[i]) && flushed;
+    execute(*batch.args[i]);
+    batch.seconds[i] = kernel.seconds();
+    device_clock = device_clock && kernel.clock_is_device();
+    flushed = flushed && !kernel.saw_copies();
   }
-  if (answer.status != ASSAY_OK) throw plugin::Error(answer.status, answer.text);
-  return answer.text;
+  batch.clock_is_device = device_clock && !batch.args.empty();
+  batch.cache_was_flushed = flushed && !batch.args.empty();
 }
 
-std::vector<std::string> Split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(by, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-class PythonPlan : public plugin::HostPlan {
+class PythonHostPlan : public plugin::HostPlan {
  public:
-  PythonPlan(uint32_t device, const std::string& implementation) {
-    Ask([&](int32_t* status, char* text, uint64_t capacity) {
-      Calls().prepare(device, asked, implementation.c_str(), &plan_, status, text, capacity);
-    });
-  }
-  ~PythonPlan() override { Calls().release(plan_); }
-
-  // The interpreter's durations are those of the kernel alone: a view of an operand has to be made for each execution.
+  PythonHostPlan(uint32_t device, const std::string& implementation) : kernel_(device, asked, implementation) {}
   void ExecuteBatch(plugin::Batch& batch) override {
-    bool flushed = batch.cold, device_clock = true;
-    for (size_t i = 0; i < batch.args.size(); ++i) {
-      if (batch.cold) flushed = EvictOperands(*batch.args[i]) && flushed;
-      Execute(*batch.args[i]);
-      batch.seconds[i] = seconds_;
-      device_clock = device_clock && (flags_ & ASSAY_PYTHON_DEVICE_CLOCK) != 0;
-      flushed = flushed && (flags_ & ASSAY_PYTHON_COPIES) == 0;
-    }
-    batch.clock_is_device = device_clock && !batch.args.empty();
-    batch.cache_was_flushed = flushed && !batch.args.empty();
+    ExecuteEach(
+        batch, kernel_, [&](const plugin::Args& args) { Execute(args); },
+        [&](const plugin::Args& args) { return EvictOperands(args); });
   }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
-    addresses_.clear();
+    places_.clear();
     for (const Pointers operands : {inputs, outputs}) {
-      for (std::byte* const pointer : operands) addresses_.push_back(reinterpret_cast<uint64_t>(pointer));
+      for (std::byte* const pointer : operands) places_.push_back({0, reinterpret_cast<uint64_t>(pointer)});
     }
-    Ask([&](int32_t* status, char* text, uint64_t capacity) {
-      Calls().execute(plan_, addresses_.data(), &seconds_, &flags_, status, text, capacity);
-    });
+    kernel_.Execute(places_);
   }
 
  private:
-  int64_t plan_ = 0;
-  std::vector<uint64_t> addresses_;
-  double seconds_ = 0;
-  int32_t flags_ = 0;
+  Kernel kernel_;
+  std::vector<Place> places_;
+};
+
+class PythonDevicePlan : public plugin::Plan {
+ public:
+  PythonDevicePlan(uint32_t device, const std::string& implementation) : kernel_(device, asked, implementation) {}
+  void Execute(const plugin::Args& args) override {
+    places_.clear();
+    for (const auto* operands : {&args.inputs, &args.outputs}) {
+      for (const plugin::Arg& arg : *operands) {
+        places_.push_back({static_cast<const DeviceMemory&>(*arg.buffer).number(), arg.byte_offset});
+      }
+    }
+    kernel_.Execute(places_);
+  }
+  void ExecuteBatch(plugin::Batch& batch) override {
+    ExecuteEach(
+        batch, kernel_, [&](const plugin::Args& args) { Execute(args); },
+        [&](const plugin::Args& args) { return EvictOperands(args); });
+  }
+
+ private:
+  Kernel kernel_;
+  std::vector<Place> places_;
 };
 
 // The interpreter decides about attributes, which it reads from the description itself.
@@ -105,28 +83,63 @@ void LeaveAttributes(const plugin::OpDesc& op) {
   for (uint64_t i = 0; i < asked->n_attrs; ++i) op.MayIgnore({asked->attrs[i]->key});
 }
 
-class PythonDevice : public plugin::HostDevice {
- public:
-  explicit PythonDevice(uint32_t index) : index_(index) {}
-  std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
-    LeaveAttributes(op);
-    const std::string found = Ask(
-        [&](int32_t* status, char* text, uint64_t capacity) { Calls().query(index_, asked, status, text, capacity); });
-    std::vector<plugin::Implementation> list;
-    for (const std::string& line : Split(found, '\n')) {
-      const size_t tab = line.find('\t');
-      if (tab == line.npos) throw plugin::Failure("'{}' is no implementation with its contract", line);
-      list.push_back({line.substr(0, tab), line.substr(tab + 1)});
-    }
-    return list;
+std::vector<plugin::Implementation> QueryInterpreter(uint32_t device, const plugin::OpDesc& op) {
+  LeaveAttributes(op);
+  const std::string found = Ask(
+      [&](int32_t* status, char* text, uint64_t capacity) { Calls().query(device, asked, status, text, capacity); });
+  std::vector<plugin::Implementation> list;
+  for (const std::string& line : Split(found, '\n')) {
+    const size_t tab = line.find('\t');
+    if (tab == line.npos) throw plugin::Failure("'{}' is no implementation with its contract", line);
+    list.push_back({line.substr(0, tab), line.substr(tab + 1)});
   }
+  return list;
+}
+
+template <class Base, class PlanOfIt>
+class Interpreted : public Base {
+ public:
+  explicit Interpreted(uint32_t index) : index_(index) {}
+  std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override { return QueryInterpreter(index_, op); }
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     LeaveAttributes(op);
-    return std::make_unique<PythonPlan>(index_, implementation);
+    return std::make_unique<PlanOfIt>(index_, implementation);
   }
 
- private:
+ protected:
   uint32_t index_;
+};
+
+using PythonHost = Interpreted<plugin::HostDevice, PythonHostPlan>;
+
+class PythonDevice : public Interpreted<plugin::Device, PythonDevicePlan> {
+ public:
+  using Interpreted::Interpreted;
+  std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {
+    return std::make_unique<DeviceMemory>(index_, bytes);
+  }
+  void Upload(plugin::Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override {
+    if (!bytes.empty()) static_cast<DeviceMemory&>(buffer).Upload(offset, bytes);
+  }
+  void Download(const plugin::Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) override {
+    if (!bytes.empty()) static_cast<const DeviceMemory&>(buffer).Download(offset, bytes);
+  }
+};
+
+// A device as the interpreter describes it.
+struct DeviceLine {
+  std::string name, properties;
+  uint64_t memory_bytes = 0;
+  bool has_memory = false;  // operands lie there
+
+  explicit DeviceLine(const std::string& line) {
+    std::vector<std::string> parts = Split(line, '\t');
+    parts.resize(4);
+    name = parts[0], properties = parts[3];
+    memory_bytes = std::strtoull(parts[1].c_str(), nullptr, 10);
+    has_memory = parts[2] == "1";
+  }
+  bool IsHost() const { return name == "cpu" || name.starts_with("cpu:"); }  // JAX can have several of the host
 };
 
 class PythonBackend : public plugin::Backend {
@@ -139,18 +152,19 @@ class PythonBackend : public plugin::Backend {
     Describe();
     std::vector<plugin::DeviceInfo> devices;
     for (size_t i = 2; i < lines_.size(); ++i) {
-      std::vector<std::string> parts = Split(lines_[i], '\t');
-      parts.resize(3);
-      const std::string& name = parts[0];
-      const bool host = name == "cpu" || name.starts_with("cpu:");  // JAX can have several of the host
-      devices.push_back({name == "cpu" ? "host" : name, "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
-                         static_cast<int32_t>(i - 2),
-                         host ? plugin::HostMemoryBytes() : std::strtoull(parts[1].c_str(), nullptr, 10),
-                         host ? "type=cpu" : parts[2], plugin::kHostAlignment});
+      const DeviceLine device(lines_[i]);
+      const bool host = device.IsHost();
+      devices.push_back({device.name == "cpu" ? "host" : device.name, "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
+                         static_cast<int32_t>(i - 2), host ? plugin::HostMemoryBytes() : device.memory_bytes,
+                         host ? "type=cpu" : device.properties, device.has_memory ? 0 : plugin::kHostAlignment});
     }
     return devices;
   }
-  std::unique_ptr<plugin::Device> Open(uint32_t index) override { return std::make_unique<PythonDevice>(index); }
+  std::unique_ptr<plugin::Device> Open(uint32_t index) override {
+    Describe();
+    if (DeviceLine(lines_.at(index + 2)).has_memory) return std::make_unique<PythonDevice>(index);
+    return std::make_unique<PythonHost>(index);
+  }
 
  private:
   void Describe() {
@@ -196,7 +210,7 @@ std::unique_ptr<plugin::Backend> Make() {
 }  // namespace python
 
 extern "C" void assay_python_register(const assay_python_calls* registered) {
-  python::calls = registered;
+  python::Register(registered);
 }
 
 extern "C" const assay_backend_api* assay_backend_v1(const assay_host_info* host) {

@@ -67,7 +67,17 @@ class Calls(Structure):
                 ("prepare", CFUNCTYPE(None, c_uint32, c_void_p, c_char_p, POINTER(c_int64), *_ANSWER)),
                 ("release", CFUNCTYPE(None, c_int64)),
                 ("execute", CFUNCTYPE(None, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), *_ANSWER)),
-                ("interruption", CFUNCTYPE(None, *_ANSWER))]
+                ("interruption", CFUNCTYPE(None, *_ANSWER)),
+                ("allocate", CFUNCTYPE(None, c_uint32, c_uint64, POINTER(c_uint64), *_ANSWER)),
+                ("release_memory", CFUNCTYPE(None, c_uint32, c_uint64)),
+                ("upload", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER)),
+                ("download", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER))]
+
+
+def _tools_of(device: str) -> Any:
+    """The first framework that computes there: each kind of device is of one, but for the host."""
+    of_it = next(k for k in _kernels.registered() if k.device == device)
+    return framework(of_it.framework, device)
 
 
 class Bridge:
@@ -179,9 +189,10 @@ class Bridge:
 
     @staticmethod
     def _device_line(device: str) -> str:
-        """Its name, bytes of its memory and its properties, by the first framework that computes there."""
-        of_it = next(k for k in _kernels.registered() if k.device == device)
-        return "\t".join((device, *map(str, framework(of_it.framework, device).described())))
+        """Its name, bytes of its memory and its properties, and whether operands lie there."""
+        tools = _tools_of(device)
+        memory, properties = tools.described()
+        return f"{device}\t{memory}\t{int(tools.has_memory)}\t{properties}"
 
     def _offered(self, device: int, asked: Description) -> tuple[list[_kernels.Kernel], str]:
         """The kernels that take the case, and why the others do not."""
@@ -239,6 +250,35 @@ class Bridge:
         execution = self._executions[plan]
 
         def body() -> str:
-            seconds[0], flags[0] = execution.run(pointers[:execution.operands])
+            numbers = pointers[:2 * execution.operands]
+            seconds[0], flags[0] = execution.run(list(zip(numbers[::2], numbers[1::2])))
             return ""
         self._guarded(status, text, capacity, body, f"{execution.name}: ")
+
+    def _memory_of(self, device: int) -> Any:
+        tools = _tools_of(self._devices()[device])
+        tools.select()
+        return tools
+
+    def allocate(self, device: int, size: int, number: Any, status: Any, text: int, capacity: int) -> None:
+        def body() -> str:
+            number[0] = self._memory_of(device).allocate(size)
+            return ""
+        self._guarded(status, text, capacity, body)
+
+    def release_memory(self, device: int, number: int) -> None:
+        self._memory_of(device).free(number)
+
+    def upload(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
+               capacity: int) -> None:
+        def body() -> str:
+            self._memory_of(device).upload(number, offset, pointer, size)
+            return ""
+        self._guarded(status, text, capacity, body)
+
+    def download(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
+                 capacity: int) -> None:
+        def body() -> str:
+            self._memory_of(device).download(number, offset, pointer, size)
+            return ""
+        self._guarded(status, text, capacity, body)

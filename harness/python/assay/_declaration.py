@@ -83,7 +83,8 @@ def checked_device(device: Any, framework: str) -> str:
     found = _DEVICE.match(str(device))  # torch.device too
     if found is None:
         raise UsageError(f"device={device!r} is no device: name a kind, and which of several, such as cpu, cuda or cuda:1")
-    name = found[1] if found[2] in (None, "0") else found[0]
+    kind = "gpu" if framework == "jax" and found[1] in ("cuda", "rocm") else found[1]  # what JAX calls it itself
+    name = kind if found[2] in (None, "0") else f"{kind}:{found[2]}"
     if framework == "numpy" and name != "cpu":
         raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
     return name

@@ -8,7 +8,7 @@ import time
 import warnings
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
-from ._devices import capability, jax_device, torch_device
+from ._devices import jax_device, torch_device
 
 # Names of types by DLPack's code and bits; NumPy's type, and that of the storage where NumPy needs ml_dtypes for it.
 _TYPES = {(2, 64): ("f64", "float64"), (2, 32): ("f32", "float32"), (2, 16): ("f16", "float16"),
@@ -33,6 +33,11 @@ class Unavailable(Exception):
 
 class WrongResult(Exception):
     """What a kernel returned is no result."""
+
+
+# A buffer of the device's memory and the bytes in it where an operand's first element lies; in the host's memory no buffer,
+# 0, and its address.
+Place = tuple[int, int]
 
 
 class Operand(NamedTuple):
@@ -68,7 +73,8 @@ class Memory:
         begin = (self._first - memory.ctypes.data) % 64  # aligned as the harness's operands are
         return self._numpy.ndarray(self._shape, self._dtype, memory[begin:], -self._first, self._strides)
 
-    def at(self, pointer: int, writable: bool) -> Any:
+    def at(self, place: Place, writable: bool) -> Any:
+        pointer = place[1]
         if self._bytes == 0:
             return self._numpy.empty(self._shape, self._dtype)
         buffer = self._buffers.get((pointer, writable))
@@ -85,9 +91,16 @@ class Memory:
 class Numpy:
     """Arrays are views, inputs read-only ones."""
 
+    # Whether operands lie in memory that allocate() gives: then there are upload() and download() too.
+    has_memory = False
+
     def __init__(self, device: str) -> None:
         import numpy
         self.numpy = numpy
+
+    def memory(self, operand: Operand) -> Any:
+        """Where such an operand lies: with at(place, writable), and zeros(), one of the same layout."""
+        return Memory(operand, self.dtype(operand))
 
     def select(self) -> None:
         """Before the first kernel, in a worker that executes those of this device alone."""
@@ -113,10 +126,6 @@ class Numpy:
     def given(self, view: Any, operand: Operand) -> Any:
         return view
 
-    def returned(self, array: Any, view: Any) -> Any:
-        """What stands in the copy that given() made of this memory; None where it made none, or nobody can write there."""
-        return None
-
     def output(self, view: Any, operand: Operand) -> Any:
         return view
 
@@ -133,7 +142,7 @@ class Numpy:
     def store(self, result: Any, view: Any, operand: Operand) -> None:
         if type(result) is not self.numpy.ndarray and not (operand.shape == () and isinstance(result, self.numpy.generic)):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a numpy.ndarray")
-        _check(operand, str(result.dtype), view.dtype.name, result.shape)
+        check_result(operand, str(result.dtype), view.dtype.name, result.shape)
         view[...] = result
 
     def timed(self, call: Callable[[], Any]) -> tuple[Any, float, bool]:
@@ -144,24 +153,12 @@ class Numpy:
 
 
 class Torch(Numpy):
-    """Tensors are views where the device is the host, else copies; durations are of the device's events there."""
+    """Tensors on the host are views of the harness's memory."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
         import torch
         self.torch, self.device = torch, torch_device(torch, device)
-        self.copies = self.device.type != "cpu"
-        self.events = getattr(torch, self.device.type, None) if self.copies else None
-
-    def select(self) -> None:
-        if self.device.index:  # events, and what a kernel leaves out, are of the current one
-            self.events.set_device(self.device.index)
-
-    def described(self) -> tuple[int, str]:
-        if not hasattr(self.events, "get_device_properties"):
-            return 0, ""
-        found = self.events.get_device_properties(self.device)
-        return getattr(found, "total_memory", 0), _properties(getattr(found, "name", ""), capability(self.torch, self.device))
 
     def dtype(self, operand: Operand) -> Any:
         if not hasattr(self.torch, operand.type):
@@ -169,63 +166,34 @@ class Torch(Numpy):
         return self.numpy.dtype(_STORED.get(operand.type, operand.type))
 
     def shares(self, view: Any) -> bool:
-        return not self.copies and all(stride >= 0 for stride in view.strides)
+        return all(stride >= 0 for stride in view.strides)
 
     def given(self, view: Any, operand: Operand) -> Any:
-        if any(stride < 0 for stride in view.strides):
+        if not self.shares(view):
             view = self.numpy.ascontiguousarray(view)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the memory is not writable: who writes there is found out
             tensor = self.torch.from_numpy(view)
-        if operand.type in _STORED:
-            tensor = tensor.view(getattr(self.torch, operand.type))
-        return tensor.to(self.device) if self.copies else tensor
-
-    def returned(self, array: Any, view: Any) -> Any:
-        return None if self.shares(view) else self._bits(array)
+        return tensor.view(getattr(self.torch, operand.type)) if operand.type in _STORED else tensor
 
     def output(self, view: Any, operand: Operand) -> Any:
         return self.given(view, operand)
-
-    def finish_output(self, array: Any, view: Any) -> None:
-        if self.copies:
-            view[...] = self._bits(array)
-
-    def complete(self, result: Any) -> None:
-        if self.events is not None:
-            self.events.synchronize()
-
-    def lost(self) -> bool:
-        try:
-            self.complete(None)
-        except RuntimeError:  # each call raises what a kernel did to the process, such as an illegal address
-            return True
-        return False
 
     def _bits(self, tensor: Any) -> Any:
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
         stored = _STORED.get(str(tensor.dtype).partition(".")[2])
         return (tensor.view(getattr(self.torch, stored)) if stored else tensor).numpy()
 
-    def store(self, result: Any, view: Any, operand: Operand) -> None:
+    def check_kind(self, result: Any, operand: Operand) -> None:
         if type(result) not in (self.torch.Tensor, self.torch.nn.Parameter):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a torch.Tensor")
-        if (result.device.type, result.device.index or 0) != (self.device.type, self.device.index or 0):
-            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
-        _check(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
-        view[...] = self._bits(result)
 
-    def timed(self, call: Callable[[], Any]) -> tuple[Any, float, bool]:
-        if self.events is None or not hasattr(self.events, "Event"):
-            self.complete(None)
-            return super().timed(call)
-        begin, end = (self.events.Event(enable_timing=True) for _ in range(2))
-        self.events.synchronize()
-        begin.record()
-        result = call()
-        end.record()
-        self.events.synchronize()
-        return result, begin.elapsed_time(end) * 1e-3, True
+    def store(self, result: Any, view: Any, operand: Operand) -> None:
+        self.check_kind(result, operand)
+        if result.device.type != "cpu":
+            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
+        check_result(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
+        view[...] = self._bits(result)
 
 
 class Jax(Numpy):
@@ -242,7 +210,7 @@ class Jax(Numpy):
         if self.device.platform == "cpu":
             return 0, ""
         memory = (self.device.memory_stats() or {}).get("bytes_limit", 0)
-        return memory, _properties(self.device.device_kind, getattr(self.device, "compute_capability", ""))
+        return memory, properties(self.device.device_kind, getattr(self.device, "compute_capability", ""))
 
     def dtype(self, operand: Operand) -> Any:
         if operand.type in _WIDE and not self.jax.config.jax_enable_x64:
@@ -279,11 +247,11 @@ class Jax(Numpy):
         if self.device not in result.devices():
             there = ", ".join(map(str, result.devices()))
             raise WrongResult(f"{operand.name}: it returned an array on {there}, where one on {self.device} is expected")
-        _check(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
+        check_result(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
         view[...] = self.numpy.asarray(result)
 
 
-def _properties(model: str, compute_capability: str) -> str:
+def properties(model: str, compute_capability: str) -> str:
     model = re.sub(r"[;=\s]+", " ", model)
     found = (("model", model), ("capability", compute_capability))
     return ";".join(f"{key}={value}" for key, value in found if value)
@@ -294,7 +262,7 @@ def _kind(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _check(operand: Operand, dtype: str, wanted: str, shape: Sequence[int]) -> None:
+def check_result(operand: Operand, dtype: str, wanted: str, shape: Sequence[int]) -> None:
     if dtype == wanted and tuple(shape) == operand.shape:
         return
     raise WrongResult(f"{operand.name}: it returned {dtype} of shape {tuple(shape)}, where {wanted} of shape "
@@ -308,7 +276,11 @@ def framework(name: str, device: str) -> Numpy:
     """Raises ImportError where it is absent."""
     made: Optional[Numpy] = _made.get((name, device))
     if made is None:
-        made = _made[name, device] = {"numpy": Numpy, "torch": Torch, "jax": Jax}[name](device)
+        kinds = {"numpy": Numpy, "torch": Torch, "jax": Jax}
+        if name == "torch" and device != "cpu":
+            from ._torch_device import TorchDevice
+            kinds["torch"] = TorchDevice
+        made = _made[name, device] = kinds[name](device)
     return made
 
 
