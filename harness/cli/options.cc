@@ -131,6 +131,22 @@ void AddSetAside(CLI::App& app, RunOptions& o) {
                  "as unavailable: of that operator, and after twice as many of several operators all; 0: never");
 }
 
+void AddPerBackend(CLI::App& verb, const PerBackendOption& option, std::vector<std::string>& texts,
+                   const std::string& help) {
+  verb.add_option(std::string(option.name), texts, help + ", NUMBER or BACKEND=NUMBER; may be repeated")
+      ->check([option](const std::string& text) {
+        const auto numbers = ParsePerBackend(option, {text});
+        return numbers ? std::string() : numbers.error().message;
+      })
+      ->type_name("[BACKEND=]NUMBER");
+}
+
+void AddLaunches(CLI::App& app, RunOptions& o) {
+  AddPerBackend(app, kLaunches, o.launches_us,
+                "microseconds that launching an execution may take beside its duration, for a device whose driver is "
+                "slower than times are usually believed to allow for");
+}
+
 void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc) {
   app.add_option("--for", text, doc)
       ->check([](const std::string& given) {

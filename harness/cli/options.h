@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/plan/options.h"
+#include "harness/plan/per_backend.h"
 
 namespace CLI {
 class App;
@@ -25,6 +27,9 @@ void AddBackend(CLI::App& app, BackendOptions& options);
 // --devices: whether those of one backend share the cases.
 void AddSharing(CLI::App& app, RunOptions& options);
 void AddSetAside(CLI::App& app, RunOptions& options);
+void AddPerBackend(CLI::App& app, const PerBackendOption& option, std::vector<std::string>& texts,
+                   const std::string& help);
+void AddLaunches(CLI::App& app, RunOptions& options);
 void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc);  // --for
 // --no-sandbox and what opens the sandbox by parts.
 void AddSandbox(CLI::App& app, SandboxOptions& options);

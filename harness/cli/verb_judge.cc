@@ -228,6 +228,7 @@ void AddJudgeVerb(CLI::App& app, Action& action) {
   AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "how often they are, each time in fresh workers");
   AddNumber<double>(*verb, "--perf-time", run.perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take");
+  AddLaunches(*verb, run);
   verb->add_option("--relations", run.relations,
                    "which relations between executions to check (batches, negation, ...): all, the few that cost "
                    "little, or none")

@@ -51,16 +51,6 @@ void NoteUnused(const RunnerSettings& settings, const std::vector<Device>& devic
   }
 }
 
-void AddPerBackend(CLI::App& verb, const PerBackendOption& option, std::vector<std::string>& texts,
-                   const std::string& help) {
-  verb.add_option(std::string(option.name), texts, help + ", NUMBER or BACKEND=NUMBER; may be repeated")
-      ->check([option](const std::string& text) {
-        const auto numbers = ParsePerBackend(option, {text});
-        return numbers ? std::string() : numbers.error().message;
-      })
-      ->type_name("[BACKEND=]NUMBER");
-}
-
 Result<DataSheet> ReadCeilings(const RunOptions& options) {
   if (!options.ceilings) return DataSheet();
   if (!options.Roofline()) return UsageError("--no-roofline uses no ceilings: leave out it or --ceilings");
@@ -157,9 +147,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take; it ends earlier when the median "
                     "is known to 2 %");
-  AddPerBackend(*verb, kLaunches, o->launches_us,
-                "microseconds that launching an execution may take beside its duration, for a device whose driver is "
-                "slower than times are usually believed to allow for");
+  AddLaunches(*verb, *o);
   AddYesOrNo(*verb, "--cold,!--no-cold", o->cold,
              "time with cold caches too, for at most as long again; --sweep implies it");
   AddYesOrNo(*verb, "--roofline,!--no-roofline", o->roofline,

@@ -55,8 +55,10 @@ class Program(unittest.TestCase):
 
 class Accepted(Program):
     def test_a_right_one_with_its_speed(self):
-        said = self.judge(self.write(RIGHT), *QUICK)
+        said = self.judge(self.write(RIGHT), *QUICK, "--launch-us", "candidate=400", "--out", "run")
         self.assertEqual((said["verdict"], said["exit_code"]), ("accepted", 0), said["explanation"])
+        self.assertIn("--launch-us candidate=400", said["again"])
+        self.assertEqual(json.loads((self.dir / "run/environment.json").read_text())["launch_us"], "candidate=400")
         visible, hidden = said["correctness"]["visible"], said["correctness"]["hidden"]
         self.assertEqual((visible["cases"], visible["passed"]), (2, 2))
         self.assertEqual(hidden["cases"], 10)
