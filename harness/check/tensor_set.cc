@@ -100,8 +100,12 @@ bool SameLayout(const Shape& got, const Shape& expected) {
   return tail(got) == tail(expected);
 }
 
+const OpSchema& SchemaOf(const Problem& problem) {
+  return OperatorRegistry::Global().Find(problem.spec.op)->schema();
+}
+
 const std::vector<OperandDoc>& LayoutsOf(const Problem& problem) {
-  return OperatorRegistry::Global().Find(problem.spec.op)->schema().layouts;
+  return SchemaOf(problem).layouts;
 }
 
 bool MayBroadcast(const Problem& problem, const std::string& name) {
@@ -122,6 +126,13 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
   }
   if (SameLayout(got.shape(), expected.shape)) return {};
   if (MayBroadcast(problem, name) && BroadcastsTo(got.shape(), expected.shape)) return {};
+  const bool may_keep = SchemaOf(problem).Find("keepdims") != nullptr && problem.Int("keepdims") == 0;
+  if (may_keep && expected.shape.size() < got.shape().size() && got.size() == NumElements(expected.shape)) {
+    return UsageError(
+        fmt::format("{}: {} has shape {}, expected {} (with{}): say keepdims=1 if the reduced axes are "
+                    "kept, else give it without them",
+                    problem.spec.op, name, ShapeText(got.shape()), ShapeText(expected.shape), attrs));
+  }
   if (expected.shape.size() == 1 && got.size() == NumElements(expected.shape)) {
     return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}): give it flat, as {}.ravel()",
                                   problem.spec.op, name, ShapeText(got.shape()), ShapeText(expected.shape), attrs,

@@ -109,6 +109,10 @@ int ListBackends(const BackendsOptions& options) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }
   if (devices->empty()) return Complain(kExitNothing, kNoPlugin);
+  for (const Device& c : *devices) {
+    if (!IsNoPlugin(c)) continue;
+    return Complain(kExitUsage, fmt::format("{} {} cannot be used, for the reason above", c.origin, c.path));
+  }
   return kExitOk;
 }
 

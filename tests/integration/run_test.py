@@ -190,6 +190,8 @@ class Run(Cli):
         self.assertIn("cpu", [b["backend"] for b in listed if b["usable"]])
         missing = self.assay("backends", "--plugin", NO_ENTRY)
         self.assertIn("assay_backend_v1", missing.stdout)
+        self.assertEqual(missing.returncode, 2)
+        self.assertRegex(missing.stderr, "^assay: --plugin .* cannot be used, for the reason above")
         ops = self.assay("list", "ops", "--verbose").stdout
         for word in ("matmul", "reduce", "transa", "keepdims", "[batch,m,k]", "only when beta is not 0", "[shape]"):
             self.assertIn(word, ops)

@@ -223,6 +223,9 @@ class Failures(unittest.TestCase):
                                                           r"as y\.ravel\(\)$"):
                 judge("exp", x.ravel(), y)
             self.assertTrue(judge("exp", x.ravel(), y.ravel()))
+            with self.assertRaisesRegex(assay.UsageError, r"^reduce: y has shape 3x1, expected 3 \(.*\): say keepdims=1 if the "
+                                                          r"reduced axes are kept, else give it without them$"):
+                judge("reduce", x[:, 0], x[:, 0].sum(1, keepdims=True), axis=1)
             with self.assertRaisesRegex(assay.UsageError, r"^pow: x has shape 3x4x8, .*give all operands and the output flat"):
                 judge("pow", [x, x], y)
             with self.assertRaisesRegex(assay.UsageError, r"^rms_norm: x has shape 3x4x8, but must have the axes \[rows,n\]: "

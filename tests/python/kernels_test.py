@@ -245,12 +245,14 @@ class Faulty(Program):
             with self.subTest(said):
                 listed = self.assay("backends", "--kernels", str(self.write(text)), "--python", sys.executable)
                 self.assertRegex(listed.stdout + listed.stderr, said.replace("(", r"\(").replace(")", r"\)"))
+                self.assertEqual(listed.returncode, 2)
 
     def test_a_file_that_cannot_be_read_ends_a_run_before_its_first_case(self):
         path = self.write("import nowhere_to_be_found\n")
         done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--case", CASE, "--out", "refused")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("No module named 'nowhere_to_be_found'", done.stderr)
+        self.assertIn(f"assay backends --kernels {path} --python {sys.executable} tries it alone", done.stderr)
         self.assertFalse((self.dir / "refused").exists())
 
     def test_messages_name_the_option_that_was_written(self):
@@ -262,7 +264,7 @@ class Faulty(Program):
         """)
         (self.dir / "text.txt").write_text("no kernels")
         (self.dir / "mine.py").write_text(right.read_text())
-        for words, said in (((broken,), rf"kernels from --kernels: .*; assay backends --kernels {broken} tries it alone"),
+        for words, said in (((broken,), rf"kernels from --kernels: .*; assay backends --kernels {broken} --python \S+ tries it alone"),
                             (("absent.py",), "kernels from --kernels: there is no file .*absent.py"),
                             (("text.txt",), "kernels from --kernels: .*; name the Python file of the kernels, which ends"),
                             ((self.dir,), "kernels from --kernels: .* is a folder; name the .py file itself"),

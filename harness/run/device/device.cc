@@ -221,16 +221,16 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
 
 // A mistyped file beside working plugins, or kernels whose imports fail or hang, would otherwise cost a whole run
 // before anyone sees it.
-Status CheckArePlugins(const std::vector<Device>& devices) {
+Status CheckArePlugins(const BackendOptions& options, const std::vector<Device>& devices) {
   for (const Device& c : devices) {
-    if (c.origin == kInstalledOrigin || c.problem.empty()) continue;
+    if (!IsNoPlugin(c)) continue;
     const std::string named = NamedBy(c.origin, c.backend);
-    const bool is_of_host = c.problem_outcome == Outcome::kUnavailable || c.problem_outcome == Outcome::kHost;
-    if (IsKernelFile(c.path) && !is_of_host) {
+    if (IsKernelFile(c.path)) {
+      std::vector<std::string> words = c.plugin_words;
+      if (!options.python.empty()) words.insert(words.end(), {"--python", options.python});
       return UsageError(
-          fmt::format("{}: {}; assay backends {} tries it alone", named, c.problem, fmt::join(c.plugin_words, " ")));
+          fmt::format("{}: {}; assay backends {} tries it alone", named, c.problem, fmt::join(words, " ")));
     }
-    if (c.problem_outcome != Outcome::kNoPlugin) continue;
     return UsageError(fmt::format("{}: {}; name {}", named, c.problem,
                                   c.origin == kKernelsOption
                                       ? "the Python file of the kernels, which ends with .py"
@@ -354,6 +354,12 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
   return text;
 }
 
+bool IsNoPlugin(const Device& device) {
+  if (device.origin == kInstalledOrigin || device.problem.empty()) return false;
+  if (!IsKernelFile(device.path)) return device.problem_outcome == Outcome::kNoPlugin;
+  return device.problem_outcome != Outcome::kUnavailable && device.problem_outcome != Outcome::kHost;
+}
+
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
   auto plugins = NamedPlugins(options);
@@ -365,7 +371,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
 
   if (options.refuse_no_plugin) {
-    if (auto are = CheckArePlugins(devices); !are) return tl::unexpected(are.error());
+    if (auto are = CheckArePlugins(options, devices); !are) return tl::unexpected(are.error());
     if (auto each = CheckOnePluginEach(devices); !each) return tl::unexpected(each.error());
   }
   for (const std::string& name : options.required_backends) {

@@ -42,6 +42,9 @@ struct Device {
 // required backends that are not usable, each with the reason, whether or not --backend selects them.
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent);
 
+// Whether the user named it, and it is no plugin, or no file of kernels that can be imported.
+bool IsNoPlugin(const Device& device);
+
 // The devices of one plugin, each with a session of its own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
