@@ -47,7 +47,8 @@ Kernel::Kernel(uint32_t device, const assay_op_desc* op, const std::string& impl
 void Kernel::Execute(std::span<const Place> places) {
   static_assert(sizeof(Place) == 2 * sizeof(uint64_t));
   Ask([&](int32_t* status, char* text, uint64_t capacity) {
-    Calls().execute(plan_, &places.data()->buffer, &seconds_, &flags_, status, text, capacity);
+    Calls().execute(plan_, reinterpret_cast<const uint64_t*>(places.data()), &seconds_, &flags_, status, text,
+                    capacity);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter that this process is, as what it has registered.
+// The interpreter that is this process, through the functions that it has registered (python_calls.h).
 #pragma once
 
 #include <algorithm>

@@ -17,29 +17,31 @@ namespace {
 const assay_op_desc* asked = nullptr;  // what query() or plan_create() has at hand: the interpreter reads it as it is
 
 // The interpreter's durations are those of the kernel alone: a view of an operand has to be made for each execution.
-// `execute` executes one, `evict` takes its operands out of caches before, and says whether it could.
-template <class ExecuteOne, class Evict>
-void ExecuteEach(plugin::Batch& batch, const Kernel& kernel, ExecuteOne&& execute, Evict&& evict) {
-  bool flushed = batch.cold, device_clock = true;
-  for (size_t i = 0; i < batch.args.size(); ++i) {
-    if (batch.cold) flushed = evict(*batch.args[i]) && flushed;
-    execute(*batch.args[i]);
-    batch.seconds[i] = kernel.seconds();
-    device_clock = device_clock && kernel.clock_is_device();
-    flushed = flushed && !kernel.saw_copies();
-  }
-  batch.clock_is_device = device_clock && !batch.args.empty();
-  batch.cache_was_flushed = flushed && !batch.args.empty();
-}
-
-class PythonHostPlan : public plugin::HostPlan {
+template <class Base>
+class InterpretedPlan : public Base {
  public:
-  PythonHostPlan(uint32_t device, const std::string& implementation) : kernel_(device, asked, implementation) {}
+  InterpretedPlan(uint32_t device, const std::string& implementation) : kernel_(device, asked, implementation) {}
   void ExecuteBatch(plugin::Batch& batch) override {
-    ExecuteEach(
-        batch, kernel_, [&](const plugin::Args& args) { Execute(args); },
-        [&](const plugin::Args& args) { return EvictOperands(args); });
+    bool flushed = batch.cold, device_clock = true;
+    for (size_t i = 0; i < batch.args.size(); ++i) {
+      if (batch.cold) flushed = this->EvictOperands(*batch.args[i]) && flushed;
+      this->Execute(*batch.args[i]);
+      batch.seconds[i] = kernel_.seconds();
+      device_clock = device_clock && kernel_.clock_is_device();
+      flushed = flushed && !kernel_.saw_copies();
+    }
+    batch.clock_is_device = device_clock && !batch.args.empty();
+    batch.cache_was_flushed = flushed && !batch.args.empty();
   }
+
+ protected:
+  Kernel kernel_;
+  std::vector<Place> places_;  // of the operands of an execution
+};
+
+class PythonHostPlan : public InterpretedPlan<plugin::HostPlan> {
+ public:
+  using InterpretedPlan::InterpretedPlan;
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
@@ -49,15 +51,11 @@ class PythonHostPlan : public plugin::HostPlan {
     }
     kernel_.Execute(places_);
   }
-
- private:
-  Kernel kernel_;
-  std::vector<Place> places_;
 };
 
-class PythonDevicePlan : public plugin::Plan {
+class PythonDevicePlan : public InterpretedPlan<plugin::Plan> {
  public:
-  PythonDevicePlan(uint32_t device, const std::string& implementation) : kernel_(device, asked, implementation) {}
+  using InterpretedPlan::InterpretedPlan;
   void Execute(const plugin::Args& args) override {
     places_.clear();
     for (const auto* operands : {&args.inputs, &args.outputs}) {
@@ -67,15 +65,6 @@ class PythonDevicePlan : public plugin::Plan {
     }
     kernel_.Execute(places_);
   }
-  void ExecuteBatch(plugin::Batch& batch) override {
-    ExecuteEach(
-        batch, kernel_, [&](const plugin::Args& args) { Execute(args); },
-        [&](const plugin::Args& args) { return EvictOperands(args); });
-  }
-
- private:
-  Kernel kernel_;
-  std::vector<Place> places_;
 };
 
 // The interpreter decides about attributes, which it reads from the description itself.

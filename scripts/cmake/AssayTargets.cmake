@@ -16,10 +16,6 @@ endif()
 
 option(ASSAY_LONG_TESTS "Build with `all` what tests of scripts/test.sh --full need alone" OFF)
 
-# GCC goes through all of its own memory for what it no longer needs time and again as that grows, which takes a tenth of
-# the build's time; it may have 1 GiB first (in KiB here), which few files reach when they are compiled together.
-add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
-
 # Programs in bin/, plugins in lib/assay/plugins/: the same layout in the build folder and when installed, so that
 # the program finds its plugins relative to itself.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -44,6 +40,10 @@ target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
   $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
   # GCC 12 reports its own std::string operator+ (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# GCC goes through all of its own memory for what it no longer needs time and again as that grows, which takes a tenth of
+# the build's time; it may have 1 GiB first (in KiB here), which few files reach when they are compiled together.
+target_compile_options(assay_warnings INTERFACE
+  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
 # IEEE semantics exactly as written: no contraction to FMA, no value-changing optimisation. For everything that
 # decides or produces numbers (every layer, the portable cpu backend).

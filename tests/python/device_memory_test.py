@@ -37,7 +37,10 @@ NUMPY = """
 
         def __init__(self):
             super().__init__("fake")
-            self.buffers = {}
+            self.buffers, self.made, self.broken = {}, 0, False
+
+        def lost(self):
+            return self.broken
 
         def described(self):
             return 1 << 30, "model=Fake 1"
@@ -46,12 +49,16 @@ NUMPY = """
             return Operand(self.buffers, operand)
 
         def allocate(self, size):
-            number = len(self.buffers) + 1
-            self.buffers[number] = np.zeros(size, np.uint8)
-            return number
+            if len(self.buffers) > 28:
+                raise MemoryError("they are never freed")
+            if size > 1 << 25:
+                raise MemoryError("there is not as much")
+            self.made += 1
+            self.buffers[self.made] = np.zeros(size, np.uint8)
+            return self.made
 
         def free(self, number):
-            self.buffers[number] = None
+            del self.buffers[number]
 
         def upload(self, number, offset, pointer, size):
             self.buffers[number][offset:offset + size] = np.frombuffer((c_ubyte * size).from_address(pointer), np.uint8)
@@ -59,7 +66,7 @@ NUMPY = """
         def download(self, number, offset, pointer, size):
             np.frombuffer((c_ubyte * size).from_address(pointer), np.uint8)[:] = self.buffers[number][offset:offset + size]
 
-    frameworks._made["torch", "fake"] = Device()
+    device = frameworks._made["torch", "fake"] = Device()
 
     def softmax(x, axis):
         e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
@@ -80,6 +87,14 @@ TORCH = """
     frameworks.torch_device = lambda torch, name: torch.device("cpu")
     TorchDevice.timed = frameworks.Torch.timed  # the host has no events
     TorchDevice.described = lambda self: (1 << 30, "model=Fake 1")
+    take = TorchDevice.allocate
+
+    def allocate(self, size):
+        if len(self._buffers) > 28:
+            raise MemoryError("they are never freed")
+        return take(self, size)
+
+    TorchDevice.allocate = allocate
     softmax = torch.softmax
 
     def store(out, values):
@@ -126,24 +141,48 @@ KERNELS = """
 """
 
 
+# One that loses the device, one that runs after it, one whose operands are too large, and one that fails on the host while a
+# device is lost.
+FAILURES = """
+    def kernel(op, **more):
+        return assay.kernel(op, contract="f32acc; math=256", dtypes=["f32"], framework="torch", **more)
+
+    @kernel("exp", device="fake", name="a_loses_it")
+    def loses(x):
+        device.broken = True
+        raise ValueError("an illegal address")
+
+    @kernel("exp", device="fake", name="b_goes_on")
+    def goes_on(x):
+        assert not device.broken
+        return np.exp(x.astype(np.float64)).astype(x.dtype)
+
+    @assay.kernel("exp", contract="f32acc; math=256", dtypes=["f32"], name="of_the_host")
+    def of_the_host(x):
+        device.broken = True
+        raise ValueError("no device is meant")
+"""
+
+
 class Memory(unittest.TestCase):
-    def judged(self, begin):
+    def run_cases(self, text, *cases):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "mine.py"
-            file.write_text(textwrap.dedent(begin) + textwrap.dedent(KERNELS))
+            file.write_text("".join(map(textwrap.dedent, text)))
             variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
             done = subprocess.run(
                 [ASSAY, "run", "--python", sys.executable, "--kernels", str(file), "--backend", "mine", "--out", folder + "/out",
-                 "--progress", "none", "--case", "softmax/f32/shape=64x256/fill=normal/seed=0"],
-                env={**variables, "ASSAY_GOLDEN_STORE": folder + "/store"}, capture_output=True, text=True, timeout=280)
+                 "--progress", "none", *(word for case in cases for word in ("--case", case))],
+                env={**variables, "ASSAY_GOLDEN_STORE": folder + "/store"}, capture_output=True, text=True, timeout=200)
             path = pathlib.Path(folder) / "out/results.jsonl"
-            self.assertTrue(path.exists(), done.stdout + done.stderr)
-            environment = json.loads((path.parent / "environment.json").read_text())
-            self.assertIn("model=Fake 1", json.dumps(environment))
-            return {r["implementation"]: r for r in map(json.loads, path.read_text().splitlines())}
+            if not path.exists():
+                return done, [], ""
+            return done, [json.loads(line) for line in path.read_text().splitlines()], (path.parent / "environment.json").read_text()
 
     def check(self, begin):
-        found = self.judged(begin)
+        done, records, environment = self.run_cases((begin, KERNELS), "softmax/f32/shape=64x256/fill=normal/seed=0")
+        self.assertIn("model=Fake 1", environment, done.stdout + done.stderr)
+        found = {r["implementation"]: r for r in records}
         for name, verdict, reason in (
                 ("returned", "pass", "^"), ("written", "pass", "^"), ("wrong", "mismatch", "statistic"),
                 ("changes_its_input", "mismatch", "an input. were changed on the device"),
@@ -155,14 +194,40 @@ class Memory(unittest.TestCase):
                 self.assertEqual(found[name]["device"], "fake")
         # Padded rows and an unaligned start, and the axes in another order.
         self.assertEqual(found["returned"]["layouts"], "padded;permuted")
-        for name in ("returned", "written"):
-            self.assertGreater(found[name]["time_median_s"], 0)
-            self.assertEqual(found[name]["timing_invalid"], "")
 
 
 class OfNumPy(Memory):
     def test_operands(self):
         self.check(NUMPY)
+
+    def test_a_device_that_is_lost_and_one_that_is_full(self):
+        small, large = "exp/f32/n=2049/fill=normal/seed=0", "exp/f32/n=16777216/fill=normal/seed=0"
+        done, records, _ = self.run_cases((NUMPY, FAILURES), small, large)
+        found = {(r["implementation"], r["case_id"]): r for r in records}
+        lost = "this process cannot use the device any more: the next case gets a new one"
+        for name, case, verdict, said, is_lost in (
+                ("a_loses_it", small, ("error", "crash"), "ValueError: an illegal address", True),
+                ("b_goes_on", small, ("pass",), "", False), ("of_the_host", small, ("error",), "ValueError: no device is meant", False),
+                ("b_goes_on", large, ("error", "unsupported"), "there is not as much", False)):
+            with self.subTest(name=name, case=case):
+                record = found[name, case]
+                self.assertIn(record["verdict"], verdict, record["reason"])
+                self.assertIn(said, record["reason"])
+                self.assertEqual(lost in record["reason"], is_lost, record["reason"])
+
+    def test_one_device_of_two_frameworks(self):
+        kernels = """
+            @assay.kernel("exp", contract="f32acc", framework="torch", device="fake")
+            def one(x):
+                return x
+
+            @assay.kernel("exp", contract="f32acc", framework="jax", device="fake")
+            def other(x):
+                return x
+        """
+        done, _, _ = self.run_cases((NUMPY, kernels), "exp/f32/n=2049/fill=normal/seed=0")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("device 'fake' has kernels of jax and torch; put those of each framework into a file of its own", done.stderr)
 
 
 class OfTorch(Memory):

@@ -221,12 +221,13 @@ class Frameworks(Program):
         for framework, device, said in (
                 ("torch", "'cuda:97'", r"PyTorch \S+ reaches cpu.* here"), ("torch", "'meta'", r"PyTorch \S+ reaches cpu"),
                 ("torch", "'gpu'", r"PyTorch \S+ reaches cpu"), ("jax", "'cpu:2'", r"JAX \S+ reaches cpu, cpu:1"),
-                ("jax", "'gpu:97'", r"JAX \S+ reaches cpu, cpu:1")):
+                ("jax", "'gpu:97'", r"JAX \S+ reaches cpu, cpu:1"), ("jax", "'cuda:97'", r"JAX \S+ reaches cpu, cpu:1")):
             with self.subTest(device):
                 (self.dir / "mine.py").write_text(textwrap.dedent(kernel).format(framework=framework, device=device, call=""))
                 done, _ = self.records("--kernels", "mine.py", *case)
                 self.assertEqual(done.returncode, 2, done.stdout)
-                self.assertRegex(done.stderr, f"kernel mine: device={device} is not there: {said}")
+                named = device.replace("cuda", "gpu") if framework == "jax" else device  # what JAX calls it
+                self.assertRegex(done.stderr, f"kernel mine: device={named} is not there: {said}")
                 self.assertFalse((self.dir / "out").exists())
 
     def test_kernels_of_torch_and_jax_in_turns(self):

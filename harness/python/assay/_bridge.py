@@ -9,13 +9,13 @@ import shlex
 import sys
 import traceback
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Optional
 
 from . import _kernels
 from ._description import Description, read
 from ._devices import NoDevice
 from ._execution import Execution
-from ._frameworks import Unavailable, Unsupported, WrongResult, framework, lost_device
+from ._frameworks import Numpy, Unavailable, Unsupported, WrongResult, framework
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY, DEVICE_LOST = range(6)
 NO_ANSWER = -1
@@ -74,10 +74,18 @@ class Calls(Structure):
                 ("download", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER))]
 
 
-def _tools_of(device: str) -> Any:
-    """The first framework that computes there: each kind of device is of one, but for the host."""
+def _tools_of(device: str) -> Numpy:
+    """The framework that computes there; of the host the first of them."""
     of_it = next(k for k in _kernels.registered() if k.device == device)
     return framework(of_it.framework, device)
+
+
+def _has_lost_device(find_tools: Callable[[], Numpy]) -> bool:
+    """Asked after an exception. A device that cannot even be asked is of no use either."""
+    try:
+        return find_tools().lost()
+    except Exception:
+        return True
 
 
 class Bridge:
@@ -109,8 +117,9 @@ class Bridge:
             return told
         self._guarded(status, text, capacity, body)
 
-    def _guarded(self, status_out: Any, text: int, capacity: int, body: Callable[[], str], what: str = "") -> None:
-        """Runs it; its answer, or why it failed, goes into the caller's memory."""
+    def _guarded(self, status_out: Any, text: int, capacity: int, body: Callable[[], str], what: str = "",
+                 find_tools: Optional[Callable[[], Numpy]] = None) -> None:
+        """Runs it; its answer, or why it failed, goes into the caller's memory. `find_tools`: of the device that it uses."""
         self._status = status_out
         status, answer = OK, ""
         try:
@@ -125,7 +134,7 @@ class Bridge:
             status, answer = OUT_OF_MEMORY, what + explain(error, self._file)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: nothing passes through the worker
             status, answer = ERROR, what + explain(error, self._file)
-            if lost_device():
+            if find_tools is not None and _has_lost_device(find_tools):
                 status = DEVICE_LOST
                 answer += "; this process cannot use the device any more: the next case gets a new one"
         finally:
@@ -170,6 +179,11 @@ class Bridge:
     @staticmethod
     def _check_frameworks() -> None:
         """A kernel that nothing can execute here ends the run at its start: its cases would only be missing from it."""
+        for device in {k.device for k in _kernels.registered()} - {"cpu"}:
+            of_it = sorted({k.framework for k in _kernels.registered() if k.device == device})
+            if len(of_it) > 1:  # each would want the operands in its own memory
+                raise WrongResult(f"device {device!r} has kernels of {' and '.join(of_it)}; put those of each framework into a "
+                                  "file of its own")
         for kernel in _kernels.registered():
             try:
                 framework(kernel.framework, kernel.device)
@@ -241,7 +255,7 @@ class Bridge:
             plan[0] = self._next
             self._next += 1
             return ""
-        self._guarded(status, text, capacity, body)
+        self._guarded(status, text, capacity, body, find_tools=lambda: self._tools(device))
 
     def release(self, plan: int) -> None:
         self._executions.pop(plan, None)
@@ -253,32 +267,37 @@ class Bridge:
             numbers = pointers[:2 * execution.operands]
             seconds[0], flags[0] = execution.run(list(zip(numbers[::2], numbers[1::2])))
             return ""
-        self._guarded(status, text, capacity, body, f"{execution.name}: ")
+        self._guarded(status, text, capacity, body, f"{execution.name}: ", lambda: execution.framework)
 
-    def _memory_of(self, device: int) -> Any:
-        tools = _tools_of(self._devices()[device])
-        tools.select()
-        return tools
+    def _tools(self, device: int) -> Numpy:
+        return _tools_of(self._devices()[device])
+
+    def _with_memory(self, device: int, status: Any, text: int, capacity: int, body: Callable[[Any], str]) -> None:
+        def selected() -> str:
+            tools = self._tools(device)
+            tools.select()
+            return body(tools)
+        self._guarded(status, text, capacity, selected, find_tools=lambda: self._tools(device))
 
     def allocate(self, device: int, size: int, number: Any, status: Any, text: int, capacity: int) -> None:
-        def body() -> str:
-            number[0] = self._memory_of(device).allocate(size)
+        def body(tools: Any) -> str:
+            number[0] = tools.allocate(size)
             return ""
-        self._guarded(status, text, capacity, body)
+        self._with_memory(device, status, text, capacity, body)
 
     def release_memory(self, device: int, number: int) -> None:
-        self._memory_of(device).free(number)
+        self._tools(device).free(number)  # type: ignore[attr-defined]
 
     def upload(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
                capacity: int) -> None:
-        def body() -> str:
-            self._memory_of(device).upload(number, offset, pointer, size)
+        def body(tools: Any) -> str:
+            tools.upload(number, offset, pointer, size)
             return ""
-        self._guarded(status, text, capacity, body)
+        self._with_memory(device, status, text, capacity, body)
 
     def download(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
                  capacity: int) -> None:
-        def body() -> str:
-            self._memory_of(device).download(number, offset, pointer, size)
+        def body(tools: Any) -> str:
+            tools.download(number, offset, pointer, size)
             return ""
-        self._guarded(status, text, capacity, body)
+        self._with_memory(device, status, text, capacity, body)

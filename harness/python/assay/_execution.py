@@ -16,15 +16,15 @@ class Execution:
         self._kernel, self._order, self._inputs, self._outputs = kernel, order, inputs, outputs
         self.name, self._attrs = kernel.name, kernel.attributes(case)
         self.operands = len(inputs) + len(outputs)
-        self._framework = framework(kernel.framework, kernel.device)
-        self._framework.select()
-        self._memory = [self._framework.memory(operand) for operand in (*inputs, *outputs)]
+        self.framework = framework(kernel.framework, kernel.device)
+        self.framework.select()
+        self._memory = [self.framework.memory(operand) for operand in (*inputs, *outputs)]
         if getattr(kernel.function, "compiles", False):
             self._compile()
 
     def _compile(self) -> None:
         """Calls it on zeros of the same layout: what compiles at its first call does so in the time that is for that."""
-        tools = self._framework
+        tools = self.framework
         zeros = [(memory.zeros(), operand) for memory, operand in zip(self._memory, self._inputs)]
         given = {operand.name: tools.given(array, operand) for array, operand in zeros}
         operands = self._kernel.operands(self._order, given)
@@ -32,7 +32,8 @@ class Execution:
 
     def run(self, places: Sequence[Place]) -> tuple[float, int]:
         """The kernel's own seconds, and flags. Raises what the kernel raises."""
-        kernel, tools, count = self._kernel, self._framework, len(self._inputs)
+        kernel, tools, count = self._kernel, self.framework, len(self._inputs)
+        tools.select()  # a kernel may have left another one
         seen = [memory.at(place, False) for memory, place in zip(self._memory[:count], places)]
         given = {operand.name: tools.given(view, operand) for operand, view in zip(self._inputs, seen)}
         operands = kernel.operands(self._order, given)
@@ -61,4 +62,4 @@ class Execution:
             raise WrongResult(f"it returned {type(results).__name__}{count}, where a tuple of {len(views)} is expected: "
                               f"{names}")
         for one, view, operand in zip(results, views, self._outputs):
-            self._framework.store(one, view, operand)
+            self.framework.store(one, view, operand)

@@ -103,7 +103,7 @@ class Numpy:
         return Memory(operand, self.dtype(operand))
 
     def select(self) -> None:
-        """Before the first kernel, in a worker that executes those of this device alone."""
+        """Makes it the current device, before each execution."""
 
     def described(self) -> tuple[int, str]:
         """Bytes of the device's memory and its properties, "model=...;capability=9.0"; none of the host, which says its own."""
@@ -142,7 +142,7 @@ class Numpy:
     def store(self, result: Any, view: Any, operand: Operand) -> None:
         if type(result) is not self.numpy.ndarray and not (operand.shape == () and isinstance(result, self.numpy.generic)):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a numpy.ndarray")
-        check_result(operand, str(result.dtype), view.dtype.name, result.shape)
+        _check(operand, str(result.dtype), view.dtype.name, result.shape)
         view[...] = result
 
     def timed(self, call: Callable[[], Any]) -> tuple[Any, float, bool]:
@@ -180,19 +180,20 @@ class Torch(Numpy):
         return self.given(view, operand)
 
     def _bits(self, tensor: Any) -> Any:
-        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+        tensor = tensor.detach().resolve_conj().resolve_neg()
         stored = _STORED.get(str(tensor.dtype).partition(".")[2])
         return (tensor.view(getattr(self.torch, stored)) if stored else tensor).numpy()
 
-    def check_kind(self, result: Any, operand: Operand) -> None:
+    def check(self, result: Any, operand: Operand) -> None:
         if type(result) not in (self.torch.Tensor, self.torch.nn.Parameter):
             raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a torch.Tensor")
+        there, wanted = ((device.type, device.index or 0) for device in (result.device, self.device))
+        if there != wanted:
+            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
+        _check(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
 
     def store(self, result: Any, view: Any, operand: Operand) -> None:
-        self.check_kind(result, operand)
-        if result.device.type != "cpu":
-            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
-        check_result(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
+        self.check(result, operand)
         view[...] = self._bits(result)
 
 
@@ -235,10 +236,12 @@ class Jax(Numpy):
         self.jax.block_until_ready(result)
 
     def lost(self) -> bool:
+        if self.device.platform == "cpu":
+            return False
         try:
             self.complete(self.jax.device_put(self.numpy.zeros(1), self.device))
-        except RuntimeError:
-            return True
+        except Exception as error:
+            return "RESOURCE_EXHAUSTED" not in str(error)  # a full one is there
         return False
 
     def store(self, result: Any, view: Any, operand: Operand) -> None:
@@ -247,7 +250,7 @@ class Jax(Numpy):
         if self.device not in result.devices():
             there = ", ".join(map(str, result.devices()))
             raise WrongResult(f"{operand.name}: it returned an array on {there}, where one on {self.device} is expected")
-        check_result(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
+        _check(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
         view[...] = self.numpy.asarray(result)
 
 
@@ -262,7 +265,7 @@ def _kind(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def check_result(operand: Operand, dtype: str, wanted: str, shape: Sequence[int]) -> None:
+def _check(operand: Operand, dtype: str, wanted: str, shape: Sequence[int]) -> None:
     if dtype == wanted and tuple(shape) == operand.shape:
         return
     raise WrongResult(f"{operand.name}: it returned {dtype} of shape {tuple(shape)}, where {wanted} of shape "
@@ -282,8 +285,3 @@ def framework(name: str, device: str) -> Numpy:
             kinds["torch"] = TorchDevice
         made = _made[name, device] = kinds[name](device)
     return made
-
-
-def lost_device() -> bool:
-    """Whether this process cannot use a device any more that its kernels compute on."""
-    return any(made.lost() for made in _made.values())

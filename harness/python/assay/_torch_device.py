@@ -8,10 +8,7 @@ import time
 from typing import Any, Callable
 
 from ._devices import capability
-from ._frameworks import Operand, Place, Torch, Unsupported, WrongResult, check_result, properties
-
-# What waiting for a device that has nothing left to do takes.
-_IDLE_WAIT_S = 20e-6
+from ._frameworks import Operand, Place, Torch, Unsupported, properties
 
 
 class TensorMemory:
@@ -47,8 +44,9 @@ class TorchDevice(Torch):
         self._buffers: dict[int, Any] = {}
 
     def select(self) -> None:
-        if self.device.index:  # events, and what a kernel leaves out, are of the current one
-            self.events.set_device(self.device.index)
+        """Events, and what a kernel leaves out, are of the current one."""
+        if hasattr(self.events, "set_device"):
+            self.events.set_device(self.device.index or 0)
 
     def described(self) -> tuple[int, str]:
         if not hasattr(self.events, "get_device_properties"):
@@ -93,21 +91,21 @@ class TorchDevice(Torch):
         return view
 
     def complete(self, result: Any) -> None:
-        if hasattr(self.events, "synchronize"):
+        """Waits for all streams of the device."""
+        if self.device.type == "mps":  # there is but one
             self.events.synchronize()
+        elif hasattr(self.events, "synchronize"):
+            self.events.synchronize(self.device)
 
     def lost(self) -> bool:
         try:
             self.complete(None)
-        except RuntimeError:  # each call raises what a kernel did to the process, such as an illegal address
+        except Exception:  # each call raises what a kernel did to the process, such as an illegal address
             return True
         return False
 
     def store(self, result: Any, view: Any, operand: Operand) -> None:
-        self.check_kind(result, operand)
-        if (result.device.type, result.device.index or 0) != (self.device.type, self.device.index or 0):
-            raise WrongResult(f"{operand.name}: it returned a tensor on {result.device}, where one on {self.device} is expected")
-        check_result(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
+        self.check(result, operand)
         view.copy_(result.detach())
         self.complete(None)
 
@@ -123,7 +121,11 @@ class TorchDevice(Torch):
         result = call()
         end.record()
         end.synchronize()
-        ended = time.perf_counter()
+        # Other streams, which the kernel may have left at work, count until they end: less what such a wait takes anyway.
+        rest = self._wait_s() - self._wait_s()
+        return result, begin.elapsed_time(end) * 1e-3 + max(rest, 0), True
+
+    def _wait_s(self) -> float:
+        begin = time.perf_counter()
         self.complete(None)
-        rest = time.perf_counter() - ended  # of other streams, which the kernel may have left at work
-        return result, begin.elapsed_time(end) * 1e-3 + (rest if rest > _IDLE_WAIT_S else 0), True
+        return time.perf_counter() - begin

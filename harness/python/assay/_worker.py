@@ -69,6 +69,9 @@ def _main(settings: dict, fd: int) -> int:
     """Returns when the host is done. An exception of another thread that comes then concerns nobody any more."""
     faulthandler.enable(sys.stderr)  # the host reads there where the code was, should it crash the interpreter
     sys.dont_write_bytecode = True
+    # Else each worker with JAX takes three quarters of a GPU's memory at its start, from those beside it (docs.jax.dev,
+    # "GPU memory allocation").
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     sys.path[:] = settings["path"]
     _import_assay()
     from assay._bridge import Bridge

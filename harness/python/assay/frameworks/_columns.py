@@ -20,9 +20,8 @@ def demanded(dtypes: Sequence[str], attrs: Any) -> str:
 
 
 class Column(NamedTuple):
-    """One function for one operator. extra: fields of the contract beside what is demanded, or in
-    the place of its own. shown: attributes that it need
-    not be told, as its operands show them. supports: see assay.kernel."""
+    """One function for one operator. extra: fields of the contract, beside those that are demanded or in their place.
+    shown: attributes that it need not be told, as its operands show them. supports: see assay.kernel."""
     op: str
     function: Callable[..., Any]
     dtypes: Iterable[str] = FLOATS
@@ -37,8 +36,8 @@ def joined(*texts: str) -> str:
 
 
 def tensor_cores(capability: str, dtype: str) -> str:
-    """How NVIDIA's units of that compute capability add products of 16 bits, and of f32 operands in TF32: as the backend cuda
-    declares of them (backends/cuda/devices.cc). Of what is no such unit, "", nothing."""
+    """How NVIDIA's units of that compute capability add products of 16 bits, and of f32 operands in TF32: what the backend cuda
+    declares of them (backends/cuda/devices.cc). An empty text where there is no such unit."""
     if not capability or float(capability) < 7:
         return ""
     terms = 8 if dtype == "f32" else 16

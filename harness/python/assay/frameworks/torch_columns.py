@@ -71,7 +71,7 @@ def _on(device, column):
     if column.op == "matmul" and not column.name:
         return column._replace(extra=_units(device))
     if column.op == "conv":
-        return column._replace(extra=_units(device) if column.name == "ieee" else _tf32(device))
+        return column._replace(extra="" if column.name == "ieee" else _tf32(device))
     if column.op == "attention":
         return column._replace(extra=_attention_on_gpu(device, column.name))
     if column.name == "int-mm":
@@ -158,7 +158,7 @@ def columns(device):
             chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
     if device == "cuda":
-        chosen.append(Column("conv", torch_ops.conv_ieee, name="ieee"))
+        chosen.append(Column("conv", torch_ops.conv_ieee, ("f32",), "ieee"))
     return [_on(device, column) for column in COLUMNS + _compiled(device) + chosen]
 
 

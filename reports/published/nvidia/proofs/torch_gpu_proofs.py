@@ -2,6 +2,7 @@
 # Needs torch on a GPU of NVIDIA. Each line is a finding: what came out beside what f64 on the same operands gives.
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 torch.manual_seed(0)
 print("torch", torch.__version__, torch.cuda.get_device_name())
@@ -72,8 +73,8 @@ for dtype in (torch.bfloat16, torch.float16):
     exact = a.double() @ b.double()
     for ways, left, right in (("as they are", a, b), ("a transposed", a.mT.contiguous().mT, b),
                               ("b transposed", a, b.mT.contiguous().mT), ("both transposed", a.mT.contiguous().mT, b.mT.contiguous().mT)):
-        for time in range(2):
-            count(f"matmul {dtype} of small integers, m=4, n=1024, k=4096, {ways}, call {time + 1}", torch.matmul(left, right), exact)
+        for call in (1, 2):
+            count(f"matmul {dtype} of small integers, m=4, n=1024, k=4096, {ways}, call {call}", torch.matmul(left, right), exact)
 
 c, a, b = (torch.randn(shape, device="cuda").bfloat16() for shape in ((1, 32), (1, 32), (32, 32)))
 y, product = torch.addmm(c, a, b, alpha=-2), a.double() @ b.double()
@@ -98,8 +99,6 @@ for name, x, w, pad in (("7x7 kernel of a row", integers(1, 31, 1, 16), integers
     for cudnn in (True, False):
         with torch.backends.cudnn.flags(enabled=cudnn, allow_tf32=True):
             count(f"conv2d float32 of integers below 2048, sums below 2^24, {name}, cuDNN={cudnn}", F.conv2d(x, w, padding=pad), exact)
-
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 q, k, v = (torch.randn(1, 2, 64, 64, device="cuda") for _ in range(3))
 nothing = torch.ones(64, 64, dtype=torch.bool, device="cuda")
