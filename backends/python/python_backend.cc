@@ -145,7 +145,10 @@ class PythonBackend : public plugin::Backend {
       const bool host = device.IsHost();
       devices.push_back({device.name == "cpu" ? "host" : device.name, "", host ? ASSAY_DEVICE_CPU : ASSAY_DEVICE_EXT,
                          static_cast<int32_t>(i - 2), host ? plugin::HostMemoryBytes() : device.memory_bytes,
-                         host ? "type=cpu" : device.properties, device.has_memory ? 0 : plugin::kHostAlignment});
+                         host && !device.properties.empty() ? "type=cpu;" + device.properties
+                         : host                             ? "type=cpu"
+                                                            : device.properties,
+                         device.has_memory ? 0 : plugin::kHostAlignment});
     }
     return devices;
   }

@@ -118,7 +118,7 @@ std::string SpeedText(const CandidateSpeed& speed) {
   if (!speed.why.empty()) return "not known: " + speed.why;
   const TimeComparison& time = speed.all;
   const std::string ratio = fmt::format("{:.3g} times as fast as the reference", 1 / time.ratio);
-  if (!time.bounded) return ratio + " (no interval: " + time.why + ")";
+  if (!time.bounded) return fmt::format("not known: {} ({} in the middle of the rounds)", time.why, ratio);
   return fmt::format("{} ({:.3g} to {:.3g})", ratio, 1 / time.high, 1 / time.low);
 }
 

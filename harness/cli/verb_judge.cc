@@ -26,6 +26,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/evidence/sha256.h"
 #include "harness/plan/catalog.h"
+#include "harness/plan/per_backend.h"
 #include "harness/results/environment.h"
 #include "harness/run/device/sandbox.h"
 #include "harness/run/trial/reproduction.h"
@@ -176,6 +177,11 @@ int Judge(JudgeOptions options) {
   }
   if (auto sandbox = CheckSandbox(options.run.backend.sandbox); !sandbox) {
     return Complain(kExitUsage, sandbox.error().message);
+  }
+  if (const std::string unused =
+          FindUnused(kLaunches, *ParsePerBackend(kLaunches, options.run.launches_us), {kCandidate, kReference});
+      !unused.empty()) {
+    return Complain(kExitUsage, unused);
   }
   const uint64_t secret =
       options.hidden_seed ? *options.hidden_seed : DrawEntropy() >> 11;  // every reader of JSON keeps 53 bits

@@ -195,7 +195,7 @@ class Failures(unittest.TestCase):
                 ("needs the output 'y', which is missing", lambda: assay.check("matmul", [a, b], {})),
                 ("y has shape 6x8, expected 8x6", lambda: assay.check("matmul", [a, b], y.T)),
                 ("no product of f32 with output f64; possible are", lambda: assay.check("matmul", [a, b], y.astype(np.float64))),
-                ("did you mean 'transa'", lambda: assay.check("matmul", [a, b], y, trans=1)),
+                ("did you mean 'trans[ab]'", lambda: assay.check("matmul", [a, b], y, trans=1)),
                 ("transpose_a is another name of transa", lambda: assay.check("matmul", [a, b], y, transa=0, transpose_a=0)),
                 ("beta=.* is no number", lambda: assay.check("matmul", [a, b], y, beta=object())),
                 ("contract: ", lambda: assay.check("matmul", [a, b], y, contract="acc=f99")),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices whose operands lie in memory of their own: device_memory_test.py ASSAY CLASS. The host's memory stands in the
 place of a device's. OfNumPy: what the worker asks of such a device. OfTorch: PyTorch's tensors in such memory."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -230,6 +231,7 @@ class OfNumPy(Memory):
         self.assertIn("device 'fake' has kernels of jax and torch; put those of each framework into a file of its own", done.stderr)
 
 
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
 class OfTorch(Memory):
     def test_operands(self):
         self.check(TORCH)

@@ -58,6 +58,9 @@ class Accepted(Program):
         said = self.judge(self.write(RIGHT), *QUICK, "--launch-us", "candidate=400", "--out", "run")
         self.assertEqual((said["verdict"], said["exit_code"]), ("accepted", 0), said["explanation"])
         self.assertIn("--launch-us candidate=400", said["again"])
+        done = self.run_judge(self.dir / "files/candidate.py", "--launch-us", "mine=400")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--launch-us: unused for mine; the backends of this run are candidate, reference", done.stderr)
         self.assertEqual(json.loads((self.dir / "run/environment.json").read_text())["launch_us"], "candidate=400")
         visible, hidden = said["correctness"]["visible"], said["correctness"]["hidden"]
         self.assertEqual((visible["cases"], visible["passed"]), (2, 2))

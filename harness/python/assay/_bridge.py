@@ -206,6 +206,9 @@ class Bridge:
         """Its name, bytes of its memory and its properties, and whether operands lie there."""
         tools = _tools_of(device)
         memory, properties = tools.described()
+        launch_us = max(framework(k.framework, k.device).launch_us for k in _kernels.registered() if k.device == device)
+        if launch_us:
+            properties += f"{';' if properties else ''}launch_us={launch_us}"
         return f"{device}\t{memory}\t{int(tools.has_memory)}\t{properties}"
 
     def _offered(self, device: int, asked: Description) -> tuple[list[_kernels.Kernel], str]:

@@ -18,9 +18,10 @@ def torch_devices(torch: Any, kinds: Sequence[str] = ("cuda", "xpu", "mps")) -> 
     """What this PyTorch reaches, the first of a kind by the kind alone: cpu, cuda, cuda:1."""
     names = ["cpu"]
     for kind in kinds:
-        modules = [getattr(place, kind, None) for place in (torch, torch.backends)]
-        if any(getattr(module, "is_available", lambda: False)() for module in modules):
-            count = getattr(modules[0], "device_count", lambda: 1)()
+        module = getattr(torch, kind, None)
+        where = torch.backends.mps if kind == "mps" else module  # torch.mps cannot say
+        if getattr(where, "is_available", lambda: False)():
+            count = getattr(module, "device_count", lambda: 1)()
             names += [kind, *(f"{kind}:{i}" for i in range(1, count))]
     return names
 
@@ -28,9 +29,12 @@ def torch_devices(torch: Any, kinds: Sequence[str] = ("cuda", "xpu", "mps")) -> 
 def torch_device(torch: Any, name: str) -> Any:
     there = torch_devices(torch)
     # Kinds that a module of its own brings are asked for alone.
-    if name not in there and name not in torch_devices(torch, (name.partition(":")[0],)):
-        raise _absent(name, f"PyTorch {torch.__version__}", there)
-    return torch.device(name)
+    try:
+        if name in there or name in torch_devices(torch, (name.partition(":")[0],)):
+            return torch.device(name)
+    except RuntimeError:  # a module that is no kind of device, such as torch.distributed
+        pass
+    raise _absent(name, f"PyTorch {torch.__version__}", there)
 
 
 def jax_device(jax: Any, name: str) -> Any:

@@ -93,6 +93,9 @@ class Numpy:
 
     # Whether operands lie in memory that allocate() gives: then there are upload() and download() too.
     has_memory = False
+    # Microseconds that making arrays of the operands, and storing a result, may take beside a kernel, where that is more than
+    # is usual; 0: it is not.
+    launch_us = 0
 
     def __init__(self, device: str) -> None:
         import numpy
@@ -206,6 +209,8 @@ class Jax(Numpy):
         super().__init__(device)
         import jax
         self.jax, self.device = jax, jax_device(jax, device)
+        # Some 250 us were seen on a busy machine; devices get copies.
+        self.launch_us = 500 if self.device.platform == "cpu" else 1000
 
     def described(self) -> tuple[int, str]:
         if self.device.platform == "cpu":

@@ -204,6 +204,9 @@ def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optiona
         own = name or re.sub(r"[^a-z0-9_.-]", "-", getattr(function, "__name__", "kernel").lower())
         if any(k.op == op and k.name == own and k.device == place for k in _registered):
             raise UsageError(f"two kernels of {op} have the name {own}; give one of them another: name=\"...\"")
-        _registered.append(Kernel(function, op, contract, types, own, framework, place, supports, backend))
+        made = Kernel(function, op, contract, types, own, framework, place, supports, backend)
+        if made.takes_out and framework == "jax":
+            raise UsageError("it takes out, but JAX writes to no array: return the result")
+        _registered.append(made)
         return function
     return register

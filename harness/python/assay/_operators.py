@@ -6,6 +6,7 @@ import numbers
 from typing import Any, Mapping, Optional
 
 from . import _library
+from ._declaration import meant
 from ._errors import UsageError
 
 # Other names of attributes: the first of these that an operator has.
@@ -76,6 +77,10 @@ def attribute_texts(op: str, attrs: Mapping[str, Any], rank: int) -> list[str]:
     result: dict[str, str] = {}
     for name, value in attrs.items():
         key = name if name in types else next((other for other in _ALIASES.get(name, ()) if other in types), name)
+        if schema is not None and key not in types:
+            others = [other for other, own in _ALIASES.items() if any(one in types for one in own)]
+            raise UsageError(f"{op} has no attribute '{name}'; assay list ops --verbose shows what it takes"
+                             + meant(name, [*types, *others, "contract", "strict"]))
         if value is None and types.get(key) != "axes":
             continue
         if key in result:

@@ -18,6 +18,8 @@ struct Interpreter {
 // What lies between two executions of a kernel in Python at most, on a machine that is not fast: arrays are made of its
 // operands each time. Two to five times as much as was measured.
 inline constexpr double kInterpreterLaunchUs = 100;
+// At most where the interpreter says more of a device ("launch_us=500"), as of JAX, whose arrays take longer to make.
+inline constexpr double kMostInterpreterLaunchUs = 1000;
 
 inline bool IsKernelFile(const std::filesystem::path& path) {
   return path.extension() == ".py";

@@ -94,6 +94,13 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
                   has_first ? NamingOutput(problem, other) : "", where, WhyRun1IsMissing(problem, attempt)));
 }
 
+// What launching may take beside a duration, unless it was stated.
+double UsualLaunchUs(const Device& device) {
+  if (!IsKernelFile(device.path)) return 0;
+  const double told_us = ParseNumber<double>(Property(device.device.properties, "launch_us")).value_or(0);
+  return std::clamp(told_us, kInterpreterLaunchUs, kMostInterpreterLaunchUs);
+}
+
 }  // namespace
 
 SpanContext CaseRunner::LabelOf(const Timed& timed) const {
@@ -145,14 +152,14 @@ Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, co
 TimedCase CaseRunner::CaseOf(const Timed& timed) const {
   const CaseData& data = context_.data();
   const Attempt& attempt = *timed.attempt;
-  const double usual_us = IsKernelFile(timed.device->path) ? kInterpreterLaunchUs : 0;
   const std::string& second = attempt.second_set == "same" ? attempt.output_hash : attempt.second_hash;
   return {.op = data.op,
           .problem = &data.problem,
           .contents = timed.contents,
           .known = {attempt.output_hash, second},
           .cache_bytes = CacheBytesOf(*timed.device),
-          .launch_s = 1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(usual_us)};
+          .launch_s =
+              1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(UsualLaunchUs(*timed.device))};
 }
 
 void CaseRunner::Time(const Device& device, Attempt& attempt) {
