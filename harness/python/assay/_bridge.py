@@ -7,49 +7,18 @@ import importlib.metadata
 import os
 import shlex
 import sys
-import traceback
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Optional
 
 from . import _kernels
 from ._description import Description, read
 from ._devices import NoDevice
 from ._execution import Execution
 from ._frameworks import Numpy, Unavailable, Unsupported, WrongResult, framework
+from ._reasons import explain, no_numpy
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY, DEVICE_LOST = range(6)
 NO_ANSWER = -1
-_HERE = os.path.dirname(os.path.realpath(__file__))
-_MOST_FRAMES = 3
-
-
-def _no_numpy() -> str:
-    """Whatever a kernel computes with, its operands come as arrays of NumPy."""
-    return (f"the interpreter {sys.executable} has no NumPy, which every file of kernels needs: "
-            f"{shlex.quote(sys.executable)} -m pip install numpy, or name another interpreter with --python OTHER")
-
-
-def explain(error: BaseException, kernels: str) -> str:
-    """The exception with the last lines of its traceback."""
-    if isinstance(error, SystemExit):
-        text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
-    elif isinstance(error, ModuleNotFoundError) and error.name == "numpy":
-        text = _no_numpy()
-    else:
-        text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return text + places(traceback.extract_tb(error.__traceback__), kernels)
-
-
-def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:
-    """The last of them, as they follow in a message; those of this module are left out."""
-    seen = [f for f in frames
-            if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
-    text = ""
-    for frame in reversed(seen[-_MOST_FRAMES:]):
-        name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
-        text += f"; {'from' if text else 'at'} {name}:{frame.lineno} in {frame.name}"
-        text += f": {frame.line}" if frame.line else ""
-    return text
 
 
 def _version_of(name: str) -> str:
@@ -192,7 +161,7 @@ class Bridge:
                                   ) from None
             except ModuleNotFoundError as missing:
                 if missing.name == "numpy":
-                    raise WrongResult(_no_numpy()) from None
+                    raise WrongResult(no_numpy()) from None
                 raise WrongResult(f"kernel {kernel.name} is of framework={kernel.framework!r}, which {sys.executable} cannot "
                                   f"import: {missing}; {shlex.quote(sys.executable)} -m pip install {kernel.framework}, or "
                                   "name another interpreter with --python OTHER") from None

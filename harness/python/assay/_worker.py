@@ -32,7 +32,7 @@ def _tell_where(thread: int, path: str, ended: threading.Event, limit_s: float) 
     """Prints where an import is that is about to be given up, for the message about it."""
     if ended.wait(max(limit_s - 1, 0.8 * limit_s)):
         return
-    from assay._bridge import places
+    from assay._reasons import places
     frame = sys._current_frames().get(thread)
     print(f"{os.path.basename(path)} is still imported" + places(traceback.extract_stack(frame), path), file=sys.stderr,
           flush=True)

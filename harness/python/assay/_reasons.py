@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a kernel failed, in one line: the exception, and where it was raised."""
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import traceback
+from typing import Iterable
+
+_HERE = os.path.dirname(os.path.realpath(__file__))
+_MOST_FRAMES = 3
+
+
+def no_numpy() -> str:
+    """Whatever a kernel computes with, its operands come as arrays of NumPy."""
+    return (f"the interpreter {sys.executable} has no NumPy, which every file of kernels needs: "
+            f"{shlex.quote(sys.executable)} -m pip install numpy, or name another interpreter with --python OTHER")
+
+
+def explain(error: BaseException, kernels: str) -> str:
+    """The exception with the last lines of its traceback."""
+    if isinstance(error, SystemExit):
+        text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+    elif isinstance(error, ModuleNotFoundError) and error.name == "numpy":
+        text = no_numpy()
+    else:
+        text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    return text + places(traceback.extract_tb(error.__traceback__), kernels)
+
+
+def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:
+    """The last of them, as they follow in a message; those of this package are left out."""
+    seen = [f for f in frames
+            if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
+    text = ""
+    for frame in reversed(seen[-_MOST_FRAMES:]):
+        name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
+        text += f"; {'from' if text else 'at'} {name}:{frame.lineno} in {frame.name}"
+        text += f": {frame.line}" if frame.line else ""
+    return text
