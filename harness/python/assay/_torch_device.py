@@ -37,6 +37,7 @@ class TensorMemory:
 
 class TorchDevice(Torch):
     has_memory = True
+    launch_us = 500  # events, waits, and the copy of a result: some ten calls of the driver beside the kernel's own
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
