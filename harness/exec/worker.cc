@@ -29,6 +29,7 @@ constexpr size_t kTailInMessageBytes = 600;
 constexpr double kStopSeconds = 2;  // for an orderly end
 constexpr double kLongestPoll = 1 << 30;
 constexpr int kInterruptPoll = 100;    // milliseconds
+constexpr double kHeldUpSeconds = 1;   // that poll() may be late by on a busy machine
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
 constexpr const char* kNotDue =
     "it came late, or something other than the worker's own loop writes to the host's socket";
@@ -163,7 +164,7 @@ Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, ui
 }
 
 Call<Json> Worker::Await(const std::string& call, const CallLimit& limit) {
-  const double end = time_->Seconds() + limit.seconds;
+  double end = time_->Seconds() + limit.seconds;
   // Rounded up. Where time is shared, poll() is back before the end.
   const auto milliseconds_left = [&] {
     return static_cast<int>(std::clamp(std::ceil((end - time_->Seconds()) * 1e3), 0.0, kLongestPoll));
@@ -173,7 +174,12 @@ Call<Json> Worker::Await(const std::string& call, const CallLimit& limit) {
     pollfd events[] = {{process_.socket(), POLLIN, 0},
                        {process_.pidfd(), POLLIN, 0},
                        {stderr_open_ ? process_.stderr_pipe() : -1, POLLIN, 0}};
-    const int ready = ::poll(events, 3, std::min(milliseconds_left(), interrupted_ ? kInterruptPoll : INT_MAX));
+    const int most = std::min(milliseconds_left(), interrupted_ ? kInterruptPoll : INT_MAX);
+    const double before = time_->Seconds();
+    const int ready = ::poll(events, 3, most);
+    // A host that was held up, or whose clock jumped, has not waited for the worker meanwhile.
+    const double late = time_->Seconds() - before - 1e-3 * most;
+    if (late > kHeldUpSeconds) end += late;
     if (ready < 0 && errno != EINTR) return Killed(Outcome::kError, fmt::format("{}: poll failed", call));
     DrainStderr();
     const bool open = ReadSocket();
