@@ -244,17 +244,17 @@ class Bridge:
     def _tools(self, device: int) -> Numpy:
         return _tools_of(self._devices()[device])
 
-    def _with_memory(self, device: int, status: Any, text: int, capacity: int, body: Callable[[Any], str]) -> None:
+    def _with_memory(self, device: int, status: Any, text: int, capacity: int, body: Callable[[Any], None]) -> None:
         def selected() -> str:
             tools = self._tools(device)
             tools.select()
-            return body(tools)
+            body(tools)
+            return ""
         self._guarded(status, text, capacity, selected, find_tools=lambda: self._tools(device))
 
     def allocate(self, device: int, size: int, number: Any, status: Any, text: int, capacity: int) -> None:
-        def body(tools: Any) -> str:
+        def body(tools: Any) -> None:
             number[0] = tools.allocate(size)
-            return ""
         self._with_memory(device, status, text, capacity, body)
 
     def release_memory(self, device: int, number: int) -> None:
@@ -262,14 +262,8 @@ class Bridge:
 
     def upload(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
                capacity: int) -> None:
-        def body(tools: Any) -> str:
-            tools.upload(number, offset, pointer, size)
-            return ""
-        self._with_memory(device, status, text, capacity, body)
+        self._with_memory(device, status, text, capacity, lambda tools: tools.upload(number, offset, pointer, size))
 
     def download(self, device: int, number: int, offset: int, pointer: int, size: int, status: Any, text: int,
                  capacity: int) -> None:
-        def body(tools: Any) -> str:
-            tools.download(number, offset, pointer, size)
-            return ""
-        self._with_memory(device, status, text, capacity, body)
+        self._with_memory(device, status, text, capacity, lambda tools: tools.download(number, offset, pointer, size))

@@ -38,10 +38,11 @@ def joined(*texts: str) -> str:
 def tensor_cores(capability: str, dtype: str) -> str:
     """How NVIDIA's units of that compute capability add products of 16 bits, and of f32 operands in TF32: what the backend cuda
     declares of them (backends/cuda/devices.cc). An empty text where there is no such unit."""
-    if not capability or float(capability) < 7:
+    major = capability.partition(".")[0]
+    if not major.isdigit() or int(major) < 7:  # JAX has "gfx90a" of AMD's there
         return ""
     terms = 8 if dtype == "f32" else 16
-    return f"acc=tc<25,{terms}>" if float(capability) >= 9 else f"acc=tc<24,{terms // 2}>"
+    return f"acc=tc<25,{terms}>" if int(major) >= 9 else f"acc=tc<24,{terms // 2}>"
 
 
 def only(**wanted: Any) -> Supports:

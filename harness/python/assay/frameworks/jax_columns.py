@@ -82,7 +82,7 @@ COLUMNS = [
 def _on(platform, column):
     """The column as that platform has it: the code for GPUs keeps subnormal numbers (measured on an H100), and their units
     add products of 16 bits."""
-    if platform not in ("gpu", "cuda"):
+    if platform != "gpu":
         return column
     capability = getattr(jax.devices(platform)[0], "compute_capability", "")
     is_product = column.op in ("matmul", "conv", "attention")
