@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string Text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : DumpJson(value);
 }
@@ -26,7 +24,7 @@ void Flatten(const std::string& prefix, const Json& value, EnvironmentRows& rows
 }  // namespace
 
 EnvironmentRows FlattenEnvironment(const std::string& environment_json) {
-  const Json environment = ParseOrderedJson(environment_json);
+  const Json environment = ParseJson(environment_json);
   EnvironmentRows rows;
   if (environment.is_object()) Flatten("", environment, rows);
   return rows;

@@ -12,8 +12,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string RunName(const Record& r, const Column& column) {
   return r.case_id + "/" + column.backend + (r.implementation.empty() ? "" : "/" + r.implementation);
 }

@@ -26,14 +26,14 @@ struct StoredProfile {
 };
 
 std::optional<StoredProfile> ReadProfile(const std::string& text) try {
-  const auto json = ParseOrderedJson(text);
+  const auto json = ParseJson(text);
   StoredProfile profile{json.at("wall_s"), json.at("backends_s"), {}};
   for (const auto& phase : json.at("phases")) {
     profile.phases.push_back({phase.at("backend"), phase.at("phase"), phase.at("seconds"), phase.at("share")});
   }
   if (!(profile.wall_s > 0) || profile.phases.empty()) return std::nullopt;
   return profile;
-} catch (const nlohmann::ordered_json::exception&) {
+} catch (const Json::exception&) {
   return std::nullopt;
 }
 

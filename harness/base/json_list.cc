@@ -6,11 +6,7 @@
 #include "harness/base/json_text.h"
 
 namespace assay {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
+namespace {}  // namespace
 
 JsonListWriter::JsonListWriter(const Json& frame, int indent, const TextSink& write) : write_(write), indent_(indent) {
   const std::string text = DumpJson(frame, indent);

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "harness/base/json.h"
 #include "harness/base/text_sink.h"
 
 namespace assay {
@@ -16,8 +16,8 @@ class JsonListWriter {
  public:
   // `frame`: the object, whose last member is an empty list. What is written is what DumpJson makes of the whole.
   // `write` outlives this.
-  JsonListWriter(const nlohmann::ordered_json& frame, int indent, const TextSink& write);
-  void Add(const nlohmann::ordered_json& element);
+  JsonListWriter(const Json& frame, int indent, const TextSink& write);
+  void Add(const Json& element);
   void End();
 
  private:
@@ -28,8 +28,7 @@ class JsonListWriter {
 };
 
 // The object that `text` is, with an empty list in the place of the one that `key` names, whose elements, which have to
-// be objects, `take` is given one after the other. What is no JSON becomes a discarded value, as in ParseOrderedJson.
-nlohmann::ordered_json ParseJsonList(std::string_view text, const std::string& key,
-                                     const std::function<void(const nlohmann::ordered_json&)>& take);
+// be objects, `take` is given one after the other. What is no JSON becomes a discarded value, as in ParseJson.
+Json ParseJsonList(std::string_view text, const std::string& key, const std::function<void(const Json&)>& take);
 
 }  // namespace assay

@@ -37,31 +37,28 @@ bool IsNestedTooDeep(std::string_view text) {
 namespace {
 
 // Pointers for every caller: each type of iterator is a parser of its own.
-template <class Json>
-Json Parse(std::string_view text) {
-  if (IsNestedTooDeep(text)) return Json(Json::value_t::discarded);
-  return Json::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
+template <class Value>
+Value Parse(std::string_view text) {
+  if (IsNestedTooDeep(text)) return Value(Value::value_t::discarded);
+  return Value::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace
 
-nlohmann::json ParseJson(std::string_view text) {
+Json ParseJson(std::string_view text) {
+  return Parse<Json>(text);
+}
+
+nlohmann::json ParseSortedJson(std::string_view text) {
   return Parse<nlohmann::json>(text);
 }
 
-nlohmann::ordered_json ParseOrderedJson(std::string_view text) {
-  return Parse<nlohmann::ordered_json>(text);
-}
-
 bool IsJson(std::string_view text) {
-  return !ParseJson(text).is_discarded();
+  return !IsNestedTooDeep(text) && Json::accept(text);
 }
 
-template <class Json>
 std::string DumpJson(const Json& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
-template std::string DumpJson(const nlohmann::json&, int);
-template std::string DumpJson(const nlohmann::ordered_json&, int);
 
 }  // namespace assay

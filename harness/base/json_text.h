@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+
+#include "harness/base/json.h"
 
 namespace assay {
 
@@ -16,14 +17,13 @@ inline constexpr size_t kMostNestedJson = 64;
 bool IsNestedTooDeep(std::string_view text);
 
 // What is no JSON, or is nested deeper, becomes a discarded value, which is no object and no array.
-nlohmann::json ParseJson(std::string_view text);
-nlohmann::ordered_json ParseOrderedJson(std::string_view text);
+Json ParseJson(std::string_view text);
+// For an object of many members, as the header of a file of tensors may be, each of which Json would look for in turn.
+nlohmann::json ParseSortedJson(std::string_view text);
 
 bool IsJson(std::string_view text);
 
-// In one line, or indented. Bytes that are not UTF-8 (of a file name, of a driver's text) become U+FFFD. For both kinds
-// of values: a template, so that none is tried as the other.
-template <class Json>
+// In one line, or indented. Bytes that are not UTF-8 (of a file name, of a driver's text) become U+FFFD.
 std::string DumpJson(const Json& value, int indent = -1);
 
 }  // namespace assay

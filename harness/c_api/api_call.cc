@@ -4,6 +4,8 @@
 #include <exception>
 #include <new>
 
+#include "build_facts.h"
+
 namespace assay::c_api {
 namespace {
 
@@ -45,5 +47,5 @@ const char* assay_last_error() {
 }
 
 const char* assay_version() {
-  return ASSAY_VERSION;
+  return assay::kVersion;
 }

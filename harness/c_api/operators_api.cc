@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json.h"
 #include "harness/c_api/api_call.h"
 #include "ops/operator.h"
 
 namespace assay::c_api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();

@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kSeedsBelow = 1'000'000'000;  // short enough to read
-constexpr size_t kMostUntaken = 200;  // cases in a row that the reference refuses, until there is no use in more
+constexpr size_t kMostRefused = 200;  // cases in a row that the reference refuses, until there is no use in more
 
 PlannedCase Planned(CaseSpec spec, const std::string& requirement) {
   PlannedCase planned;
@@ -55,7 +55,7 @@ std::vector<PlannedCase> GenerateCases(const GeneratedSettings& settings) {
   }
   std::vector<PlannedCase> cases;
   size_t untaken = 0, ended = 0;
-  for (size_t turn = 0; cases.size() < settings.cases && untaken < kMostUntaken && ended < explorations.size();
+  for (size_t turn = 0; cases.size() < settings.cases && untaken < kMostRefused && ended < explorations.size();
        ++turn) {
     Exploration& exploration = explorations[turn % explorations.size()];
     std::optional<CaseSpec> spec = exploration.Next();

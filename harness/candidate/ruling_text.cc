@@ -10,8 +10,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json CountsJson(const CaseCounts& counts) {
   return {{"cases", counts.cases},   {"passed", counts.passed},     {"inconclusive", counts.inconclusive},
           {"failed", counts.failed}, {"disputed", counts.disputed}, {"not_run", counts.not_run}};

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "harness/base/json.h"
 #include "harness/base/stopwatch.h"
 #include "harness/candidate/ruling.h"
 
@@ -28,7 +28,7 @@ struct RulingContext {
   int exit_code = 0;
 };
 
-nlohmann::ordered_json RulingJson(const Ruling& ruling, const RulingContext& context);
+Json RulingJson(const Ruling& ruling, const RulingContext& context);
 std::string RulingText(const Ruling& ruling, const RulingContext& context);
 
 }  // namespace assay

@@ -21,8 +21,6 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Result<Json> WriteOneCase(const fs::path& dir, const PlannedCase& planned, TensorFiles files) {
   auto made = MakeSuiteCase(planned, Asker::kCommandLine);
   if (!made) return tl::unexpected(made.error());
@@ -107,7 +105,7 @@ Result<Returned> ReadManifest(const fs::path& dir) {
   if (!text) return UsageError(text.error().message + "; `assay inputs` writes it");
   const auto bad = [&](const std::string& what) { return UsageError(fmt::format("{}: {}", path.string(), what)); };
   try {
-    const Json json = ParseOrderedJson(*text);
+    const Json json = ParseJson(*text);
     if (!json.is_object()) return bad("it is no JSON object, or nested too deep; write the inputs anew");
     if (json.at("format") != kManifestFormat) {
       return bad(fmt::format("its format is not {}; write the inputs anew", kManifestFormat));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/base/json.h"
 #include "harness/check/manifest_parts.h"
 #include "harness/check/tensor_args.h"
 
@@ -13,7 +14,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kGivenFill = "user";
 constexpr const char* kTheirsFolder = "theirs";

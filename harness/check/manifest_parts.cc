@@ -15,7 +15,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 // "u2" where a file says it instead of the type; "" where the file says the type itself.
 std::string StoredAs(DType dtype, TensorFiles files) {
@@ -70,7 +69,7 @@ Status WriteManifest(const fs::path& dir, const Plan& plan, Json cases, TensorFi
   const Json manifest = {{"format", kManifestFormat},
                          {"tool_version", ToolVersion()},
                          {"tensors", files == TensorFiles::kNpy ? "npy" : "safetensors"},
-                         {"plan", ParseOrderedJson(PlanJson(plan))},
+                         {"plan", ParseJson(PlanJson(plan))},
                          {"cases", std::move(cases)}};
   const std::string text = DumpJson(manifest, 1) + "\n";
   return WriteFileAtomically(dir / kManifestFile, {{text.data(), text.size()}});

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "harness/base/json.h"
 #include "harness/check/case_files.h"
 
 namespace assay {
@@ -20,10 +20,9 @@ Status WriteTensorFile(const std::filesystem::path& folder, const Operand& opera
                        TensorFiles files);
 
 // Adds "folder", and to each of "inputs" and "outputs" its "file" and, where that does not say the type, "stored_as".
-void AddFileNames(nlohmann::ordered_json& described, const std::string& folder, TensorFiles files);
+void AddFileNames(Json& described, const std::string& folder, TensorFiles files);
 
-Status WriteManifest(const std::filesystem::path& dir, const Plan& plan, nlohmann::ordered_json cases,
-                     TensorFiles files);
+Status WriteManifest(const std::filesystem::path& dir, const Plan& plan, Json cases, TensorFiles files);
 
 // The first of the files in which a tensor may be; "" where there is none.
 std::string TensorFileOf(const std::filesystem::path& folder, const std::string& name);

@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json OperandsJson(const std::vector<Operand>& operands) {
   Json list = Json::array();
   for (const Operand& o : operands) list.push_back({{"name", o.name}, {"dtype", Name(o.dtype)}, {"shape", o.shape}});

@@ -2,10 +2,10 @@
 // A case of a suite whose outputs somebody else computes: its inputs go out, and what comes back is judged.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/check/tensor_set.h"
 #include "harness/plan/suite.h"
 
@@ -23,6 +23,6 @@ Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker);
 Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> outputs, const std::string& contract);
 
 // Keys id, op, dtype, fill, seed, requirement, attrs (all, as texts), inputs and outputs (name, dtype, shape).
-nlohmann::ordered_json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data);
+Json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data);
 
 }  // namespace assay

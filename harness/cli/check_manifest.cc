@@ -7,6 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json.h"
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
 #include "harness/cases/host_memory.h"
@@ -75,8 +76,8 @@ class Judging {
   Status failure_;
 };
 
-nlohmann::ordered_json Environment(const ManifestOptions& options) {
-  nlohmann::ordered_json environment = DescribeEnvironment();
+Json Environment(const ManifestOptions& options) {
+  Json environment = DescribeEnvironment();
   environment[kInterruptedKey] = Interrupted();
   environment[kStrictKey] = options.strict;
   return environment;

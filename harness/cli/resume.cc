@@ -17,8 +17,6 @@
 namespace assay::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kResumed = "resumed";  // of environment.json: when, and what was another one than before
 
 std::string TextOf(const Json& object, const char* key) {
@@ -89,7 +87,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   for (const Device& c : prepared.devices) {
     if (c.problem.empty()) terms.usable.insert({c.backend, c.PlannedName()});
   }
-  const Json was = ParseOrderedJson(ReadWholeFile(*options.out / "environment.json").value_or(""));
+  const Json was = ParseJson(ReadWholeFile(*options.out / "environment.json").value_or(""));
   const std::vector<std::string> changes =
       was.is_object()
           ? FindChanges(was, environment)

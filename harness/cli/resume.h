@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/plan/options.h"
 #include "harness/results/resumed_run.h"
@@ -27,6 +27,6 @@ struct Resumption {
 // Opens the folder again, and adds to `environment`, the one of now, what the folder knew of earlier parts of the run.
 // Errors: there is no such run, it is another one, or results would not be comparable: driver, plugin, tool or options
 // are others than before, unless the user allows that.
-Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, nlohmann::ordered_json& environment);
+Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment);
 
 }  // namespace assay::cli

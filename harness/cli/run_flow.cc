@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/base/json.h"
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/resume.h"
@@ -37,7 +38,7 @@ int EndWithoutRequired(const RunFolder& folder) {
 // report says as a note of the run, also that on the terminal.
 Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   const std::vector<Device>& devices = run.devices();
-  nlohmann::ordered_json environment = run.environment;
+  Json environment = run.environment;
   if (result.interrupted) environment[kInterruptedKey] = true;
   if (result.stopped) {
     const size_t most = run.settings.most_failures;
@@ -54,7 +55,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   environment["machine_after"] = DescribeMachineState();
   if (auto status = run.folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = run.settings.runner.ceilings;
-  return ceilings ? run.folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
+  return ceilings ? run.folder.WriteJson("ceilings.json", ceilings->ToJson()) : Status();
 }
 
 // After an error of writing that took nothing away.
@@ -128,8 +129,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
 }
 
 // A new one, or that of the run which goes on.
-Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared,
-                              nlohmann::ordered_json& environment) {
+Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
   environment[kAsked] = AskedWords(options);
   if (options.resume) return Resume(options, prepared, environment);
   auto folder = RunFolder::Create(options.out.value_or(""));
@@ -146,7 +146,7 @@ Status WritePlan(const BegunRun& run) {
 }
 
 tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
-                                                      const nlohmann::ordered_json& verb_environment) {
+                                                      const Json& verb_environment) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
   std::vector<std::string> notes;
@@ -156,8 +156,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   if (!prepared) return end(Complain(prepared.error().code, prepared.error().message));
 
   WatchForInterrupts();
-  nlohmann::ordered_json environment =
-      RunEnvironment(options, prepared->devices, prepared->expectations, prepared->absent);
+  Json environment = RunEnvironment(options, prepared->devices, prepared->expectations, prepared->absent);
   environment.update(verb_environment);
   auto opened = OpenFolder(options, *prepared, environment);
   if (!opened) return end(Complain(kExitUsage, opened.error().message));

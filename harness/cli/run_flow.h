@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/terminal/run_watch.h"
 #include "harness/plan/options.h"
@@ -23,7 +24,7 @@ namespace assay::cli {
 struct BegunRun {
   PreparedRun prepared;
   RunFolder folder;
-  nlohmann::ordered_json environment;
+  Json environment;
   LoopSettings settings;  // observed by `watch`
   RunWatch watch;
 
@@ -45,7 +46,7 @@ using PrepareFunction =
 // the exit code, of which the user was told the reason.
 tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(
     RunOptions& options, const PrepareFunction& prepare,
-    const nlohmann::ordered_json& verb_environment = nlohmann::ordered_json::object());
+    const Json& verb_environment = Json::object());
 
 // plan.json and environment.json, as they are now.
 Status WritePlan(const BegunRun& run);

@@ -19,20 +19,20 @@ namespace assay::cli {
 namespace fs = std::filesystem;
 namespace {
 
-nlohmann::json EnvironmentOf(const fs::path& run) {
+Json EnvironmentOf(const fs::path& run) {
   const auto text = ReadWholeFile(run / "environment.json");
   return ParseJson(text.value_or(""));
 }
 
 // "" where the file, which anybody may have written, has something else there.
-std::string TextOf(const nlohmann::json& object, const char* key) {
+std::string StringOf(const Json& object, const char* key) {
   if (!object.is_object()) return "";
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 // What times by the host's clock depend on; "" when it is not known.
-std::string HostOf(const nlohmann::json& environment) {
+std::string HostOf(const Json& environment) {
   if (!environment.is_object()) return "";
   std::string host;
   for (const char* key : {"cpu", "cores", "variables"}) {
@@ -43,9 +43,9 @@ std::string HostOf(const nlohmann::json& environment) {
 }
 
 // Of each backend that has records.
-std::map<std::string, double> ReadLaunches(const nlohmann::json& environment, const RecordView& records) {
+std::map<std::string, double> ReadLaunches(const Json& environment, const RecordView& records) {
   std::map<std::string, double> found;
-  const std::string text = TextOf(environment, "launch_us");
+  const std::string text = StringOf(environment, "launch_us");
   if (text.empty()) return found;
   std::vector<std::string> words;
   for (const std::string_view word : Split(text, ',')) words.emplace_back(Trim(word));
@@ -58,11 +58,11 @@ std::map<std::string, double> ReadLaunches(const nlohmann::json& environment, co
 }
 
 // What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known.
-std::string PluginName(const nlohmann::json& environment, std::string_view backend) {
+std::string PluginName(const Json& environment, std::string_view backend) {
   if (!environment.is_object() || !environment.contains("backends")) return "";
   for (const auto& device : environment["backends"]) {
-    if (TextOf(device, "backend") != backend) continue;
-    if (std::string name = TextOf(device, "plugin_name"); !name.empty()) return name;
+    if (StringOf(device, "backend") != backend) continue;
+    if (std::string name = StringOf(device, "plugin_name"); !name.empty()) return name;
   }
   return "";
 }
@@ -78,7 +78,7 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
                                          : fmt::format("{}: {}", path.string(), run->empty));
   }
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
-  const nlohmann::json environment = is_folder ? EnvironmentOf(path) : nlohmann::json();
+  const Json environment = is_folder ? EnvironmentOf(path) : Json();
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
   return RunToCompare{path.string(),       run->records.ToVector(),    offers_known,
                       HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};
@@ -108,8 +108,7 @@ Result<RunToCompare> TakeBuild(const RunToCompare& run, std::string_view backend
 }
 
 // Implementations of equal names are the same code only where both plugins are builds of one backend.
-Status CheckAreBuildsOfOne(const nlohmann::json& environment, std::string_view base, std::string_view now,
-                           std::string& note) {
+Status CheckAreBuildsOfOne(const Json& environment, std::string_view base, std::string_view now, std::string& note) {
   const std::string first = PluginName(environment, base), second = PluginName(environment, now);
   if (first.empty() || second.empty()) {
     note = fmt::format(

@@ -42,15 +42,15 @@ Repetition RepetitionFor(const RunOptions& options) {
 
 }  // namespace
 
-nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
-  auto out = nlohmann::ordered_json::array();
+Json DescribeDevices(const std::vector<Device>& devices) {
+  auto out = Json::array();
   for (const Device& c : devices) out.push_back(DescribeDevice(c));
   return out;
 }
 
-nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
-                                      const ExpectationSet& expectations, const std::vector<std::string>& absent) {
-  nlohmann::ordered_json out = DescribeEnvironment();
+Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
+                    const std::vector<std::string>& absent) {
+  Json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   if (options.strict) out[kStrictKey] = true;
   if (options.selection.seed) out["seed"] = *options.selection.seed;

@@ -25,15 +25,13 @@ struct BackendsOptions {
   bool capabilities = false;
 };
 
-using Ordered = nlohmann::ordered_json;
-
 // What the device says that it can do: a list of op, type and features; null where it has no table. The failure of a
 // plugin that has one and does not give it is its text.
-Ordered CapabilitiesOf(const Device& c) {
+Json CapabilitiesOf(const Device& c) {
   const auto lines = c.session->Capabilities(c.device_index);
   if (!lines && lines.error().outcome == Outcome::kUnsupported) return nullptr;
   if (!lines) return lines.error().message;
-  Ordered all = Ordered::array();
+  Json all = Json::array();
   for (const CapabilityLine& line : *lines) {
     all.push_back({{"op", line.op}, {"type", line.type}, {"features", line.features}});
   }
@@ -41,12 +39,12 @@ Ordered CapabilitiesOf(const Device& c) {
 }
 
 void PrintCapabilities(const Device& c) {
-  const Ordered table = CapabilitiesOf(c);
+  const Json table = CapabilitiesOf(c);
   if (!table.is_array()) {
     fmt::print("             {}\n", table.is_null() ? "no table of capabilities" : table.get<std::string>());
     return;
   }
-  for (const Ordered& line : table) {
+  for (const Json& line : table) {
     fmt::print("             {:<10} {:<6} {}\n", line["op"].get<std::string>(), line["type"].get<std::string>(),
                line["features"].get<std::string>());
   }
@@ -85,7 +83,7 @@ int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
   auto devices = OpenDevices(options.backend, absent);
   if (!devices) return Complain(kExitUsage, devices.error().message);
-  Ordered all = Ordered::array();
+  Json all = Json::array();
   for (const Device& c : *devices) {
     const bool asks = options.capabilities && c.problem.empty();
     if (options.json) {

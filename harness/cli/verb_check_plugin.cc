@@ -59,7 +59,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   }
   auto problems = ProblemsToTry(options);
   if (!problems) return Complain(kExitUsage, problems.error().message);
-  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  Json checks = Json::array();
   const PluginToCheck plugin{ExecutablePath(), std::filesystem::absolute(options.plugin).string(), options.timeout_s,
                              SealFor(options.sandbox), *std::move(problems)};
   const auto all = RunPluginChecks(plugin, {options.only, options.skip}, [&](const CheckedRule& c) {
@@ -76,7 +76,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   const auto ended = count([](const CheckedRule& c) { return c.Ended(); });
   const auto skipped = count([](const CheckedRule& c) { return c.status == "skip"; });
   if (options.json) {
-    const nlohmann::ordered_json out = {
+    const Json out = {
         {"plugin", options.plugin}, {"checks", checks}, {"failed", failed}, {"crashed", ended}, {"skipped", skipped}};
     fmt::print("{}\n", DumpJson(out, 2));
   } else {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/base/amounts.h"
+#include "harness/base/json.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
@@ -128,13 +129,12 @@ std::string AgainText(const ExploreOptions& options, const ExploreSettings& sett
   return text + SharedOptions(same);
 }
 
-nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explorer& explorer,
-                                    const LoopResult& result) {
-  nlohmann::ordered_json json = {{"seed", settings.seed},
-                                 {"cases", explorer.CountRan(result.records)},
-                                 {"failing_cases", explorer.failures()},
-                                 {"results_left_out", result.forgotten},
-                                 {"coverage", nlohmann::ordered_json::array()}};
+Json CoverageJson(const ExploreSettings& settings, const Explorer& explorer, const LoopResult& result) {
+  Json json = {{"seed", settings.seed},
+               {"cases", explorer.CountRan(result.records)},
+               {"failing_cases", explorer.failures()},
+               {"results_left_out", result.forgotten},
+               {"coverage", Json::array()}};
   for (const auto& [op, sets] : explorer.Coverage()) {
     for (const Explored& set : sets) {
       json["coverage"].push_back({{"op", op},

@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr int kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
@@ -53,7 +53,7 @@ uint64_t BytesOf(const TensorRef& tensor) {
 }
 
 std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
+  SortedJson header = SortedJson::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const TensorRef& tensor : tensors) {
@@ -63,7 +63,7 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::
     header[tensor.name] = {{"dtype", StoredName(tensor.dtype)}, {"shape", shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = DumpJson(header);
+  std::string text = header.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data start aligned
   return text;
 }
@@ -76,11 +76,11 @@ struct Entry {
   uint64_t begin, end;
 };
 
-Result<Shape> ParseShape(const Json& json, const std::string& name) {
+Result<Shape> ParseShape(const SortedJson& json, const std::string& name) {
   Shape shape;
   if (!json.is_array()) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has no shape", name));
   int64_t count = 1;
-  for (const Json& extent : json) {
+  for (const SortedJson& extent : json) {
     const bool fits =
         extent.is_number_unsigned() && extent.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
     if (!fits) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a bad extent in its shape", name));
@@ -92,7 +92,7 @@ Result<Shape> ParseShape(const Json& json, const std::string& name) {
   return shape;
 }
 
-Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t data_size) {
+Result<Entry> ParseEntry(const std::string& name, const SortedJson& json, uint64_t data_size) {
   if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") || !json.contains("data_offsets")) {
     return Fail(ErrorCode::kIo, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", name));
   }
@@ -104,7 +104,7 @@ Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t dat
   Result<Shape> shape = ParseShape(json["shape"], name);
   if (!shape) return tl::unexpected(shape.error());
   entry.shape = std::move(*shape);
-  const Json& offsets = json["data_offsets"];
+  const SortedJson& offsets = json["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
       !offsets[1].is_number_unsigned()) {
     return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has bad data_offsets", name));
@@ -154,7 +154,7 @@ Result<uint64_t> HeaderLength(std::string_view start, uint64_t size) {
   return length;
 }
 
-Status ParseMetadata(const Json& json, std::map<std::string, std::string>& metadata) {
+Status ParseMetadata(const SortedJson& json, std::map<std::string, std::string>& metadata) {
   if (!json.is_object()) return Fail(ErrorCode::kIo, "__metadata__ is not an object");
   for (const auto& [key, value] : json.items()) {
     if (!value.is_string()) return Fail(ErrorCode::kIo, fmt::format("__metadata__ '{}' is not a string", key));
@@ -196,7 +196,7 @@ Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::fi
   if (!length) return fail(length.error().message);
   std::string text(*length, '\0');
   if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
-  const Json header = ParseJson(text);
+  const SortedJson header = ParseSortedJson(text);
   if (!header.is_object()) return fail("the header is not a JSON object");
   std::map<std::string, std::string> metadata;
   if (!header.contains("__metadata__")) return metadata;
@@ -208,7 +208,7 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
   const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
   if (!length) return tl::unexpected(length.error());
   const char* text = bytes.data() + kLengthBytes;
-  const Json header = ParseJson({text, *length});
+  const SortedJson header = ParseSortedJson({text, *length});
   if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
 
   SafetensorsFile file;

@@ -23,8 +23,6 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-using BundleJson = nlohmann::ordered_json;
-
 std::string SafeName(std::string name) {
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
@@ -34,9 +32,9 @@ std::string SafeName(std::string name) {
 }
 
 // The lists that environment.json names as "path xxh3:hash".
-Status AddWaivers(const BundleJson& environment, BundledRun& bundle) {
+Status AddWaivers(const Json& environment, BundledRun& bundle) {
   size_t number = 0;
-  for (const BundleJson& entry : environment.value("expectations", BundleJson::array())) {
+  for (const Json& entry : environment.value("expectations", Json::array())) {
     const std::string text = entry.get<std::string>();
     const size_t space = text.rfind(" xxh3:");
     const fs::path path = text.substr(0, space);
@@ -52,14 +50,14 @@ Status AddWaivers(const BundleJson& environment, BundledRun& bundle) {
 }
 
 // Plugins and what their workers had loaded. A plugin that is not what it was before the run made other results.
-Result<BundleJson> FilesOf(const BundleJson& environment) {
+Result<Json> FilesOf(const Json& environment) {
   std::vector<std::string> paths;
-  for (const BundleJson& device : environment.value("backends", BundleJson::array())) {
+  for (const Json& device : environment.value("backends", Json::array())) {
     if (device.contains("plugin")) paths.push_back(device["plugin"]);
-    for (const BundleJson& library : device.value("loaded_libraries", BundleJson::array())) paths.push_back(library);
+    for (const Json& library : device.value("loaded_libraries", Json::array())) paths.push_back(library);
   }
-  BundleJson now = DescribeFiles(paths);
-  const BundleJson before = environment.value(kHashesKey, BundleJson::object()).value("files", BundleJson::object());
+  Json now = DescribeFiles(paths);
+  const Json before = environment.value(kHashesKey, Json::object()).value("files", Json::object());
   for (const auto& [path, hash] : before.items()) {
     if (now["files"].contains(path) && now["files"][path] != hash) {
       return UsageError(fmt::format("{} was changed since the run began: bundle a run of what is there now", path));
@@ -99,7 +97,7 @@ Result<BundledRun> CollectBundle(const fs::path& run) {
   if (!bundle.files.contains(kEvidenceFile)) {
     bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
   }
-  const BundleJson environment = ParseOrderedJson(bundle.files["environment.json"]);
+  const Json environment = ParseJson(bundle.files["environment.json"]);
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());
@@ -107,11 +105,11 @@ Result<BundledRun> CollectBundle(const fs::path& run) {
   if (auto added = AddOutputs(run, finished->records, bundle); !added) return tl::unexpected(added.error());
   auto files = FilesOf(environment);
   if (!files) return tl::unexpected(files.error());
-  const BundleJson statement = {{"format", 1},
-                                {"made", TimestampUtc()},
-                                {"claims", Claims(*plan, finished->records, finished->strict, finished->interrupted)},
-                                {"before_the_run", environment.value(kHashesKey, BundleJson::object())},
-                                {"at_bundling", *std::move(files)}};
+  const Json statement = {{"format", 1},
+                          {"made", TimestampUtc()},
+                          {"claims", Claims(*plan, finished->records, finished->strict, finished->interrupted)},
+                          {"before_the_run", environment.value(kHashesKey, Json::object())},
+                          {"at_bundling", *std::move(files)}};
   bundle.files[kStatementFile] = DumpJson(statement, 2) + "\n";
   return bundle;
 }

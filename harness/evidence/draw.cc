@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-using DrawJson = nlohmann::ordered_json;
-
 constexpr int kDrawFormat = 1;
 
 // A merged plan says of each case which shard it was in.
@@ -73,7 +71,7 @@ std::string WrongWith(const EvidenceDraw& draw, const Plan& plan) {
 }
 
 std::string EvidenceJson(const std::vector<EvidenceDraw>& draws) {
-  DrawJson list = DrawJson::array();
+  Json list = Json::array();
   for (const EvidenceDraw& d : draws) {
     list.push_back({{"commitment", d.commitment},
                     {"secret", d.secret},
@@ -83,14 +81,14 @@ std::string EvidenceJson(const std::vector<EvidenceDraw>& draws) {
                     {"shard_count", d.shard.count},
                     {"cases", d.cases}});
   }
-  return DumpJson(DrawJson{{"format", kDrawFormat}, {"draws", std::move(list)}}, 1) + "\n";
+  return DumpJson(Json{{"format", kDrawFormat}, {"draws", std::move(list)}}, 1) + "\n";
 }
 
 Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) try {
-  const DrawJson json = ParseOrderedJson(text);
+  const Json json = ParseJson(text);
   if (json.at("format") != kDrawFormat) return UsageError("evidence.json has a format that this version does not know");
   std::vector<EvidenceDraw> draws;
-  for (const DrawJson& d : json.at("draws")) {
+  for (const Json& d : json.at("draws")) {
     draws.push_back({.commitment = d.at("commitment"),
                      .secret = d.at("secret"),
                      .challenge = d.at("challenge"),
@@ -99,7 +97,7 @@ Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) try {
                      .cases = d.at("cases").get<std::vector<std::string>>()});
   }
   return draws;
-} catch (const DrawJson::exception& e) {
+} catch (const Json::exception& e) {
   return UsageError(fmt::format("evidence.json is none that assay wrote: {}", e.what()));
 }
 

@@ -21,13 +21,13 @@ namespace {
 
 constexpr const char* kProgram = "ssh-keygen";
 
-struct Ended {
+struct KeygenEnd {
   int code = 0;
   std::string text;  // of both streams
 };
 
 // With `input` as standard input.
-Result<Ended> RunKeygen(std::vector<std::string> words, const std::string& input) {
+Result<KeygenEnd> RunKeygen(std::vector<std::string> words, const std::string& input) {
   words.insert(words.begin(), kProgram);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -43,7 +43,7 @@ Result<Ended> RunKeygen(std::vector<std::string> words, const std::string& input
   const int failed = posix_spawnp(&child, kProgram, &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
-  Ended ended;
+  KeygenEnd ended;
   std::array<char, 4096> block{};
   for (ssize_t n = 0; failed == 0 && (n = read(ends[0], block.data(), block.size())) > 0;) {
     ended.text.append(block.data(), static_cast<size_t>(n));

@@ -12,6 +12,7 @@
 #include "harness/evidence/sha256.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
+#include "source_revision.h"
 
 namespace assay {
 namespace {
@@ -47,15 +48,15 @@ int FindBuildId(dl_phdr_info* info, size_t /*size*/, void* found) {
 
 }  // namespace
 
-nlohmann::ordered_json DescribeFiles(const std::vector<std::string>& paths) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+Json DescribeFiles(const std::vector<std::string>& paths) {
+  Json out = Json::object();
   std::string build_id;
   dl_iterate_phdr(FindBuildId, &build_id);
   out["program"] = {{"version", ToolVersion()},
                     {"sha256", Sha256OfFile("/proc/self/exe").value_or("unreadable")},
                     {"build_id", build_id},
-                    {"source_revision", ASSAY_REVISION}};
-  nlohmann::ordered_json files = nlohmann::ordered_json::object();
+                    {"source_revision", kSourceRevision}};
+  Json files = Json::object();
   for (const std::string& path : std::set<std::string>(paths.begin(), paths.end())) {
     const auto hash = Sha256OfFile(path);
     files[path] = hash ? *hash : hash.error().message;
@@ -74,7 +75,7 @@ std::string HashOfGoldens(const RecordView& records) {
   return Sha256Hex(text);
 }
 
-nlohmann::ordered_json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted) {
+Json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted) {
   std::map<std::string, int64_t> outcomes;
   for (const Record& r : records) ++outcomes[r.outcome];
   ExitFlags flags;

@@ -2,10 +2,10 @@
 // What a bundle says of itself, and of the program and libraries that made its results.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
 
@@ -15,12 +15,12 @@ inline constexpr const char* kHashesKey = "sha256";  // of environment.json: fil
 
 // This program (SHA-256, build id, revision of its source) and these files, as they are now. One that cannot be read
 // says why.
-nlohmann::ordered_json DescribeFiles(const std::vector<std::string>& paths);
+Json DescribeFiles(const std::vector<std::string>& paths);
 
 // SHA-256 over "id<TAB>golden_hash" of every case that has one, sorted.
 std::string HashOfGoldens(const RecordView& records);
 
 // Of all records, those that are missing included: counts of outcomes and the exit code that follow from them.
-nlohmann::ordered_json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted);
+Json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted);
 
 }  // namespace assay

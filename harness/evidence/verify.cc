@@ -29,8 +29,6 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-using VerifyJson = nlohmann::ordered_json;
-
 class Verifier {
  public:
   Verifier(const BundleFiles& files, const fs::path& scratch) : files_(files), scratch_(scratch) {}
@@ -50,7 +48,7 @@ class Verifier {
       return false;
     }
     run_ = *std::move(run), plan_ = *std::move(plan);
-    environment_ = ParseOrderedJson(TextOfFile(files_, "environment.json"));
+    environment_ = ParseJson(TextOfFile(files_, "environment.json"));
     return true;
   }
 
@@ -80,9 +78,9 @@ class Verifier {
   }
 
   void CheckClaims() {
-    const VerifyJson statement = ParseOrderedJson(TextOfFile(files_, kStatementFile));
-    const VerifyJson again = Claims(plan_, run_.records, run_.strict, run_.interrupted);
-    if (!statement.is_object() || statement.value("claims", VerifyJson()) != again) {
+    const Json statement = ParseJson(TextOfFile(files_, kStatementFile));
+    const Json again = Claims(plan_, run_.records, run_.strict, run_.interrupted);
+    if (!statement.is_object() || statement.value("claims", Json()) != again) {
       Contradict("{}: what it claims does not follow from the records: {}", kStatementFile, again.dump());
     } else {
       Confirm("statement: outcomes, exit code {} and hashes of golden values follow from {} records",
@@ -214,7 +212,7 @@ class Verifier {
   const fs::path& scratch_;
   FinishedRun run_;
   Plan plan_;
-  VerifyJson environment_;
+  Json environment_;
   std::set<std::string> drawn_;
   Verification found_;
 };

@@ -11,8 +11,6 @@
 namespace assay {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr const char* kNonFinite = "_nonfinite";  // behind a number's key: that of the word for it
 
 std::string_view NonFiniteTag(double x) {
@@ -23,10 +21,10 @@ std::string_view NonFiniteTag(double x) {
 // Every key comes once, so that none is looked for among those before it.
 class Writer {
  public:
-  explicit Writer(OrderedJson& out) : object_(ObjectIn(out)) {}
+  explicit Writer(Json& out) : object_(ObjectIn(out)) {}
   void operator()(const char* key, const std::vector<OutputRecord>& outputs) const {
     if (outputs.empty()) return;
-    OrderedJson list = OrderedJson::array();
+    Json list = Json::array();
     for (const OutputRecord& output : outputs) VisitOutputFields(output, Writer(list.emplace_back()));
     Put(key, std::move(list));
   }
@@ -36,21 +34,21 @@ class Writer {
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) const {
-    Put(key, value ? OrderedJson(*value) : OrderedJson());
+    Put(key, value ? Json(*value) : Json());
   }
   void operator()(const char* key, const Number& value) const {
     const bool is_finite = value && std::isfinite(*value);
-    Put(key, is_finite ? OrderedJson(*value) : OrderedJson());
+    Put(key, is_finite ? Json(*value) : Json());
     if (value && !is_finite) Put(std::string(key) + kNonFinite, NonFiniteTag(*value));
   }
 
  private:
-  using Fields = OrderedJson::object_t;
-  static Fields& ObjectIn(OrderedJson& out) {
-    out = OrderedJson::object();
+  using Fields = Json::object_t;
+  static Fields& ObjectIn(Json& out) {
+    out = Json::object();
     return out.get_ref<Fields&>();
   }
-  void Put(std::string key, OrderedJson value) const { object_.emplace_back(std::move(key), std::move(value)); }
+  void Put(std::string key, Json value) const { object_.emplace_back(std::move(key), std::move(value)); }
 
   Fields& object_;
 };
@@ -59,9 +57,9 @@ class Writer {
 class Reader {
  public:
   // `misfit`: receives the first key whose value has another type.
-  Reader(const OrderedJson& in, std::string& misfit) : in_(in), misfit_(misfit), next_(in.begin()) {
+  Reader(const Json& in, std::string& misfit) : in_(in), misfit_(misfit), next_(in.begin()) {
     if (!in.is_object()) return;
-    for (const auto& [key, value] : in.get_ref<const OrderedJson::object_t&>()) {
+    for (const auto& [key, value] : in.get_ref<const Json::object_t&>()) {
       has_tags_ = has_tags_ || key.ends_with(kNonFinite);
     }
   }
@@ -69,7 +67,7 @@ class Reader {
     const auto it = Find(key);
     if (it == in_.end() || it->is_null()) return;
     if (!it->is_array()) misfit_ = misfit_.empty() ? key : misfit_;
-    for (const OrderedJson& entry : *it) VisitOutputFields(outputs.emplace_back(), Reader(entry, misfit_));
+    for (const Json& entry : *it) VisitOutputFields(outputs.emplace_back(), Reader(entry, misfit_));
   }
   template <class T>
   void operator()(const char* key, T& value) {
@@ -89,7 +87,7 @@ class Reader {
   }
 
  private:
-  using Place = OrderedJson::const_iterator;
+  using Place = Json::const_iterator;
   Place Find(const char* key) {
     if (!in_.is_object()) return in_.end();
     const Place found = next_ != in_.end() && next_.key() == key ? next_ : in_.find(key);
@@ -102,12 +100,12 @@ class Reader {
     if (it == in_.end() || it->is_null()) return;
     try {
       value = it->template get<T>();
-    } catch (const OrderedJson::type_error&) {
+    } catch (const Json::type_error&) {
       if (misfit_.empty()) misfit_ = key;
     }
   }
 
-  const OrderedJson& in_;
+  const Json& in_;
   std::string& misfit_;
   Place next_;
   bool has_tags_ = false;  // some number is not finite
@@ -116,7 +114,7 @@ class Reader {
 }  // namespace
 
 std::string ToJsonLine(const Record& record) {
-  OrderedJson out;
+  Json out;
   VisitFields(record, Writer{out});
   return DumpJson(out);
 }
@@ -128,7 +126,7 @@ Result<Record> FromJsonLine(const std::string& line) {
                             "remove this line to report the other results",
                             why));
   };
-  const OrderedJson json = ParseOrderedJson(line);
+  const Json json = ParseJson(line);
   if (!json.is_object()) return no_record("it is no JSON object");
   Record record;
   std::string misfit;

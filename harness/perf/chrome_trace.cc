@@ -12,7 +12,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr int kHost = 1;    // process number; the workers' follow, one for each device
 constexpr int kPlugin = 1;  // thread number in a worker
 

@@ -15,7 +15,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using StateJson = nlohmann::ordered_json;
 
 template <class T>
 std::optional<T> NumberIn(const fs::path& path) {
@@ -103,7 +102,7 @@ Number Hottest(const fs::path& root) {
 }
 
 template <class T>
-void Put(StateJson& out, const char* key, const std::optional<T>& value) {
+void Put(Json& out, const char* key, const std::optional<T>& value) {
   value ? out[key] = *value : out[key] = nullptr;
 }
 
@@ -136,8 +135,8 @@ Number MeanPackagePower(const PackageState& before, const PackageState& after) {
   return joules / seconds;
 }
 
-StateJson DescribeMachineState(const fs::path& root) {
-  StateJson out;
+Json DescribeMachineState(const fs::path& root) {
+  Json out;
   if (const std::vector<double> clocks = ClocksMhz(root); !clocks.empty()) {
     const auto [low, high] = std::ranges::minmax(clocks);
     const double mean = std::accumulate(clocks.begin(), clocks.end(), 0.0) / static_cast<double>(clocks.size());

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/model/record.h"
 
 namespace assay {
@@ -32,6 +32,6 @@ PackageState ReadPackageState(const std::filesystem::path& root = "/");
 Number MeanPackagePower(const PackageState& before, const PackageState& after);
 
 // For environment.json: clock frequencies, temperature, throttling, load and the time that the hypervisor took away.
-nlohmann::ordered_json DescribeMachineState(const std::filesystem::path& root = "/");
+Json DescribeMachineState(const std::filesystem::path& root = "/");
 
 }  // namespace assay

@@ -85,10 +85,9 @@ ProfileTotals TotalsOf(const std::vector<ThreadProfile>& threads, Nanoseconds be
 std::string ProfileJson(const ProfileTotals& totals) {
   const auto share = [&](double seconds) { return totals.wall_s > 0 ? seconds / totals.wall_s : 0; };
   const double host = totals.wall_s - totals.backends_s;
-  nlohmann::ordered_json json = {
-      {"schema_version", kProfileSchemaVersion}, {"wall_s", totals.wall_s},
-      {"backends_s", totals.backends_s},         {"host_alone_s", host},
-      {"host_alone_share", share(host)},         {"phases", nlohmann::ordered_json::array()}};
+  Json json = {{"schema_version", kProfileSchemaVersion}, {"wall_s", totals.wall_s},
+               {"backends_s", totals.backends_s},         {"host_alone_s", host},
+               {"host_alone_share", share(host)},         {"phases", Json::array()}};
   for (const PhaseTotal& total : totals.phases) {
     json["phases"].push_back({{"backend", total.backend},
                               {"phase", Name(total.phase)},

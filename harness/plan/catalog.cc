@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "build_facts.h"
 #include "harness/base/profile.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
@@ -137,7 +138,7 @@ std::vector<std::string> SuiteDirectories() {
   std::vector<std::string> directories;
   if (const char* extra = std::getenv("ASSAY_SUITES"); extra != nullptr && *extra != '\0')
     directories.emplace_back(extra);
-  const fs::path shipped = ShippedFolder("suites", ASSAY_SOURCE_SUITES);
+  const fs::path shipped = ShippedFolder("suites", "ops/suites");
   if (fs::is_directory(shipped)) directories.push_back(shipped.string());
   return directories;
 }
@@ -147,19 +148,19 @@ fs::path OwnPrefix() {
   return (library.empty() ? fs::path(ExecutablePath()) : library).parent_path().parent_path();
 }
 
-fs::path ShippedFolder(const char* name, const char* source) {
+fs::path ShippedFolder(const char* name, const char* in_tree) {
   const fs::path prefix = OwnPrefix();
   std::error_code error;
-  const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
-  return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
+  const bool is_build = fs::equivalent(prefix, kBuildFolder, error);
+  return is_build && !error ? fs::path(kSourceFolder) / in_tree : prefix / "share/assay" / name;
 }
 
 std::string WhyNoSuites() {
-  return WhyNoneShipped("suites", ASSAY_SOURCE_SUITES);
+  return WhyNoneShipped("suites", "ops/suites");
 }
 
-std::string WhyNoneShipped(const char* name, const char* source) {
-  const fs::path folder = ShippedFolder(name, source);
+std::string WhyNoneShipped(const char* name, const char* in_tree) {
+  const fs::path folder = ShippedFolder(name, in_tree);
   std::error_code error;
   if (fs::is_directory(folder, error)) return "";
   return fmt::format(": there is no folder {}; install or unpack the program as a whole, with its folder share",

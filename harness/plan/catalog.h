@@ -28,12 +28,13 @@ std::string SuiteName(const CaseOptions& options);
 // program has loaded it.
 std::filesystem::path OwnPrefix();
 
-// <prefix>/share/assay/<name>; `source` when the program or library is that of the build folder. Elsewhere the source
-// tree counts for nothing, even where it still exists: an installed program is what was installed.
-std::filesystem::path ShippedFolder(const char* name, const char* source);
+// <prefix>/share/assay/<name>; the folder `in_tree` of the source tree when the program or library is that of the build
+// folder. Elsewhere the source tree counts for nothing, even where it still exists: an installed program is what was
+// installed.
+std::filesystem::path ShippedFolder(const char* name, const char* in_tree);
 
 // "" where that folder is there; else, to end a message: ": there is no folder ...; what to do".
-std::string WhyNoneShipped(const char* name, const char* source);
+std::string WhyNoneShipped(const char* name, const char* in_tree);
 std::string WhyNoSuites();
 
 // The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is

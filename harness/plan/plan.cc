@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "build_facts.h"
 #include "golden/store/store.h"
 #include "harness/base/json_list.h"
 #include "harness/base/json_text.h"
@@ -16,8 +17,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 2;  // 1 had no devices
 
@@ -92,7 +91,7 @@ Plan MakePlan(std::string suite, const SelectionOptions& options, const Selectio
     plan.entries.push_back(
         {planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where, shard});
   });
-  plan.tool_version = ASSAY_VERSION;
+  plan.tool_version = kVersion;
   plan.generator_version = kGeneratorVersion, plan.golden_version = kGoldenVersion;
   plan.hash = PlanHash(plan.entries);
   return plan;

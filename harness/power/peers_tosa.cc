@@ -39,12 +39,12 @@ bool IsTosaFloat(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-bool SameValue(double a, double b) {
+bool IsSameValue(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 Opinion Exact(const PeerCase& c, std::span<const double> got) {
-  return OpinionOf(std::equal(got.begin(), got.end(), c.expected().begin(), SameValue));
+  return OpinionOf(std::equal(got.begin(), got.end(), c.expected().begin(), IsSameValue));
 }
 
 Opinion ReduceProduct(const PeerCase& c, std::span<const double> got) {
@@ -56,7 +56,7 @@ Opinion ReduceProduct(const PeerCase& c, std::span<const double> got) {
     const double allowed = std::max(std::fabs(ref), format.MinNormal()) * growth;
     const bool overflows = std::fabs(ref) + allowed > format.max_finite;
     if (overflows && std::isinf(got[i]) && std::signbit(got[i]) == std::signbit(ref)) continue;
-    if (!SameValue(got[i], ref) && !(std::fabs(got[i] - ref) <= allowed)) return Opinion::kRejects;
+    if (!IsSameValue(got[i], ref) && !(std::fabs(got[i] - ref) <= allowed)) return Opinion::kRejects;
   }
   return Opinion::kAccepts;
 }

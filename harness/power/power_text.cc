@@ -12,20 +12,18 @@
 namespace assay {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 bool IsMissed(const FaultPair& pair) {
   return pair.effect > kEffective && pair.opinions[kAssayRule] == Opinion::kAccepts;
 }
 
 // JSON has no infinity.
-OrderedJson NumberJson(double x) {
-  return std::isfinite(x) ? OrderedJson(x) : OrderedJson(nullptr);
+Json NumberJson(double x) {
+  return std::isfinite(x) ? Json(x) : Json(nullptr);
 }
 
-OrderedJson RuleJson(const PowerTally& tally, size_t rule) {
+Json RuleJson(const PowerTally& tally, size_t rule) {
   const RuleSummary s = SummariseRule(tally, rule);
-  OrderedJson out;
+  Json out;
   out["caught_fraction"] = s.CaughtFraction();
   out["effective_pairs"] = s.effective_pairs;
   out["effective_caught"] = s.effective_caught;
@@ -70,8 +68,8 @@ std::string RuleLine(const PowerTally& tally, size_t rule) {
                      LimitText(s.held_back_alarms, s.held_back_tensors), s.not_applicable_pairs);
 }
 
-void AddGroups(const PowerTally& tally, OrderedJson& out) {
-  out["operators"] = OrderedJson::array();
+void AddGroups(const PowerTally& tally, Json& out) {
+  out["operators"] = Json::array();
   for (const OperatorPower& power : PowerByOperator(tally)) {
     out["operators"].push_back({{"op", power.op},
                                 {"effective_pairs", power.pairs},
@@ -84,7 +82,7 @@ void AddGroups(const PowerTally& tally, OrderedJson& out) {
                                 {"faults_caught", power.faults_caught},
                                 {"never_caught", power.never_caught}});
   }
-  out["channels"] = OrderedJson::array();
+  out["channels"] = Json::array();
   for (const ChannelPower& power : PowerByChannel(tally)) {
     out["channels"].push_back({{"channel", power.channel}, {"caught", power.caught}, {"alone", power.alone}});
   }
@@ -115,8 +113,8 @@ std::string GroupText(const PowerTally& tally) {
 
 }  // namespace
 
-OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
-  OrderedJson out;
+Json PowerJson(const PowerTally& tally, const PowerRun& run) {
+  Json out;
   out["suite"] = run.suite;
   out["part"] = Name(run.settings.part);
   out["corpus"] = run.corpus;
@@ -132,15 +130,15 @@ OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["seconds"] = run.seconds;
   for (size_t rule = 0; rule < kRules; ++rule) out[std::string(RuleName(rule))] = RuleJson(tally, rule);
   AddGroups(tally, out);
-  out["missed"] = OrderedJson::array();
+  out["missed"] = Json::array();
   for (const FaultPair& pair : tally.pairs) {
     if (!IsMissed(pair)) continue;
-    OrderedJson entry = {{"fault", pair.fault}, {"case", pair.case_id}, {"effect", NumberJson(pair.effect)}};
+    Json entry = {{"fault", pair.fault}, {"case", pair.case_id}, {"effect", NumberJson(pair.effect)}};
     if (!std::isfinite(pair.effect)) entry["effect_nonfinite"] = "inf";
     entry["reason"] = pair.reason;
     out["missed"].push_back(std::move(entry));
   }
-  out["false_alarm_list"] = OrderedJson::array();
+  out["false_alarm_list"] = Json::array();
   for (const FalseAlarm& alarm : tally.false_alarms) {
     out["false_alarm_list"].push_back({{"implementation", alarm.implementation},
                                        {"case", alarm.case_id},

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "harness/base/json.h"
 #include "harness/power/power_case.h"
 #include "harness/power/power_tally.h"
 
@@ -24,7 +24,7 @@ struct PowerRun {
 
 // One object per rule with caught_fraction, effective_pairs, caught_all_fraction, false_alarms, legal_tensors and more;
 // "missed": the effective pairs that assay passed.
-nlohmann::ordered_json PowerJson(const PowerTally& tally, const PowerRun& run);
+Json PowerJson(const PowerTally& tally, const PowerRun& run);
 
 // rule x caught shares and false alarms, then every missed effective pair and every false alarm with its reason.
 std::string PowerText(const PowerTally& tally, const PowerRun& run);

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "build_facts.h"
 #include "harness/base/vectors.h"
 #include "harness/exec/worker_environment.h"
 
@@ -48,8 +49,8 @@ std::string FirstLine(const char* path) {
 }
 
 // Settings that change what backends compute or how fast.
-nlohmann::ordered_json RelevantVariables() {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+Json RelevantVariables() {
+  Json out = Json::object();
   for (const char* name :
        {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA",
         "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_DEFAULT_FPMATH_MODE", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS",
@@ -69,17 +70,17 @@ std::string TimestampUtc() {
 }
 
 std::string ToolVersion() {
-  return ASSAY_VERSION;
+  return kVersion;
 }
 
-nlohmann::ordered_json DescribeEnvironment() {
+Json DescribeEnvironment() {
   utsname system{};
   uname(&system);
-  nlohmann::ordered_json out;
+  Json out;
   out["tool_version"] = ToolVersion();
   out["timestamp"] = TimestampUtc();
-  out["compiler"] = fmt::format("{} {}", ASSAY_COMPILER, __VERSION__);
-  out["build_type"] = ASSAY_BUILD_TYPE;
+  out["compiler"] = fmt::format("{} {}", kCompiler, __VERSION__);
+  out["build_type"] = kBuildType;
   out["os"] = OsName();
   out["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   out["architecture"] = system.machine;

@@ -2,8 +2,9 @@
 // The machine and build behind a run's numbers, for environment.json.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "harness/base/json.h"
 
 namespace assay {
 
@@ -15,7 +16,7 @@ inline constexpr const char* kStrictKey = "strict";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
 inline constexpr const char* kDeviceLostKey = "device_lost";
 
-nlohmann::ordered_json DescribeEnvironment();
+Json DescribeEnvironment();
 std::string TimestampUtc();  // 2026-01-31T12:00:00Z
 std::string ToolVersion();   // 0.1.0
 

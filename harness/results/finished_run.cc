@@ -29,11 +29,11 @@ std::string_view SuiteAlone(std::string_view named) {
 
 // How the run ended, of its environment.json.
 void ReadEnding(const fs::path& dir, FinishedRun& run) {
-  const nlohmann::json environment = ParseJson(ReadWholeFile(dir / "environment.json").value_or(""));
+  const Json environment = ParseJson(ReadWholeFile(dir / "environment.json").value_or(""));
   if (!environment.is_object()) return;
-  run.interrupted = environment.value(kInterruptedKey, nlohmann::json()) == true;
+  run.interrupted = environment.value(kInterruptedKey, Json()) == true;
   run.stopped = environment.contains(kStoppedKey);
-  run.strict = environment.value(kStrictKey, nlohmann::json()) == true;
+  run.strict = environment.value(kStrictKey, Json()) == true;
   run.device_lost = environment.contains(kDeviceLostKey);
   const auto absent = environment.find(kRequiredAbsentKey);
   if (absent != environment.end() && absent->is_string()) run.required_absent = *absent;

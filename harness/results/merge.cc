@@ -18,8 +18,6 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-using MergeJson = nlohmann::ordered_json;
-
 // What a shard left in its folder.
 struct RunPart {
   fs::path dir;
@@ -30,15 +28,15 @@ struct RunPart {
   std::string environment;  // environment.json
 };
 
-MergeJson EnvironmentOf(const RunPart& part) {
-  MergeJson json = ParseOrderedJson(part.environment);
-  return json.is_object() ? json : MergeJson::object();
+Json EnvironmentOf(const RunPart& part) {
+  Json json = ParseJson(part.environment);
+  return json.is_object() ? json : Json::object();
 }
 
 // Of "path xxh3:hash" the hash: the same list may lie elsewhere on another machine.
-std::string ExpectationHashes(const MergeJson& environment) {
+std::string ExpectationHashes(const Json& environment) {
   std::vector<std::string> hashes;
-  for (const MergeJson& file : environment.value("expectations", MergeJson::array())) {
+  for (const Json& file : environment.value("expectations", Json::array())) {
     const std::string text = file.is_string() ? file.get<std::string>() : "";
     hashes.push_back(text.substr(text.rfind(' ') + 1));
   }
@@ -116,18 +114,18 @@ void NoteVersions(const MergedRun& run, std::vector<std::string>& notes) {
   }
 }
 
-MergeJson MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged) {
-  MergeJson environment = EnvironmentOf(parts[0]);
-  MergeJson list = MergeJson::array();
+Json MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged) {
+  Json environment = EnvironmentOf(parts[0]);
+  Json list = Json::array();
   for (const RunPart& part : parts) {
-    const MergeJson own = EnvironmentOf(part);
-    merged.strict = merged.strict || own.value(kStrictKey, MergeJson()) == true;
-    merged.interrupted = merged.interrupted || own.value(kInterruptedKey, MergeJson()) == true;
+    const Json own = EnvironmentOf(part);
+    merged.strict = merged.strict || own.value(kStrictKey, Json()) == true;
+    merged.interrupted = merged.interrupted || own.value(kInterruptedKey, Json()) == true;
     if (own.contains(kDeviceLostKey)) {
       merged.device_lost = true;
       environment[kDeviceLostKey] = own[kDeviceLostKey];
     }
-    MergeJson one = {{"folder", part.dir.filename().string()}, {"shard", part.plan.shard.index}};
+    Json one = {{"folder", part.dir.filename().string()}, {"shard", part.plan.shard.index}};
     for (const char* key : {"timestamp", "cpu", "kernel", "os", kInterruptedKey, "backends"}) {
       if (own.contains(key)) one[key] = own[key];
     }

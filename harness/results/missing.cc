@@ -15,8 +15,6 @@
 namespace assay {
 namespace {
 
-using OfferJson = nlohmann::ordered_json;
-
 // Backend, device, implementation. Devices of one name share a place, so places are counted.
 using Place = std::tuple<std::string, std::string, std::string>;
 using PlaceCounts = std::map<Place, int64_t>;
@@ -109,10 +107,10 @@ Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& plac
 }
 
 Result<Offer> OfferFromLine(const std::string& line) try {
-  const OfferJson json = ParseOrderedJson(line);
+  const Json json = ParseJson(line);
   return Offer{json.at("case_id"), json.at("backend"), json.at("device"),
                json.at("implementations").get<std::vector<std::string>>()};
-} catch (const OfferJson::exception&) {
+} catch (const Json::exception&) {
   return Fail(ErrorCode::kIo,
               "not a line that assay wrote: the file was changed or damaged. Without it missing results are named per "
               "case and device; take it from a copy to have them named per implementation");
@@ -121,10 +119,10 @@ Result<Offer> OfferFromLine(const std::string& line) try {
 }  // namespace
 
 std::string ToJsonLine(const Offer& offer) {
-  const OfferJson json = {{"case_id", offer.case_id},
-                          {"backend", offer.backend},
-                          {"device", offer.device},
-                          {"implementations", offer.implementations}};
+  const Json json = {{"case_id", offer.case_id},
+                     {"backend", offer.backend},
+                     {"device", offer.device},
+                     {"implementations", offer.implementations}};
   return DumpJson(json);
 }
 

@@ -94,7 +94,7 @@ Result<RunFolder> RunFolder::Continue(fs::path path, const RecordView& records, 
   return folder;
 }
 
-Status RunFolder::WriteJson(const std::string& name, const nlohmann::ordered_json& content) const {
+Status RunFolder::WriteJson(const std::string& name, const Json& content) const {
   return WriteText(name, DumpJson(content, 2) + "\n");
 }
 

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/base/text_sink.h"
 #include "harness/model/record_list.h"
@@ -32,7 +32,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   // Errors: another folder, or a link to one, stands in its place.
   Status CheckItself() const;
-  Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
+  Status WriteJson(const std::string& name, const Json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
   // The same of a text that `write` gives to a sink part by part.
   Status StreamText(const std::string& name, const std::function<void(const TextSink&)>& write) const;

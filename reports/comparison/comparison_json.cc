@@ -8,14 +8,12 @@
 namespace assay {
 namespace {
 
-using ComparisonTree = nlohmann::ordered_json;
-
 // As in a record: never a bare NaN.
-ComparisonTree NumberOrNull(const Number& value) {
-  return value && std::isfinite(*value) ? ComparisonTree(*value) : ComparisonTree(nullptr);
+Json NumberOrNull(const Number& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-ComparisonTree ChangeTree(const Change& c) {
+Json ChangeTree(const Change& c) {
   return {{"aspect", Name(c.aspect)},
           {"trend", Name(c.trend)},
           {"field", c.field},
@@ -27,7 +25,7 @@ ComparisonTree ChangeTree(const Change& c) {
           {"incomplete", c.incomplete}};
 }
 
-ComparisonTree TimeTree(const TimeComparison& t) {
+Json TimeTree(const TimeComparison& t) {
   if (t.verdict == TimeVerdict::kInvalid) return {{"verdict", Name(t.verdict)}, {"ratio", nullptr}, {"why", t.why}};
   return {{"verdict", Name(t.verdict)},
           {"ratio", NumberOrNull(t.ratio)},
@@ -43,7 +41,7 @@ ComparisonTree TimeTree(const TimeComparison& t) {
 }  // namespace
 
 std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
-  ComparisonTree out;
+  Json out;
   out["schema_version"] = 1;
   out["base"] = comparison.base;
   out["new"] = comparison.now;
@@ -52,7 +50,7 @@ std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
   out["regressed_groups"] = comparison.RegressedGroups();
   out["lost"] = comparison.Incomplete();
   out["notes"] = comparison.notes;
-  out["groups"] = ComparisonTree::array();
+  out["groups"] = Json::array();
   for (const GroupComparison& g : comparison.groups) {
     out["groups"].push_back({{"backend", g.backend},
                              {"device", g.device},
@@ -61,13 +59,13 @@ std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
                              {"regression", g.regression},
                              {"time", TimeTree(g.time)}});
   }
-  out["results"] = ComparisonTree::array();
+  out["results"] = Json::array();
   for (const ResultComparison& r : comparison.results) {
-    ComparisonTree result = {{"case_id", r.case_id},    {"op", r.op},
-                             {"dtype", r.dtype},        {"backend", r.backend},
-                             {"device", r.device},      {"implementation", r.implementation},
-                             {"in_both", r.in_both},    {"changes", ComparisonTree::array()},
-                             {"reproduce", r.reproduce}};
+    Json result = {{"case_id", r.case_id},    {"op", r.op},
+                   {"dtype", r.dtype},        {"backend", r.backend},
+                   {"device", r.device},      {"implementation", r.implementation},
+                   {"in_both", r.in_both},    {"changes", Json::array()},
+                   {"reproduce", r.reproduce}};
     for (const Change& c : r.changes) result["changes"].push_back(ChangeTree(c));
     if (r.time.verdict != TimeVerdict::kNotTimed) result["time"] = TimeTree(r.time);
     out["results"].push_back(std::move(result));

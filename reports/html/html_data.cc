@@ -18,8 +18,6 @@
 namespace assay::html {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Seven digits are more than the page shows; results.jsonl has them all.
 double Shortened(double value) {
   char text[32];

@@ -42,10 +42,9 @@ std::string IdentityOf(const StoreFile& file) {
 }
 
 std::string ListJson(const std::vector<StoreFile>& files) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (const StoreFile& f : files) {
-    nlohmann::ordered_json row{
-        {"path", f.path.string()}, {"kind", KindName(f.kind)}, {"bytes", f.bytes}, {"age_s", f.age_s}};
+    Json row{{"path", f.path.string()}, {"kind", KindName(f.kind)}, {"bytes", f.bytes}, {"age_s", f.age_s}};
     if (HasIdentity(f)) {
       row["case_id"] = f.key.case_id;
       if (!f.key.output.empty()) row["output"] = f.key.output;

@@ -13,14 +13,13 @@
 namespace assay::cli {
 namespace {
 
-using ManifestJson = nlohmann::ordered_json;
 constexpr const char* kManifestFormat = "assay-golden-manifest-1";
 
-bool IsManifest(const ManifestJson& json) {
-  return json.is_object() && json.value("format", ManifestJson()) == kManifestFormat;
+bool IsManifest(const Json& json) {
+  return json.is_object() && json.value("format", Json()) == kManifestFormat;
 }
 
-Status CheckVersions(const ManifestJson& json, const std::filesystem::path& path) {
+Status CheckVersions(const Json& json, const std::filesystem::path& path) {
   const auto number = [&](const char* key) {
     return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : -1;
   };
@@ -40,10 +39,10 @@ Status CheckVersions(const ManifestJson& json, const std::filesystem::path& path
 Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path) {
   const auto text = ReadWholeFile(path);
   if (!text) return tl::unexpected(text.error());
-  const ManifestJson json = ParseOrderedJson(*text);
+  const Json json = ParseJson(*text);
   if (Status status = CheckVersions(json, path); !status) return tl::unexpected(status.error());
   std::vector<ManifestEntry> entries;
-  const ManifestJson cases = json.value("cases", ManifestJson());
+  const Json cases = json.value("cases", Json());
   for (const auto& [id, pinned] : cases.items()) {
     const auto hash = [&](const char* key) {
       return pinned.is_object() && pinned.contains(key) && pinned[key].is_string() ? pinned[key].get<std::string>()
@@ -66,14 +65,14 @@ Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntr
       kManifestFormat, kGeneratorVersion, kGoldenVersion, Name(Tier::kReproducible));
   for (const ManifestEntry& e : entries) {
     text += fmt::format("{}\n  {}: {{\"inputs\": \"{}\", \"golden\": \"{}\"}}", &e == entries.data() ? "" : ",",
-                        DumpJson(ManifestJson(e.id)), e.inputs, e.golden);
+                        DumpJson(Json(e.id)), e.inputs, e.golden);
   }
   text += "\n }\n}\n";
   return WriteFileAtomically(path, {{text.data(), text.size()}});
 }
 
 bool IsManifestFile(const std::filesystem::path& path) {
-  return IsManifest(ParseOrderedJson(ReadWholeFile(path).value_or("")));
+  return IsManifest(ParseJson(ReadWholeFile(path).value_or("")));
 }
 
 Result<ManifestEntry> EntryOf(const BoundCase& bound, const GoldenStore& store) {

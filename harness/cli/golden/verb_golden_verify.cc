@@ -121,8 +121,7 @@ int ReportFindings(const GoldenOptions& options, size_t checked, const std::stri
   const bool failed = std::ranges::any_of(findings, [](const GoldenFinding& f) { return f.kind == "failed"; });
   const int code = failed ? kExitHarness : findings.empty() ? kExitOk : kExitFailed;
   if (options.json) {
-    nlohmann::ordered_json json{
-        {"checked", checked}, {"findings", nlohmann::ordered_json::array()}, {"exit_code", code}};
+    Json json{{"checked", checked}, {"findings", Json::array()}, {"exit_code", code}};
     for (const GoldenFinding& f : findings)
       json["findings"].push_back({{"kind", f.kind}, {"case_id", f.id}, {"message", f.message}});
     Print(DumpJson(json, 1) + "\n");

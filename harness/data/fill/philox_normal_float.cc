@@ -15,6 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
+namespace floats {  // philox_normal.cc has the same names for doubles
 
 constexpr int kAtATime = 3;  // vectors whose chains of operations are interleaved
 static_assert(kPhiloxVectors % kAtATime == 0);
@@ -102,6 +103,8 @@ void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t co
 
 #endif  // HWY_TARGET == HWY_SCALAR
 
+}  // namespace floats
+using floats::FloatNormalsImpl;
 }  // namespace HWY_NAMESPACE
 }  // namespace assay::internal
 HWY_AFTER_NAMESPACE();

@@ -225,15 +225,10 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
   return finding;
 }
 
-nlohmann::ordered_json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed) {
-  nlohmann::ordered_json json = {{"profile", profile.name},
-                                 {"profile_sha256", profile.sha256},
-                                 {"seed", seed},
-                                 {"conforms", finding.Conforms()},
-                                 {"sentence", finding.Sentence()},
-                                 {"waivers", finding.waivers},
-                                 {"control", finding.control.Text()},
-                                 {"features", nlohmann::ordered_json::array()}};
+Json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed) {
+  Json json = {{"profile", profile.name},           {"profile_sha256", profile.sha256}, {"seed", seed},
+               {"conforms", finding.Conforms()},    {"sentence", finding.Sentence()},   {"waivers", finding.waivers},
+               {"control", finding.control.Text()}, {"features", Json::array()}};
   for (const FeatureFinding& f : finding.features) {
     json["features"].push_back({{"name", f.name},
                                 {"mandatory", f.mandatory},

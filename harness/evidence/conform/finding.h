@@ -3,11 +3,11 @@
 // bundle comes to the same.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/evidence/conform/profile.h"
 #include "harness/model/record_list.h"
 #include "harness/plan/plan.h"
@@ -66,6 +66,6 @@ ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, co
                                     ControlFinding control);
 
 // With the profile's hash and the seed.
-nlohmann::ordered_json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed);
+Json ConformanceJson(const Profile& profile, const ConformanceFinding& finding, uint64_t seed);
 
 }  // namespace assay

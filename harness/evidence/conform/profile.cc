@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kExtension = ".toml";
 
 fs::path ProfileFolder() {
-  return ShippedFolder("profiles", ASSAY_SOURCE_PROFILES);
+  return ShippedFolder("profiles", "ops/profiles");
 }
 
 std::vector<std::string> ShippedProfiles() {

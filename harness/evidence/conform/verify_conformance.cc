@@ -16,8 +16,6 @@
 namespace assay {
 namespace {
 
-using StatedJson = nlohmann::ordered_json;
-
 Result<std::vector<Record>> RecordsOf(const std::string& lines) {
   std::vector<Record> records;
   for (const std::string_view line : Split(lines, '\n')) {
@@ -34,14 +32,14 @@ std::string IdWithoutSeed(CaseSpec spec) {
   return spec.Id();
 }
 
-using Planned = std::set<std::pair<std::string, std::string>>;  // ids without seed, and what they require
+using CasesAsked = std::set<std::pair<std::string, std::string>>;  // ids without seed, and what they require
 
 // As a run of this suite plans them.
-Result<Planned> CasesOfSuite(const std::filesystem::path& suite) {
+Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
   const auto run = PlanCases(CaseOptions{.suite = suite.string(), .keeps_designs = false},
                              [](const char*) -> const char* { return nullptr; });
   if (!run) return tl::unexpected(run.error());
-  Planned planned;
+  CasesAsked planned;
   for (const PlanEntry& entry : run->plan.entries) {
     planned.emplace(IdWithoutSeed(ParseId(entry.id).value()), entry.requirement);
   }
@@ -52,7 +50,7 @@ Result<Planned> CasesOfSuite(const std::filesystem::path& suite) {
 std::string WrongPlan(const Profile& profile, const Plan& plan) {
   const auto wanted = CasesOfSuite(profile.cases);
   if (!wanted) return wanted.error().message;
-  Planned planned;
+  CasesAsked planned;
   for (const PlanEntry& entry : plan.entries) {
     if (const auto spec = ParseId(entry.id)) planned.emplace(IdWithoutSeed(*spec), entry.requirement);
   }
@@ -101,7 +99,7 @@ std::string WrongSeed(const EvidenceDraw& draw, const Plan& plan, uint64_t state
 
 // A text of environment.json; "" where there is none.
 std::string EnvironmentText(const BundleFiles& files, const char* key) {
-  const StatedJson environment = ParseOrderedJson(TextOfFile(files, "environment.json"));
+  const Json environment = ParseJson(TextOfFile(files, "environment.json"));
   const bool has = environment.is_object() && environment.contains(key) && environment[key].is_string();
   return has ? environment[key].get<std::string>() : "";
 }
@@ -120,7 +118,7 @@ void VerifyConformance(const BundleFiles& files, const Plan& plan, const RecordV
       contradict("environment.json", "it is of assay conform, and the bundle has no statement of conformance");
     return;
   }
-  const StatedJson stated = ParseOrderedJson(text);
+  const Json stated = ParseJson(text);
   const bool is_whole = stated.is_object() && stated.contains("profile") && stated["profile"].is_string() &&
                         stated.contains("seed") && stated["seed"].is_number_unsigned();
   if (!is_whole) return contradict(kConformanceFile, "it is no statement of conformance");

@@ -26,8 +26,8 @@ std::vector<std::string> FileGaps(const LandlockSupport& support, const Seal& se
 
 }  // namespace
 
-nlohmann::json EncodeSeal(const Seal& seal) {
-  nlohmann::json files = nlohmann::json::array();
+Json EncodeSeal(const Seal& seal) {
+  Json files = Json::array();
   for (const FileGrant& grant : seal.files) files.push_back({{"path", grant.path}, {"use", grant.use}});
   const WorkerLimits& l = seal.limits;
   return {{"sealed", seal.sealed},
@@ -35,11 +35,11 @@ nlohmann::json EncodeSeal(const Seal& seal) {
           {"limits", {l.memory_bytes, l.file_bytes, l.processes, l.descriptors}}};
 }
 
-Seal DecodeSeal(const nlohmann::json& json) {
+Seal DecodeSeal(const Json& json) {
   Seal seal;
   seal.sealed = json.at("sealed");
-  for (const nlohmann::json& grant : json.at("files")) seal.files.push_back({grant.at("path"), grant.at("use")});
-  const nlohmann::json& l = json.at("limits");
+  for (const Json& grant : json.at("files")) seal.files.push_back({grant.at("path"), grant.at("use")});
+  const Json& l = json.at("limits");
   seal.limits = {l.at(0), l.at(1), l.at(2), l.at(3)};
   return seal;
 }

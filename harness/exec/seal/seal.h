@@ -3,10 +3,10 @@
 // change what is judged, nor outlive the case. harness/exec/README.md says what is sealed, and what is not.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/exec/seal/landlock.h"
 #include "harness/exec/seal/limits.h"
 
@@ -28,9 +28,9 @@ struct Seal {
   std::vector<FileGrant> files;
   WorkerLimits limits;
 };
-nlohmann::json EncodeSeal(const Seal& seal);
+Json EncodeSeal(const Seal& seal);
 // Precondition: made by EncodeSeal (the host is trusted; a mistake throws nlohmann's exceptions).
-Seal DecodeSeal(const nlohmann::json& json);
+Seal DecodeSeal(const Json& json);
 
 inline constexpr const char* kFullSeal = "full";
 inline constexpr const char* kNoSeal = "off";

@@ -9,19 +9,18 @@
 
 #include <chrono>
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/exec/unique_fd.h"
 
 namespace assay {
 
-using Json = nlohmann::json;
 using Deadline = std::chrono::steady_clock::time_point;
 
 inline constexpr size_t kMaxFrameBytes = size_t{4} << 20;

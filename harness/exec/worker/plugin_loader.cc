@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "build_facts.h"
+
 namespace assay {
 namespace {
 
@@ -132,8 +134,8 @@ Status CheckPluginFunctions(const assay_backend_api& api, const std::string& pat
 }
 
 const assay_host_info& HostInfo() {
-  static const assay_host_info host{sizeof host,   ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, "assay",
-                                    ASSAY_VERSION, LogToStderr,     nullptr};
+  static const assay_host_info host{sizeof host, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, "assay",
+                                    kVersion,    LogToStderr,     nullptr};
   return host;
 }
 

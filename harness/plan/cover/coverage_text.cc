@@ -45,7 +45,7 @@ std::string CoverageText(const std::vector<Coverage>& coverages, bool verbose) {
 }
 
 std::string CoverageJson(const std::vector<Coverage>& coverages) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  Json all = Json::array();
   for (const Coverage& c : coverages) {
     all.push_back({{"op", c.op},
                    {"strength", c.strength},

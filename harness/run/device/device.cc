@@ -293,8 +293,8 @@ Device SetAside(Device device, const std::string& why) {
   return device;
 }
 
-nlohmann::ordered_json DescribeDevice(const Device& c) {
-  nlohmann::ordered_json out;
+Json DescribeDevice(const Device& c) {
+  Json out;
   out["backend"] = c.backend;
   out["usable"] = c.problem.empty();
   out["plugin"] = c.path;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/exec/plugin_discovery.h"
 #include "harness/exec/session.h"
 #include "harness/plan/options.h"
@@ -52,7 +52,7 @@ std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOp
 Device SetAside(Device device, const std::string& why);
 
 // With the libraries that its worker was seen to have loaded so far.
-nlohmann::ordered_json DescribeDevice(const Device& device);
+Json DescribeDevice(const Device& device);
 
 // Of devices whose workers have loaded a library that computes and that they do not name; "" where there is none.
 std::string UnnamedLibrariesText(const std::vector<Device>& devices);

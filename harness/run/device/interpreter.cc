@@ -19,7 +19,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::string_view kOldest = "3.10";
 

@@ -7,11 +7,11 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/cases/host_memory.h"
 #include "harness/model/contract.h"
 #include "harness/model/record_list.h"
@@ -49,7 +49,7 @@ class Ceilings {
   // Holds every record against what was measured in the end, so that those of one run have the same ceilings.
   void SetFinal(RecordList& records);
 
-  nlohmann::ordered_json Json() const;
+  Json ToJson() const;
 
  private:
   // At most so often is what was too low measured again, of each kind.

@@ -3,25 +3,24 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json.h"
 #include "harness/run/timing/ceilings.h"
 
 namespace assay {
 namespace {
 
-using CeilingTree = nlohmann::ordered_json;
-
-CeilingTree OfAssay(CeilingTree head, const char* unit, double value, const std::string& how) {
+Json OfAssay(Json head, const char* unit, double value, const std::string& how) {
   head.update({{unit, value}, {"origin", "assay"}, {"bounds", true}, {"how", how}});
   return head;
 }
 
-CeilingTree OfSheet(CeilingTree head, const char* unit, double value, const SheetEntry& entry) {
+Json OfSheet(Json head, const char* unit, double value, const SheetEntry& entry) {
   head.update({{unit, value}, {"origin", "data sheet"}, {"bounds", true}, {"how", entry.where}});
   head["name"] = entry.name;
   return head;
 }
 
-CeilingTree OfBackend(CeilingTree head, const char* unit, const Witness& witness) {
+Json OfBackend(Json head, const char* unit, const Witness& witness) {
   head.update({{unit, witness.value}, {"origin", "backend"}, {"bounds", false}, {"how", witness.how}});
   head.update({{"backend", witness.backend}, {"device", witness.device}});
   head.update({{"case_id", witness.case_id}, {"implementation", witness.implementation}});
@@ -30,19 +29,18 @@ CeilingTree OfBackend(CeilingTree head, const char* unit, const Witness& witness
 
 }  // namespace
 
-nlohmann::ordered_json Ceilings::Json() const {
-  CeilingTree memory = CeilingTree::array(), compute = memory, launch = memory, given_up = memory;
+Json Ceilings::ToJson() const {
+  Json memory = Json::array(), compute = memory, launch = memory, given_up = memory;
   for (const SheetEntry& entry : sheet_.entries) {
-    if (entry.gbytes_per_s)
-      memory.push_back(OfSheet(CeilingTree::object(), "gbytes_per_s", *entry.gbytes_per_s, entry));
+    if (entry.gbytes_per_s) memory.push_back(OfSheet(Json::object(), "gbytes_per_s", *entry.gbytes_per_s, entry));
     for (const auto& [type, gflops] : entry.gflops)
       compute.push_back(OfSheet({{"dtype", type}}, "gflops", gflops, entry));
   }
   const auto of_memory = [&](const std::string& hardware) {
-    return CeilingTree{{"hardware", hardware}, {"cache_bytes", CacheBytes(hardware)}};
+    return Json{{"hardware", hardware}, {"cache_bytes", CacheBytes(hardware)}};
   };
   if (!host_memory_how_.empty()) {
-    const CeilingTree head = of_memory(kHostHardware);
+    const Json head = of_memory(kHostHardware);
     const auto& [read, copy] = host_bandwidth_;
     memory.push_back(OfAssay(head, "gbytes_per_s", read, "read " + host_memory_how_));
     memory.push_back(OfAssay(head, "gbytes_per_s", copy, "copy " + host_memory_how_));
@@ -51,7 +49,7 @@ nlohmann::ordered_json Ceilings::Json() const {
     for (const Witness& witness : witnesses) memory.push_back(OfBackend(of_memory(hardware), "gbytes_per_s", witness));
   }
   const auto of_compute = [](const std::string& hardware, DType dtype) {
-    return CeilingTree{{"hardware", hardware}, {"dtype", Name(dtype)}};
+    return Json{{"hardware", hardware}, {"dtype", Name(dtype)}};
   };
   const HostPeak peak = host_peak_.value_or(HostPeak());
   if (peak.f32_gflops) {

@@ -16,7 +16,7 @@ std::string Nested(size_t depth) {
 TEST(JsonText, DepthIsLimitedForEveryReader) {
   EXPECT_TRUE(IsJson(Nested(kMostNestedJson)));
   EXPECT_FALSE(IsJson(Nested(kMostNestedJson + 1)));
-  EXPECT_TRUE(ParseOrderedJson(Nested(kMostNestedJson + 1)).is_discarded());
+  EXPECT_TRUE(ParseJson(Nested(kMostNestedJson + 1)).is_discarded());
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
   EXPECT_FALSE(IsJson(objects + "0" + std::string(100000, '}')));
@@ -30,7 +30,7 @@ TEST(JsonText, ManyValuesBesideEachOtherAreNotDeep) {
 
 TEST(JsonText, BracketsInStringsAreText) {
   const std::string text = R"(["\\", "\"[[)" + std::string(200, '[') + R"("])";
-  const nlohmann::json parsed = ParseJson(text);
+  const Json parsed = ParseJson(text);
   ASSERT_EQ(parsed.size(), 2u);
   EXPECT_EQ(parsed[1].get<std::string>().size(), 203u);
 }

@@ -42,10 +42,10 @@ TEST(BandwidthProbe, TheHostIsMeasuredThroughWhatTheMemoryAllows) {
   const OfHost plenty(1e12), little(6e6);
   for (const OfHost* host : {&plenty, &little}) {
     EXPECT_GT(host->ceiling.memory.giga_per_s.value_or(0), 0);
-    EXPECT_TRUE(host->ceilings.Json()["given_up"].empty());
+    EXPECT_TRUE(host->ceilings.ToJson()["given_up"].empty());
   }
-  EXPECT_EQ(plenty.ceilings.Json()["memory"][0]["how"].get<std::string>().find("read 4 MiB by"), 0u);
-  const std::string how = little.ceilings.Json()["memory"][0]["how"];
+  EXPECT_EQ(plenty.ceilings.ToJson()["memory"][0]["how"].get<std::string>().find("read 4 MiB by"), 0u);
+  const std::string how = little.ceilings.ToJson()["memory"][0]["how"];
   EXPECT_EQ(how.find("read 3 MiB by"), 0u) << how;
   EXPECT_NE(how.find("less than four times the caches"), std::string::npos) << how;
 }
@@ -53,7 +53,7 @@ TEST(BandwidthProbe, TheHostIsMeasuredThroughWhatTheMemoryAllows) {
 TEST(BandwidthProbe, WithoutMemoryThereIsNoCeilingAndItSaysWhy) {
   const OfHost host(2e6);
   EXPECT_FALSE(host.ceiling.memory.giga_per_s);
-  const auto json = host.ceilings.Json();
+  const auto json = host.ceilings.ToJson();
   EXPECT_TRUE(json["memory"].empty());
   ASSERT_EQ(json["given_up"].size(), 1u);
   EXPECT_EQ(json["given_up"][0]["hardware"], kHostHardware);
@@ -104,7 +104,7 @@ TEST(Ceilings, TheHostIsBoundByWhatAssayMeasuredOnce) {
   EXPECT_EQ(bf16.most_compute.giga_per_s, 200);
   EXPECT_FALSE(host.Of(DType::kI8).most_compute.bounds);
   EXPECT_EQ(host.peaks, 1);
-  const auto json = host.ceilings.Json();
+  const auto json = host.ceilings.ToJson();
   ASSERT_EQ(json["compute"].size(), 2u);
   EXPECT_EQ(json["compute"][0]["origin"], "assay");
   EXPECT_EQ(json["compute"][0]["gflops"], 100);
@@ -130,7 +130,7 @@ TEST(Ceilings, ADataSheetHoldsInPlaceOfWhatAssayMeasures) {
   EXPECT_EQ(f32.compute.from, "data sheet: s.toml:1");
   EXPECT_EQ(gpu.Of(DType::kF32, InputRounding::kTF32RN).most_compute.giga_per_s, 70000);
   EXPECT_FALSE(gpu.Of(DType::kBF16).most_compute.bounds);
-  const auto json = gpu.ceilings.Json();
+  const auto json = gpu.ceilings.ToJson();
   EXPECT_EQ(json["memory"][0]["origin"], "data sheet");
   EXPECT_EQ(json["memory"][0]["how"], "s.toml:1");
   Measured host({Named("cpu", "cpu", "processor", true)}, "[[device]]\nname = \"host\"\ngflops.f32 = 77");
