@@ -19,6 +19,9 @@
 
 namespace assay {
 
+// |bias| and |c| of exact twins are 1 .. 3.
+inline constexpr int64_t kLargestAddend = 3;
+
 // The weight of x's lowest set bit: the largest power of two that x is a multiple of. Infinity for 0.
 double LowestBit(double x);
 

@@ -13,7 +13,7 @@ OperationErrors::OperationErrors(const Contract& contract)
       in(contract.InputUnitRoundoff()),
       lambda(contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal()),
       range(contract.AccMaxFinite()),
-      flushes_inputs(contract.ftz == Flush::kIn || contract.ftz == Flush::kAll) {
+      flushes_inputs(contract.FlushesInputs()) {
   if (contract.mid == Intermediate::kNone) return;
   const FloatFormat& format = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16);
   mid = format.UnitRoundoff();

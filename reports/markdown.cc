@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxFailures = 200;
 constexpr size_t kMaxPerformanceRows = 500, kMaxLimitsRows = 100;
-constexpr size_t kMostBytes = 1'000'000;  // GitHub shows no step summary beyond 1 MiB
+constexpr size_t kMostSummaryBytes = 1'000'000;  // GitHub shows no step summary beyond 1 MiB
 
 }  // namespace
 
@@ -74,7 +74,7 @@ std::string MarkdownReport(const RecordView& records, const std::string& environ
   if (!profile.rows.empty()) {
     out += fmt::format("\n## Profile\n\n{}.\n\n{}", ProfileLine(profile_json), AsMarkdown(profile));
   }
-  return FitMarkdown(std::move(out), kMostBytes, "report.html and results.jsonl");
+  return FitMarkdown(std::move(out), kMostSummaryBytes, "report.html and results.jsonl");
 }
 
 }  // namespace assay

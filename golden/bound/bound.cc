@@ -120,7 +120,7 @@ BoundModel IntegerSumBound(const Golden& golden, const Contract& contract, DType
 // to fewer bits has no relative bound there, but changes a factor by at most itself: (1 + 1)^2 - 1 = 3.
 double SubnormalMassCoefficient(const Contract& contract, const InputError& input) {
   if (input.relative > 0) return 3;
-  return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll ? 1 : 0;
+  return contract.FlushesInputs() ? 1 : 0;
 }
 
 // A sum's running values between the panel ends that golden.sigma samples. Any partial sum is at most (S + |y|) / 2 in

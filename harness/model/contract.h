@@ -45,6 +45,8 @@ struct Contract {
   bool batch_invariant = false;
   bool operator==(const Contract&) const = default;
 
+  bool FlushesInputs() const { return ftz == Flush::kIn || ftz == Flush::kAll; }
+
   double AccUnitRoundoff() const;  // u_acc: 2^-24 for f32; tc<F,b>: max(2^-F, 2 * 2^-24), it truncates; 0 for i32
   double AccMaxFinite() const;     // largest finite accumulator value
   double AccMinSubnormal() const;  // 0 for i32: no lambda

@@ -84,7 +84,7 @@ OpSchema AttentionSchema() {
                       {"o", "[b,h,l,dv]"}}};
 }
 
-std::string CheckAttributes(const Problem& problem) {
+std::string CheckAttention(const Problem& problem) {
   for (const char* key : {"b", "h", "hkv", "l", "s", "d", "dv"}) {
     if (problem.Int(key) < 1) return fmt::format("{}={} must be at least 1", key, problem.Int(key));
   }
@@ -167,7 +167,7 @@ class Attention final : public Operator {
                                              "k, v and o",
                                              DTypeListText(problem->spec.dtypes)));
     }
-    if (const std::string text = CheckAttributes(*problem); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckAttention(*problem); !text.empty()) return BindError(*problem, text);
     const AttentionCase op(*problem);
     problem->inputs = {{"q", type, {op.batch, op.heads, op.l, op.d}},
                        {"k", type, {op.batch, op.hkv, op.s, op.d}},

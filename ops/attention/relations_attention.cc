@@ -97,16 +97,16 @@ bool AreAlike(const AttentionCase& c) {
   return !c.causal && c.window == 0 && c.mask == MaskKind::kNone;
 }
 
-struct AllAxes {
+struct AttentionAxes {
   SliceAxes sequences, heads, queries, columns, keys;  // heads: of keys, with the queries that read them
 };
 
-AllAxes AllAxesOf(const AttentionCase& c) {
-  AllAxes all{.sequences = {.inputs = {0, 0, 0}, .output = 0, .extent = c.batch},
-              .heads = {.inputs = {1, 1, 1}, .output = 1, .extent = c.hkv},
-              .queries = {.inputs = {2, -1, -1}, .output = 2, .extent = c.causal || c.window != 0 ? 1 : c.l},
-              .columns = {.inputs = {-1, -1, 3}, .output = 3, .extent = c.dv},
-              .keys = {.inputs = {-1, 2, 2}, .output = -1, .extent = AreAlike(c) ? c.s : 1}};
+AttentionAxes AttentionAxesOf(const AttentionCase& c) {
+  AttentionAxes all{.sequences = {.inputs = {0, 0, 0}, .output = 0, .extent = c.batch},
+                    .heads = {.inputs = {1, 1, 1}, .output = 1, .extent = c.hkv},
+                    .queries = {.inputs = {2, -1, -1}, .output = 2, .extent = c.causal || c.window != 0 ? 1 : c.l},
+                    .columns = {.inputs = {-1, -1, 3}, .output = 3, .extent = c.dv},
+                    .keys = {.inputs = {-1, 2, 2}, .output = -1, .extent = AreAlike(c) ? c.s : 1}};
   if (c.mask == MaskKind::kNone) return all;
   const bool own = c.mask_per_head;
   all.sequences.inputs.push_back(own ? 0 : -1), all.heads.inputs.push_back(own ? 1 : -1);
@@ -117,13 +117,13 @@ AllAxes AllAxesOf(const AttentionCase& c) {
 }  // namespace
 
 std::vector<SliceAxes> AttentionSlices(const Problem& problem) {
-  const auto [sequences, heads, queries, columns, keys] = AllAxesOf(AttentionCase(problem));
+  const auto [sequences, heads, queries, columns, keys] = AttentionAxesOf(AttentionCase(problem));
   return Several({sequences, heads, queries, columns, keys});
 }
 
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem) {
   const AttentionCase c(problem);
-  const auto [sequences, heads, queries, columns, keys] = AllAxesOf(c);
+  const auto [sequences, heads, queries, columns, keys] = AttentionAxesOf(c);
   SliceAxes axes = sequences;
   std::function<AttrList(int64_t)> resized = [](int64_t count) { return AttrList{{"b", std::to_string(count)}}; };
   if (c.batch == 1 && AreAlike(c)) {

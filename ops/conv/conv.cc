@@ -20,11 +20,9 @@
 namespace assay {
 namespace {
 
-// |sum| <= 128^2 K < 2^31, so that no order of i32 additions overflows.
-constexpr int64_t kMaxIntTerms = 131071;
 // Of every spatial attribute, so that spans and outputs can be computed in 64 bits. Frameworks index axes by i32, too.
 constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
-constexpr const char* kTypes = "possible are f64, f32, f16, bf16, f16-f16-f32, bf16-bf16-f32 and i8-i8-i32";
+constexpr const char* kConvTypes = "possible are f64, f32, f16, bf16, f16-f16-f32, bf16-bf16-f32 and i8-i8-i32";
 constexpr const char* kSpatial[] = {"k", "stride", "pad", "dilation"};
 
 // The floor of a / b for b > 0.
@@ -60,12 +58,12 @@ OpSchema ConvSchema() {
 }
 
 // The error's text, empty when the types fit.
-std::string CheckTypes(DType x, DType w, DType y) {
-  if (x != w) return fmt::format("x is {} and w is {}, but both must have one type; {}", Name(x), Name(w), kTypes);
+std::string CheckConvTypes(DType x, DType w, DType y) {
+  if (x != w) return fmt::format("x is {} and w is {}, but both must have one type; {}", Name(x), Name(w), kConvTypes);
   const bool same = y == x && (x == DType::kF64 || x == DType::kF32 || x == DType::kF16 || x == DType::kBF16);
   const bool widened = y == DType::kF32 && (x == DType::kF16 || x == DType::kBF16);
   if (same || widened || (x == DType::kI8 && y == DType::kI32)) return {};
-  return fmt::format("no convolution of {} with output {}; {}", Name(x), Name(y), kTypes);
+  return fmt::format("no convolution of {} with output {}; {}", Name(x), Name(y), kConvTypes);
 }
 
 // Gives every spatial attribute one number per axis of i.
@@ -123,8 +121,8 @@ std::string CheckChannels(const Problem& problem, bool integers) {
   // In floating point: an absurd product must not overflow.
   const double terms =
       std::accumulate(k.begin(), k.end(), static_cast<double>(problem.Int("c") / groups), std::multiplies<>());
-  if (terms <= kMaxIntTerms) return {};
-  return fmt::format("{:.0f} terms c/groups * k can overflow i32; at most {} for i8", terms, kMaxIntTerms);
+  if (terms <= kMostI8Products) return {};
+  return fmt::format("{:.0f} terms c/groups * k can overflow i32; at most {} for i8", terms, kMostI8Products);
 }
 
 Shape WithSpatial(int64_t outer, int64_t inner, const ConvCase& op, const ConvCase::Extents& extents) {
@@ -164,7 +162,7 @@ class Conv final : public Operator {
     if (!problem) return problem;
     const std::vector<DType>& types = problem->spec.dtypes;
     const DType x = types.front(), w = types.size() == 1 ? x : types[1], y = types.back();
-    for (const auto& check : {std::function<std::string()>([&] { return CheckTypes(x, w, y); }),
+    for (const auto& check : {std::function<std::string()>([&] { return CheckConvTypes(x, w, y); }),
                               std::function<std::string()>([&] { return ExpandLists(*problem); }),
                               std::function<std::string()>([&] { return CheckSpatial(*problem); }),
                               std::function<std::string()>([&] { return CheckChannels(*problem, IsInt(x)); })}) {

@@ -29,9 +29,8 @@ namespace assay {
 namespace {
 
 enum ConvStream : uint64_t { kOutputs = 32, kImage, kConvBias, kTaps };
-constexpr int64_t kAddends = 3;                   // |bias| is 1 .. 3
 constexpr int64_t kLargest = 1 << 10;             // beyond that larger numbers would expose nothing more
-constexpr int kMostParts = 16;                    // each is one more execution
+constexpr int kMostConvParts = 16;                // each is one more execution
 constexpr double kWinogradGrowth = 9 * 4 * 2.25;  // row sums of |A^T|, |B^T|, |G| of F(2,3), squared
 
 struct Form {
@@ -80,10 +79,10 @@ std::optional<Form> PlanSigns(const ConvCase& op, const Problem& problem, const 
       contract.mid != Intermediate::kNone || contract.acc == Accumulator::kTensorCore) {
     return std::nullopt;
   }
-  for (int parts = 1; parts <= std::min<int64_t>(kMostParts, op.GroupInputs()); ++parts) {
+  for (int parts = 1; parts <= std::min<int64_t>(kMostConvParts, op.GroupInputs()); ++parts) {
     const int64_t channels = (op.GroupInputs() + parts - 1) / parts;
     Form form{.parts = parts, .error = WinogradUnitError(contract, channels)};
-    const auto largest = static_cast<double>(channels * op.Taps() + kAddends);
+    const auto largest = static_cast<double>(channels * op.Taps() + kLargestAddend);
     if (op.bias) form.error += Gamma(3, 2 * contract.AccUnitRoundoff()) * (largest + form.error);
     if (Separates(form, contract, out, largest)) return form;
   }
@@ -98,14 +97,14 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
   Form form{.unit = winograd ? 4 : 1};
   const auto terms = static_cast<double>(winograd ? op.GroupInputs() : op.Terms());
   const double growth = (winograd ? kWinogradGrowth : 1) * static_cast<double>(form.unit);
-  const double room = (std::ldexp(1.0, TwinPartialBits(contract)) - kAddends - 1) / (terms * growth);
+  const double room = (std::ldexp(1.0, TwinPartialBits(contract)) - kLargestAddend - 1) / (terms * growth);
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
   const int shown = TwinOutputBits(problem.output().dtype);
   form.narrow = IsFloat(problem.output().dtype) && shown < 24;
   if (form.narrow) {
     if (limit < 24 * form.unit || room < kNarrowTerm) return std::nullopt;
     form.factors = room >= 3 * kNarrowTerm ? 3 : 1;
-    const auto sum = static_cast<double>(op.Terms() * form.unit * form.factors * kNarrowTerm + kAddends);
+    const auto sum = static_cast<double>(op.Terms() * form.unit * form.factors * kNarrowTerm + kLargestAddend);
     // Without an anchor some balanced sum may be zero; a positive one shows at least gross faults.
     const bool hides = static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3);
     form.anchor = AlwaysSeen(op);
@@ -113,7 +112,7 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
     if (!form.balanced) form.anchor = -1;
     return form;
   }
-  if (variant == 1) form.climb = PlanConvClimb(op, problem, contract, kAddends);
+  if (variant == 1) form.climb = PlanConvClimb(op, problem, contract, kLargestAddend);
   if (form.climb) return form;
   form.factors = room >= 12 ? 3 : 1;
   const double each = std::floor(room / static_cast<double>(form.factors));
@@ -260,7 +259,7 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
     Tensor bias(problem.inputs[2].dtype, problem.inputs[2].shape);
     std::vector<double> values;
     for (int64_t o = 0; o < op.o; ++o) {
-      values.push_back(form->balanced ? 2 : static_cast<double>(TwinFactor(kConvBias, o, kAddends)));
+      values.push_back(form->balanced ? 2 : static_cast<double>(TwinFactor(kConvBias, o, kLargestAddend)));
     }
     bias.SetDoubles(values);
     twin.inputs.push_back(std::move(bias));

@@ -216,7 +216,7 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = FiniteBound(op, golden, contract, in, out);
   if (IsInt(out)) return bound;
-  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  const bool flushes = contract.FlushesInputs();
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
     AdmitWhere(bound, *lost, 1, kAlsoNan);
   }

@@ -95,7 +95,7 @@ void AdmitPeaks(const ConvCase& op, const Golden& golden, int m, double at, Boun
 double AbsoluteError(const Contract& contract, DType in, int alpha) {
   const bool flushes = contract.ftz != Flush::kNone;
   double error = alpha * (flushes ? contract.AccMinNormal() : contract.AccMinSubnormal());
-  if (contract.ftz == Flush::kIn || contract.ftz == Flush::kAll || contract.in != InputRounding::kExact) {
+  if (contract.FlushesInputs() || contract.in != InputRounding::kExact) {
     error += FormatOf(in).MinNormal();
   }
   if (contract.mid == Intermediate::kNone) return error;

@@ -39,13 +39,13 @@ std::optional<OtherExecution> SelectingTaps(const ExecutedCase& executed) {
   return other;
 }
 
-struct AllAxes {
+struct ConvAxes {
   SliceAxes images, channels;  // channels: with all that they read where they are grouped
 };
 
-AllAxes AllAxesOf(const ConvCase& c) {
-  AllAxes all{.images = {.inputs = {0, -1}, .output = 0, .extent = c.n},
-              .channels = {.inputs = {-1, 0}, .output = 1, .extent = c.o}};
+ConvAxes ConvAxesOf(const ConvCase& c) {
+  ConvAxes all{.images = {.inputs = {0, -1}, .output = 0, .extent = c.n},
+               .channels = {.inputs = {-1, 0}, .output = 1, .extent = c.o}};
   if (c.groups > 1) all.channels = {.inputs = {1, 0}, .output = 1, .extent = c.groups};
   if (c.bias) all.images.inputs.push_back(-1), all.channels.inputs.push_back(0);
   return all;
@@ -54,7 +54,7 @@ AllAxes AllAxesOf(const ConvCase& c) {
 }  // namespace
 
 std::vector<SliceAxes> ConvSlices(const Problem& problem) {
-  const auto [images, channels] = AllAxesOf(ConvCase(problem));
+  const auto [images, channels] = ConvAxesOf(ConvCase(problem));
   return Several({images, channels});
 }
 
@@ -64,7 +64,7 @@ std::vector<int> ConvScaledInputs(const Problem& problem) {
 
 std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem) {
   const ConvCase c(problem);
-  const auto [images, channels] = AllAxesOf(c);
+  const auto [images, channels] = ConvAxesOf(c);
   const std::vector<int> scaled = op.ScaledInputs(problem);
   std::vector<Relation> all;
   if (c.n > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, images));

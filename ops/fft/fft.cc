@@ -78,7 +78,7 @@ OpSchema FftSchema() {
                   {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
 }
 
-std::string CheckTypes(FftKind kind, DType x, DType y) {
+std::string CheckFftTypes(FftKind kind, DType x, DType y) {
   const bool wide = x == DType::kF64 || x == DType::kC128;
   const DType real = wide ? DType::kF64 : DType::kF32, complex = wide ? DType::kC128 : DType::kC64;
   switch (kind) {
@@ -96,7 +96,7 @@ std::string CheckTypes(FftKind kind, DType x, DType y) {
   return {};
 }
 
-std::string CheckAttributes(const Problem& problem) {
+std::string CheckTransform(const Problem& problem) {
   if (problem.Int("batch") < 1) return fmt::format("batch={} must be at least 1", problem.Int("batch"));
   double points = static_cast<double>(problem.Int("batch"));
   for (const int64_t n : problem.List("n")) {
@@ -162,10 +162,10 @@ class Fft final : public Operator {
   Result<Problem> Bind(const CaseSpec& spec) const override {
     Result<Problem> problem = StartProblem(spec, schema());
     if (!problem) return problem;
-    if (const std::string text = CheckAttributes(*problem); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckTransform(*problem); !text.empty()) return BindError(*problem, text);
     const FftCase fft = FftCaseOf(*problem);
     const DType x = problem->spec.dtypes.front(), y = problem->spec.dtypes.back();
-    if (const std::string text = CheckTypes(fft.kind, x, y); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckFftTypes(fft.kind, x, y); !text.empty()) return BindError(*problem, text);
     problem->inputs = {{"x", x, WithBatch(fft.batch, fft.InputAxes())}};
     problem->outputs = {{"y", y, WithBatch(fft.batch, fft.OutputAxes())}};
     // The customary count, whatever the algorithm: 5 N log2 N, half of it with a real side.

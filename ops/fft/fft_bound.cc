@@ -14,10 +14,6 @@
 namespace assay {
 namespace {
 
-bool FlushesInputs(const Contract& contract) {
-  return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
-}
-
 double AxisError(int64_t n, Algorithm algorithm, const FftArithmetic& a) {
   switch (algorithm) {
     case Algorithm::kDirect:
@@ -198,7 +194,7 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
   if (norm1 > 0) bound.terms.push_back({&golden.magnitude, norm1});
   if (const Plane* mass = golden.Extra("subnormal_mass"); mass != nullptr) {
     // A rounding to fewer bits has no relative bound below the normal range, but changes a number by at most itself.
-    const double lost = FlushesInputs(contract) ? 1 : 0;
+    const double lost = contract.FlushesInputs() ? 1 : 0;
     if (lost > 0 || arithmetic.operand > 0)
       bound.terms.push_back({mass, std::max(lost, arithmetic.operand > 0 ? 3 : lost)});
     if (lost > 0) bound.statistic.systematic.push_back({mass, lost});

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr int kPlaces = 4;
-constexpr uint64_t kSeed = 0x666674;  // any constant: mutants must not depend on the case's own seed
+constexpr uint64_t kMutantSeed = 0x666674;  // any constant: mutants must not depend on the case's own seed
 
 // What one input element adds to both parts of an output, up to double's rounding.
 struct Contribution {
@@ -88,7 +88,7 @@ std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std
   for (const int64_t output : outputs) {
     const int64_t batch = output / parts / elements;
     if (batch != measured) least = u * contributions.LargestInput(batch), measured = batch;
-    const RandomStream random(kSeed, static_cast<uint64_t>(output));
+    const RandomStream random(kMutantSeed, static_cast<uint64_t>(output));
     for (const int64_t j : SampledTerms(inputs, output)) {
       contributions.Select(batch, j);
       if (!(contributions.Size() > least)) continue;

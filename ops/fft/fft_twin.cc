@@ -18,7 +18,7 @@ namespace assay {
 namespace {
 
 enum FftStream : uint64_t { kSigns = 48 };
-constexpr int kMostParts = 16;  // each is one more execution
+constexpr int kMostFftParts = 16;  // each is one more execution
 // The larger part of what a lost input changes, at the least telling angle, of a real input.
 constexpr double kLeastEffect = 0.7;
 
@@ -36,7 +36,7 @@ bool Separates(const FftCase& fft, const Contract& contract, int parts) {
 }
 
 int PartsOf(const FftCase& fft, const Contract& contract) {
-  for (int parts = 1; parts <= kMostParts; parts *= 2) {
+  for (int parts = 1; parts <= kMostFftParts; parts *= 2) {
     if (Separates(fft, contract, parts)) return parts;
   }
   return 0;

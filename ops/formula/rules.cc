@@ -44,7 +44,7 @@ InputRule RuleOf(const Contract& contract, DType type) {
   InputRule rule;
   if (!IsFloat(type)) return rule;
   rule.relative = InputRoundoff(contract, type);
-  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  const bool flushes = contract.FlushesInputs();
   if (flushes || rule.relative > 0) rule.lost_below = FormatOf(type).MinNormal();
   const double overflow = OperandOverflow(contract, type);
   rule.overflow_at = std::isfinite(overflow) ? overflow : 0;

@@ -37,9 +37,7 @@ int64_t MatmulCase::OffsetInB(int64_t batch, int64_t k, int64_t column) const {
 
 namespace {
 
-// |sum| <= 128^2 K < 2^31, so that no order of i32 additions overflows.
-constexpr int64_t kMaxIntTerms = 131071;
-constexpr const char* kTypes =
+constexpr const char* kProductTypes =
     "possible are f64, f32, f16, bf16, f16-f16-f32, bf16-bf16-f32, e4m3-e4m3-X and e5m2-e5m2-X with X of f32, bf16, "
     "f16, and i8-i8-i32";
 
@@ -70,8 +68,9 @@ OpSchema MatmulSchema() {
 }
 
 // The error's text, empty when the types fit.
-std::string CheckTypes(DType a, DType b, DType y) {
-  if (a != b) return fmt::format("a is {} and b is {}, but both must have one type; {}", Name(a), Name(b), kTypes);
+std::string CheckProductTypes(DType a, DType b, DType y) {
+  if (a != b)
+    return fmt::format("a is {} and b is {}, but both must have one type; {}", Name(a), Name(b), kProductTypes);
   switch (a) {
     case DType::kF64:
     case DType::kF32:
@@ -91,10 +90,10 @@ std::string CheckTypes(DType a, DType b, DType y) {
     default:
       break;
   }
-  return fmt::format("no product of {} with output {}; {}", Name(a), Name(y), kTypes);
+  return fmt::format("no product of {} with output {}; {}", Name(a), Name(y), kProductTypes);
 }
 
-std::string CheckAttributes(const Problem& problem, bool integers) {
+std::string CheckProduct(const Problem& problem, bool integers) {
   for (const char* key : {"m", "n", "k", "batch"}) {
     if (problem.Int(key) < 1) return fmt::format("{}={} must be at least 1", key, problem.Int(key));
   }
@@ -109,8 +108,8 @@ std::string CheckAttributes(const Problem& problem, bool integers) {
   if (alpha != 1) return fmt::format("alpha={} must be 1 for integers", alpha);
   if (beta != 0) return fmt::format("beta={} must be 0 for integers", beta);
   if (problem.Int("bias") != 0) return "bias=1 must be 0 for integers";
-  if (problem.Int("k") > kMaxIntTerms) {
-    return fmt::format("k={} can overflow i32; at most {} for i8", problem.Int("k"), kMaxIntTerms);
+  if (problem.Int("k") > kMostI8Products) {
+    return fmt::format("k={} can overflow i32; at most {} for i8", problem.Int("k"), kMostI8Products);
   }
   return {};
 }
@@ -138,8 +137,8 @@ class Matmul final : public Operator {
     if (!problem) return problem;
     const std::vector<DType>& types = problem->spec.dtypes;
     const DType a = types.front(), b = types.size() == 1 ? a : types[1], y = types.back();
-    if (const std::string text = CheckTypes(a, b, y); !text.empty()) return BindError(*problem, text);
-    if (const std::string text = CheckAttributes(*problem, IsInt(a)); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckProductTypes(a, b, y); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckProduct(*problem, IsInt(a)); !text.empty()) return BindError(*problem, text);
 
     const MatmulCase op(*problem);
     const auto batched = [&](int64_t rows, int64_t columns) {

@@ -17,7 +17,6 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kAddends = 3;  // |c| and |bias| are 1 .. 3
 constexpr double kLeastRest = 1e-6;
 enum MatmulStream : uint64_t { kRows, kColumns, kC, kAddedBias };
 
@@ -25,7 +24,7 @@ std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, 
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   // Everything is a multiple of `unit`, so integers below 2^p in that unit are exact.
   const double unit = std::min({1.0, LowestBit(op.alpha), LowestBit(op.beta)});
-  const double added = (op.beta != 0 ? std::abs(op.beta) * kAddends : 0) + (op.bias ? kAddends : 0);
+  const double added = (op.beta != 0 ? std::abs(op.beta) * kLargestAddend : 0) + (op.bias ? kLargestAddend : 0);
   const double scale = std::max(1.0, std::abs(op.alpha));  // products may be scaled before or after they are summed
   const double held = std::ldexp(unit, TwinPartialBits(contract));
   const double shown = std::ldexp(unit, TwinOutputBits(problem.output().dtype));
@@ -80,7 +79,8 @@ Tensor Addends(const Operand& operand, uint64_t stream, double factor, double al
   Tensor tensor(operand.dtype, operand.shape);
   const double sign = std::copysign(1.0, factor) * std::copysign(1.0, alpha);
   std::vector<double> values(static_cast<size_t>(tensor.size()));
-  for (int64_t i = 0; i < tensor.size(); ++i) values[i] = sign * static_cast<double>(TwinFactor(stream, i, kAddends));
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    values[i] = sign * static_cast<double>(TwinFactor(stream, i, kLargestAddend));
   tensor.SetDoubles(values);
   return tensor;
 }

@@ -217,7 +217,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   const double height = PathRoundings(contract, terms, true, in) + EpilogueRoundings(op, contract, out);
   BoundModel bound = SumBound(golden, contract, out, {.terms = terms, .height = height, .type_a = in, .type_b = in});
   if (IsInt(out)) return bound;
-  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  const bool flushes = contract.FlushesInputs();
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
     AdmitWhere(bound, *lost, 1, kAlsoNan);
   }

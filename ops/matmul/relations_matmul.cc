@@ -19,11 +19,11 @@ SliceAxes Axes(const MatmulCase& op, int64_t a, int64_t b, int64_t output, int64
   return axes;
 }
 
-struct AllAxes {
+struct MatmulAxes {
   SliceAxes rows, columns, outer, terms;
 };
 
-AllAxes AllAxesOf(const MatmulCase& c) {
+MatmulAxes AllAxesOf(const MatmulCase& c) {
   const auto [m, n, k, batch, transa, transb] = c.gemm;
   const int64_t first = batch > 1 ? 1 : 0;  // of the axes m, n and k
   const int64_t m_of_a = first + (transa ? 1 : 0), n_of_b = first + (transb ? 0 : 1);

@@ -93,7 +93,7 @@ tl::expected<DType, std::string> OutputType(ReduceKind kind, std::string_view ki
   return refuse("possible are f64, f32, f16, bf16, f16-f32 and bf16-f32");
 }
 
-std::string CheckAttributes(const Problem& problem, ReduceKind kind) {
+std::string CheckReduction(const Problem& problem, ReduceKind kind) {
   const std::string& name = problem.Text("kind");
   if (std::string text = ShapeProblem(problem.List("shape")); !text.empty()) return text;
   if (problem.Int("keepdims") != 0 && problem.Int("keepdims") != 1) {
@@ -121,7 +121,7 @@ class Reduce final : public Operator {
     const ReduceKind kind = *ParseReduceKind(problem->Text("kind"));
     const auto type = OutputType(kind, problem->Text("kind"), problem->spec.dtypes);
     if (!type) return BindError(*problem, type.error());
-    if (const std::string text = CheckAttributes(*problem, kind); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckReduction(*problem, kind); !text.empty()) return BindError(*problem, text);
     const auto axes = ResolveAxes(problem->List("axes"), std::ssize(shape));
     if (!axes) return BindError(*problem, axes.error());
 

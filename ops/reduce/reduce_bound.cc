@@ -13,10 +13,6 @@
 namespace assay {
 namespace {
 
-bool FlushesInputs(const Contract& contract) {
-  return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
-}
-
 // The absolute error of one operation that underflows.
 double Lambda(const Contract& contract) {
   if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
@@ -36,7 +32,7 @@ double MathError(const Contract& contract) {
 
 void AddFlushedInputs(BoundModel& bound, const Golden& golden, const Contract& contract) {
   const Plane* mass = golden.Extra("subnormal_mass");
-  if (mass != nullptr && FlushesInputs(contract)) bound.terms.push_back({mass, 1});
+  if (mass != nullptr && contract.FlushesInputs()) bound.terms.push_back({mass, 1});
 }
 
 BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
@@ -123,7 +119,7 @@ BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract&
   const double input = std::expm1(terms * std::log1p(InputError(contract)));
   bound.terms.push_back({&golden.magnitude, (1 + gamma) * (1 + input) - 1});
   AddFlushedInputs(bound, golden, contract);
-  if (FlushesInputs(contract)) AdmitWhere(bound, *golden.Extra("lost_infinity"), 1, kAlsoNan);
+  if (contract.FlushesInputs()) AdmitWhere(bound, *golden.Extra("lost_infinity"), 1, kAlsoNan);
   const double slack = std::log2(1 + gamma) + std::log2(1 + input);  // of the partial products' own rounding
   AdmitPartialProducts(golden, std::log2(contract.AccMaxFinite()) - slack - 0x1p-10,
                        -std::log2(contract.AccMinNormal()) - slack - 0x1p-10, bound);
@@ -144,7 +140,7 @@ BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Cont
   // g(1) = LSE - m. Together u_in (|LSE| + log K): |LSE| alone can vanish. Subnormals have no relative bound.
   const double input = InputRoundoff(contract, in);
   bound.constant += input * std::log(terms) * (1 + 0x1p-40);
-  if (FlushesInputs(contract) || input > 0) bound.constant += 2 * FormatOf(in).MinNormal();
+  if (contract.FlushesInputs() || input > 0) bound.constant += 2 * FormatOf(in).MinNormal();
   bound.terms.push_back({golden.Extra("spread"), 2 * Join(errors.u, errors.mid)});
   bound.terms.push_back({golden.Extra("log_part"), Join(errors.eps, errors.mid)});
   bound.terms.push_back({&golden.magnitude, errors.u + input});

@@ -23,22 +23,22 @@ namespace {
 constexpr int64_t kMostWindows = 16;  // each is one more execution
 
 // How many of the row's terms a variant shows, and how far off a right result may be.
-struct Window {
+struct TermWindow {
   int64_t shown = 0;
   double tolerance_ulp = 0;
 };
 
-int64_t WindowsOf(const ReduceCase& op, const Window& window) {
+int64_t WindowsOf(const ReduceCase& op, const TermWindow& window) {
   return (op.terms + window.shown - 1) / window.shown;
 }
 
 // Whether a row of the variant that shows this many has term k among them. The last window reaches back.
-bool Shows(const ReduceCase& op, const Window& window, int variant, int64_t shown, int64_t k) {
+bool Shows(const ReduceCase& op, const TermWindow& window, int variant, int64_t shown, int64_t k) {
   const int64_t begin = std::min(variant * window.shown, op.terms - shown);
   return k >= begin && k < begin + shown;
 }
 
-std::string WindowText(const ReduceCase& op, const Window& window, int variant) {
+std::string WindowText(const ReduceCase& op, const TermWindow& window, int variant) {
   if (window.shown == op.terms) return {};
   const int64_t begin = std::min(variant * window.shown, op.terms - window.shown);
   return fmt::format("; of terms {} to {}", begin, begin + window.shown - 1);
@@ -89,13 +89,13 @@ std::optional<Squares> PlanSquares(const ReduceCase& op, const Problem& problem,
   return plan;
 }
 
-std::optional<Window> PlanOnes(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TermWindow> PlanOnes(const ReduceCase& op, const Problem& problem, const Contract& contract) {
   for (int64_t windows = 1; windows <= kMostWindows; ++windows) {
     const auto root = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(op.terms) / windows)));
     const int64_t shown = root * root;
     if (shown > op.terms || static_cast<double>(shown) >= std::ldexp(1.0, TwinPartialBits(contract))) continue;
     const auto tolerance = RootTolerance(contract, problem.output().dtype, static_cast<double>(shown));
-    if (tolerance) return Window{shown, *tolerance};
+    if (tolerance) return TermWindow{shown, *tolerance};
   }
   return std::nullopt;
 }
@@ -137,7 +137,7 @@ Level LevelOf(const Problem& problem, const Contract& contract, int64_t shown) {
 }
 
 // Every other row of a window shows one term more: else a constant would be right for all of them.
-int64_t ShownIn(const ReduceCase& op, const Window& window, int64_t row) {
+int64_t ShownIn(const ReduceCase& op, const TermWindow& window, int64_t row) {
   return window.shown == op.terms ? op.terms : window.shown + row % 2;
 }
 
@@ -158,9 +158,9 @@ double LevelTolerance(const ReduceCase& op, const Problem& problem, const Contra
          (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
 }
 
-std::optional<Window> PlanLevels(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TermWindow> PlanLevels(const ReduceCase& op, const Problem& problem, const Contract& contract) {
   for (int64_t windows = 1; windows <= kMostWindows; ++windows) {
-    const Window window{(op.terms + windows - 1) / windows};
+    const TermWindow window{(op.terms + windows - 1) / windows};
     if (window.shown < 2) break;  // nothing would be left of it
     const Level level = LevelOf(problem, contract, window.shown);
     const auto seen = [&](int64_t row) {
@@ -187,7 +187,7 @@ int WindowTwinVariants(const Problem& problem, const Contract& contract) {
 std::optional<Twin> L2Twin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceCase op(problem);
   if (const auto plan = PlanSquares(op, problem, contract)) return SquaresTwin(op, problem, *plan, variant);
-  const std::optional<Window> window = PlanOnes(op, problem, contract);
+  const std::optional<TermWindow> window = PlanOnes(op, problem, contract);
   if (!window) return std::nullopt;
   Twin twin;
   twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t, int64_t k) {
@@ -201,7 +201,7 @@ std::optional<Twin> L2Twin(const Problem& problem, const Contract& contract, int
 
 std::optional<Twin> LogSumExpTwin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceCase op(problem);
-  const std::optional<Window> window = PlanLevels(op, problem, contract);
+  const std::optional<TermWindow> window = PlanLevels(op, problem, contract);
   if (!window) return std::nullopt;
   const Level level = LevelOf(problem, contract, window->shown);
   Twin twin;

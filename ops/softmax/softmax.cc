@@ -36,7 +36,7 @@ OpSchema SoftmaxSchema() {
           .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};
 }
 
-std::string CheckAttributes(const Problem& problem) {
+std::string CheckSoftmax(const Problem& problem) {
   const Shape& shape = problem.List("shape");
   const int64_t axis = problem.Int("axis"), rank = std::ssize(shape);
   if (std::string text = ShapeProblem(shape); !text.empty()) return text;
@@ -73,7 +73,7 @@ class Softmax final : public Operator {
       return BindError(*problem, fmt::format("no softmax of {} with output {}; possible are f64, f32, f16 and bf16",
                                              Name(x), Name(y)));
     }
-    if (const std::string text = CheckAttributes(*problem); !text.empty()) return BindError(*problem, text);
+    if (const std::string text = CheckSoftmax(*problem); !text.empty()) return BindError(*problem, text);
     const Shape shape = problem->List("shape");
     problem->inputs = {{"x", x, shape}};
     problem->outputs = {{"y", y, shape}};

@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-constexpr double kDetectable = 4;  // a missing term is at least this many tolerances
+constexpr double kDetectableTerm = 4;  // a missing term is at least this many tolerances
 
 struct ShownTerms {
   int64_t visible = 0;   // 2^j
@@ -65,7 +65,7 @@ std::optional<ShownTerms> FindShownTerms(const SoftmaxCase& op, const Problem& p
     const double v = static_cast<double>(visible);
     const double noticed =
         op.log ? terms.tolerance * v : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.output().dtype));
-    if (effect >= kDetectable * noticed) return terms;
+    if (effect >= kDetectableTerm * noticed) return terms;
   }
   return std::nullopt;
 }

@@ -124,6 +124,19 @@ function(assay_write_gathered target name sources options)
   endif()
 endfunction()
 
+# assay_balance_units(): of the files of a layer that are compiled together, each unit gets as many as the next one, not the
+# last one a few.
+function(assay_balance_units)
+  get_property(layers GLOBAL PROPERTY ASSAY_LAYERS)
+  foreach(layer IN LISTS layers)
+    get_target_property(sources ${layer} SOURCES)
+    list(LENGTH sources files)
+    math(EXPR units "(${files} - 1) / ${CMAKE_UNITY_BUILD_BATCH_SIZE} + 1")
+    math(EXPR size "(${files} - 1) / ${units} + 1")
+    set_target_properties(${layer} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
+  endforeach()
+endfunction()
+
 # assay_compile_moderately(<target>): in Release, what makes loops fast and little else: two thirds of the compile time of
 # -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3 (and so,
 # as options of their own, stand alone).
