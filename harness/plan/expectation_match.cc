@@ -90,7 +90,7 @@ bool IsAboutCase(const Expectation& rule, const Record& record) {
 
 bool IsAbout(const Expectation& rule, const Record& record, bool version) {
   return MatchesGlob(rule.backend_glob, record.backend) &&
-         MatchesGlob(rule.implementation_glob, record.implementation) && MatchesGlob(rule.device_glob, record.device) &&
+         MatchesAny(rule.implementation_globs, record.implementation) && MatchesAny(rule.device_globs, record.device) &&
          IsAboutCase(rule, record) && FieldsHold(rule.declares, ParseDeclaration(record.contract)) &&
          FieldsHold(rule.demands, ParseRequirement(record.required_contract)) &&
          (!version || (VersionsHold(rule.library, record.library_version) && VersionsHold(rule.driver, record.driver)));

@@ -21,11 +21,10 @@ constexpr std::string_view kCoverable[] = {"mismatch", "below_contract", "nondet
 constexpr std::string_view kChannels[] = {"exact", "bound", "statistic", "exceptional", "metamorphic"};
 constexpr std::string_view kValues[] = {"nan", "inf", "-inf", "finite"};
 constexpr std::string_view kFaults[] = {"library", "driver", "device"};
-constexpr std::string_view kWordKeys[] = {"case",          "op",           "dtype",    "fill",     "attributes",
-                                          "library",       "driver",       "declares", "requires", "verdicts",
-                                          "shows.channel", "shows.golden", "shows.got"};
-constexpr std::string_view kTextKeys[] = {"id",    "backend", "implementation", "device",
-                                          "fault", "read",    "owner",          "reason"};
+constexpr std::string_view kWordKeys[] = {"case",           "op",       "dtype",         "fill",         "attributes",
+                                          "implementation", "device",   "library",       "driver",       "declares",
+                                          "requires",       "verdicts", "shows.channel", "shows.golden", "shows.got"};
+constexpr std::string_view kTextKeys[] = {"id", "backend", "fault", "read", "owner", "reason"};
 
 Status CheckAmong(std::string_view word, std::span<const std::string_view> known) {
   if (std::ranges::find(known, word) != known.end()) return {};
@@ -104,6 +103,8 @@ Status AddWord(std::string_view key, std::string_view word, const OpCatalog& ops
   if (key == "dtype") return AddDType(word, rule);
   if (key == "fill") return AddChecked(CheckFill(word), rule.fills, word);
   if (key == "attributes") return AddCondition(word, rule);
+  if (key == "implementation") return AddChecked({}, rule.implementation_globs, word);
+  if (key == "device") return AddChecked({}, rule.device_globs, word);
   if (key == "library") return AddBound(key, word, rule.library);
   if (key == "driver") return AddBound(key, word, rule.driver);
   if (key == "declares") return AddField(word, rule.declares);
@@ -114,9 +115,7 @@ Status AddWord(std::string_view key, std::string_view word, const OpCatalog& ops
 }
 
 std::string* TextOf(std::string_view key, Expectation& rule) {
-  std::string* const texts[] = {&rule.id,          &rule.backend_glob, &rule.implementation_glob,
-                                &rule.device_glob, &rule.fault,        &rule.read_on,
-                                &rule.owner,       &rule.reason};
+  std::string* const texts[] = {&rule.id, &rule.backend_glob, &rule.fault, &rule.read_on, &rule.owner, &rule.reason};
   const auto* const found = std::ranges::find(kTextKeys, key);
   return found == std::end(kTextKeys) ? nullptr : texts[found - kTextKeys];
 }

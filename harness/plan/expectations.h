@@ -8,8 +8,8 @@
 //   dtype = "i8-i8-i32"                  globs, as for fill
 //   fill = ["special", "edges"]
 //   attributes = ["c<32", "c%2=1"]       (attr_condition.h); all have to hold
-//   backend = "onednn"                   needed; a glob, as implementation and device are
-//   implementation = "jit*"
+//   backend = "onednn"                   needed; a glob
+//   implementation = ["jit*", "brg*"]    globs, as for device
 //   device = "NVIDIA H100*"              the name that is printed
 //   library = [">=2.6", "<3.4"]          all have to hold, as of driver; "2.6.3" is "=2.6.3"
 //   driver = ">=535.1"
@@ -56,8 +56,8 @@ struct Expectation {
   int line = 0;
   bool flake = false;
   // Lists are alternatives, and empty ones hold always, but for those of conditions, which all have to hold.
-  std::vector<std::string> case_globs;
-  std::string backend_glob, implementation_glob = "*", device_glob = "*";
+  std::vector<std::string> case_globs, implementation_globs, device_globs;
+  std::string backend_glob;
   std::vector<const OpSchema*> ops;  // of the catalog
   std::vector<std::string> dtypes, fills;
   std::vector<AttrCondition> attrs;
