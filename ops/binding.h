@@ -28,6 +28,9 @@ std::string ShapeProblem(const Shape& shape);
 // Which operand has more elements than can be counted; "" when none has. Before any product of extents is formed.
 std::string SizeProblem(const Problem& problem);
 
+// The longest sum of products of i8 that no order of additions overflows: 128^2 terms < 2^31.
+inline constexpr int64_t kMostI8Products = 131071;
+
 // Compulsory traffic: every input read once, the output written once.
 double CompulsoryBytes(const Problem& problem);
 

@@ -15,9 +15,6 @@
 
 namespace assay {
 
-// |sum| <= 128^2 K < 2^31: no order of i32 additions of products of i8 overflows.
-inline constexpr int64_t kMostI8Products = 131071;
-
 // A case as its properties are read from it.
 struct CaseView {
   const CaseSpec& spec;

@@ -6,8 +6,6 @@
 #include "harness/base/json_text.h"
 
 namespace assay {
-namespace {}  // namespace
-
 JsonListWriter::JsonListWriter(const Json& frame, int indent, const TextSink& write) : write_(write), indent_(indent) {
   const std::string text = DumpJson(frame, indent);
   const size_t behind = text.rfind("[]") + 1;

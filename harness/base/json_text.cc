@@ -34,27 +34,14 @@ bool IsNestedTooDeep(std::string_view text) {
   return false;
 }
 
-namespace {
-
-// Pointers for every caller: each type of iterator is a parser of its own.
-template <class Value>
-Value Parse(std::string_view text) {
-  if (IsNestedTooDeep(text)) return Value(Value::value_t::discarded);
-  return Value::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
-}
-
-}  // namespace
-
+// Pointers in both: each type of iterator is a parser of its own.
 Json ParseJson(std::string_view text) {
-  return Parse<Json>(text);
-}
-
-nlohmann::json ParseSortedJson(std::string_view text) {
-  return Parse<nlohmann::json>(text);
+  if (IsNestedTooDeep(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
 }
 
 bool IsJson(std::string_view text) {
-  return !IsNestedTooDeep(text) && Json::accept(text);
+  return !IsNestedTooDeep(text) && Json::accept(text.data(), text.data() + text.size());
 }
 
 std::string DumpJson(const Json& value, int indent) {

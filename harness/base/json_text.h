@@ -18,8 +18,6 @@ bool IsNestedTooDeep(std::string_view text);
 
 // What is no JSON, or is nested deeper, becomes a discarded value, which is no object and no array.
 Json ParseJson(std::string_view text);
-// For an object of many members, as the header of a file of tensors may be, each of which Json would look for in turn.
-nlohmann::json ParseSortedJson(std::string_view text);
 
 bool IsJson(std::string_view text);
 

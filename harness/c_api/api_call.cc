@@ -4,7 +4,7 @@
 #include <exception>
 #include <new>
 
-#include "build_facts.h"
+#include "harness/base/build_facts.h"
 
 namespace assay::c_api {
 namespace {

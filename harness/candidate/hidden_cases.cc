@@ -54,8 +54,8 @@ std::vector<PlannedCase> GenerateCases(const GeneratedSettings& settings) {
     if (!op->Space().dimensions.empty()) explorations.emplace_back(*op, settings.limits, settings.secret);
   }
   std::vector<PlannedCase> cases;
-  size_t untaken = 0, ended = 0;
-  for (size_t turn = 0; cases.size() < settings.cases && untaken < kMostRefused && ended < explorations.size();
+  size_t refused = 0, ended = 0;
+  for (size_t turn = 0; cases.size() < settings.cases && refused < kMostRefused && ended < explorations.size();
        ++turn) {
     Exploration& exploration = explorations[turn % explorations.size()];
     std::optional<CaseSpec> spec = exploration.Next();
@@ -64,7 +64,7 @@ std::vector<PlannedCase> GenerateCases(const GeneratedSettings& settings) {
     PlannedCase planned = Planned(*spec, settings.requirement);
     const bool taken = HasDType(*spec, settings.dtypes) && settings.is_taken(planned);
     exploration.Judged(*spec, taken, std::nullopt);
-    untaken = taken ? 0 : untaken + 1;
+    refused = taken ? 0 : refused + 1;
     if (taken) cases.push_back(std::move(planned));
   }
   return cases;

@@ -44,9 +44,8 @@ using PrepareFunction =
 
 // Prepares it, and writes plan.json and environment.json, the latter with `verb_environment` at its end. Without a run
 // the exit code, of which the user was told the reason.
-tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(
-    RunOptions& options, const PrepareFunction& prepare,
-    const Json& verb_environment = Json::object());
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
+                                                        const Json& verb_environment = Json::object());
 
 // plan.json and environment.json, as they are now.
 Status WritePlan(const BegunRun& run);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -31,13 +32,21 @@ std::string StringOf(const Json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
+// A text for each member, in the order of their names: the file may have been written by another version, or sorted.
+std::string SortedText(const Json& value) {
+  if (!value.is_object()) return DumpJson(value);
+  std::map<std::string, std::string> members;
+  for (const auto& [key, member] : value.items()) members[key] = DumpJson(member);
+  return fmt::format("{}", members);
+}
+
 // What times by the host's clock depend on; "" when it is not known.
 std::string HostOf(const Json& environment) {
   if (!environment.is_object()) return "";
   std::string host;
   for (const char* key : {"cpu", "cores", "variables"}) {
     if (const auto it = environment.find(key); it != environment.end())
-      host += (host.empty() ? "" : ", ") + DumpJson(*it);
+      host += (host.empty() ? "" : ", ") + SortedText(*it);
   }
   return host;
 }

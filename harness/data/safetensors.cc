@@ -18,7 +18,13 @@
 namespace assay {
 namespace {
 
-using SortedJson = nlohmann::json;
+using SortedJson = nlohmann::json;  // looks a member up among thousands in few steps
+
+// A discarded value where the text is no JSON.
+SortedJson ParseHeader(std::string_view text) {
+  if (IsNestedTooDeep(text)) return SortedJson(SortedJson::value_t::discarded);
+  return SortedJson::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
+}
 
 constexpr int kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
@@ -63,7 +69,7 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::
     header[tensor.name] = {{"dtype", StoredName(tensor.dtype)}, {"shape", shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', /*ensure_ascii=*/false, SortedJson::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data start aligned
   return text;
 }
@@ -196,7 +202,7 @@ Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::fi
   if (!length) return fail(length.error().message);
   std::string text(*length, '\0');
   if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
-  const SortedJson header = ParseSortedJson(text);
+  const SortedJson header = ParseHeader(text);
   if (!header.is_object()) return fail("the header is not a JSON object");
   std::map<std::string, std::string> metadata;
   if (!header.contains("__metadata__")) return metadata;
@@ -208,7 +214,7 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
   const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
   if (!length) return tl::unexpected(length.error());
   const char* text = bytes.data() + kLengthBytes;
-  const SortedJson header = ParseSortedJson({text, *length});
+  const SortedJson header = ParseHeader({text, *length});
   if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
 
   SafetensorsFile file;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/plan/plan.h"
 

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "harness/evidence/sha256.h"
+#include "harness/evidence/source_revision.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
-#include "source_revision.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <set>
 
-#include "build_facts.h"
+#include "harness/base/build_facts.h"
 #include "harness/base/profile.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "build_facts.h"
 #include "golden/store/store.h"
+#include "harness/base/build_facts.h"
 #include "harness/base/json_list.h"
 #include "harness/base/json_text.h"
 #include "harness/data/tensor.h"

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "build_facts.h"
+#include "harness/base/build_facts.h"
 #include "harness/base/vectors.h"
 #include "harness/exec/worker_environment.h"
 

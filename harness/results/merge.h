@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/plan/plan.h"
 #include "harness/results/finished_run.h"

@@ -23,7 +23,7 @@ struct MatmulAxes {
   SliceAxes rows, columns, outer, terms;
 };
 
-MatmulAxes AllAxesOf(const MatmulCase& c) {
+MatmulAxes MatmulAxesOf(const MatmulCase& c) {
   const auto [m, n, k, batch, transa, transb] = c.gemm;
   const int64_t first = batch > 1 ? 1 : 0;  // of the axes m, n and k
   const int64_t m_of_a = first + (transa ? 1 : 0), n_of_b = first + (transb ? 0 : 1);
@@ -62,7 +62,7 @@ std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
 }  // namespace
 
 std::vector<SliceAxes> MatmulSlices(const Problem& problem) {
-  const auto [rows, columns, outer, terms] = AllAxesOf(MatmulCase(problem));
+  const auto [rows, columns, outer, terms] = MatmulAxesOf(MatmulCase(problem));
   return Several({rows, columns, outer, terms});
 }
 
@@ -74,7 +74,7 @@ std::vector<int> MatmulScaledInputs(const Problem& problem) {
 
 std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem) {
   const MatmulCase c(problem);
-  const auto [rows, columns, outer, terms] = AllAxesOf(c);
+  const auto [rows, columns, outer, terms] = MatmulAxesOf(c);
   const std::vector<int> scaled = op.ScaledInputs(problem);
   const double alpha = std::abs(c.alpha), beta = c.beta == 0 ? 1 : std::abs(c.beta);
 

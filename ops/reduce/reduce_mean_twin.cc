@@ -23,8 +23,8 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kMeanRowFactor = 16;
-constexpr int kMostMeanParts = 8;        // each is one more execution
-constexpr double kEvaluation = 0x1p-50;  // r / K and the tolerance are evaluated in double
+constexpr int kMostMeanParts = 8;             // each is one more execution
+constexpr double kEvaluationError = 0x1p-50;  // r / K and the tolerance are evaluated in double
 
 struct Errors {
   double scaling = 0;   // e
@@ -46,7 +46,7 @@ Errors ErrorsOf(const ReduceCase& op, const Contract& contract, DType out) {
 double Accumulated(const Errors& errors, int64_t n, double positive) {
   const double additions = static_cast<double>(n - 1) * errors.addition;
   if (additions >= 0.5) return HUGE_VAL;
-  return (errors.scaling * (2 * positive - 1) + additions * positive) / (1 - additions) + kEvaluation;
+  return (errors.scaling * (2 * positive - 1) + additions * positive) / (1 - additions) + kEvaluationError;
 }
 
 // In units of r / K. A result that lacks t, or has it twice, is at least 1 - A - u_out (2 + A) off.
@@ -73,7 +73,7 @@ double PositiveSum(const ExactCode& code, int variant) {
 
 std::optional<ExactCode> PlanPart(const Problem& problem, const Contract& contract, const Errors& errors, int64_t n) {
   // The largest P whose tolerance separates, from Separates and Accumulated.
-  const double most = (1 - 3 * errors.output) / (2 + 2 * errors.output) - kEvaluation;
+  const double most = (1 - 3 * errors.output) / (2 + 2 * errors.output) - kEvaluationError;
   const double additions = static_cast<double>(n - 1) * errors.addition;
   const double positive = (most * (1 - additions) + errors.scaling) / (2 * errors.scaling + additions);
   if (!(positive >= 1)) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Plan> PlanMean(const ReduceCase& op, const Problem& problem, const
     const double positive = std::max(PositiveSum(*code, 0), PositiveSum(*code, 1));
     const double accumulated = Accumulated(errors, code->terms(), positive);
     if (!Separates(errors, accumulated)) continue;
-    return Plan{parts, *code, (accumulated + errors.output * (1 + accumulated)) * (1 + kEvaluation)};
+    return Plan{parts, *code, (accumulated + errors.output * (1 + accumulated)) * (1 + kEvaluationError)};
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 # The few target helpers that every folder shares.
 include_guard(GLOBAL)
 include(AssayPlugin)
+include(AssayUnits)
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
@@ -53,125 +54,29 @@ target_compile_options(assay_warnings INTERFACE
 add_library(assay_strict_fp INTERFACE)
 target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math)
 
-# assay_find_sources(<variable> <target> <regex>): those of its sources with a line that matches.
-function(assay_find_sources variable target regex)
-  get_target_property(sources ${target} SOURCES)
-  set(found "")
-  foreach(source IN LISTS sources)
-    if(EXISTS ${source} OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-      file(STRINGS ${source} lines REGEX "${regex}" LIMIT_COUNT 1)
-      if(lines)
-        list(APPEND found ${source})
-      endif()
-    endif()
-  endforeach()
-  set(${variable} ${found} PARENT_SCOPE)
-endfunction()
-
-# assay_keep_apart(<target>): what Highway compiles once per instruction set stands alone where CMAKE_UNITY_BUILD is on.
-function(assay_keep_apart target)
-  assay_find_sources(sources ${target} "hwy/foreach_target.h")
-  set_property(SOURCE ${sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-endfunction()
-
-# assay_gather(<target>): where CMAKE_UNITY_BUILD is on, CMake compiles files of a target together but for those with options
-# of their own. This does the same with those: a file for each set of options, and for what Highway compiles once per
-# instruction set, whose own headers take longer than most of the kernels. Once it includes such a file, foreach_target.h has
-# been read, so that the inclusion in it does nothing.
-function(assay_gather target)
-  get_target_property(sources ${target} SOURCES)
-  assay_find_sources(kernels ${target} "hwy/foreach_target.h")
-  set(groups "")
-  foreach(source IN LISTS sources)
-    get_source_file_property(options ${source} COMPILE_OPTIONS)
-    if(NOT options AND NOT source IN_LIST kernels)
-      continue()
-    endif()
-    set(group loops)
-    if(source IN_LIST kernels)
-      set(group kernels)
-    endif()
-    string(SHA1 hash "${options}")
-    string(SUBSTRING ${hash} 0 8 hash)
-    string(PREPEND hash ${group}_)
-    list(APPEND groups ${hash})
-    list(APPEND files_${hash} ${source})
-    set(options_${hash} "${options}")
-  endforeach()
-  list(REMOVE_DUPLICATES groups)
-  foreach(group IN LISTS groups)
-    list(LENGTH files_${group} count)
-    if(count GREATER 1)
-      assay_write_gathered(${target} ${group} "${files_${group}}" "${options_${group}}")
-    endif()
-  endforeach()
-endfunction()
-
-function(assay_write_gathered target name sources options)
-  set(path ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name}.cc)
-  list(TRANSFORM sources REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE text)
-  list(JOIN text "\n" text)
-  if(name MATCHES "^kernels")
-    set(this "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${path}\"\n")
-    set(text "${this}#include \"hwy/foreach_target.h\"\n#include \"hwy/highway.h\"\n${text}\n${this}")
-  endif()
-  file(CONFIGURE OUTPUT ${path} CONTENT "${text}\n" @ONLY)
-  target_sources(${target} PRIVATE ${path})
-  set_source_files_properties(${sources} PROPERTIES HEADER_FILE_ONLY ON)
-  set_source_files_properties(${path} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  if(options)
-    set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "${options}")
-  endif()
-endfunction()
-
-# assay_balance_units(): of the files of a layer that are compiled together, each unit gets as many as the next one, not the
-# last one a few.
-function(assay_balance_units)
-  get_property(layers GLOBAL PROPERTY ASSAY_LAYERS)
-  foreach(layer IN LISTS layers)
-    get_target_property(sources ${layer} SOURCES)
-    list(LENGTH sources files)
-    math(EXPR units "(${files} - 1) / ${CMAKE_UNITY_BUILD_BATCH_SIZE} + 1")
-    math(EXPR size "(${files} - 1) / ${units} + 1")
-    set_target_properties(${layer} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
-  endforeach()
-endfunction()
-
 # assay_compile_moderately(<target>): in Release, what makes loops fast and little else: two thirds of the compile time of
-# -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3 (and so,
-# as options of their own, stand alone).
+# -O3, for code in which few loops are long. Files whose loops are compiled for several instruction sets keep -O3.
 function(assay_compile_moderately target)
   set(options "SHELL:-O1 -ftree-vectorize -fvect-cost-model=dynamic -finline-functions")
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${options}>")
   assay_find_sources(sources ${target} "hwy/foreach_target.h|ASSAY_MULTIVERSION")
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  set_target_properties(${target} PROPERTIES ASSAY_KIND moderately)
 endfunction()
 
 # assay_compile_quickly(<target>): in Release too, with the optimisation that takes least time. For code that is large and
 # runs for milliseconds, as that of the command line.
 function(assay_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
+  set_target_properties(${target} PROPERTIES ASSAY_KIND quickly)
 endfunction()
 
-# assay_join_layer(<target> <layer> <sources> <deps>): a layer without objects, whose sources are that layer's. That may be
-# added later, and what this one depends on may be that layer itself, so that only libraries are handed to it.
-function(assay_join_layer target layer sources deps)
-  add_library(${target} INTERFACE)
-  target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${target} INTERFACE ${deps})
-  list(FILTER deps EXCLUDE REGEX "^assay_")
-  cmake_language(EVAL CODE "
-    cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL target_sources ${layer} PRIVATE [[${sources}]])
-    cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL target_link_libraries ${layer} PUBLIC [[${deps}]])")
-endfunction()
-
-# assay_add_layer(NAME <target> [FAST | QUICK] [WITH <layer>] [DEPS targets...] [APART folders...]): every *.cc of the current folder and
-# those below it but for folders that are layers of their own, as one OBJECT library, because an object that only registers
-# itself (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, keep Release's -O3, QUICK
-# ones are compiled quickly, all others moderately. WITH: where CMAKE_UNITY_BUILD is on, the files are compiled together with
-# those of that layer, which is of the same kind and depends on this one, or this one on it: what both include is then read
-# once, which most of a small layer's time goes to. The objects are that layer's then, so not where there are tests, many of
-# which link few layers.
+# assay_add_layer(NAME <target> [FAST | QUICK] [WITH <layer>] [DEPS targets...] [APART folders...]): every *.cc of the
+# current folder and those below it but for folders that are layers of their own, as one OBJECT library, because an object
+# that only registers itself (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, keep
+# Release's -O3, QUICK ones are compiled quickly, all others moderately. WITH: where CMAKE_UNITY_BUILD is on, the files are
+# compiled together with those of that layer, of the same kind, of which one depends on the other. The objects are then that
+# layer's, which every target that links this one has to link: tests do not, so that nothing is joined where there are any.
 function(assay_add_layer)
   cmake_parse_arguments(arg "FAST;QUICK" "NAME;WITH" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -179,7 +84,11 @@ function(assay_add_layer)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
   endforeach()
   if(arg_WITH AND CMAKE_UNITY_BUILD AND NOT ASSAY_BUILD_TESTS)
-    assay_join_layer(${arg_NAME} ${arg_WITH} "${sources}" "${arg_DEPS}")
+    set(kind moderately)
+    if(arg_QUICK)
+      set(kind quickly)
+    endif()
+    assay_join_layer(${arg_NAME} ${arg_WITH} ${kind} "${sources}" "${arg_DEPS}")
     return()
   endif()
   add_library(${arg_NAME} OBJECT ${sources})
@@ -187,7 +96,7 @@ function(assay_add_layer)
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
   assay_keep_apart(${arg_NAME})
   if(CMAKE_UNITY_BUILD)
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL assay_gather ${arg_NAME})")
+    assay_call_at_end(assay_gather ${arg_NAME})
   endif()
   if(arg_QUICK)
     assay_compile_quickly(${arg_NAME})

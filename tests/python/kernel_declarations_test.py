@@ -111,7 +111,7 @@ class Parameters(Program):
 
     def test_parameters_that_no_case_can_give_are_refused(self):
         for parameters, said in (("x, axes", "its parameter axes is none; softmax has the operands x, by position, and the "
-                                             "attributes axis, log, shape, by name"),
+                                             "attributes shape, axis, log, by name"),
                                  ("x, *, axes", "it needs axes=; softmax has the operands x, by position"),
                                  ("x, axis, y", r"its parameter axis is an attribute of softmax, and before y; put it behind a "
                                                 r"\*, as in def f\(x, \*, axis\)"),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace assay {
 namespace {
@@ -23,6 +24,7 @@ tl::unexpected<Error> Exceeds(const char* what, size_t limit) {
 
 Status CheckShape(std::string_view json) {
   size_t depth = 0, values = 1;
+  std::array<size_t, kMaxFrameDepth + 1> members{};  // of the object that is open at each depth
   for (size_t at = 0; at < json.size(); ++at) {
     switch (json[at]) {
       case '"': {
@@ -34,11 +36,15 @@ Status CheckShape(std::string_view json) {
       case '[':
       case '{':
         if (++depth > kMaxFrameDepth) return Exceeds("values nested deeper than", kMaxFrameDepth);
+        members[depth] = 0;
         ++values;
         break;
       case ']':
       case '}':
         depth -= depth > 0 ? 1 : 0;
+        break;
+      case ':':
+        if (++members[depth] > kMaxFrameMembers) return Exceeds("an object of more members than", kMaxFrameMembers);
         break;
       case ',':
         ++values;

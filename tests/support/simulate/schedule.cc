@@ -163,7 +163,7 @@ Arithmetic ArithmeticOf(const Contract& contract) {
                 : contract.acc == Accumulator::kF16                                    ? DType::kF16
                 : contract.acc == Accumulator::kBF16                                   ? DType::kBF16
                                                                                        : DType::kF32;
-  unit.flush_in = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  unit.flush_in = contract.FlushesInputs();
   unit.flush_out = contract.ftz == Flush::kOut || contract.ftz == Flush::kAll;
   unit.in = contract.in;
   unit.toward_zero = contract.out == OutputRounding::kTowardZero;

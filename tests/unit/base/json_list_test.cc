@@ -11,7 +11,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using ::testing::ElementsAre;
 
 Json Frame() {

@@ -85,6 +85,13 @@ TEST(FrameBuffer, ShapesAreBounded) {
   EXPECT_THAT(next(nested(1'900'000)), HasSubstr("nested deeper than 32"));
   EXPECT_EQ(next(many(kMaxFrameValues - 4)), "");
   EXPECT_THAT(next(many(kMaxFrameValues)), HasSubstr("more values than 262144"));
+  const auto members = [](size_t count) {
+    std::string text = "{\"a\":{\"\":0";
+    for (size_t i = 1; i < count; ++i) text += ",\"" + std::to_string(i) + "\":0";
+    return text + "}}";
+  };
+  EXPECT_EQ(next(members(kMaxFrameMembers)), "");
+  EXPECT_THAT(next(members(kMaxFrameMembers + 1)), HasSubstr("an object of more members than 1024"));
   EXPECT_EQ(next(long_text(kMaxFrameStringBytes - 1)), "");
   EXPECT_THAT(next(long_text(kMaxFrameStringBytes + 1)), HasSubstr("a text of more bytes than 65536"));
   EXPECT_EQ(next("{\"a\":\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') + "\"}"), "");  // in a text

@@ -7,10 +7,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json.h"
+
 namespace assay {
 namespace {
-
-using Json = nlohmann::json;
 
 Record Make(const std::string& implementation, double seconds) {
   Record r;

@@ -296,21 +296,21 @@ std::vector<Record> SampleRecords(size_t about) {
 }
 
 std::string SampleEnvironment() {
-  const nlohmann::ordered_json environment = {{"tool_version", "0.1.0"},
-                                              {"timestamp", "2026-01-31T12:00:00Z"},
-                                              {"compiler", "GNU 12.2.0"},
-                                              {"build_type", "Release"},
-                                              {"os", "Debian GNU/Linux 12 (bookworm)"},
-                                              {"kernel", "Linux 6.1.0"},
-                                              {"architecture", "x86_64"},
-                                              {"cpu", "Example CPU @ 2.60GHz"},
-                                              {"cpu_mhz", "2596.99"},
-                                              {"cpu_flags", fmt::format("{:f>300} avx512f", "")},
-                                              {"cpu_governor", "performance"},
-                                              {"cores", 2},
-                                              {"memory", "16376812 kB"},
-                                              {"load_average", "0.42 0.31 0.20 1/210 4711"},
-                                              {"variables", {{"OMP_NUM_THREADS", "2"}}}};
+  const Json environment = {{"tool_version", "0.1.0"},
+                            {"timestamp", "2026-01-31T12:00:00Z"},
+                            {"compiler", "GNU 12.2.0"},
+                            {"build_type", "Release"},
+                            {"os", "Debian GNU/Linux 12 (bookworm)"},
+                            {"kernel", "Linux 6.1.0"},
+                            {"architecture", "x86_64"},
+                            {"cpu", "Example CPU @ 2.60GHz"},
+                            {"cpu_mhz", "2596.99"},
+                            {"cpu_flags", fmt::format("{:f>300} avx512f", "")},
+                            {"cpu_governor", "performance"},
+                            {"cores", 2},
+                            {"memory", "16376812 kB"},
+                            {"load_average", "0.42 0.31 0.20 1/210 4711"},
+                            {"variables", {{"OMP_NUM_THREADS", "2"}}}};
   return environment.dump(2);
 }
 
