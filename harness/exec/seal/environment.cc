@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kNames[] = {
+constexpr std::string_view kKeptNames[] = {
     "PATH", "LANG", "LANGUAGE", "TZ", "GLIBC_TUNABLES", "DRI_PRIME", "XDG_DATA_DIRS", "XDG_CONFIG_DIRS",
     // Sanitizers, for a plugin that was built with one.
     "ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"};
@@ -46,7 +46,7 @@ bool IsPassed(std::string_view name) {
   if (IsSecret(name)) return false;
   const auto begins_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (std::ranges::any_of(kOfHost, begins_with)) return false;
-  return std::ranges::find(kNames, name) != std::end(kNames) || std::ranges::any_of(kPrefixes, begins_with);
+  return std::ranges::find(kKeptNames, name) != std::end(kKeptNames) || std::ranges::any_of(kPrefixes, begins_with);
 }
 
 std::vector<std::string> PassedVariables(std::span<const std::string> more) {

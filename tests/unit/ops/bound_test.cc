@@ -83,20 +83,21 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
 constexpr const char* kFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
                                   "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
 
-struct TypeCase {
+struct BoundTypeCase {
   const char* dtypes;
   std::vector<const char*> contracts;
 };
 
 TEST(MatmulBound, HoldsForEveryScheduleFillAndType) {
-  const std::vector<TypeCase> types = {{"f64", {"acc=f64", "acc=f64;ftz=all;math=1"}},
-                                       {"f32", {"acc=f32", "acc=f32;ftz=all", "acc=f32;ftz=in", "acc=f32;ftz=out"}},
-                                       {"f16", {"acc=f32", "acc=f16", "acc=f16;ftz=all", "acc=f32;ftz=all"}},
-                                       {"bf16", {"acc=f32", "acc=bf16", "acc=f32;ftz=all"}},
-                                       {"f16-f16-f32", {"acc=f32"}},
-                                       {"bf16-bf16-f32", {"acc=f32", "acc=f32;ftz=all"}},
-                                       {"e4m3-e4m3-bf16", {"acc=f32"}},
-                                       {"e5m2-e5m2-f16", {"acc=f32", "acc=f16"}}};
+  const std::vector<BoundTypeCase> types = {
+      {"f64", {"acc=f64", "acc=f64;ftz=all;math=1"}},
+      {"f32", {"acc=f32", "acc=f32;ftz=all", "acc=f32;ftz=in", "acc=f32;ftz=out"}},
+      {"f16", {"acc=f32", "acc=f16", "acc=f16;ftz=all", "acc=f32;ftz=all"}},
+      {"bf16", {"acc=f32", "acc=bf16", "acc=f32;ftz=all"}},
+      {"f16-f16-f32", {"acc=f32"}},
+      {"bf16-bf16-f32", {"acc=f32", "acc=f32;ftz=all"}},
+      {"e4m3-e4m3-bf16", {"acc=f32"}},
+      {"e5m2-e5m2-f16", {"acc=f32", "acc=f16"}}};
   constexpr const char* kShapes[] = {"m=3,n=2,k=1",
                                      "m=2,n=3,k=7,batch=2,transa=1,transb=1",
                                      "m=2,n=2,k=65,alpha=0.3,beta=-1.5,bias=1",
@@ -105,7 +106,7 @@ TEST(MatmulBound, HoldsForEveryScheduleFillAndType) {
                                      "m=2,n=3,k=17,alpha=0.001,bias=1,epilogue=rounded"};
   Tally tally;
   uint64_t seed = 0;
-  for (const TypeCase& type : types) {
+  for (const BoundTypeCase& type : types) {
     for (const char* contract : type.contracts) {
       for (const char* fill : kFills) {
         for (const char* shape : kShapes) {
@@ -125,11 +126,11 @@ TEST(MatmulBound, HoldsForEveryScheduleFillAndType) {
 
 TEST(MatmulBound, SpecialValuesFollowIeeeRules) {
   Tally tally;
-  for (const TypeCase& type :
-       {TypeCase{"f64", {"acc=f64", "acc=f64;ftz=all"}},
-        TypeCase{"f32", {"acc=f32", "acc=f32;ftz=all", "acc=f32;ftz=in"}},
-        TypeCase{"f16", {"acc=f32", "acc=f16", "acc=f16;ftz=all"}}, TypeCase{"bf16", {"acc=f32", "acc=f32;ftz=all"}},
-        TypeCase{"e5m2-e5m2-f32", {"acc=f32", "acc=f32;ftz=in"}}}) {
+  for (const BoundTypeCase& type : {BoundTypeCase{"f64", {"acc=f64", "acc=f64;ftz=all"}},
+                                    BoundTypeCase{"f32", {"acc=f32", "acc=f32;ftz=all", "acc=f32;ftz=in"}},
+                                    BoundTypeCase{"f16", {"acc=f32", "acc=f16", "acc=f16;ftz=all"}},
+                                    BoundTypeCase{"bf16", {"acc=f32", "acc=f32;ftz=all"}},
+                                    BoundTypeCase{"e5m2-e5m2-f32", {"acc=f32", "acc=f32;ftz=in"}}}) {
     for (const char* contract : type.contracts) {
       for (uint64_t seed = 0; seed < 40; ++seed) {
         const char* extra = seed % 3 == 0 ? ",alpha=-0.5,beta=2,bias=1" : "";
@@ -151,16 +152,16 @@ TEST(MatmulBound, IntegersAreExact) {
 }
 
 TEST(ReduceBound, HoldsForEveryKindScheduleFillAndType) {
-  const std::vector<TypeCase> types = {{"f64", {"acc=f64;math=1"}},
-                                       {"f32", {"acc=f32;math=1", "acc=f32;ftz=all;math=1"}},
-                                       {"f16", {"acc=f32;math=1", "acc=f16;math=1", "acc=f16;math=1;ftz=all"}},
-                                       {"bf16", {"acc=f32;math=1", "acc=bf16;math=1"}},
-                                       {"bf16-f32", {"acc=f32;math=1"}}};
+  const std::vector<BoundTypeCase> types = {{"f64", {"acc=f64;math=1"}},
+                                            {"f32", {"acc=f32;math=1", "acc=f32;ftz=all;math=1"}},
+                                            {"f16", {"acc=f32;math=1", "acc=f16;math=1", "acc=f16;math=1;ftz=all"}},
+                                            {"bf16", {"acc=f32;math=1", "acc=bf16;math=1"}},
+                                            {"bf16-f32", {"acc=f32;math=1"}}};
   constexpr const char* kKinds[] = {"sum", "mean", "prod", "l2", "logsumexp"};
   constexpr const char* kShapes[] = {"shape=5x1,axes=1", "shape=3x9x4,axes=0+2", "shape=4x70,axes=-1"};
   Tally tally;
   uint64_t seed = 0;
-  for (const TypeCase& type : types) {
+  for (const BoundTypeCase& type : types) {
     for (const char* contract : type.contracts) {
       for (const char* fill : {"uniform", "normal", "lognormal", "outlier", "cancel-1e4", "ramp", "coded", "subnormal",
                                "pow2", "near_one", "special"}) {

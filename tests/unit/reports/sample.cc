@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "harness/base/json.h"
+
 namespace assay::sample {
 namespace {
 
