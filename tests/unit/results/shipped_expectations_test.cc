@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "harness/plan/catalog.h"
 #include "harness/plan/expectations.h"
@@ -13,35 +16,38 @@
 namespace assay {
 namespace {
 
-std::vector<Record> CasesOfSuites() {
-  const OpCatalog ops = Catalog();
+std::vector<Record> CasesOf(const std::string& suite) {
   std::vector<Record> cases;
-  for (const char* name : {"smoke", "default", "full", "formulas", "conformance"}) {
-    const auto path = FindSuite(name, {ASSAY_SOURCE_SUITES});
-    if (!path) continue;
-    const auto suite = LoadSuite(*path, ops).value();
-    for (const PlannedCase& planned : suite) SetCase(cases.emplace_back(), planned.spec);
+  const OpCatalog ops = Catalog();
+  for (const PlannedCase& planned : LoadSuite(FindSuite(suite, {ASSAY_SOURCE_SUITES}).value(), ops).value()) {
+    SetCase(cases.emplace_back(), planned.spec);
   }
   return cases;
 }
 
 TEST(ShippedExpectations, EveryRuleIsAboutACaseOfTheSuites) {
-  const std::vector<Record> cases = CasesOfSuites();
-  ASSERT_GT(cases.size(), 1000U);
-  size_t rules = 0;
+  std::vector<Expectation> without;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(ASSAY_SOURCE_BACKENDS)) {
     if (entry.path().filename() != "known_issues.toml") continue;
     const auto file = LoadExpectations(entry.path().string(), Catalog());
     ASSERT_TRUE(file) << file.error().message;
     for (const Expectation& rule : file->rules) {
-      ++rules;
-      EXPECT_TRUE(std::ranges::any_of(cases, [&](const Record& r) { return IsAboutCase(rule, r); })) << rule.where;
+      without.push_back(rule);
       // Ways of calling a framework or a vendor's library have names that are the same everywhere, kernels have not.
       if (rule.backend_glob == "torch" || rule.backend_glob == "jax" || rule.backend_glob == "cuda") continue;
       EXPECT_TRUE(rule.implementation_globs.empty()) << rule.where << " goes by the name of a kernel";
     }
   }
-  EXPECT_GT(rules, 5U);
+  EXPECT_GT(without.size(), 5U);
+  // The suites that take long to plan last, so that they are not planned where no rule needs them.
+  for (const char* suite : {"smoke", "formulas", "conformance", "default", "full"}) {
+    if (without.empty()) break;
+    const std::vector<Record> cases = CasesOf(suite);
+    std::erase_if(without, [&](const Expectation& rule) {
+      return std::ranges::any_of(cases, [&](const Record& r) { return IsAboutCase(rule, r); });
+    });
+  }
+  for (const Expectation& rule : without) ADD_FAILURE() << rule.where << " is about no case of the suites";
 }
 
 // The reference loops multiply no pixel beside the window: what they got wrong would be new.
