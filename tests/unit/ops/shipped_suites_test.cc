@@ -30,6 +30,7 @@ OpCatalog RealOperators() {
   };
   catalog.bind = BindCase;
   catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
+  catalog.designs = ASSAY_DESIGN_DIR;  // each of these tests is a process, and would find them anew
   return catalog;
 }
 
