@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "harness/base/nearest_word.h"
 #include "harness/cases/host_memory.h"
 #include "harness/data/npy.h"
 #include "harness/data/safetensors.h"
@@ -17,6 +18,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kSafetensors = ".safetensors";
+constexpr size_t kMostNames = 8;  // of a file's tensors in a message
 
 // path and tensor name of "FILE.safetensors:TENSOR"; a name may hold colons, the file's ending decides.
 std::pair<std::string, std::string> SplitTensorName(const std::string& path) {
@@ -39,8 +41,12 @@ Result<Tensor> LoadSafetensors(const NamedFile& file) {
   }
   std::vector<std::string> names;
   for (const NamedTensor& t : content->tensors) names.push_back(t.name);
-  return UsageError(fmt::format("{} has no tensor '{}', it has {}; write {}={}:TENSOR", path, wanted,
-                                fmt::join(names, ", "), file.name, path));
+  const std::string hint = DidYouMean(wanted, names);
+  const size_t all = names.size();
+  names.resize(std::min(all, kMostNames));
+  const std::string rest = all > kMostNames ? fmt::format(" and {} more", all - kMostNames) : "";
+  return UsageError(fmt::format("{} has no tensor '{}', it has {}{}{}; write {}={}:TENSOR", path, wanted,
+                                fmt::join(names, ", "), rest, hint, file.name, path));
 }
 
 // Whether double `x` and what became of it in a narrower type are the same number.

@@ -88,6 +88,10 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   }
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
   const Json environment = is_folder ? EnvironmentOf(path) : Json();
+  if (is_folder && !environment.is_object() && fs::exists(path / "environment.json", error)) {
+    Note(fmt::format("{} is damaged, so that nobody knows on which host that run was; records alone are compared",
+                     (path / "environment.json").string()));
+  }
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
   return RunToCompare{path.string(),       run->records.ToVector(),    offers_known,
                       HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};

@@ -126,11 +126,14 @@ class ExpectationReader {
     const auto one = [&](const toml::node& node) {
       const auto text = node.value_exact<std::string>();
       if (text && !Trim(*text).empty()) return At(node.source(), add(Trim(*text)));
+      if (text) return At(node.source(), UsageError(fmt::format("'{}' has an empty text; leave it out", name)));
       return At(node.source(), UsageError(fmt::format("'{}' takes texts in quotes: \"a\" or [\"a\", \"b\"]", name)));
     };
     const toml::array* const list = value.as_array();
     if (list == nullptr) return one(value);
-    if (list->empty()) return At(value.source(), UsageError(fmt::format("'{}' is an empty list", name)));
+    if (list->empty())
+      return At(value.source(),
+                UsageError(fmt::format("'{}' is an empty list, which nothing fits; leave the key out", name)));
     for (const toml::node& node : *list) {
       if (auto added = one(node); !added) return added;
     }

@@ -217,8 +217,10 @@ class RunComparer {
     }
     if (place.device_renamed) return "the device has another name";
     if (std::string why = ExplainLaunches(place.backend); !why.empty()) return why;
-    const bool other_host = after.timing_clock != "device" && base_.host != now_.host;
-    return other_host ? "the hosts differ in processor, cores or variables" : "";
+    if (after.timing_clock == "device" || base_.host == now_.host) return "";
+    return base_.host.empty() || now_.host.empty()
+               ? "the host of one run is not known: it has no environment.json that says it"
+               : "the hosts differ in processor, cores or variables";
   }
 
   // `status` says what became of it, where a record does; else it is null.

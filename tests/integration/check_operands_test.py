@@ -167,6 +167,9 @@ class Operands(Matmul):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.refused("no tensor 'b', it has a", a="t.safetensors", b="t.safetensors")
         self.refused("half", a="t.safetensors:zz")
+        many = {f"layer{i}": ("F32", [2, 3], raw(A)) for i in range(20)}
+        write_safetensors(self.dir / "many.safetensors", many)
+        self.refused("and 12 more; did you mean 'layer19'?", a="many.safetensors:layr19")
 
     def test_safetensors_of_other_types(self):
         zeros = struct.pack("<2f", 0, 0)

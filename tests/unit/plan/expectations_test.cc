@@ -187,6 +187,7 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
            {"device = 3", "'device' takes texts in quotes"},
            {"dtype = ['f32', 3]", "'dtype' takes texts in quotes"},
            {"dtype = []", "'dtype' is an empty list"},
+           {"device = ['a', ' ']", "'device' has an empty text"},
            {"expires = '2026-01-01'", "'expires' takes a date without quotes"},
            {"expires = 2026-02-30", "not TOML"},
            {"verdict = 'crash'", "no key 'verdict' in a rule; known: id, backend"},
