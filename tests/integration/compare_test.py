@@ -319,6 +319,18 @@ class CompareErrors(Base):
         (self.dir / "text.jsonl").write_text("hello\nworld\n")
         self.assertIn("text.jsonl:1: not a record", self.compare(2, "text.jsonl", "a").stderr)
 
+    def test_an_environment_that_is_damaged_is_named(self):
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "naive")
+        shutil.copytree(self.dir / "a", self.dir / "b")
+        (self.dir / "b/environment.json").write_text("{")
+        done = self.assay("compare", "a", "b")
+        self.assertIn("b/environment.json is damaged", done.stderr)
+        # In another order, as other programs write it, it says the same.
+        environment = json.loads((self.dir / "a/environment.json").read_text())
+        (self.dir / "b/environment.json").write_text(json.dumps(environment, sort_keys=True))
+        done = self.assay("compare", "a", "b")
+        self.assertNotIn("environment.json", done.stdout + done.stderr)
+
     def test_nothing_in_common(self):
         self.one_run("b", "--case", OTHER_CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
         self.assertIn("no result in common", self.compare(2, "a", "b").stderr)

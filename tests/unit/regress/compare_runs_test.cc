@@ -336,6 +336,8 @@ TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothin
   EXPECT_THAT(verdict(other).why, HasSubstr("single round"));
   const auto elsewhere = CompareRuns({"B", {Timed(0.1)}, true, "x"}, {"N", {Timed(0.12)}, true, "y"}, settings_);
   EXPECT_THAT(elsewhere->results.at(0).time.why, HasSubstr("the hosts differ"));
+  const auto nowhere = CompareRuns({"B", {Timed(0.1)}, true, "x"}, {"N", {Timed(0.12)}, true, ""}, settings_);
+  EXPECT_THAT(nowhere->results.at(0).time.why, HasSubstr("the host of one run is not known"));
 }
 
 // A time that passed because launches were allowed to take long may be one that the other run would have struck out.

@@ -19,9 +19,8 @@ namespace {
 std::vector<Record> CasesOf(const std::string& suite) {
   std::vector<Record> cases;
   const OpCatalog ops = Catalog();
-  for (const PlannedCase& planned : LoadSuite(FindSuite(suite, {ASSAY_SOURCE_SUITES}).value(), ops).value()) {
-    SetCase(cases.emplace_back(), planned.spec);
-  }
+  const std::vector<PlannedCase> planned = LoadSuite(FindSuite(suite, {ASSAY_SOURCE_SUITES}).value(), ops).value();
+  for (const PlannedCase& one : planned) SetCase(cases.emplace_back(), one.spec);
   return cases;
 }
 
