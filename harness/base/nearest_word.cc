@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/base/nearest_word.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -53,6 +56,12 @@ std::string NearestWord(std::string_view word, std::span<const std::string> know
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string FirstOf(std::span<const std::string> names, size_t most) {
+  const size_t shown = std::min(names.size(), most);
+  const std::string text = fmt::format("{}", fmt::join(names.first(shown), ", "));
+  return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string> known) {

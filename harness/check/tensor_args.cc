@@ -41,12 +41,8 @@ Result<Tensor> LoadSafetensors(const NamedFile& file) {
   }
   std::vector<std::string> names;
   for (const NamedTensor& t : content->tensors) names.push_back(t.name);
-  const std::string hint = DidYouMean(wanted, names);
-  const size_t all = names.size();
-  names.resize(std::min(all, kMostNames));
-  const std::string rest = all > kMostNames ? fmt::format(" and {} more", all - kMostNames) : "";
-  return UsageError(fmt::format("{} has no tensor '{}', it has {}{}{}; write {}={}:TENSOR", path, wanted,
-                                fmt::join(names, ", "), rest, hint, file.name, path));
+  return UsageError(fmt::format("{} has no tensor '{}', it has {}{}; write {}={}:TENSOR", path, wanted,
+                                FirstOf(names, kMostNames), DidYouMean(wanted, names), file.name, path));
 }
 
 // Whether double `x` and what became of it in a narrower type are the same number.

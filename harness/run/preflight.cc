@@ -49,17 +49,14 @@ class OfferedNames {
 
   std::string Text() const {
     std::vector<std::string> texts;
-    for (const auto& [backend, names] : names_) texts.push_back(fmt::format("{}: {}", backend, ListOf(names)));
+    for (const auto& [backend, names] : names_) {
+      const std::vector<std::string> sorted(names.begin(), names.end());
+      texts.push_back(fmt::format("{}: {}", backend, FirstOf(sorted, kMostListed)));
+    }
     return (texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
   }
 
  private:
-  static std::string ListOf(const std::set<std::string>& names) {
-    const size_t shown = std::min(names.size(), kMostListed);
-    const std::string text = fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), shown), ", "));
-    return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
-  }
-
   // For the first missing name alone: the rest of a list that is wrong is likely wrong in the same way.
   std::string Guess() const {
     std::vector<std::string> known;

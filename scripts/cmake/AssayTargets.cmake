@@ -59,7 +59,7 @@ target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-mat
 function(assay_compile_moderately target)
   set(options "SHELL:-O1 -ftree-vectorize -fvect-cost-model=dynamic -finline-functions")
   target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:${options}>")
-  assay_find_sources(sources ${target} "hwy/foreach_target.h|ASSAY_MULTIVERSION")
+  assay_find_sources(sources ${target} "${ASSAY_LOOPS}")
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
   set_target_properties(${target} PROPERTIES ASSAY_KIND moderately)
 endfunction()

@@ -4,6 +4,10 @@
 # units of like size, and small targets.
 include_guard(GLOBAL)
 
+# Lines of files that are compiled for several instruction sets: once for each by Highway, and those or loops of GCC's.
+set(ASSAY_KERNELS "hwy/foreach_target.h")
+set(ASSAY_LOOPS "${ASSAY_KERNELS}|ASSAY_MULTIVERSION")
+
 # assay_find_sources(<variable> <target> <regex>): those of its sources with a line that matches.
 function(assay_find_sources variable target regex)
   get_target_property(sources ${target} SOURCES)
@@ -21,7 +25,7 @@ endfunction()
 
 # assay_keep_apart(<target>): CMake compiles none of the files that Highway compiles once per instruction set with others.
 function(assay_keep_apart target)
-  assay_find_sources(sources ${target} "hwy/foreach_target.h")
+  assay_find_sources(sources ${target} "${ASSAY_KERNELS}")
   set_property(SOURCE ${sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
@@ -35,7 +39,7 @@ endfunction()
 # of Highway, whose headers take longer to read than most kernels to compile.
 function(assay_gather target)
   get_target_property(sources ${target} SOURCES)
-  assay_find_sources(kernels ${target} "hwy/foreach_target.h")
+  assay_find_sources(kernels ${target} "${ASSAY_KERNELS}")
   set(groups "")
   foreach(source IN LISTS sources)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
@@ -139,7 +143,7 @@ function(assay_hand_over folder layer kind sources deps)
   endif()
   foreach(source IN LISTS sources)
     get_source_file_property(options ${source} DIRECTORY ${folder} COMPILE_OPTIONS)
-    file(STRINGS ${source} loops REGEX "hwy/foreach_target.h|ASSAY_MULTIVERSION" LIMIT_COUNT 1)
+    file(STRINGS ${source} loops REGEX "${ASSAY_LOOPS}" LIMIT_COUNT 1)
     if(options OR loops)
       message(FATAL_ERROR "${source} is compiled with options of its own, which ${layer} would not give it: "
         "leave WITH out of ${folder}/CMakeLists.txt")
