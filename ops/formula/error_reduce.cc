@@ -142,7 +142,8 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
 
 // What rescaling costs a sum. A term is multiplied by exp(old maximum - new one) for each larger term that comes after
 // it and is a new maximum; where the maximum stays the factor is 1. (1 + rescale)^k - 1 is convex in k, so that k times
-// a share of its largest value covers it. Terms that are no exponentials alone do not say how many come.
+// a share of its largest value covers it. Where the largest term is not 1, the formula subtracts another number than
+// the maximum, so that the sum is multiplied once more. Terms that are no exponentials alone do not say how many come.
 std::vector<double> Propagation::Rescalings(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
                                             std::span<const double> magnitude) const {
   const Node& operand = plan_->graph().At(node.args[0]);
@@ -161,8 +162,10 @@ std::vector<double> Propagation::Rescalings(const Node& node, std::span<const do
     sums[at] += x[i];
   });
   for (size_t at = 0; at < costs.size(); ++at) {
-    const double reach = std::max(0.0, costs[at] - sums[at]) + kResidue * costs[at];
-    costs[at] = worst * (SumOfRanks(std::move(terms[at])) / most + reach) * (1 + 0x1p-30);
+    const double size = costs[at], reach = std::max(0.0, size - sums[at]) + kResidue * size;
+    const bool has_one = std::ranges::find(terms[at], 1.0) != terms[at].end();
+    const double rises = worst * (SumOfRanks(std::move(terms[at])) / most + reach) * (1 + 0x1p-30);
+    costs[at] = has_one ? rises : rises + rules_.rescale * (size + rises);
   }
   return costs;
 }
