@@ -29,9 +29,12 @@ double SpreadError(double a, double b, double spread, double n) {
   return Join(a * spread * std::exp(a * cut) + far, std::expm1(b));
 }
 
-double RunningSumError(const OperationErrors& op, double n) {
-  const double steps = std::expm1((n + 1) * (2 * std::log1p(op.u) + std::log1p(op.eps)) + std::log1p(op.mid));
-  return steps + n * (2 * op.lambda + op.mid_abs);
+double RunningSumError(const OperationErrors& op, double n, double mean_rank) {
+  const double summed = std::expm1((n + 1) * std::log1p(op.u) + std::log1p(op.eps) + std::log1p(op.mid));
+  // (1 + e)^k - 1 is convex in k <= n - 1.
+  const double most = n - 1, worst = std::expm1(most * (std::log1p(op.u) + std::log1p(op.eps)));
+  const double rescaled = mean_rank > 0 ? mean_rank * (worst / most) : 0;
+  return Join(summed, rescaled) + n * (2 * op.lambda + op.mid_abs);
 }
 
 }  // namespace assay

@@ -26,10 +26,11 @@ struct OperationErrors {
 // convexity of exp costs the factor exp(a cut). Infinite for a >= 1/2.
 double SpreadError(double a, double b, double spread, double n);
 
-// The relative error of a running sum of n exponentials beside that of their exponents: each its own exponential, and
-// up to n additions and n rescalings by exp(m_old - m_new), as with blocks of one term. Where the maximum stays, a
-// kernel may rescale by exp(0), which is not said to be 1. The sum is at least 1: what underflows counts absolutely.
-double RunningSumError(const OperationErrors& op, double n);
+// The relative error of a running sum of n exponentials beside that of their exponents: each its own exponential, up to
+// n additions, and with blocks of one term a rescaling by exp(m_old - m_new) for each larger term that comes later,
+// `mean_rank` of them by weight (golden/sums/ranks.h). exp(0) is 1, as in ISO C (F.10.3.1): where the maximum stays,
+// rescaling costs nothing. The sum is at least 1: what underflows counts absolutely.
+double RunningSumError(const OperationErrors& op, double n, double mean_rank);
 
 // (1 + x)(1 + y) - 1
 inline double Join(double x, double y) {

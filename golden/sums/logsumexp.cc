@@ -7,6 +7,7 @@
 
 #include "golden/dd/dd.h"
 #include "golden/sums/panel_sums.h"
+#include "golden/sums/ranks.h"
 #include "golden/sums/sum.h"
 #include "harness/base/check.h"
 #include "harness/base/float_environment.h"
@@ -23,7 +24,7 @@ double NeglectedError(int64_t k) {
 }
 
 struct RowLse {
-  double value = 0, value_lo = 0, sigma = 0, error = 0, spread = 0, log_part = 0;
+  double value = 0, value_lo = 0, sigma = 0, error = 0, spread = 0, log_part = 0, mean_rank = 0;
 };
 
 // The differences (weighted by p), the logarithm and the last addition each round once, on top of the sum.
@@ -108,10 +109,20 @@ double MaxOrNan(const double* x, int64_t k) {
   return max;
 }
 
+// sum of p times the number of larger terms.
+double MeanRank(const double* x, int64_t k, double max) {
+  std::vector<double> e(x, x + k);
+  double total = 0;
+  for (double& term : e) total += term = std::exp(term - max);
+  return SumOfRanks(std::move(e)) / total;
+}
+
 RowLse Row(const double* x, int64_t k, Tier tier) {
   const double max = MaxOrNan(x, k);
   if (!std::isfinite(max)) return {.value = max};  // NaN; any +inf; all -inf, or no column at all
-  return tier == Tier::kFast ? FastRow(x, k, max) : ReproducibleRow(x, k, max);
+  RowLse row = tier == Tier::kFast ? FastRow(x, k, max) : ReproducibleRow(x, k, max);
+  row.mean_rank = MeanRank(x, k, max);
+  return row;
 }
 
 }  // namespace
@@ -123,7 +134,7 @@ Golden GoldenRowLogSumExp(std::span<const double> x, int64_t rows, int64_t k, Ti
   golden.value.resize(rows);
   if (tier == Tier::kReproducible) golden.value_lo.resize(rows);
   golden.magnitude = golden.sigma = golden.error = Plane(rows, wide);
-  Plane spread(rows, wide), log_part(rows, wide);
+  Plane spread(rows, wide), log_part(rows, wide), mean_rank(rows, wide);
   ParallelFor(rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, k)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowLse row = Row(x.data() + i * k, k, tier);
@@ -134,10 +145,12 @@ Golden GoldenRowLogSumExp(std::span<const double> x, int64_t rows, int64_t k, Ti
       golden.error.SetUp(i, row.error);
       spread.SetUp(i, row.spread * (1 + 0x1p-30));
       log_part.SetUp(i, row.log_part * (1 + 0x1p-30));
+      mean_rank.SetUp(i, row.mean_rank * (1 + 0x1p-30));
     }
   });
   golden.extra.emplace_back("spread", std::move(spread));
   golden.extra.emplace_back("log_part", std::move(log_part));
+  golden.extra.emplace_back("mean_rank", std::move(mean_rank));
   return golden;
 }
 

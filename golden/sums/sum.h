@@ -22,9 +22,10 @@ Golden GoldenRowSums(std::span<const double> x, int64_t rows, int64_t k, Tier ti
 // sigma = 0.425 sqrt(k) |value|. The same bits on every machine.
 Golden GoldenRowProducts(std::span<const double> x, int64_t rows, int64_t k, bool wide);
 
-// log(sum exp(x - m)) + m with m the row's maximum. Planes: "spread" = sum p |x - m|, "log_part" = |LSE - m|;
-// magnitude = sum p = 1. sigma joins the sum of the exponentials (by panels), the differences x - m, the logarithm and
-// the last addition. error from the working precision. All -inf gives -inf, any +inf gives +inf, NaN propagates.
+// log(sum exp(x - m)) + m with m the row's maximum. Planes: "spread" = sum p |x - m|, "log_part" = |LSE - m|,
+// "mean_rank" = sum p times the number of larger terms; magnitude = sum p = 1. sigma joins the sum of the exponentials
+// (by panels), the differences x - m, the logarithm and the last addition. error from the working precision. All -inf
+// gives -inf, any +inf gives +inf, NaN propagates.
 Golden GoldenRowLogSumExp(std::span<const double> x, int64_t rows, int64_t k, Tier tier, bool wide);
 
 }  // namespace assay

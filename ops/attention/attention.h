@@ -57,9 +57,9 @@ struct AttentionData {
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
   bool all_finite_v = true;
-  // The largest finite |q| of each query row and |k| of each key; whether there is a NaN among them.
+  // The largest finite |q| of each query row and |k| of each key; whether there is a NaN or an infinity among them.
   std::vector<double> largest_q, largest_k;
-  std::vector<bool> nan_q, nan_k;
+  std::vector<bool> nan_q, nan_k, infinite_q, infinite_k;
   // (sum q^4)^(1/4) of each query row and (sum k^4)^(1/4) of each key, of finite numbers.
   std::vector<double> fourth_q, fourth_k;
   bool narrow = false;
@@ -82,10 +82,11 @@ struct AttentionRow {
   std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
   bool masked = false;         // no key at all
   bool undefined = false;      // a NaN or +inf among the scores
-  // A NaN among the scores that comes from an operand of a key that is seen: the result is NaN, whatever else is
-  // unclear.
+  // A NaN or +inf among the scores that comes from a NaN or an infinity of a key that is seen: the result is NaN,
+  // whatever else is unclear.
   bool certain = false;
-  bool unclear = false;  // no key is left, and what hides the last one implementations treat differently
+  bool unclear = false;  // no key is left, and NaN is as right as the result of a row that sees nothing
+  bool unknown = false;  // no key is left, because scores leave double's range
   // NaN is as right as leaving out what an added -inf hides: of the row, where a hidden score is not finite, of columns
   // where a value without weight is not.
   bool may_be_nan = false;
@@ -94,6 +95,8 @@ struct AttentionRow {
   std::vector<int64_t> unclear_keys;
   double largest = 0;   // score with its mask, of all keys
   double reach = 0;     // largest intermediate of a score
+  // The same of scores that an added -inf hides or infinite operands make -inf: a unit may have NaN there.
+  double hidden_reach = 0;
   double products = 0;  // largest |scale| (sum q^4 sum k^4)^(1/4), at least sqrt(sum (scale q k)^2), of its keys
   double operand = 0;   // largest finite |q| and |k| that is read, behind an added -inf too
   double sunk = 0;      // how far below zero the largest t + mask lies: a unit may round all of them to -inf
@@ -120,7 +123,7 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; "may_be_nan", 1 where NaN is right too, 2 where infinities are as well; magnitude sum p |v|;
 // "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row are packed in "rows",
-// kRowFacts numbers each.
+// kRowFacts numbers each; "live_keys": how many keys have t above -kDead; "hidden_reach", where there is any.
 enum RowFact {
   kDotMean,
   kAddedMean,
@@ -141,6 +144,8 @@ enum RowFact {
 inline constexpr double kTail = 160;
 // Those below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the others.
 inline constexpr double kWeightless = 40;
+// exp(-kDead) is zero in f32 and narrower formats, also 256 times as large.
+inline constexpr double kDead = 150;
 Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
 // Adds "largest_operand".

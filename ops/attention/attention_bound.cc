@@ -7,8 +7,8 @@
 // probabilities, of both sums and of the final division, relative to sum w |v|.
 // A q or k that the contract's input class rounds to infinity makes scores infinite, of either sign, or NaN: the row is
 // NaN, or its weights are whatever is left of them, none at all included. Of a v so rounded see attention_overflow.cc.
-// So are those of a row whose scores or exponentials leave the accumulator's range (HasAnyWeights): a mask of the most
-// negative number makes all scores -inf as soon as log2 e multiplies them.
+// So are those of a row whose scores or exponentials leave the accumulator's range (HasAnyWeights). A mask of the most
+// negative number makes all scores -inf as soon as log2 e multiplies them, which is a row without keys (IsSunkByMask).
 // Holds for any order and any split of the keys, for P normalised before or after PV, exp or exp2 with a rounded factor
 // log2 e, and blocks of at least kBlock keys, each rescaling the running sums once: the smallest key tile of published
 // kernels. Units that share the keys may be joined by log-sums: attention_units.h.
@@ -30,6 +30,7 @@ constexpr double kBlock = 16;
 // common.
 constexpr double kMerges = 4;
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
+constexpr double kSeldom = 256;    // kernels that rescale seldom do when exponentials have grown by this factor
 
 // Whether the scale and its root, by which q and k may be scaled apart, are powers of two.
 bool ScalesExactly(double scale) {
@@ -39,8 +40,10 @@ bool ScalesExactly(double scale) {
 
 class Bounder {
  public:
-  Bounder(const AttentionCase& op, const Contract& contract, DType in, const Plane& rows)
+  Bounder(const AttentionCase& op, const Contract& contract, DType in, const Golden& golden)
       : op_(op), e_(contract), join_(e_) {
+    const Plane& rows = *golden.Extra("rows");
+    hidden_reach_ = golden.Extra("hidden_reach");
     masked_any_ = contract.masked == MaskedRows::kAny;
     const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
     const double inputs = Join(e_.in, e_.in);
@@ -68,22 +71,24 @@ class Bounder {
     // Where q or k is scaled instead of the scores, by log2 e too.
     largest_operand_ = contract.AccMaxFinite() / std::max(1.0, std::abs(op.scale) * kLog2E);
 
-    // On the path of a key: its product with v and an addition for each other key, a product and an exponential for
-    // each block after its own and each merge.
-    const double rescales = std::ceil(keys / kBlock) - 1 + std::min(kMerges, keys - 1);
-    const double steps = std::expm1((keys + rescales + 2) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
-    numerator_ = Join(Join(steps, e_.mid), inputs);
-    denominator_ = Join(steps, e_.mid);
+    largest_ = contract.AccMaxFinite();
+    inputs_ = inputs;
     ending_ = Join(e_.eps, e_.u);
-    sums_ = denominator_ < 1 ? (1 + numerator_) * (1 + ending_) / (1 - denominator_) - 1 : kInfinity;
     lost_weight_ = 2 * e_.lambda + e_.mid_abs;
     most_exponent_ = std::log(std::min(contract.AccMaxFinite() / keys, 1 / contract.AccMinNormal()));
-    for (int64_t row = 0; row < op.Rows(); ++row) of_rows_.push_back(LogSumsOf(rows, row));
+    const Plane* live = contract.acc == Accumulator::kF64 ? nullptr : golden.Extra("live_keys");
+    for (int64_t row = 0; row < op.Rows(); ++row) {
+      const double seen = op.CountKeys(row);
+      of_rows_.push_back(ErrorsOf(rows, row, live == nullptr ? seen : std::clamp((*live)[row], 1.0, seen)));
+    }
   }
 
-  // Whether element i may be NaN because an operand of its scores overflows.
+  // Whether element i may be NaN because an operand of its scores overflows, or a score that is hidden.
   bool MayBeNan(const Plane& rows, int64_t i) const {
     return rows[i / op_.dv * kRowFacts + kLargest] >= operand_overflow_;
+  }
+  bool MayHideNan(int64_t i) const {
+    return hidden_reach_ != nullptr && (*hidden_reach_)[i / op_.dv] * kLog2E * (1 + dot_) >= e_.range;
   }
 
   // Whether scores or exponentials of the row may overflow, or all of the latter vanish: the result is NaN, infinite
@@ -96,6 +101,30 @@ class Bounder {
            2 * e_.u * fact(kStored) >= most_exponent_ || fact(kLargest) > largest_operand_;
   }
 
+  // Whether a mask alone makes them so, which leaves all scores at -inf as soon as log2 e multiplies them: kernels that
+  // have zero for a row without keys divide by no sum of zero here either.
+  bool IsSunkByMask(const Plane& rows, int64_t i) const {
+    const int64_t first = i / op_.dv * kRowFacts;
+    const auto fact = [&](RowFact f) { return rows[first + f]; };
+    return op_.mask == MaskKind::kAdd && fact(kSunk) * kLog2E * (1 - added_) >= e_.range &&
+           fact(kReach) * kLog2E * (1 + dot_) < e_.range && 2 * e_.u * fact(kReach) < most_exponent_ &&
+           fact(kLargest) <= largest_operand_;
+  }
+
+  // Whether sums of exp(score - largest score so far) v may overflow before they are divided. A key alone weighs 1; an
+  // exponential is no larger than the distance of the scores lets it be, which those that rescale seldom keep.
+  bool SumsMayOverflow(const Golden& golden, const Plane& rows, int64_t i) const {
+    const double y = golden.value[static_cast<size_t>(i)];
+    const int64_t row = i / op_.dv;
+    const auto fact = [&](RowFact f) { return rows[row * kRowFacts + f]; };
+    if (fact(kCertain) >= 1 || fact(kMasked) >= 1 || std::isnan(y)) return false;
+    const double keys = op_.CountKeys(row), distance = fact(kAddedTail) > 0 ? kTail : fact(kAddedMax);
+    const double most = keys == 1 ? 1 : std::min(kSeldom, std::exp(distance));
+    const double size = (std::isfinite(y) ? std::fabs(y) : 0) + (*golden.Extra("range"))[i];
+    const double values = std::min((*golden.Extra("values"))[i], keys * size);
+    return most * values * (1 + of_rows_[static_cast<size_t>(row)].numerator) > largest_;
+  }
+
   // A of element i; the row's facts from `facts`.
   double At(const Golden& golden, const Plane& rows, int64_t i) const {
     const int64_t first = i / op_.dv * kRowFacts;
@@ -103,14 +132,15 @@ class Bounder {
     if (fact(kCertain) >= 1) return 0;
     const bool masked = fact(kMasked) >= 1;
     if (masked && masked_any_) return kInfinity;
-    const LogSums& log_sums = of_rows_[static_cast<size_t>(i / op_.dv)];
-    if (HasAnyWeights(rows, i)) return OfAnyWeights(golden, i, 1 + log_sums.of_all);
+    const RowErrors& of_row = of_rows_[static_cast<size_t>(i / op_.dv)];
+    if (HasAnyWeights(rows, i)) return OfAnyWeights(golden, i, of_row);
     if (masked) return 0;
-    if (!(sums_ < kInfinity)) return kInfinity;
+    if (!(of_row.sums < kInfinity)) return kInfinity;
 
     const double range = (*golden.Extra("range"))[i];
-    const double lost = lost_score_ + std::abs(op_.scale) * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);
-    const double of_all_keys = lost + log_sums.of_weight;
+    const double lost_operand = std::abs(op_.scale) * in_normal_ + e_.lambda;  // also of one that is scaled
+    const double lost = lost_score_ + static_cast<double>(op_.d) * lost_operand * fact(kLargest);
+    const double of_all_keys = lost + of_row.log_weight;
     const double mean = dot_ * fact(kDotMean) + added_ * fact(kAddedMean) + of_all_keys;
     const double largest = dot_ * fact(kDotMax) + added_ * fact(kAddedMax) + of_all_keys;
     const bool known = !MayBeNan(rows, i);
@@ -123,7 +153,7 @@ class Bounder {
       const double tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
       const double dots = (*golden.Extra("dot_weight"))[i], added = (*golden.Extra("added_weight"))[i];
       const double scores = std::min(dots, fact(kStored) * (golden.magnitude[i] + y));
-      const double units = log_sums.of_weight * std::min(range, golden.magnitude[i] + y);
+      const double units = of_row.log_weight * std::min(range, golden.magnitude[i] + y);
       const double linear = (dot_ - scores_) * dots + scores_ * scores + added_ * added + units + 2 * lost * range;
       if (inflation < kInfinity) weights = std::min(range, inflation * (linear + tail * range));
       inflation += tail;
@@ -135,55 +165,75 @@ class Bounder {
     // The plane may overflow where the values do not.
     const double values = std::min((*golden.Extra("values"))[i], keys * (y + range));
     const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
-    // A division ends it, or the log-sum of all.
-    const double ending = std::max(ending_, log_sums.of_all);
-    return (weights + OfSums(magnitude, std::min(magnitude, y + weights), ending) +
-            underflow * (1 + ending) * (1 + std::min(sums_, 1.0))) *
+    return (weights + OfSums(of_row, magnitude, std::min(magnitude, y + weights)) +
+            underflow * (1 + of_row.ending) * (1 + std::min(of_row.sums, 1.0))) *
            (1 + 0x1p-40);
   }
 
  private:
-  // Of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where n is
-  // relative to M = sum w |v| and the others to o.
-  double OfSums(double magnitude, double size, double ending) const {
-    return (numerator_ * (1 + ending) * magnitude + (denominator_ + ending) * size) / (1 - denominator_);
-  }
-
-  // What log-sums of a row's units may cost: a key's weight, and all of them in common, relative to each.
-  struct LogSums {
-    double of_weight = 0, of_all = 0;
+  // Relative errors of a row's sums: of numerator, to sum w |v|, of denominator, and of both with their division. And
+  // what log-sums of its units may cost: a key's weight, and all weights in common.
+  struct RowErrors {
+    double numerator = 0, denominator = 0, ending = 0, sums = 0, log_weight = 0, log_all = 0;
   };
 
-  LogSums LogSumsOf(const Plane& rows, int64_t row) const {
+  // On the path of a key: its product with v and an addition for each other one of these keys, a product and an
+  // exponential for each later block with a larger score and each merge. Keys that are hidden, or whose exponential is
+  // zero, add zeros, and where the maximum stays the factor is exp(0) = 1. A key alone has one exponential, above and
+  // below the line.
+  RowErrors ErrorsOf(const Plane& rows, int64_t row, double keys) const {
     const auto fact = [&](RowFact f) { return rows[row * kRowFacts + f]; };
-    const double keys = op_.CountKeys(row), largest = fact(kStored) * (1 + added_) + dot_ * fact(kDotMax);
-    return {join_.OfWeight(keys), join_.OfAll(keys, largest)};
+    const double seen = op_.CountKeys(row), all_blocks = std::ceil(static_cast<double>(op_.s) / kBlock);
+    const double blocks = std::min({all_blocks, std::floor((seen + kBlock - 2) / kBlock) + 1, keys});
+    const double rescales = blocks - 1 + std::min(kMerges, keys - 1);
+    const bool alone = keys == 1;
+    const double steps =
+        alone ? 0 : std::expm1((keys + rescales + 1) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
+    RowErrors errors;
+    errors.numerator = Join(Join(Join(steps, e_.u), e_.mid), inputs_);
+    errors.denominator = alone ? e_.mid : Join(Join(steps, e_.u), e_.mid);
+    const double largest = fact(kStored) * (1 + added_) + dot_ * fact(kDotMax);
+    errors.log_weight = join_.OfWeight(keys);
+    errors.log_all = join_.OfAll(keys, largest);
+    // A division ends it, or the log-sum of all; of a unit that has one key, two divisions.
+    errors.ending = std::max(alone && seen > 1 ? Join(ending_, ending_) : ending_, errors.log_all);
+    errors.sums = errors.denominator < 1 ? (1 + errors.numerator) * (1 + errors.ending) / (1 - errors.denominator) - 1
+                                         : kInfinity;
+    return errors;
+  }
+
+  // Of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where n is
+  // relative to M = sum w |v| and the others to o.
+  static double OfSums(const RowErrors& of_row, double magnitude, double size) {
+    return (of_row.numerator * (1 + of_row.ending) * magnitude + (of_row.denominator + of_row.ending) * size) /
+           (1 - of_row.denominator);
   }
 
   // Exponentials that have nearly vanished, and their products with v, are rounded to twice their size at most, each:
-  // up to 4 max |v|, and `units` times that where units are joined by a log-sum which lost how many they are. A golden
+  // up to 4 max |v|, and that times the units where they are joined by a log-sum which lost how many they are. A golden
   // value that is not finite comes from scores or values that are not.
-  double OfAnyWeights(const Golden& golden, int64_t i, double units) const {
-    if (!std::isfinite(golden.value[i]) || !(sums_ < kInfinity)) return kInfinity;
+  double OfAnyWeights(const Golden& golden, int64_t i, const RowErrors& of_row) const {
+    if (!std::isfinite(golden.value[i]) || !(of_row.sums < kInfinity)) return kInfinity;
     const double y = std::fabs(golden.value[i]), most = y + (*golden.Extra("range"))[i];
     const double underflow = 2 * (lost_weight_ * most + e_.lambda) * (static_cast<double>(op_.s) + 2) + 2 * in_normal_;
-    return (y + units * (4 * most * (1 + sums_) + underflow)) * (1 + 0x1p-40);
+    return (y + (1 + of_row.log_all) * (4 * most * (1 + of_row.sums) + underflow)) * (1 + 0x1p-40);
   }
 
   const AttentionCase& op_;
   const OperationErrors e_;
   const LogSumErrors join_;
+  const Plane* hidden_reach_ = nullptr;
   bool masked_any_ = false;
   double dot_ = 0, added_ = 0;  // a and b
   double scores_ = 0;           // of a, what is relative to scores
-  std::vector<LogSums> of_rows_;
+  double inputs_ = 0;           // of products, what their rounded operands add
+  double ending_ = 0;           // of the final division
+  std::vector<RowErrors> of_rows_;
   double lost_score_ = 0, lost_weight_ = 0, in_normal_ = 0;
-  double operand_overflow_ = 0, largest_operand_ = 0;
+  double operand_overflow_ = 0, largest_operand_ = 0, largest_ = 0;
   // With exp2, scores and maximum are multiplied by log2 e apart, and their difference, of the largest score zero, errs
   // by 2 u |score|. From here on sums of exponentials overflow, or all of them vanish.
   double most_exponent_ = 0;
-  // Relative errors of numerator, denominator and their division; of all together, to sum w |v|.
-  double numerator_ = 0, denominator_ = 0, ending_ = 0, sums_ = 0;
 };
 
 }  // namespace
@@ -191,11 +241,9 @@ class Bounder {
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const AttentionCase op(problem);
   BoundModel bound = OutputBound(contract, problem.output().dtype);
-  // Sums before the division by l, and l itself up to s.
-  bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
   SetAttentionStatistic(op, golden, contract, problem.inputs[0].dtype, bound);
   const Plane& rows = *golden.Extra("rows");
-  const Bounder bounder(op, contract, problem.inputs[0].dtype, rows);
+  const Bounder bounder(op, contract, problem.inputs[0].dtype, golden);
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) owned->SetUp(i, bounder.At(golden, rows, i));
@@ -203,8 +251,12 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   // Nothing finite or not is promised there, and nothing is known of its distribution.
   AdmitWhere(bound, *owned, kInfinity, kAnything);
   for (int64_t i = 0; i < golden.size(); ++i) {
-    if (bounder.MayBeNan(rows, i)) Admit(bound, golden.size(), i, kAlsoNan);
-    if (bounder.HasAnyWeights(rows, i)) Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);
+    if (bounder.MayBeNan(rows, i) || bounder.MayHideNan(i)) Admit(bound, golden.size(), i, kAlsoNan);
+    const bool hidden = contract.masked == MaskedRows::kZero && bounder.IsSunkByMask(rows, i);
+    const bool any_weights = bounder.HasAnyWeights(rows, i) && !hidden;
+    if (any_weights || bounder.SumsMayOverflow(golden, rows, i)) {
+      Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);
+    }
   }
   if (const Plane* nan = golden.Extra("may_be_nan")) {
     AdmitWhere(bound, *nan, 1, kAlsoNan);

@@ -2,8 +2,10 @@
 // Twins and omitted terms of attention. v of the twin is zero but for one column per key, j mod dv, which holds a coded
 // integer that depends on key and head: a missing, leaked or misplaced key shows in its own column, where few others
 // cover it. Variant 0 has scores of zero from non-zero q and k: queries that see 2^j keys then have p = 2^-j exactly,
-// and a faithful unit (math <= 1) gives exact results. Variant 1 has scores 0, -scale, -2 scale, so that scale and q/k
-// heads matter. Where a result cannot be exact it may be off by the operator's own hard bound on the twin's data.
+// and a faithful unit (math <= 1) gives exact results. Variant 1 has scores -scale to -4 scale, and 0 of one key, so
+// that scale and q/k heads matter; its middle row is so steep that this key alone has a weight, and anything that is
+// added to the sum of its exponentials, 1, shows. Where a result cannot be exact it may be off by the operator's own
+// hard bound on the twin's data.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,17 +25,33 @@ double ValueCode(const AttentionCase& op, int64_t head, int64_t key, int variant
   return static_cast<double>(negative ? -magnitude : magnitude);
 }
 
-// q lives in even dimensions, k in odd ones: products are zero, though no operand is. Variant 1 adds one pair of ones.
+// What q has to be for scores beyond kDead where k is -1; 1 where a cap or a small scale does not let it.
+double SteepFactor(const AttentionCase& op) {
+  constexpr double kMost = 4096;  // whose products f16 holds
+  const double factor = std::exp2(std::ceil(std::log2(1.1 * kDead / std::abs(op.scale))));
+  const bool capped = op.softcap > 0 && op.softcap < 2 * kDead;
+  return capped || factor > kMost ? 1 : std::copysign(std::max(1.0, factor), op.scale);
+}
+
+// A key that causality and window leave to the middle row.
+int64_t LiveKey(const AttentionCase& op) {
+  const AttentionCase::Range keys = op.KeysOf(op.l / 2);
+  return std::min(op.s - 1, (keys.first + keys.last) / 2);
+}
+
+// q lives in even dimensions, k in odd ones: products are zero, though no operand is. Variant 1 adds one pair.
 void SetScores(const AttentionCase& op, int variant, Tensor& q, Tensor& k) {
   std::vector<double> qs(static_cast<size_t>(q.size())), ks(static_cast<size_t>(k.size()));
   const auto code = [&](int64_t i) { return static_cast<double>(TwinFactor(kScoreCode, i, 3)); };
   for (int64_t row = 0; row < op.Rows(); ++row) {
     for (int64_t c = 0; c + 1 < op.d; c += 2) qs[row * op.d + c] = code(row + c);
-    if (variant == 1) qs[row * op.d] = 1 + static_cast<double>(row / op.l % 2);
+    if (variant == 1)
+      qs[row * op.d] = row % op.l == op.l / 2 ? SteepFactor(op) : 1 + static_cast<double>(row / op.l % 2);
   }
   for (int64_t key = 0; key < op.batch * op.hkv * op.s; ++key) {
     for (int64_t c = 1; c < op.d; c += 2) ks[key * op.d + c] = -code(key + c);
-    if (variant == 1) ks[key * op.d] = -static_cast<double>(TwinFactor(kScoreCode + 1, key, 2) - 1);
+    const bool live = key % op.s == LiveKey(op);
+    if (variant == 1) ks[key * op.d] = live ? 0 : -static_cast<double>(TwinFactor(kScoreCode + 1, key, 2));
   }
   q.SetDoubles(qs);
   k.SetDoubles(ks);

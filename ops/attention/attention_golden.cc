@@ -65,8 +65,11 @@ class Builder {
       *p = Plane::Unset(size, wide);
     }
     rows_ = Plane(op_.Rows() * kRowFacts, wide);
+    live_keys_ = Plane(op_.Rows(), wide);
     const bool all_finite = data_.all_finite_v && AllFinite(data_.q) && AllFinite(data_.k_by_dim);
-    if (!all_finite) may_be_nan_ = Plane(size, false);
+    const bool adds = op_.mask == MaskKind::kAdd;
+    if (!all_finite || (adds && wide)) may_be_nan_ = Plane(size, false);  // scores of doubles may overflow
+    if (!all_finite || adds) hidden_reach_ = Plane(op_.Rows(), wide);
   }
 
   Golden Run() {
@@ -84,9 +87,11 @@ class Builder {
     golden_.extra.emplace_back("range", std::move(range_));
     golden_.extra.emplace_back("values", std::move(values_));
     golden_.extra.emplace_back("rows", std::move(rows_));
+    golden_.extra.emplace_back("live_keys", std::move(live_keys_));
     golden_.extra.emplace_back("shift_weight", std::move(shift_));
     golden_.extra.emplace_back("move_weight", std::move(move_));
     if (!may_be_nan_.empty()) golden_.extra.emplace_back("may_be_nan", std::move(may_be_nan_));
+    if (!hidden_reach_.empty()) golden_.extra.emplace_back("hidden_reach", std::move(hidden_reach_));
     AddLargestOperands(op_, data_, golden_);
     return std::move(golden_);
   }
@@ -162,6 +167,7 @@ class Builder {
   void Begin(const AttentionRow& r, RowWork& w) {
     StartRow(r, w);
     if (w.counts) {
+      live_keys_.Set(w.row, static_cast<double>(std::ranges::count_if(r.t, [](double t) { return t > -kDead; })));
       w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
       w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
       w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
@@ -176,13 +182,15 @@ class Builder {
       for (Plane* p : {&golden_.magnitude, &golden_.sigma, &dot_, &added_, &range_, &values_, &shift_, &move_}) {
         p->Set(i, 0);
       }
-      golden_.error.Set(i, r.unclear ? kInfinity : 0);
+      golden_.error.Set(i, r.unknown ? kInfinity : 0);
+      if (r.unclear) may_be_nan_.Set(i, 1);
     }
   }
 
   void StartRow(const AttentionRow& r, RowWork& w) {
     rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
     SetFact(w.row, kReach, r.reach);
+    if (!hidden_reach_.empty()) hidden_reach_.SetUp(w.row, r.hidden_reach * kUp);
     SetFact(w.row, kMasked, r.masked ? 1 : 0);
     SetFact(w.row, kCertain, r.certain ? 1 : 0);
     w.keys.clear();
@@ -316,7 +324,7 @@ class Builder {
   const AttentionData data_;
   const Tier tier_;
   Golden golden_;
-  Plane dot_, added_, range_, values_, rows_, shift_, move_, may_be_nan_;
+  Plane dot_, added_, range_, values_, rows_, live_keys_, hidden_reach_, shift_, move_, may_be_nan_;
   WorkPool<BlockWork> works_;
 };
 

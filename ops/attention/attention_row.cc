@@ -100,14 +100,15 @@ std::vector<double> FourthNorms(std::span<const double> values, int64_t width, c
 }
 
 // Per row of `width`; none of none where all are finite.
-std::vector<bool> HaveNan(std::span<const double> values, int64_t width) {
-  std::vector<bool> nan(values.size() / static_cast<size_t>(width));
-  if (AllFinite(values)) return nan;
-  for (size_t row = 0; row < nan.size(); ++row) {
+template <class Is>
+std::vector<bool> HaveAny(std::span<const double> values, int64_t width, Is is) {
+  std::vector<bool> any(values.size() / static_cast<size_t>(width));
+  if (AllFinite(values)) return any;
+  for (size_t row = 0; row < any.size(); ++row) {
     const auto begin = values.begin() + static_cast<int64_t>(row) * width;
-    nan[row] = std::any_of(begin, begin + width, [](double x) { return std::isnan(x); });
+    any[row] = std::any_of(begin, begin + width, is);
   }
-  return nan;
+  return any;
 }
 
 // k by head as [d, k_stride].
@@ -141,8 +142,8 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
   const int64_t first = op.KeyHead(row) * op.s + range.first;
   const double* masks = op.mask == MaskKind::kNone ? nullptr : data.mask.data() + op.MaskOffset(row) + range.first;
   const double positive = std::abs(op.scale), factor = std::max(1.0, positive);
-  double largest = -kInfinity, reach = 0, operand = data.largest_q[row], fourth_k = 0;
-  bool sunk = false, undefined = false, unclear = false, certain = false;
+  double largest = -kInfinity, reach = 0, hidden_reach = 0, operand = data.largest_q[row], fourth_k = 0;
+  bool sunk = false, overflown = false, undefined = false, unclear = false, certain = false;
   out.unclear_keys.clear(), out.weightless_keys.clear();
   size_t seen = 0, top = 0;
   out.keys.resize(n);
@@ -151,8 +152,11 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
     const auto key = first + static_cast<int64_t>(i);
     if (op.mask == MaskKind::kBool && masks[i] == 0) continue;
     const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? masks[i] : 0;
-    // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
-    reach = std::max(reach, magnitudes[i] * factor);
+    const bool infinite = data.infinite_q[row] || data.infinite_k[key];
+    // Where a unit overflows a score that an added -inf hides to +inf, the sum is NaN; so is a score of -inf.
+    const bool no_weight = m == -kInfinity || (s == -kInfinity && infinite);
+    double& at = no_weight ? hidden_reach : reach;
+    at = std::max(at, magnitudes[i] * factor);
     operand = std::max(operand, data.largest_k[key]);
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
       unclear = unclear || !std::isfinite(s);
@@ -160,9 +164,10 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
       continue;
     }
     undefined = undefined || !(s + m < kInfinity);
-    certain = certain || data.nan_q[row] || data.nan_k[key] || std::isnan(m);
+    certain = certain || data.nan_q[row] || data.nan_k[key] || std::isnan(m) || (infinite && !(s + m < kInfinity));
     if (s == -kInfinity) {
       sunk = true;
+      overflown = overflown || !infinite;
       if (!data.finite_v[key]) out.weightless_keys.push_back(range.first + static_cast<int64_t>(i));
       continue;
     }
@@ -175,10 +180,12 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
   out.keys.resize(seen);
   for (auto* v : {&out.dot, &out.t, &out.added}) v->resize(seen);
   out.largest = out.sunk = 0;
-  out.reach = reach, out.operand = operand, out.products = positive * data.fourth_q[row] * fourth_k;
+  out.reach = reach, out.hidden_reach = hidden_reach, out.operand = operand,
+  out.products = positive * data.fourth_q[row] * fourth_k;
   out.masked = seen == 0, out.undefined = undefined, out.certain = certain;
   // Scores of -inf alone: masked to some, 0 / 0 to others. No key at all leaves nothing beside what is unclear.
   out.unclear = seen == 0 && !certain && (unclear || sunk || !out.weightless_keys.empty());
+  out.unknown = seen == 0 && !certain && overflown;
   out.may_be_nan = unclear;
   return top;
 }
@@ -193,7 +200,10 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
   largest_q = LargestPerRow(q, op.d);
   largest_k = LargestPerRow(k, op.d);
-  nan_q = HaveNan(q, op.d), nan_k = HaveNan(k, op.d);
+  const auto is_nan = [](double x) { return std::isnan(x); };
+  const auto is_infinite = [](double x) { return std::isinf(x); };
+  nan_q = HaveAny(q, op.d, is_nan), nan_k = HaveAny(k, op.d, is_nan);
+  infinite_q = HaveAny(q, op.d, is_infinite), infinite_k = HaveAny(k, op.d, is_infinite);
   fourth_q = FourthNorms(q, op.d, largest_q), fourth_k = FourthNorms(k, op.d, largest_k);
   all_finite_v = AllFinite(v);
   finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s), true);

@@ -146,6 +146,8 @@ class Propagation {
   void ReduceSum(const Node& node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to,
                  NodeError& error);
   void AddSharedInPart(const NodeError::Symbol& symbol, const std::vector<int64_t>& to, NodeError& error);
+  std::vector<double> Rescalings(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
+                                 std::span<const double> magnitude) const;
   void AddLostTerms(std::span<const double> x, const std::vector<int64_t>& to, std::span<const double> magnitude,
                     double terms, NodeError& error) const;
   void ReduceProduct(const Node& node, std::span<const double> x, std::span<const double> v,

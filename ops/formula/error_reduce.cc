@@ -6,6 +6,7 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
+#include "golden/sums/ranks.h"
 #include "harness/data/infinity.h"
 #include "ops/formula/error.h"
 
@@ -113,8 +114,10 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
   if (rules_.lost_terms > 0 && plan_->graph().At(node.args[0]).non_negative) {
     AddLostTerms(x, to, sums.magnitude, terms, error);
   }
-  const double u = rules_.sum + (node.steps == Steps::kRescaled ? rules_.rescale : 0);
+  const double u = rules_.sum;
   const double gamma = terms > 1 ? SumError(terms - 1, u) : 0;
+  const bool rescales = node.steps == Steps::kRescaled && rules_.rescale > 0 && terms > 1;
+  const std::vector<double> rescaled = rescales ? Rescalings(node, x, to, sums.magnitude) : std::vector<double>();
   double lost = rules_.additions_underflow ? rules_.lambda : 0;  // of each addition
   if (node.steps == Steps::kRescaled) lost += 2 * rules_.lambda;
   lost = terms > 1 ? terms * lost : 0;
@@ -124,16 +127,47 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
       error.r[at] = std::isfinite(v[at]) ? std::sqrt(error.r[at] + u * u * energy) : 0;
       continue;
     }
-    const double magnitude = sums.magnitude[at];
-    error.r[at] += gamma * magnitude + lost;
+    const double magnitude = sums.magnitude[at], more = rescales ? rescaled[at] : 0;
+    error.r[at] += gamma * magnitude + (1 + gamma) * more + lost;
     // No partial sum is larger; an infinite term decides alone.
     const bool is_copy = terms == 1 && error.r[at] == 0;
-    if (!(is_copy ? magnitude <= rules_.range : (1 + gamma) * magnitude < rules_.range)) error.r[at] = kInfinity;
+    const double largest = is_copy ? magnitude : (1 + gamma) * (magnitude + more);
+    if (!(is_copy ? largest <= rules_.range : largest < rules_.range)) error.r[at] = kInfinity;
     if (!std::isfinite(v[at]) && error.r[at] < kInfinity) {
       error.r[at] = 0;
       for (NodeError::Symbol& symbol : error.symbols) symbol.g[at] = 0;
     }
   }
+}
+
+// What rescaling costs a sum. A term is multiplied by exp(old maximum - new one) for each larger term that comes after
+// it and is a new maximum; where the maximum stays the factor is 1. (1 + rescale)^k - 1 is convex in k, so that k times
+// a share of its largest value covers it. Where the largest term is not 1, the formula subtracts another number than
+// the maximum, so that the sum is multiplied once more. Terms that are no exponentials alone do not say how many come.
+std::vector<double> Propagation::Rescalings(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
+                                            std::span<const double> magnitude) const {
+  const Node& operand = plan_->graph().At(node.args[0]);
+  const double most = static_cast<double>(plan_->graph().ExtentOf(node.reduced)) - 1;
+  const double worst = std::expm1(most * std::log1p(rules_.rescale));
+  std::vector<double> costs(magnitude.begin(), magnitude.end());
+  if (operand.kind != Kind::kMap || operand.function != Function::kExp) {
+    for (double& cost : costs) cost *= worst;
+    return costs;
+  }
+  std::vector<std::vector<double>> terms(costs.size());
+  std::vector<double> sums(costs.size());
+  ForTerms(to, std::ssize(x) / std::ssize(to), [&](int64_t i, int64_t at) {
+    if (!std::isfinite(x[i])) return;
+    terms[at].push_back(x[i]);
+    sums[at] += x[i];
+  });
+  for (size_t at = 0; at < costs.size(); ++at) {
+    const double size = costs[at], reach = std::max(0.0, size - sums[at]) + kResidue * size;
+    const bool has_one = std::ranges::find(terms[at], 1.0) != terms[at].end();
+    const double rises = worst * (SumOfRanks(std::move(terms[at])) / most + reach) * (1 + 0x1p-30);
+    costs[at] = has_one ? rises : rises + rules_.rescale * (size + rises);
+  }
+  return costs;
 }
 
 // Terms below the spacing of the running sum are lost whole, others err by the square of the spacing over eight times

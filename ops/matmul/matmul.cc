@@ -178,7 +178,7 @@ class Matmul final : public Operator {
     golden.shape = problem.output().shape;
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);
-    AddLargestOperands(op, inputs[0], inputs[1], golden);
+    AddOperandPlanes(op, inputs[0], inputs[1], golden);
     golden = ApplyEpilogue(op, std::move(golden), inputs);
     SumBeyondDouble(op, inputs, golden);
     return golden;

@@ -46,10 +46,10 @@ void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golde
 // the subnormal to zero first. Absent when there is no such element.
 void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
 
-// The plane "largest_operand": the largest finite |a| and |b| among the factors of each element, where some of them
-// becomes infinite in a narrower class's rounding of operands (f32's largest numbers in tf32 and bf16). Absent when
-// there is none.
-void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+// The planes "largest_operand" and "operand_sum": the largest finite |a| and |b| among the factors of each element, and
+// the sum of all of these. The first where some operand becomes infinite in a narrower class's rounding (f32's largest
+// numbers in tf32 and bf16) or multiplied by alpha, the second where alpha changes magnitudes.
+void AddOperandPlanes(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
 
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 

@@ -2,6 +2,7 @@
 // Golden value and bound of matmul: the product comes from golden/gemm/gemm.h, the epilogue from here.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "golden/sums/scaled_sum.h"
@@ -130,27 +131,35 @@ void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, G
   golden.extra.emplace_back("lost_infinity", std::move(flags));
 }
 
-void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
-  if (LargestFinite(a) < kNarrowestOverflow && LargestFinite(b) < kNarrowestOverflow) return;
+void AddOperandPlanes(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+  const bool scales = std::abs(op.alpha) != 1;
+  const double scale = std::max(1.0, std::abs(op.alpha)), largest = std::max(LargestFinite(a), LargestFinite(b));
+  const bool overflows =
+      largest >= kNarrowestOverflow || (scale > 1 && largest * scale > FormatOf(DType::kF16).max_finite);
+  if (!scales && !overflows) return;
   const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
-  const auto finite = [](double x) { return std::isfinite(x) ? std::abs(x) : 0.0; };
-  const auto [m, n, k, batch, transa, transb] = op.gemm;
-  std::vector<double> rows(batch * m), columns(batch * n);
-  for (int64_t at = 0; at < batch; ++at) {
-    for (int64_t term = 0; term < k; ++term) {
-      for (int64_t i = 0; i < m; ++i) {
-        rows[at * m + i] = std::max(rows[at * m + i], finite(left[op.OffsetInA(at, i, term)]));
-      }
-      for (int64_t j = 0; j < n; ++j) {
-        columns[at * n + j] = std::max(columns[at * n + j], finite(right[op.OffsetInB(at, term, j)]));
+  const auto of_factors = [&](const auto& join) {  // of each element's factors from a, and from b
+    const auto add = [&](double& to, double x) { to = std::isfinite(x) ? join(to, std::abs(x)) : to; };
+    const auto [m, n, k, batch, transa, transb] = op.gemm;
+    std::vector<double> rows(batch * m), columns(batch * n);
+    for (int64_t at = 0; at < batch; ++at) {
+      for (int64_t term = 0; term < k; ++term) {
+        for (int64_t i = 0; i < m; ++i) add(rows[at * m + i], left[op.OffsetInA(at, i, term)]);
+        for (int64_t j = 0; j < n; ++j) add(columns[at * n + j], right[op.OffsetInB(at, term, j)]);
       }
     }
-  }
-  Plane largest(golden.size(), golden.magnitude.wide());
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    largest.Set(i, std::max(rows[op.RowsOfA(i)], columns[op.BatchOf(i) * n + op.ColumnOf(i)]));
-  }
-  golden.extra.emplace_back("largest_operand", std::move(largest));
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const bool wide =
+        golden.magnitude.wide() || largest * static_cast<double>(2 * k) > FormatOf(DType::kF32).max_finite;
+    Plane plane(golden.size(), wide);
+    for (int64_t i = 0; i < golden.size(); ++i) {
+      plane.SetUp(i, std::min(kMost, join(rows[op.RowsOfA(i)], columns[op.BatchOf(i) * n + op.ColumnOf(i)])));
+    }
+    return plane;
+  };
+  if (scales) golden.extra.emplace_back("operand_sum", of_factors(std::plus()));
+  const auto largest_of = [](double x, double y) { return std::max(x, y); };
+  if (overflows) golden.extra.emplace_back("largest_operand", of_factors(largest_of));
 }
 
 void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golden& golden) {
@@ -212,6 +221,19 @@ double EpilogueRoundings(const MatmulCase& op, const Contract& contract, DType t
          (added && !AccumulatorHolds(contract, type) ? 1 : 0);
 }
 
+// alpha may be multiplied into a or b first, in the accumulator's format, as the reference BLAS does (TEMP = ALPHA B).
+// Where that overflows the result is infinite or NaN; what it loses to underflow is multiplied by the other factor.
+void AdmitScaledOperands(const MatmulCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
+  const double scale = std::abs(op.alpha), range = contract.AccMaxFinite() * (1 - 4 * contract.AccUnitRoundoff());
+  if (const Plane* largest = golden.Extra("largest_operand"); largest != nullptr && scale > 1) {
+    AdmitWhere(bound, *largest, range / scale, kAlsoNan | kAlsoInfinity);
+  }
+  if (const Plane* sum = golden.Extra("operand_sum")) {
+    bound.terms.push_back({sum, AccumulatorUnderflow(contract) * bound.growth});
+    bound.statistic.systematic.push_back(bound.terms.back());
+  }
+}
+
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.gemm.k);
   const double height = PathRoundings(contract, terms, true, in) + EpilogueRoundings(op, contract, out);
@@ -223,6 +245,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   }
   AdmitOperandOverflow(bound, golden, contract, in);
   if (!op.HasEpilogue()) return bound;
+  AdmitScaledOperands(op, golden, contract, bound);
 
   // A factor that kernels have to round errs alike in every element.
   const FloatFormat& narrow = FormatOf(DType::kBF16);

@@ -50,14 +50,14 @@ struct ReduceCase {
 int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row);
 
 // Planes beyond value, magnitude and error: l2 "inverse" (1 / |y|), prod "log2_up", "log2_down" (both >= 0),
-// "lost_infinity"; logsumexp "spread", "log_part"; "subnormal_mass" where subnormal inputs change the result when they
-// are flushed; selections "nan_inputs" and "subnormal_winner" flags, "other_policy": the
-// result under the other policy for NaN, where a row holds one.
+// "lost_infinity"; logsumexp "spread", "log_part", "mean_rank"; "subnormal_mass" where subnormal inputs change the
+// result when they are flushed; selections "nan_inputs" and "subnormal_winner" flags, "other_policy": the result under
+// the other policy for NaN, where a row holds one.
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier);
 
-// How far the logarithm of a running sum of n exponentials may be off when their exponents are exact; infinity:
-// anywhere.
-double LogOfSumError(const Contract& contract, double n);
+// How far the logarithm of a running sum of n exponentials of this mean rank (ops/exp_error.h) may be off when their
+// exponents are exact; infinity: anywhere.
+double LogOfSumError(const Contract& contract, double n, double mean_rank);
 
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract);
 

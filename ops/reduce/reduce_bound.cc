@@ -128,13 +128,24 @@ BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract&
   return bound;
 }
 
+// The running sum's error, which grows with the mean rank of its terms: at most linearly up to the largest one.
+void AddRunningSum(const Golden& golden, const Contract& contract, double terms, BoundModel& bound) {
+  const Plane& mean_rank = *golden.Extra("mean_rank");
+  double largest = 0;
+  for (int64_t i = 0; i < mean_rank.size(); ++i) largest = std::max(largest, mean_rank[i]);
+  const double least = LogOfSumError(contract, terms, 0);
+  bound.constant += least;
+  const double most = LogOfSumError(contract, terms, largest);
+  if (largest > 0) bound.terms.push_back({&mean_rank, std::isfinite(least) ? (most - least) / largest : 0});
+}
+
 // The running sum's error, u sum p |x - m|, eps_log |LSE - m| and the final addition (VERDICT.md 2). The differences of
 // all rescalings that a term meets add up to its own |x - m|: their errors are within its share of the second.
 BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
   const OperationErrors errors(contract);
-  bound.constant += LogOfSumError(contract, terms);
+  AddRunningSum(golden, contract, terms, bound);
   // Inputs that move by u_in |x| <= u_in (|m| + d), d = m - x, move LSE by at most u_in |m| for all of them together
   // and g(1 - u_in) - g(1) <= u_in (log K - g(1)) with g(s) = log sum exp(-s d), which is convex, g(0) = log K and
   // g(1) = LSE - m. Together u_in (|LSE| + log K): |LSE| alone can vanish. Subnormals have no relative bound.
@@ -196,8 +207,8 @@ void CompleteStatistic(double terms, bool squares, DType in, const Golden& golde
 
 }  // namespace
 
-double LogOfSumError(const Contract& contract, double n) {
-  const double sum = RunningSumError(OperationErrors(contract), n);
+double LogOfSumError(const Contract& contract, double n, double mean_rank) {
+  const double sum = RunningSumError(OperationErrors(contract), n, mean_rank);
   return sum < 0.5 ? sum / (1 - sum) : kInfinity;  // |ln(1 + d)| <= |d| / (1 - |d|)
 }
 

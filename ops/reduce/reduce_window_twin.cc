@@ -146,8 +146,8 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore;
   const bool exact = plain && contract.math_ulp <= 1 && std::log2(shown) < contract.AccExactBits();
   if (exact) return 0;
-  // The bound of this very input: x - m is 0, or -inf, whose exponential is 0; each term may rescale those before it.
-  return plain || shown == terms ? LogOfSumError(contract, static_cast<double>(terms)) : kInfinity;
+  // The bound of this very input: x - m is 0, or -inf, whose exponential is 0; no term is larger than another one.
+  return plain || shown == terms ? LogOfSumError(contract, static_cast<double>(terms), 0) : kInfinity;
 }
 
 // Of a row that shows this many, in ulp of the output.

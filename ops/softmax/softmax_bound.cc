@@ -83,6 +83,29 @@ struct Distances {
   Plane distance, peak;
 };
 
+// What base 2 costs beside the rounding of x - m that the formula has: a product with log2 e, a factor that is rounded
+// too. Of the element's own exponential, and of the row's sum. The unit roundoff u covers two of these three already.
+void AddBaseTwo(const SoftmaxCase& op, const Golden& golden, double u, const Distances& rows,
+                std::vector<double>& reach) {
+  const double more = 0.5 * u * (1 + 4 * u);
+  ParallelFor(op.rows, std::max<int64_t>(1, 4096 / op.terms), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      double spread = 0;  // sum p (m - x)
+      for (int64_t k = 0; k < op.terms; ++k) {
+        const int64_t i = op.Offset(row, k);
+        const double y = golden.value[static_cast<size_t>(i)], p = op.log ? std::exp(y) : y;
+        if (p > 0) spread += p * rows.distance[i];
+      }
+      for (int64_t k = 0; k < op.terms; ++k) {
+        const int64_t i = op.Offset(row, k);
+        const double y = golden.value[static_cast<size_t>(i)];
+        const double lost = op.log ? spread : y * (spread + rows.distance[i]);
+        if (lost > 0) reach[static_cast<size_t>(i)] += more * lost;
+      }
+    }
+  });
+}
+
 // What x - (m + ln l) may cost where the formula has (x - m) - ln l: the rounding of m + ln l.
 void AddSumsWithMaximum(const Golden& golden, double u, const Distances& rows, std::vector<double>& reach) {
   for (int64_t i = 0; i < golden.size(); ++i) {
@@ -195,6 +218,7 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
   }
   const OperationErrors errors(contract);
   const auto rows = std::make_shared<Distances>(op, x, wide);
+  AddBaseTwo(op, golden, errors.u, *rows, evaluation.reach[0]);
   if (!op.log) AddFlushes(contract, errors, evaluation.reach[0]);
   if (op.log) AddSumsWithMaximum(golden, errors.u, *rows, evaluation.reach[0]);
   BoundModel bound = OutputBound(contract, problem.output().dtype);

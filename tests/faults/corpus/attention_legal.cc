@@ -32,11 +32,13 @@ T PairwiseSum(const std::vector<T>& x) {
   return Pairwise(x.data(), x.size());
 }
 
-// exp(score - max) by exp2, the factor log2 e applied to both apart, as FlashAttention has it.
+// exp(score - max) by exp2, the factor log2 e applied to both apart, as FlashAttention has it. A maximum of -inf is
+// taken for 0, so that a row of such scores sums to zero.
 template <class T>
 T ExponentialInBase2(T score, T max) {
   constexpr T kLog2E = static_cast<T>(1.4426950408889634074L);
-  return std::exp2(std::fma(score, kLog2E, -(max * kLog2E)));
+  const T scaled = max * kLog2E;
+  return std::exp2(std::fma(score, kLog2E, std::isinf(scaled) && scaled < 0 ? T{0} : -scaled));
 }
 
 std::string MidF16(Description op) {

@@ -192,6 +192,10 @@ std::vector<Entry> ScoreFaults() {
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalOf12Bits<T>};
             }),
+      Fault("fault.epsilon-in-denominator", AttentionWhyNot,
+            []<class T>(std::type_identity<T>) {
+              return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalWithEpsilon<T>};
+            }),
       Fault("fault.no-maximum-subtracted", SeveralKeys,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = UnshiftedExponential<T>}; }),
       Fault("fault.exp-to-bf16", SeveralKeys,

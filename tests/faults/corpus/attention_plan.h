@@ -65,7 +65,8 @@ class AttentionPlan : public DensePlan<T> {
 
   T Quotient(const AttentionState<T>& state, T value) const {
     if (kernel_.masked_row_is_nan) return value / state.total;
-    const bool no_score = state.max == -std::numeric_limits<T>::infinity() && state.total == 0;
+    // In base 2 the lowest number is -inf, too.
+    const bool no_score = std::isinf(state.max * static_cast<T>(1.4427L)) && state.total == 0;
     if (!state.has_keys || no_score) {
       return spec_.masked_nan && !kernel_.masked_row_is_zero ? std::numeric_limits<T>::quiet_NaN() : T{0};
     }

@@ -41,12 +41,29 @@ T ExponentialOfDegree5(T x, T max) {
   return std::ldexp(sum, static_cast<int>(whole));
 }
 
+// The nearest number of 12 bits.
+template <class T>
+T Of12Bits(T x) {
+  int exponent = 0;
+  const T significand = std::frexp(x, &exponent);
+  return std::isfinite(significand) ? std::ldexp(std::rint(significand * 4096) / 4096, exponent) : significand;
+}
+
 // As processors estimate it.
 template <class T>
 T ReciprocalOf12Bits(T x) {
-  int exponent = 0;
-  const T significand = std::frexp(T{1} / x, &exponent);
-  return std::isfinite(significand) ? std::ldexp(std::rint(significand * 4096) / 4096, exponent) : significand;
+  return Of12Bits(T{1} / x);
+}
+
+template <class T>
+T ExponentialOf12Bits(T x, T max) {
+  return Of12Bits(std::exp(x - max));
+}
+
+// A denominator that is never zero.
+template <class T>
+T ReciprocalWithEpsilon(T x) {
+  return T{1} / (x + static_cast<T>(1e-6L));
 }
 
 }  // namespace corpus

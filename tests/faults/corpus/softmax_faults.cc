@@ -266,6 +266,10 @@ std::vector<Entry> ElementFaults() {
               return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfDegree5<T>, Same<T>, 0>,
                                       .probability = ProbabilityWith<T, ExponentialOfDegree5<T>>};
             }),
+      Fault("fault.exp-of-12-bits", Logarithms,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOf12Bits<T>, Same<T>, 0>};
+            }),
       Fault("fault.log-missing", Logarithms,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.logarithm = Probability<T>}; }),
       Fault("fault.sum-not-logged", Logarithms,

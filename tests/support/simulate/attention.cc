@@ -31,7 +31,7 @@ class Row {
   }
 
   std::vector<double> Run() {
-    if (keys_.empty()) return std::vector<double>(static_cast<size_t>(op_.dv), op_.masked_nan ? NAN : 0.0);
+    if (keys_.empty()) return Hidden();
     for (int64_t key : keys_) scores_.push_back(Score(key));
     if (form_.units > 1) return ByUnits();
     return form_.block == 0 ? AtOnce() : ByBlocks();
@@ -40,6 +40,11 @@ class Row {
  private:
   double In(int operand, int64_t i) const { return f_.unit.Operand(type_, ValueAt(inputs_[operand], i)); }
   double V(int64_t key, int64_t c) const { return In(2, (head_ * op_.s + key) * op_.dv + c); }
+
+  // Kernels tell a row that sees nothing by its sum of zero, whatever made it so.
+  std::vector<double> Hidden() const {
+    return std::vector<double>(static_cast<size_t>(op_.dv), op_.masked_nan ? NAN : 0.0);
+  }
 
   void FindKeys() {
     AttentionCase::Range range = op_.KeysOf(row_);
@@ -90,6 +95,7 @@ class Row {
     std::vector<double> p, o;
     for (double s : scores_) p.push_back(Exp(s, max));
     const double total = Sum(p, {}, form_.schedule, f_.unit);
+    if (total == 0) return Hidden();
     for (double& x : p) x = Narrowed(contract_, form_.normalise ? f_.Div(x, total) : x);
     for (int64_t c = 0; c < op_.dv; ++c) {
       const double y = Weighted(p, Every(), c);
@@ -100,6 +106,7 @@ class Row {
 
   std::vector<double> ByBlocks() const {
     Part all = Unit(Every());
+    if (all.total == 0) return Hidden();
     const double inverse = f_.Div(1, all.total);
     for (double& x : all.o) {
       x = f_.unit.Out(type_, form_.normalise ? f_.unit.Mul(x, inverse) : f_.Div(x, all.total));
@@ -149,6 +156,7 @@ class Row {
       }
       parts.push_back(Unit(keys));
     }
+    if (std::ranges::all_of(parts, [](const Part& part) { return part.total == 0; })) return Hidden();
     return form_.join == UnitJoin::kSums ? JoinBySums(parts) : JoinByLogSums(std::move(parts));
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "golden/sums/ranks.h"
 #include "harness/data/fill/fill.h"
 #include "tests/support/mpfr.h"
 #include "tests/unit/special_values.h"
@@ -162,6 +163,15 @@ TEST(RowLogSumExp, Infinities) {
     EXPECT_TRUE(std::isnan(golden.value[2]));
     EXPECT_EQ(golden.value[3], 2);
   }
+}
+
+// A term is rescaled for each larger one, equal ones once; zeros and what is no number count nothing.
+TEST(SumOfRanks, CountsLargerTermsOnce) {
+  EXPECT_EQ(SumOfRanks({}), 0);
+  EXPECT_EQ(SumOfRanks({1, 1, 1}), 0);
+  EXPECT_EQ(SumOfRanks({1, 2, 4}), 2 * 1 + 1 * 2);
+  EXPECT_EQ(SumOfRanks({4, 0.5, 2, 4, 0.5}), 1 * 2 + 2 * 0.5 + 2 * 0.5);
+  EXPECT_EQ(SumOfRanks({3, 0, std::nan(""), HUGE_VAL, 1}), 1);
 }
 
 }  // namespace

@@ -118,6 +118,33 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
   }
 }
 
+// Of a row that sees one key, the exponential is above and below the line, and no sum rounds: an epsilon in the
+// denominator shows. Other rows have as many roundings as they see keys.
+TEST(AttentionBound, RoundingsAreThoseOfTheKeysThatARowSees) {
+  for (const char* declaration : {"acc=f32;math=1", "acc=f32;math=2", "acc=f32;math=4"}) {
+    SCOPED_TRACE(declaration);
+    const Problem problem = Bind("attention/f32/b=1,h=2,l=65,d=16,dv=8,causal=1/fill=normal/seed=3");
+    const AttentionCase op(problem);
+    const Contract contract = Declared(declaration);
+    const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const DeclaredBound bound = BoundOf(problem, golden, contract);
+    const auto share = [&](int64_t i) { return AccumulatedBound(bound, golden, i) / golden.magnitude[i]; };
+    for (const int64_t row : {int64_t{0}, op.l}) {
+      for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+        const double y = golden.value[i];
+        ASSERT_TRUE(Accepts(bound, golden, i, static_cast<float>(y))) << i;
+        ASSERT_FALSE(Accepts(bound, golden, i, static_cast<float>(y / (1 + 1e-6)))) << i;
+        ASSERT_LT(share(i + op.dv), share(i + 64 * op.dv) / 2) << i;
+      }
+      for (const AttentionForm& form : AllAttentionForms(1)) {
+        const std::vector<double> got = RunAttentionRow(problem, inputs, row, contract, form);
+        for (int64_t c = 0; c < op.dv; ++c) ASSERT_TRUE(Accepts(bound, golden, row * op.dv + c, got[c]));
+      }
+    }
+  }
+}
+
 // A small attention with given values; columns of v side by side.
 struct Given {
   Given(std::string_view id, const std::vector<double>& v, const std::vector<double>& mask) : problem(Bind(id)) {
@@ -161,15 +188,62 @@ TEST(AttentionBound, AnInfinityOfNoWeightIsInfiniteNanOrNothing) {
   for (const double wrong : {999.0, 0.0, kNaN, kInf}) EXPECT_FALSE(a.Accepts(1, wrong)) << wrong;
 }
 
-// In units of log2 e all scores are -inf: any weights, none, or NaN, but no more than there is in v.
+// exp(score - largest score so far) v is no larger than the values that a row sees, as far as scores lie apart.
+TEST(AttentionBound, SumsOverflowWhereTheValuesDoThatARowSees) {
+  const double largest = FormatOf(DType::kBF16).max_finite;
+  const auto id = [](const char* mask) {
+    return fmt::format("attention/bf16/b=1,h=1,l=2,s=2,d=1,dv=2,{}/fill=normal/seed=0", mask);
+  };
+  const Given both(id("mask=bool"), {largest, 1, 1, 3}, {1, 0, 1, 1});
+  for (const int64_t i : {0, 2}) EXPECT_TRUE(both.Accepts(i, RoundTo(FormatOf(DType::kBF16), both.golden.value[i])));
+  for (const int64_t i : {0, 1, 2, 3}) {
+    for (const double wrong : {kInf, -kInf, kNaN}) EXPECT_FALSE(both.Accepts(i, wrong)) << i << " " << wrong;
+  }
+  const Given together(id("causal=1"), {largest, 1, largest, 3}, {});
+  EXPECT_FALSE(together.Accepts(0, kInf));
+  EXPECT_TRUE(together.Accepts(2, kInf) && together.Accepts(2, kNaN)) << "the two together are beyond f32";
+  EXPECT_FALSE(together.Accepts(3, kInf) || together.Accepts(3, kNaN)) << "another column";
+}
+
+// In units of log2 e all scores are -inf: any weights, or none, but no more than there is in v. What a row is that sees
+// nothing the contract says: NaN where that is NaN.
 TEST(AttentionBound, ARowMaskedByTheLowestNumberHasSomeWeights) {
   const double lowest = -FormatOf(DType::kF32).max_finite;
   const Given a("attention/f32/b=1,h=1,l=2,s=2,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, 3, 7},
                 {lowest, lowest, 0, 0});
-  for (const double right : {2.0, 1.0, 3.0, 0.0, kNaN}) EXPECT_TRUE(a.Accepts(0, right)) << right;
-  for (const double wrong : {1e6, -1e6, 1e3}) EXPECT_FALSE(a.Accepts(0, wrong)) << wrong;
+  for (const double right : {2.0, 1.0, 3.0, 0.0}) EXPECT_TRUE(a.Accepts(0, right)) << right;
+  for (const double wrong : {1e6, -1e6, 1e3, kNaN, kInf}) EXPECT_FALSE(a.Accepts(0, wrong)) << wrong;
+  for (const char* declaration : {"acc=f32;math=4;masked=nan", "acc=f32;math=4;masked=any"}) {
+    EXPECT_TRUE(Accepts(BoundOf(a.problem, a.golden, declaration), a.golden, 0, kNaN)) << declaration;
+  }
   EXPECT_TRUE(a.Accepts(2, 2));
   EXPECT_FALSE(a.Accepts(2, 1));
+}
+
+// An infinity in k is infinite or NaN as a score. Where an added -inf hides it, NaN is as right as the other keys'
+// result; where it is seen, +inf makes the row NaN, and -inf weighs nothing. Rows that are left without keys are zero,
+// or NaN where an infinite score was hidden.
+TEST(AttentionBound, InfiniteScoresLeaveNothingElseOpen) {
+  const auto given = [](const std::vector<double>& k, const std::vector<double>& mask) {
+    Given a("attention/f32/b=1,h=1,l=1,s=3,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, 3, 7, 2, 9}, mask);
+    a.inputs[1].SetDoubles(k);
+    a.golden = Op("attention").ComputeGolden(a.problem, a.inputs, Tier::kFast);
+    a.bound.emplace(BoundOf(a.problem, a.golden, "acc=f32;math=4"));
+    return a;
+  };
+  const Given hidden = given({1, kInf, 1}, {0, -kInf, 0});
+  for (const double right : {1.5, kNaN}) EXPECT_TRUE(hidden.Accepts(0, right)) << right;
+  for (const double wrong : {0.0, 1.0, 1.501, 1e3, kInf}) EXPECT_FALSE(hidden.Accepts(0, wrong)) << wrong;
+  const Given seen = given({1, kInf, 1}, {0, 0, 0});
+  EXPECT_TRUE(seen.Accepts(0, kNaN));
+  for (const double wrong : {0.0, 3.0, 1e3, kInf}) EXPECT_FALSE(seen.Accepts(0, wrong)) << wrong;
+  const Given weightless = given({1, -kInf, 1}, {0, 0, 0});
+  EXPECT_TRUE(weightless.Accepts(0, 1.5));
+  for (const double wrong : {0.0, 3.0, 1e3, kInf}) EXPECT_FALSE(weightless.Accepts(0, wrong)) << wrong;
+  for (const Given& none : {given({1, kInf, 1}, {-kInf, -kInf, -kInf}), given({-kInf, -kInf, -kInf}, {0, 0, 0})}) {
+    for (const double right : {0.0, kNaN}) EXPECT_TRUE(none.Accepts(0, right)) << right;
+    for (const double wrong : {1.5, 3.0, 1e3, kInf}) EXPECT_FALSE(none.Accepts(0, wrong)) << wrong;
+  }
 }
 
 // A NaN among the operands of a key that is seen makes the row NaN, whatever infinities behind an added -inf, scores
@@ -206,6 +280,7 @@ TEST(AttentionBound, AVisibleNanDecides) {
     }
   }
   EXPECT_GT(decided, 200);
+  EXPECT_LT(free, 40);
   fmt::print("attention, special behind an added mask: {} elements decided by a NaN, {} free\n", decided, free);
 }
 

@@ -309,6 +309,37 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
   }
 }
 
+// The middle row of the second twin has one key of any weight: what is added to its sum of exponentials shows, whatever
+// the case's own sums are.
+TEST(AttentionTwin, AnEpsilonInTheDenominatorIsSeen) {
+  for (const char* attrs :
+       {"l=24,s=65,d=16", "l=17,d=64,causal=1", "l=9,s=40,d=8,window=5", "l=5,s=33,d=24,scale=-0.3"}) {
+    for (const char* declaration : {"acc=f32", "acc=f32;math=2"}) {
+      const Problem problem = Bind(fmt::format("attention/f32/b=1,h=2,{}/fill=normal/seed=0", attrs));
+      SCOPED_TRACE(problem.spec.Id() + " " + declaration);
+      const Contract contract = Declared(declaration);
+      const AttentionCase op(problem);
+      const Twin twin = *Op("attention").MakeTwin(problem, contract, 1);
+      int seen = 0;
+      for (const int64_t row : {op.l / 2, op.l + op.l / 2}) {
+        for (const auto& forms : {AllAttentionForms(3), AllUnitForms(3, 8)}) {
+          for (const AttentionForm& form : forms) {
+            const auto got = RunAttentionRow(problem, twin.inputs, row, contract, form);
+            ASSERT_TRUE(TwinHolds(twin, DType::kF32, row * op.dv, got)) << "row " << row << " block " << form.block;
+          }
+        }
+        for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+          const auto wrong = static_cast<float>(twin.expected[i] / (1 + 1e-6));
+          if (std::abs(twin.expected[i]) < 0.5) continue;  // another column
+          EXPECT_FALSE(Accepts(twin, DType::kF32, i, wrong)) << i;
+          ++seen;
+        }
+      }
+      EXPECT_EQ(seen, 2);
+    }
+  }
+}
+
 TEST(AttentionTwin, WrongScaleFails) {
   const Problem problem = Bind("attention/f32/b=1,h=2,l=64,d=64/fill=normal/seed=0");
   const Contract contract = Declared("acc=f32;math=1");

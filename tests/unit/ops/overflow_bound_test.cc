@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "tests/support/operator_cases.h"
 
@@ -31,6 +32,42 @@ TEST(MatmulBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
   EXPECT_FALSE(may_overflow("in=bf16;acc=f32", 0x1.FEp127));
   EXPECT_FALSE(may_overflow("in=tf32rz;acc=f32", 0x1.FFFFFEp127));
   EXPECT_FALSE(may_overflow("acc=f32", 0x1.FFFFFEp127));
+}
+
+// alpha may be multiplied into an operand first, as the reference BLAS does, in the accumulator's format.
+TEST(MatmulBound, OperandsTimesAlphaMayOverflowOrUnderflow) {
+  for (const auto& [alpha, b0, right] : {std::tuple{"2", 0x1p-20, true},
+                                         {"-2", 0x1p-20, true},
+                                         {"-1", 0x1p-20, false},
+                                         {"0.5", 0x1p-20, false},
+                                         {"2", 0.0, true},
+                                         {"1.75", 0x1p-20, false}}) {
+    SCOPED_TRACE(alpha);
+    const Problem problem = Bind(fmt::format("matmul/bf16/m=2,n=2,k=2,alpha={}/fill=normal/seed=0", alpha));
+    std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
+    const double most = right ? FormatOf(DType::kBF16).max_finite : 0x1p127;
+    for (const int large : {0, 1}) {
+      inputs[large].SetDoubles(std::vector<double>{most, 1, 1, 1});
+      inputs[1 - large].SetDoubles(std::vector<double>{b0, 1, 1, 0.5});
+      const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+      const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
+      for (const double got : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+        EXPECT_EQ(Accepts(bound, golden, 0, got), right) << got;
+        EXPECT_FALSE(Accepts(bound, golden, 3, got)) << "neither row nor column has it: " << got;
+      }
+      EXPECT_TRUE(Accepts(bound, golden, 0, RoundTo(FormatOf(DType::kBF16), golden.value[0])));
+      EXPECT_FALSE(Accepts(bound, golden, 0, golden.value[0] / 2 + 3)) << "finite results stay bounded";
+    }
+  }
+  // The smallest subnormal times a half is 0 or itself, whatever the other factor makes of it.
+  const Problem problem = Bind("matmul/f32/m=1,n=1,k=2,alpha=0.5/fill=normal/seed=0");
+  std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
+  inputs[0].SetDoubles(std::vector<double>{0x1p-149, 1});
+  inputs[1].SetDoubles(std::vector<double>{0x1p127, 0x1p-22});
+  const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+  const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
+  for (const double right : {0.0, 1.0, 2.0}) EXPECT_TRUE(Accepts(bound, golden, 0, 0x1p-23 * (1 + right))) << right;
+  EXPECT_FALSE(Accepts(bound, golden, 0, 0x1p-20));
 }
 
 // The same of conv, whose taps see some operands each; weights of padded taps meet the padding's zeros.
