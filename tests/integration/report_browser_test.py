@@ -20,6 +20,7 @@ import tempfile
 SKIPPED = 77
 FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "flaky",
            "unexpected_pass"}
+DATA = r'id="data">(.*?)</script>'
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # Uses the page as a reader would and leaves what it saw in the document.
@@ -71,6 +72,20 @@ addEventListener('message', (message) => { document.getElementById('seen').textC
 </script></body>"""
 
 
+def plant(text, old, new):
+    """The page with a change that a check has to see; one that changes nothing would check nothing."""
+    changed = text.replace(old, new, 1)
+    if changed == text:
+        raise SystemExit(f"self-check failed: the page has no {old!r} any more")
+    return changed
+
+
+def without_rows(text):
+    """The page whose records are gone and whose other data are as they were."""
+    data = re.search(DATA, text, re.S).group(1)
+    return plant(text, data, json.dumps({**json.loads(data), "rows": []}).replace("<", "\\u003c"))
+
+
 def first_result(text, unescape=True):
     """The address of the first result that the page links to."""
     address = re.search(r'href="(#case=[^"]+)"', text).group(1)
@@ -99,7 +114,7 @@ def open_page(browser, page, fragment=""):
 
 def problems(browser, page):
     """What is wrong with a page, as a list of sentences."""
-    records = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.S).group(1))
+    records = json.loads(re.search(DATA, page.read_text("utf-8"), re.S).group(1))
     expected = min(50, len(records.get("rows", [])))
     dom, console = open_page(browser, page, first_result(page.read_text("utf-8")))
     found = [f"console: {line}" for line in console]
@@ -151,16 +166,16 @@ def main():
     text = page.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         broken = pathlib.Path(folder) / "broken.html"
-        broken.write_text(text.replace("'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
+        broken.write_text(plant(text, "'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
         if not any("planted is not defined" in problem for problem in problems(browser, broken)):
             print("self-check failed: an error planted into the script went unseen")
             return 1
         empty = pathlib.Path(folder) / "empty.html"
-        empty.write_text(re.sub(r'"rows":\[.*?\],"verdicts"', '"rows":[],"verdicts"', text, flags=re.S), "utf-8")
+        empty.write_text(without_rows(text), "utf-8")
         if not any("0 rows" in problem for problem in problems(browser, empty)):
             print("self-check failed: a page without rows went unseen")
             return 1
-        wide = text.replace("<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
+        wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
         if widths_on_a_phone(browser, wide, pathlib.Path(folder))[1] <= PHONE:
             print("self-check failed: a page that scrolls sideways went unseen")
             return 1
