@@ -4,9 +4,9 @@
 
 Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
 other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
-other implementations of its case, or the page scrolls sideways on a phone. Before that it checks that it would notice:
-an error planted into a copy, a copy without its records and one with a wide line must all fail. Exits 77 (skipped)
-without Chromium.
+other implementations of its case, or the page scrolls sideways or has texts over each other on a phone. Before that it
+checks that it would notice: an error planted into a copy, a copy without its records, one with a wide line and one whose
+texts get too little room must all fail. Exits 77 (skipped) without Chromium.
 """
 import html
 import json
@@ -61,9 +61,28 @@ use();
 # A window of a browser has a least width; a frame has the width of a phone. The opened record is the widest thing there.
 PHONE = 390
 MEASURE = """<script>
+// Lines of text within one summary, row or definition that lie over each other, by what they say.
+function overlaps() {
+  const linesOf = (element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return [...range.getClientRects()];
+  };
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+                         Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  const found = [];
+  for (const box of document.querySelectorAll('summary, .line, .facts div, .legend div, .copy, figcaption, tr, nav .wrap')) {
+    const parts = [...box.children].map((part) => [part, linesOf(part)]);
+    parts.forEach(([one, lines], i) => parts.slice(0, i).forEach(([other, others]) => {
+      if (lines.some((a) => others.some((b) => meet(a, b)))) found.push(`${other.textContent} / ${one.textContent}`);
+    }));
+  }
+  return found;
+}
 addEventListener('load', () => setTimeout(() => {
+  const over = overlaps();
   for (const details of document.querySelectorAll('details')) details.open = true;
-  parent.postMessage([innerWidth, document.documentElement.scrollWidth].join(' '), '*');
+  parent.postMessage(JSON.stringify({window: innerWidth, page: document.documentElement.scrollWidth, over}), '*');
 }, 300));
 </script>"""
 FRAME = """<!DOCTYPE html><body><iframe src="framed.html#ADDRESS" width="WIDTH" height="800" style="border:0"></iframe>
@@ -92,13 +111,13 @@ def first_result(text, unescape=True):
     return html.unescape(address) if unescape else address
 
 
-def widths_on_a_phone(browser, text, folder):
-    """Of the window and of what it would scroll over."""
+def seen_on_a_phone(browser, text, folder):
+    """The widths of the window and of what it would scroll over, and texts that lie over each other."""
     (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
     frame = folder / "frame.html"
     frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", first_result(text, unescape=False)), "utf-8")
     dom, _ = open_page(browser, frame)
-    return tuple(map(int, re.search(r'<output id="seen">(\d+) (\d+)</output>', dom).groups()))
+    return json.loads(html.unescape(re.search(r'<output id="seen">(.*?)</output>', dom, re.S).group(1)))
 
 
 def open_page(browser, page, fragment=""):
@@ -176,13 +195,18 @@ def main():
             print("self-check failed: a page without rows went unseen")
             return 1
         wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
-        if widths_on_a_phone(browser, wide, pathlib.Path(folder))[1] <= PHONE:
+        if seen_on_a_phone(browser, wide, pathlib.Path(folder))["page"] <= PHONE:
             print("self-check failed: a page that scrolls sideways went unseen")
             return 1
+        crowded = plant(text, "</style>", ".known > summary .why { flex: 1 1 12rem; }</style>")
+        if not seen_on_a_phone(browser, crowded, pathlib.Path(folder))["over"]:
+            print("self-check failed: a badge over a text went unseen")
+            return 1
         found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
-        window, scrolled = widths_on_a_phone(browser, text, pathlib.Path(folder))
-        if window != PHONE or scrolled > window:
-            found.append(f"a window of {window} (wanted {PHONE}) scrolls sideways over {scrolled}")
+        seen = seen_on_a_phone(browser, text, pathlib.Path(folder))
+        if seen["window"] != PHONE or seen["page"] > PHONE:
+            found.append(f"a window of {seen['window']} (wanted {PHONE}) scrolls sideways over {seen['page']}")
+        found += [f"on a phone one text lies over another: {texts}" for texts in seen["over"]]
     print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
     return 1 if found else 0
 
