@@ -25,7 +25,8 @@ Folder OpenFolder(int parent, const char* name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   // Reading, removing and moving all need rights that the program may have taken away.
   struct stat info {};
-  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) {
+  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode) &&
+      (info.st_mode & S_IRWXU) != S_IRWXU) {
     ::fchmodat(parent, name, S_IRWXU, 0);
   }
   const int fd = ::openat(parent, name, kFlags);
