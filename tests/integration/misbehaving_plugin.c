@@ -418,7 +418,6 @@ static void plan_destroy(assay_plan* plan) {
   while (misbehaves("hang_on_destroy")) pause();
   free(plan);
 }
-
 static view view_of(const assay_plan* plan, int operand, const assay_tensor_arg* arg) {
   view v = {(float*)(void*)(arg->buffer->bytes + arg->byte_offset), plan->strides[operand][0],
             plan->strides[operand][1]};

@@ -33,8 +33,10 @@ Folder OpenFolder(int parent, const char* name) {
   return Folder(fd < 0 ? nullptr : ::fdopendir(fd));
 }
 
-// Removes files one after the other, and folders by moving what folders lie in them up here first: however deep they
-// lie, two of them are open at a time, and no path is long.
+constexpr int kMostOpen = 100;  // folders at a time
+
+// Removes folders from the inside. Those that lie deeper than there are folders open at a time are moved up first, and
+// no path is long.
 class Emptying {
  public:
   explicit Emptying(DIR* top) : top_(top) {}
@@ -44,7 +46,7 @@ class Emptying {
     for (bool goes_on = true; goes_on;) {
       problem_.clear();
       goes_on = false;
-      ForEachEntry(top_, [&](const char* name) { goes_on = RemoveEntry(name) || goes_on; });
+      ForEachEntry(top_, [&](const char* name) { goes_on = RemoveEntry(::dirfd(top_), name, 1) || goes_on; });
     }
     return problem_;
   }
@@ -60,17 +62,19 @@ class Emptying {
   }
 
   // Whether less is left than before; else `problem_` says why.
-  bool RemoveEntry(const char* name) {
-    const int top = ::dirfd(top_);
-    if (Unlink(top, name)) return true;
+  bool RemoveEntry(int parent, const char* name, int depth) {
+    if (Unlink(parent, name)) return true;
     const int why = errno;
-    const Folder folder = OpenFolder(top, name);
+    const Folder folder = OpenFolder(parent, name);
     if (folder == nullptr) return Fail(name, errno == ENOTDIR || errno == ELOOP ? why : errno);
     const int fd = ::dirfd(folder.get());
     bool progressed = false;
-    ForEachEntry(folder.get(),
-                 [&](const char* inner) { progressed = Unlink(fd, inner) || MoveUp(fd, inner) || progressed; });
-    return ::unlinkat(top, name, AT_REMOVEDIR) == 0 || progressed || Fail(name, errno);
+    ForEachEntry(folder.get(), [&](const char* inner) {
+      const bool removed =
+          depth < kMostOpen ? RemoveEntry(fd, inner, depth + 1) : Unlink(fd, inner) || MoveUp(fd, inner);
+      progressed = removed || progressed;
+    });
+    return ::unlinkat(parent, name, AT_REMOVEDIR) == 0 || progressed || Fail(name, errno);
   }
 
   // A file, or a folder with nothing in it. errno is of the attempt that fits what it is.
