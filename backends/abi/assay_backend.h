@@ -26,9 +26,9 @@
  *    tells an execution whose output is judged from one whose time is recorded: all come through the same function.
  *  - The functions that close, free or destroy do nothing with NULL. The harness destroys each object once: plans
  *    first, then buffers, then the device.
- *  - Return values: ASSAY_OK; ASSAY_UNSUPPORTED (this backend does not offer it; the text says why);
- *    ASSAY_UNAVAILABLE (no usable device; the text says why and what to install); any other value is an error of
- *    the backend and becomes the verdict of the case.
+ *  - Return values: ASSAY_OK; ASSAY_UNSUPPORTED (this backend does not offer it; the text says why; an error once
+ *    query() has offered it); ASSAY_UNAVAILABLE (no usable device; the text says why and what to install); any other
+ *    value is an error of the backend and becomes the verdict of the case.
  *
  * Quantised tensors carry integers, and their scales and zero points are operands of their own, named after the tensor:
  * "<name>_scale" (floating point or e8m0) and "<name>_zero_point" (integer), real = (stored - zero_point) * scale. The

@@ -2,7 +2,9 @@
 // The implementations of a backend as a table: adding an algorithm is adding one row.
 #pragma once
 
+#include <exception>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +25,8 @@ struct BasicRow {
   std::string (*contract)(const Facts&..., const OpDesc&);
   std::string (*why_not)(const Facts&..., const OpDesc&);  // the reason against this row; "" when it takes the op
   Create* create;
+  // Its library or driver says only when it prepares a plan that it does not take the description: query() makes one.
+  bool refuses_late = false;
 };
 
 // A row that makes a plan for an opened device.
@@ -82,6 +86,46 @@ std::vector<Implementation> QueryTable(Table<DeviceType, Facts...> rows, const O
   return QueryRows(
       rows, op, [&](const auto& row) { return row.why_not(facts..., op); },
       [&](const auto& row) { return row.contract(facts..., op); });
+}
+
+// Makes plans to see whether they can be made. What fails other than by a refusal is told to whoever asks for that plan
+// next: a driver that fails once has failed.
+class TriedPlans {
+ public:
+  void Clear() { failures_.clear(); }
+  // Why `create` refuses; "" where it does not.
+  template <class Create>
+  std::string Try(const std::string& name, Create create) {
+    try {
+      create();
+    } catch (const Error& error) {
+      if (error.status() == ASSAY_UNSUPPORTED) return error.what();
+      failures_[name] = std::current_exception();
+    } catch (const std::exception&) {
+      failures_[name] = std::current_exception();
+    }
+    return "";
+  }
+  void RethrowFailure(const std::string& name) {
+    const auto failure = failures_.extract(name);
+    if (!failure.empty()) std::rethrow_exception(failure.mapped());
+  }
+
+ private:
+  std::map<std::string, std::exception_ptr> failures_;
+};
+
+// QueryTable() of an opened device, with the rows that refuse late.
+template <class DeviceType, class... Facts>
+std::vector<Implementation> QueryDevice(Table<DeviceType, Facts...> rows, DeviceType& device, TriedPlans& tried,
+                                        const OpDesc& op, const Facts&... facts) {
+  tried.Clear();
+  const auto why_not = [&](const auto& row) {
+    std::string reason = row.why_not(facts..., op);
+    if (!reason.empty() || !row.refuses_late) return reason;
+    return tried.Try(row.name, [&] { row.create(device, op); });
+  };
+  return QueryRows(rows, op, why_not, [&](const auto& row) { return row.contract(facts..., op); });
 }
 
 template <class DeviceType, class... Facts>

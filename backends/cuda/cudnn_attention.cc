@@ -81,7 +81,7 @@ std::string FusedContract(const gpu::Traits& traits, const plugin::OpDesc& op) {
                      a.softcap > 0 ? "8192" : "256", a.mask_kind == MaskKind::kAdd ? ";masked=any" : "");
 }
 
-constexpr gpu::Row kFusedRows[] = {{"attention", "cudnn-fused", FusedContract, FusedWhyNot, CreateFused}};
+constexpr gpu::Row kFusedRows[] = {{"attention", "cudnn-fused", FusedContract, FusedWhyNot, CreateFused, true}};
 
 }  // namespace
 

@@ -20,11 +20,12 @@ Device::Device(const Traits& traits, std::span<const Row> rows) : traits_(traits
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
   SelectDevice(traits_.index);  // libraries are asked about the current one
-  return plugin::QueryTable<Device>(rows_, op, traits_);
+  return plugin::QueryDevice(rows_, *this, tried_, op, traits_);
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
   SelectDevice(traits_.index);
+  tried_.RethrowFailure(implementation);
   return plugin::CreateFromTable(rows_, *this, op, implementation, traits_);
 }
 

@@ -55,6 +55,7 @@ class Device : public plugin::Device {
  private:
   const Traits traits_;
   const std::span<const Row> rows_;
+  plugin::TriedPlans tried_;
   std::unique_ptr<Queue> queue_;    // made after the device is selected
   std::unique_ptr<Memory> stream_;  // of FlushCache; allocated at the first use
 };

@@ -64,7 +64,7 @@ std::string OperandsWhyNot(const Traits& traits, const plugin::OpDesc& op) {
       if (wide && tensor.dtype == plugin::kBF16) return "bf16 beside f64 is not offered: it would be rounded twice";
       const plugin::Tensor::Extent extent = tensor.ByteExtent();
       const auto bytes = static_cast<uint64_t>(extent.last - extent.first);
-      if (bytes > traits.max_alloc_bytes) {
+      if (bytes > traits.MostBytes()) {
         return fmt::format("operand '{}' of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", tensor.name,
                            bytes, traits.name, traits.max_alloc_bytes);
       }

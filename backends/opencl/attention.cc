@@ -139,7 +139,7 @@ std::string MaterialisedWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   const double bytes = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.l) * static_cast<double>(a.s) *
                        static_cast<double>(Bytes(AccumulatorOf(op)));
-  if (bytes > static_cast<double>(traits.max_alloc_bytes)) {
+  if (bytes > static_cast<double>(traits.MostBytes())) {
     return fmt::format("its scores of {} bytes exceed CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", bytes, traits.name,
                        traits.max_alloc_bytes);
   }
@@ -154,8 +154,8 @@ std::string AttentionContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kAttentionRows[] = {
-    {"attention", "flash", AttentionContract, FlashWhyNot, CreateFlash},
-    {"attention", "materialised", AttentionContract, MaterialisedWhyNot, CreateMaterialised},
+    {"attention", "flash", AttentionContract, FlashWhyNot, CreateFlash, true},
+    {"attention", "materialised", AttentionContract, MaterialisedWhyNot, CreateMaterialised, true},
 };
 
 }  // namespace

@@ -34,8 +34,9 @@ DeviceBuffer::DeviceBuffer(cl_context context, const Traits& traits, uint64_t by
                                                          bytes, traits.name, traits.memory_bytes));
   }
   if (bytes > traits.max_alloc_bytes) {
-    throw plugin::Unsupported("a buffer of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", bytes,
-                              traits.name, traits.max_alloc_bytes);
+    throw plugin::Error(ASSAY_OUT_OF_MEMORY,
+                        fmt::format("a buffer of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", bytes,
+                                    traits.name, traits.max_alloc_bytes));
   }
   cl_int status = CL_SUCCESS;
   memory_ = Handle<cl_mem>(clCreateBuffer(context, CL_MEM_READ_WRITE, bytes > 0 ? bytes : 1, nullptr, &status));

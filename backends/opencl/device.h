@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/common/backend.h"
+#include "backends/common/table.h"
 #include "backends/opencl/handle.h"
 #include "backends/opencl/program.h"
 #include "backends/opencl/traits.h"
@@ -14,8 +15,8 @@ namespace opencl {
 
 class DeviceBuffer : public plugin::Buffer {
  public:
-  // Throws out of memory above the device's memory, Unsupported above CL_DEVICE_MAX_MEM_ALLOC_SIZE. Zero bytes become
-  // one, since OpenCL has no empty buffer.
+  // Throws out of memory above the device's memory and above CL_DEVICE_MAX_MEM_ALLOC_SIZE. Zero bytes become one, since
+  // OpenCL has no empty buffer.
   DeviceBuffer(cl_context context, const Traits& traits, uint64_t bytes);
   cl_mem get() const { return memory_.get(); }
 
@@ -52,6 +53,7 @@ class Device : public plugin::Device {
   Handle<cl_command_queue> queue_;
   ProgramCache programs_;
   KeptTransforms kept_transforms_;
+  plugin::TriedPlans tried_;
   std::unique_ptr<DeviceBuffer> flush_;  // allocated at the first use
 };
 

@@ -103,7 +103,7 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > 3) return fmt::format("{} axes; VkFFT transforms up to 3", s.n.size());
   const auto field = static_cast<uint64_t>(FieldBatch(Aligned(s.n, 0, 1), s.batch) * s.Points() * s.ComplexBytes());
-  if (field > traits.max_alloc_bytes) {
+  if (field > traits.MostBytes()) {
     return fmt::format("its field of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", field, traits.name,
                        traits.max_alloc_bytes);
   }
@@ -125,7 +125,7 @@ std::string FftContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kFftRows[] = {
-    {"fft", "vkfft", FftContract, FftWhyNot, CreateVkFft},
+    {"fft", "vkfft", FftContract, FftWhyNot, CreateVkFft, true},
 };
 
 }  // namespace

@@ -118,7 +118,7 @@ std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (s.k < 2) return "k=1 cannot be split";
   const double sums = static_cast<double>(s.batch * PartsOf(s.k)) * static_cast<double>(s.m) *
                       static_cast<double>(s.n * Bytes(AccumulatorOf(op)));
-  if (sums > static_cast<double>(traits.max_alloc_bytes)) {
+  if (sums > static_cast<double>(traits.MostBytes())) {
     return fmt::format("its partial sums of {} bytes exceed CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", sums,
                        traits.name, traits.max_alloc_bytes);
   }
@@ -130,8 +130,8 @@ std::string MatmulContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateMatmul<false>},
-    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateMatmul<true>},
+    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateMatmul<false>, true},
+    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateMatmul<true>, true},
 };
 
 }  // namespace

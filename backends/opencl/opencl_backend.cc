@@ -39,7 +39,7 @@ class OpenClBackend : public plugin::Backend {
 }  // namespace
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
-  return plugin::QueryTable<Device>(Rows(), op, traits_);
+  return plugin::QueryDevice(Rows(), *this, tried_, op, traits_);
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
@@ -47,6 +47,7 @@ std::vector<plugin::Capability> Device::Capabilities() {
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
+  tried_.RethrowFailure(implementation);
   return plugin::CreateFromTable(Rows(), *this, op, implementation, traits_);
 }
 

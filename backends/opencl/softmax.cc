@@ -54,8 +54,8 @@ std::string SoftmaxContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kSoftmaxRows[] = {
-    {"softmax", "three-pass", SoftmaxContract, SoftmaxWhyNot, CreateThreePass},
-    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateOnline},
+    {"softmax", "three-pass", SoftmaxContract, SoftmaxWhyNot, CreateThreePass, true},
+    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateOnline, true},
 };
 
 }  // namespace

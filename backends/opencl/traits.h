@@ -5,6 +5,7 @@
 
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct Traits {
   uint32_t units = 0;
   bool is_cpu = false;
 
+  // Of an operand or a workspace, in whose allocation there are guards or canaries besides.
+  uint64_t MostBytes() const {
+    constexpr uint64_t kAround = uint64_t{1} << 18;
+    return max_alloc_bytes - std::min(max_alloc_bytes, kAround + base_align_bytes);
+  }
   bool HasF64() const { return f64 != 0; }
   bool KeepsSubnormals(bool wide) const { return ((wide ? f64 : f32) & CL_FP_DENORM) != 0; }
   bool RoundsToNearest(bool wide) const { return ((wide ? f64 : f32) & CL_FP_ROUND_TO_NEAREST) != 0; }

@@ -18,7 +18,7 @@ uint64_t RoundUp(uint64_t n, uint64_t unit) {
 std::array<uint32_t, 2> GridOf(uint64_t groups, const VkPhysicalDeviceLimits& limits) {
   const uint64_t rows = (groups + limits.maxComputeWorkGroupCount[0] - 1) / limits.maxComputeWorkGroupCount[0];
   if (rows > limits.maxComputeWorkGroupCount[1] || groups > UINT32_MAX) {
-    throw plugin::Unsupported("{} workgroups are more than the device dispatches at once", groups);
+    throw plugin::Failure("{} workgroups are more than the device dispatches at once", groups);
   }
   return {static_cast<uint32_t>((groups + rows - 1) / std::max<uint64_t>(rows, 1)), static_cast<uint32_t>(rows)};
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -71,7 +72,10 @@ Call<void> Worker::Load() {
   import_hung_ = !options_.words.empty() && loaded.error().outcome == Outcome::kTimeout;
   const bool answered = running();  // else the message has what it printed
   Stop();
-  const std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  if (options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
+    why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
+  }
   return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));
 }
 

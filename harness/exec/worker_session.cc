@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::string_view kMayRefuse[] = {"describe", "query", "capabilities"};  // nothing has been offered yet
 
 // `layouts`: of the inputs.
 Call<void> CheckInputs(std::span<const BufferLayout> layouts, std::span<const Tensor* const> inputs) {
@@ -80,18 +81,20 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
   return answer;
 }
 
-// What was there when the run began and is not any more has failed: only what was never there is absent. The same holds
-// for a plan that was made and that its plugin then does not support.
+// What was there when the run began and is not any more has failed: only what was never there is absent. In the same
+// way only what was never offered is unsupported, or a plugin would be rid of a wrong result by refusing to hand it
+// out.
 void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) {
   if (failure.outcome == Outcome::kUnavailable && !device_.empty()) {
     worker_.Stop();
     failure = {Outcome::kDeviceLost,
                fmt::format("{} was there when it was opened, and is not any more: {}", device_, failure.message)};
-  } else if (failure.outcome == Outcome::kUnsupported && call == "execute") {
-    failure = {Outcome::kError,
-               fmt::format("the plugin offered this and prepared it, and then says at its execution that it is "
-                           "unsupported: {}; it has to say so when it is asked what it offers",
-                           failure.message)};
+  } else if (failure.outcome == Outcome::kUnsupported && std::ranges::find(kMayRefuse, call) == std::end(kMayRefuse)) {
+    failure = {
+        Outcome::kError,
+        fmt::format("the plugin offered this, and then says that it is unsupported: {}; it has to say so when it "
+                    "is asked what it offers",
+                    failure.message)};
   }
 }
 

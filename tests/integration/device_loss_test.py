@@ -70,12 +70,17 @@ class Loss(Cli):
         self.assertIn("was lost in a further round of timing", stderr)
         self.assertEqual(self.assay("report", "out").returncode, 3)
 
-    def test_an_implementation_that_is_refused_when_it_is_executed_is_an_error(self):
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf",
-                                       env={"ASSAY_MISBEHAVE": "late_refusal"})
-        self.assertEqual([r["verdict"] for r in records], ["error"], done.stderr)
-        self.assertIn("it has to say so when it is asked what it offers", records[0]["reason"])
-        self.assertEqual(done.returncode, 3)
+    def test_an_implementation_that_is_refused_after_it_was_offered_is_an_error(self):
+        for how, said in (("late_refusal", "not this shape after all"), ("refuse_plan", "plan_create: not this plan"),
+                          ("refuse_alloc", "buffer_alloc: not this size"), ("refuse_upload", "buffer_upload: not these"),
+                          ("refuse_download", "buffer_download: not this result")):
+            with self.subTest(how):
+                done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf", out=how,
+                                               env={"ASSAY_MISBEHAVE": how})
+                self.assertEqual([r["verdict"] for r in records], ["error"], done.stderr)
+                self.assertIn(said, records[0]["reason"])
+                self.assertIn("it has to say so when it is asked what it offers", records[0]["reason"])
+                self.assertEqual(done.returncode, 3)
 
     def test_a_hang_when_a_plan_is_freed_is_the_verdict_of_its_case(self):
         done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A layer of the OpenCL loader for tests (OPENCL_LAYERS): the driver below it, but for the call that
  * ASSAY_TEST_OPENCL_FAULT makes fail, "call" or "call:status", as in "launch:-5": devices (there are none), old (they
- * are of OpenCL 1.1), context, build, buffer, launch, finish, or event (a command fails after it was taken). With
- * ASSAY_TEST_OPENCL_ONCE, a file that the fault creates, only while that does not exist. Into the file
- * ASSAY_TEST_OPENCL_COUNTS it writes, whenever a context is released, which objects are left and how many there were.
+ * are of OpenCL 1.1), context, build, buffer, launch, finish, event (a command fails after it was taken), or group (a
+ * work-group of any kernel has at most "status" items). With ASSAY_TEST_OPENCL_ONCE, a file that the fault creates,
+ * only while that does not exist. Into the file ASSAY_TEST_OPENCL_COUNTS it writes, whenever a context is released,
+ * which objects are left and how many there were.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -46,6 +47,14 @@ static cl_int CL_API_CALL Build(cl_program program, cl_uint count, const cl_devi
                                 void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
   const cl_int fault = Fault("build");
   return fault != 0 ? fault : below->clBuildProgram(program, count, devices, options, notify, data);
+}
+
+static cl_int CL_API_CALL KernelGroup(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
+                                      size_t room, void* value, size_t* size) {
+  const cl_int status = below->clGetKernelWorkGroupInfo(kernel, device, what, room, value, size);
+  const size_t most = (size_t)Fault("group");
+  if (what == CL_KERNEL_WORK_GROUP_SIZE && most != 0 && value != NULL) memcpy(value, &most, sizeof most);
+  return status;
 }
 
 static cl_int CL_API_CALL Finish(cl_command_queue queue) {
@@ -104,8 +113,8 @@ static cl_mem CL_API_CALL MakeBuffer(cl_context context, cl_mem_flags flags, siz
   if (fault != 0) return *status = fault, NULL;
   return Made(kBuffer, below->clCreateBuffer(context, flags, bytes, host, status));
 }
-static cl_mem CL_API_CALL MakeSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void* region,
-                                        cl_int* status) {
+static cl_mem CL_API_CALL MakeSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type,
+                                        const void* region, cl_int* status) {
   return Made(kBuffer, below->clCreateSubBuffer(whole, flags, type, region, status));
 }
 static cl_int CL_API_CALL Launch(cl_command_queue queue, cl_kernel kernel, cl_uint axes, const size_t* offset,
@@ -154,7 +163,8 @@ LAYER_ENTRY clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint*
   below = target;
   memcpy(&layer, target, (entries < known ? entries : known) * sizeof(void*));
   layer.clGetDeviceIDs = DeviceIds, layer.clGetDeviceInfo = DeviceInfo;
-  layer.clBuildProgram = Build, layer.clFinish = Finish, layer.clGetEventInfo = EventInfo;
+  layer.clGetKernelWorkGroupInfo = KernelGroup, layer.clBuildProgram = Build, layer.clFinish = Finish,
+  layer.clGetEventInfo = EventInfo;
   layer.clCreateContext = MakeContext, layer.clReleaseContext = DropContext;
   layer.clCreateCommandQueue = MakeQueue, layer.clReleaseCommandQueue = DropQueue;
   layer.clCreateProgramWithSource = MakeProgram, layer.clReleaseProgram = DropProgram;

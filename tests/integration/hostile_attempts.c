@@ -3,22 +3,29 @@
 #include "tests/integration/hostile_attempts.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 /* The socket to the host, and the host itself, which made it. */
 static int host_socket(pid_t* host) {
@@ -138,6 +145,30 @@ static int write_files(void) {
 static int change_modes(void) {
   return any_file(changes_mode);
 }
+static int changes_times(const char* path) {
+  return utimensat(AT_FDCWD, path, NULL, 0) == 0 || utimes(path, NULL) == 0 || utime(path, NULL) == 0 ||
+         syscall(SYS_futimesat, AT_FDCWD, path, NULL) == 0;
+}
+static int change_times(void) {
+  return any_file(changes_times);
+}
+/* An open file needs no path: that of its own library, which it may read. */
+static int change_open_file(void) {
+  static const char mark = 0;
+  Dl_info own;
+  const int fd = dladdr(&mark, &own) == 0 ? -1 : open(own.dli_fname, O_RDONLY | O_CLOEXEC);
+  int flags = 0;
+  return fd < 0 || futimens(fd, NULL) == 0 || fchown(fd, (uid_t)-1, (gid_t)-1) == 0 ||
+         (fsetxattr(fd, "user.assay", "x", 1, 0) == 0 && fremovexattr(fd, "user.assay") == 0) ||
+         (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0);
+}
+static int watches(const char* path) {
+  const int fd = inotify_init1(IN_CLOEXEC);
+  return fd >= 0 && inotify_add_watch(fd, path, IN_ALL_EVENTS) >= 0;
+}
+static int watch_files(void) {
+  return any_file(watches);
+}
 static int read_variables(void) {
   return getenv("ASSAY_GOLDEN_STORE") != NULL || getenv("ASSAY_TEST_API_KEY") != NULL ||
          getenv("USER_OWN_VARIABLE") != NULL;
@@ -159,6 +190,23 @@ static int use_network(void) {
   if (socket(AF_INET, SOCK_DGRAM, 0) >= 0) return 1;
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   return connect(fd, (struct sockaddr*)&name, sizeof name) == 0 || errno == ENOENT || errno == ECONNREFUSED;
+}
+static int use_netlink(void) {
+  return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) >= 0;
+}
+/* A datagram needs no connection, and raw sockets of this family are of datagrams. */
+static int make_datagrams(void) {
+  int pair[2];
+  return socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0 || socket(AF_UNIX, SOCK_RAW, 0) >= 0 ||
+         socketpair(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0, pair) == 0;
+}
+/* A name that is in no folder, as CUDA has one: it may have it, and nobody reaches it there. */
+static int serve_socket(void) {
+  struct sockaddr_un name = {AF_UNIX, ""};
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+  snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "assay-test-%d", (int)getpid());
+  if (fd < 0 || bind(fd, (struct sockaddr*)&name, sizeof name) != 0 || listen(fd, 1) != 0) return 1;
+  return accept(fd, NULL, NULL) >= 0 || errno == EAGAIN || accept4(fd, NULL, NULL, 0) >= 0 || errno == EAGAIN;
 }
 static int enter_namespace(void) {
   return syscall(SYS_unshare, 0x10000000 /* CLONE_NEWUSER */) == 0;
@@ -187,6 +235,14 @@ static int leave_daemon_and_hang(void) {
   leave_daemon();
   while (pause() == -1) continue;
   return 0;
+}
+/* So deep that no path leads there. */
+static int leave_deep_folders(void) {
+  for (int i = 0; i < 5000; ++i) {
+    if (mkdir("deep", 0700) != 0 || chdir("deep") != 0) return 1;
+  }
+  const int fd = open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  return fd < 0 || fchmod(open("..", O_RDONLY | O_CLOEXEC), 0) != 0;
 }
 static int fill_file(void) {
   char bytes[65536] = {0};
@@ -271,12 +327,19 @@ static const struct {
                  {"read_files", read_files},
                  {"write_files", write_files},
                  {"change_modes", change_modes},
+                 {"change_times", change_times},
+                 {"change_open_file", change_open_file},
+                 {"watch_files", watch_files},
                  {"read_variables", read_variables},
                  {"find_home", find_home},
                  {"use_network", use_network},
+                 {"use_netlink", use_netlink},
+                 {"make_datagrams", make_datagrams},
+                 {"serve_socket", serve_socket},
                  {"enter_namespace", enter_namespace},
                  {"leave_daemon", leave_daemon},
                  {"leave_daemon_and_hang", leave_daemon_and_hang},
+                 {"leave_deep_folders", leave_deep_folders},
                  {"fill_file", fill_file},
                  {"fill_memory", fill_memory},
                  {"start_processes", start_processes},

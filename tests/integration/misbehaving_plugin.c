@@ -360,6 +360,7 @@ static void query_free(assay_device* device, const assay_implementations* found)
 static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error) {
   (void)device;
   if (misbehaves("out_of_memory")) return fail(error, ASSAY_OUT_OF_MEMORY, "the device is full");
+  if (misbehaves("refuse_alloc")) return fail(error, ASSAY_UNSUPPORTED, "not this size after all");
   *out = malloc(sizeof **out);
   (*out)->bytes = malloc(bytes);
   return ASSAY_OK;
@@ -372,7 +373,8 @@ static void buffer_free(assay_device* device, assay_buffer* buffer) {
 }
 static assay_status buffer_upload(assay_device* device, assay_buffer* buffer, uint64_t offset, const void* bytes,
                                   uint64_t size, assay_text* error) {
-  (void)device, (void)error;
+  (void)device;
+  if (misbehaves("refuse_upload")) return fail(error, ASSAY_UNSUPPORTED, "not these data after all");
   if (misbehaves("write_source")) *(volatile unsigned char*)bytes = 1;
   memcpy(buffer->bytes + offset, bytes, size);
   return ASSAY_OK;
@@ -381,6 +383,7 @@ static assay_status buffer_download(assay_device* device, const assay_buffer* bu
                                     uint64_t size, assay_text* error) {
   static int delivered;
   (void)device;
+  if (misbehaves("refuse_download")) return fail(error, ASSAY_UNSUPPORTED, "not this result after all");
   if (misbehaves("lose_device")) return fail(error, ASSAY_DEVICE_LOST, "the bus fell over");
   if (misbehaves("one_download") && ++delivered > 3) return ASSAY_OK; /* a, b and y once, then nothing */
   memcpy(bytes, buffer->bytes + offset, size);
@@ -393,6 +396,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
   for (int f = 0; f < kFaultCount; ++f) {
     if (strcmp(kFaults[f].name, implementation) != 0) continue;
     if (is_gone(device)) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
+    if (misbehaves("refuse_plan")) return fail(error, ASSAY_UNSUPPORTED, "not this plan after all");
     assay_plan* plan = calloc(1, sizeof *plan);
     plan->fault = &kFaults[f];
     plan->device = device->index;
@@ -414,7 +418,6 @@ static void plan_destroy(assay_plan* plan) {
   while (misbehaves("hang_on_destroy")) pause();
   free(plan);
 }
-
 static view view_of(const assay_plan* plan, int operand, const assay_tensor_arg* arg) {
   view v = {(float*)(void*)(arg->buffer->bytes + arg->byte_offset), plan->strides[operand][0],
             plan->strides[operand][1]};

@@ -201,6 +201,11 @@ class Layer(OpenCl):
                 self.assertEqual(len([r for r in records if r["op"] == "matmul" and r["verdict"] == "pass"]), 2)
                 self.assertEqual(done.returncode, 3)
 
+    def test_a_kernel_that_runs_in_smaller_groups_only_is_not_offered(self):
+        done, records = self.run_cases("--case", SUM, **self.fault("group:1"))
+        self.assertEqual([(r["implementation"], r["verdict"]) for r in records], [("", "unsupported")], done.stderr)
+        self.assertRegex(records[0]["reason"], "kernel sequential needs [0-9]+ work-items in a group; .* offers 1")
+
     def test_a_transform_that_the_driver_fails_is_an_error(self):
         if "VkFFT" not in json.dumps(self.columns()):
             self.skipTest("this plugin was built without VkFFT: install libvkfft-dev")

@@ -4,9 +4,9 @@
 
 Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
 other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
-other implementations of its case, or the page scrolls sideways on a phone. Before that it checks that it would notice:
-an error planted into a copy, a copy without its records and one with a wide line must all fail. Exits 77 (skipped)
-without Chromium.
+other implementations of its case, or the page scrolls sideways or has texts over each other on a phone. Before that it
+checks that it would notice: an error planted into a copy, a copy without its records, one with a wide line and one whose
+texts get too little room must all fail. Exits 77 (skipped) without Chromium.
 """
 import html
 import json
@@ -20,6 +20,7 @@ import tempfile
 SKIPPED = 77
 FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "flaky",
            "unexpected_pass"}
+DATA = r'id="data">(.*?)</script>'
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # Uses the page as a reader would and leaves what it saw in the document.
@@ -60,9 +61,28 @@ use();
 # A window of a browser has a least width; a frame has the width of a phone. The opened record is the widest thing there.
 PHONE = 390
 MEASURE = """<script>
+// Lines of text within one summary, row or definition that lie over each other, by what they say.
+function overlaps() {
+  const linesOf = (element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return [...range.getClientRects()];
+  };
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+                         Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  const found = [];
+  for (const box of document.querySelectorAll('summary, .line, .facts div, .legend div, .copy, figcaption, tr, nav .wrap')) {
+    const parts = [...box.children].map((part) => [part, linesOf(part)]);
+    parts.forEach(([one, lines], i) => parts.slice(0, i).forEach(([other, others]) => {
+      if (lines.some((a) => others.some((b) => meet(a, b)))) found.push(`${other.textContent} / ${one.textContent}`);
+    }));
+  }
+  return found;
+}
 addEventListener('load', () => setTimeout(() => {
+  const over = overlaps();
   for (const details of document.querySelectorAll('details')) details.open = true;
-  parent.postMessage([innerWidth, document.documentElement.scrollWidth].join(' '), '*');
+  parent.postMessage(JSON.stringify({window: innerWidth, page: document.documentElement.scrollWidth, over}), '*');
 }, 300));
 </script>"""
 FRAME = """<!DOCTYPE html><body><iframe src="framed.html#ADDRESS" width="WIDTH" height="800" style="border:0"></iframe>
@@ -71,19 +91,33 @@ addEventListener('message', (message) => { document.getElementById('seen').textC
 </script></body>"""
 
 
+def plant(text, old, new):
+    """The page with a change that a check has to see; one that changes nothing would check nothing."""
+    changed = text.replace(old, new, 1)
+    if changed == text:
+        raise SystemExit(f"self-check failed: the page has no {old!r} any more")
+    return changed
+
+
+def without_rows(text):
+    """The page whose records are gone and whose other data are as they were."""
+    data = re.search(DATA, text, re.S).group(1)
+    return plant(text, data, json.dumps({**json.loads(data), "rows": []}).replace("<", "\\u003c"))
+
+
 def first_result(text, unescape=True):
     """The address of the first result that the page links to."""
     address = re.search(r'href="(#case=[^"]+)"', text).group(1)
     return html.unescape(address) if unescape else address
 
 
-def widths_on_a_phone(browser, text, folder):
-    """Of the window and of what it would scroll over."""
+def seen_on_a_phone(browser, text, folder):
+    """The widths of the window and of what it would scroll over, and texts that lie over each other."""
     (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
     frame = folder / "frame.html"
     frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", first_result(text, unescape=False)), "utf-8")
     dom, _ = open_page(browser, frame)
-    return tuple(map(int, re.search(r'<output id="seen">(\d+) (\d+)</output>', dom).groups()))
+    return json.loads(html.unescape(re.search(r'<output id="seen">(.*?)</output>', dom, re.S).group(1)))
 
 
 def open_page(browser, page, fragment=""):
@@ -99,7 +133,7 @@ def open_page(browser, page, fragment=""):
 
 def problems(browser, page):
     """What is wrong with a page, as a list of sentences."""
-    records = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.S).group(1))
+    records = json.loads(re.search(DATA, page.read_text("utf-8"), re.S).group(1))
     expected = min(50, len(records.get("rows", [])))
     dom, console = open_page(browser, page, first_result(page.read_text("utf-8")))
     found = [f"console: {line}" for line in console]
@@ -151,23 +185,28 @@ def main():
     text = page.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         broken = pathlib.Path(folder) / "broken.html"
-        broken.write_text(text.replace("'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
+        broken.write_text(plant(text, "'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
         if not any("planted is not defined" in problem for problem in problems(browser, broken)):
             print("self-check failed: an error planted into the script went unseen")
             return 1
         empty = pathlib.Path(folder) / "empty.html"
-        empty.write_text(re.sub(r'"rows":\[.*?\],"verdicts"', '"rows":[],"verdicts"', text, flags=re.S), "utf-8")
+        empty.write_text(without_rows(text), "utf-8")
         if not any("0 rows" in problem for problem in problems(browser, empty)):
             print("self-check failed: a page without rows went unseen")
             return 1
-        wide = text.replace("<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
-        if widths_on_a_phone(browser, wide, pathlib.Path(folder))[1] <= PHONE:
+        wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
+        if seen_on_a_phone(browser, wide, pathlib.Path(folder))["page"] <= PHONE:
             print("self-check failed: a page that scrolls sideways went unseen")
             return 1
+        crowded = plant(text, "</style>", ".known > summary .why { flex: 1 1 12rem; }</style>")
+        if not seen_on_a_phone(browser, crowded, pathlib.Path(folder))["over"]:
+            print("self-check failed: a badge over a text went unseen")
+            return 1
         found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
-        window, scrolled = widths_on_a_phone(browser, text, pathlib.Path(folder))
-        if window != PHONE or scrolled > window:
-            found.append(f"a window of {window} (wanted {PHONE}) scrolls sideways over {scrolled}")
+        seen = seen_on_a_phone(browser, text, pathlib.Path(folder))
+        if seen["window"] != PHONE or seen["page"] > PHONE:
+            found.append(f"a window of {seen['window']} (wanted {PHONE}) scrolls sideways over {seen['page']}")
+        found += [f"on a phone one text lies over another: {texts}" for texts in seen["over"]]
     print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
     return 1 if found else 0
 

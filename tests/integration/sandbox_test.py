@@ -10,6 +10,8 @@ import ctypes
 import json
 import os
 import pathlib
+import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -56,12 +58,12 @@ class Sandbox(OwnFolder):
         return subprocess.run([ASSAY, *words], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True, text=True,
                               timeout=240, **more)
 
-    def attempt(self, name, *words, out=None, env=None, **more):
+    def attempt(self, name, *words, out=None, env=None, plugin=PLUGIN, **more):
         out = out or name
         files = [str(self.dir / p)[1:] for p in ("store", out, "home/diary", "theirs/data", "theirs")]
         files += [str(f)[1:] for f in sorted((self.dir / "store").rglob("*.safetensors"))]
         done = self.assay("run", "--out", out, "--progress", "none", "--no-perf", "--timeout", "20", "--relations", "none",
-                          "--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "attempt", *words,
+                          "--case", CASE, "--plugin", str(plugin), "--backend", "misbehaving", "--impl", "attempt", *words,
                           env={"ASSAY_TEST_ATTEMPT": name, "ASSAY_TEST_FILES": ":".join(files), **(env or {})}, **more)
         path = self.dir / out / "results.jsonl"
         records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -83,7 +85,8 @@ class Sandbox(OwnFolder):
 class Attempts(Sandbox):
     # Stopped by what every kernel has, and by Landlock alone.
     ALWAYS = ("may_signal", "trace_host", "read_memory", "read_environment", "limit_host", "read_variables", "change_modes",
-              "find_home", "use_network", "enter_namespace")
+              "change_times", "change_open_file", "watch_files", "find_home", "use_network", "use_netlink", "make_datagrams",
+              "serve_socket", "enter_namespace")
     LANDLOCK = ("read_files", "write_files", "read_command_line")
 
     def test_each_fails_and_the_run_goes_on(self):
@@ -139,6 +142,12 @@ class Endings(Sandbox):
         for words in ((), ("--no-sandbox",)):
             with self.subTest(words):
                 self.assertFalse(is_alive(self.daemon(*words)))
+        self.no_folder_is_left()
+
+    def test_folders_that_no_path_is_long_enough_for_are_removed(self):
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000))  # fewer descriptors than folders
+        done, records = self.attempt("leave_deep_folders", preexec_fn=few)
+        self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout + done.stderr)
         self.no_folder_is_left()
 
     def test_when_the_run_is_killed_nothing_of_a_worker_is_left(self):
@@ -210,6 +219,24 @@ class Options(Sandbox):
         files = ":".join([str(self.dir / "store")[1:], str(self.dir / "out")[1:], *store])
         _, records = self.attempt("read_files", "--grant", ".", out="out", env={"ASSAY_TEST_FILES": files})
         self.assertEqual([r["verdict"] for r in records], ["pass"])
+
+    def test_of_a_plugins_folder_it_sees_itself_alone(self):
+        if not self.has_landlock():
+            self.skipTest("this kernel has no Landlock")
+        own = self.dir / "vendor"
+        (own / "night").mkdir(parents=True)
+        plugin = pathlib.Path(shutil.copy(PLUGIN, own))
+        secrets = [own / name for name in ("seed", "night.assay.tar.zst", "night/results.jsonl")]
+        for file in (*secrets, own / "kernels.bin"):
+            file.write_text("0123456789abcdef0123456789abcdef\n")
+        for files, words, wanted in (((*secrets, own / "kernels.bin", own), (), "pass"),
+                                     (secrets, ("--grant", "vendor"), "pass"),
+                                     ([own / "kernels.bin"], ("--grant", "vendor"), "mismatch")):
+            listed = ":".join(str(f)[1:] for f in files)
+            done, records = self.attempt("read_files", *words, "--evidence", "1", "--evidence-seed", str(own / "seed"),
+                                         plugin=plugin, out=f"out{len(listed)}{len(words)}",
+                                         env={"ASSAY_TEST_FILES": listed})
+            self.assertEqual([r["verdict"] for r in records], [wanted], f"{words}: {done.stdout}{done.stderr}")
 
     def test_a_slip_is_refused(self):
         for words, text in ((("--worker-limit", "memory=lots"), "'lots' is no amount"),

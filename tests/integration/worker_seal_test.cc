@@ -79,8 +79,9 @@ TEST_F(HostileTest, TheWorkerSaysWhatItGaveUp) {
 
 // Also on a kernel without Landlock, where only the list of system calls stands between them.
 TEST_F(HostileTest, OtherProcessesAreOutOfReach) {
-  for (const char* attempt : {"may_signal", "trace_host", "read_memory", "read_environment", "limit_host",
-                              "use_network", "enter_namespace", "find_home"}) {
+  for (const char* attempt :
+       {"may_signal", "trace_host", "read_memory", "read_environment", "limit_host", "use_network", "use_netlink",
+        "make_datagrams", "serve_socket", "change_open_file", "enter_namespace", "find_home"}) {
     hostile_.Restart();
     const Call<Execution> execution = Try(attempt);
     ASSERT_TRUE(execution) << attempt << ": " << execution.error().message;

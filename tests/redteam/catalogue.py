@@ -212,6 +212,8 @@ RESULTS = [
     Cheat("returns_input", "copies an input", (MISMATCH,), known=(d.FIELD_GUIDE,)),
     Cheat("changes_input", "computes, and clears an input", (judged("mismatch", "changed on the device"),),
           known=(d.KERNELBENCH,)),
+    Cheat("refuses_download", "computes wrong results, and says when they are asked for that they are not supported",
+          (judged("error", "buffer_download"),)),
     Cheat("low_precision", "rounds inputs to bf16 and declares f32", (WEAKER, MISMATCH),
           known=(d.FIELD_GUIDE, d.FUTUREMARK)),
     Cheat("precise_samples", "is right where checks by sample look, and bf16 elsewhere", (WEAKER, MISMATCH)),

@@ -9,6 +9,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "harness/base/text.h"
+#include "harness/exec/seal/linked_libraries.h"
+
 namespace assay {
 namespace {
 
@@ -57,6 +60,19 @@ bool HoldsAllKinds(const fs::path& folder) {
 
 bool IsLibrary(const fs::path& path) {
   return path.filename().string().find(".so") != std::string::npos;
+}
+
+bool IsBundle(const fs::path& path) {
+  return path.native().ends_with(".tar.zst");
+}
+
+std::vector<fs::path> LibraryPath() {
+  std::vector<fs::path> folders;
+  const char* list = std::getenv("LD_LIBRARY_PATH");
+  for (const std::string_view folder : Split(list == nullptr ? "" : list, ':')) {
+    if (folder.starts_with('/')) folders.emplace_back(folder);
+  }
+  return folders;
 }
 
 }  // namespace
@@ -127,6 +143,7 @@ bool FileGrants::HideRuns(const fs::path& folder) {
   for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
        !error && it != end; it.increment(error)) {
     if (++entries > kMostEntries) return false;
+    if (IsBundle(it->path())) hidden_.push_back(RealPath(it->path()));
     if (it->path().filename() != "results.jsonl") continue;
     runs_.push_back(it->path().parent_path().lexically_relative(folder.parent_path()));
     hidden_.push_back(RealPath(it->path().parent_path()));
@@ -149,8 +166,19 @@ std::string FileGrants::HiddenText() const {
   return text;
 }
 
+void FileGrants::GrantLinked(const fs::path& plugin) {
+  for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
+    // Where --grant or a variable shows the folder, earlier runs in it stay hidden all the same.
+    if (const fs::path folder = RealPath(file.parent_path()); !HoldsAllKinds(folder)) HideRuns(folder);
+    grants_.push_back({file.string(), FileUse::kRead});
+    for (const fs::path& library : LinkedLibraries(file, LibraryPath())) Read(library);
+  }
+  runs_.clear();
+}
+
 void FileGrants::GrantPlugin(const fs::path& plugin) {
   if (plugin.empty()) return;
+  if (plugin.extension() != ".py") return GrantLinked(plugin);
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     const fs::path folder = RealPath(file.parent_path());
     grants_.push_back({file.string(), FileUse::kRead});

@@ -26,15 +26,16 @@ class FileGrants {
   // The libraries, drivers' files and devices of the system, and what the process may know about itself. `self` is its
   // folder in /proc.
   void GrantSystem();
-  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie.
+  // The plugin and the libraries that it links, and nothing else of its folder, where secrets and results may lie. A file
+  // of kernels imports what lies beside it: its folder, unless that is one where all kinds of files lie.
   void GrantPlugin(const std::filesystem::path& plugin);
   // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
   void GrantNamedBy(const std::vector<std::string>& variables);
 
   const std::vector<FileGrant>& all() const { return grants_; }
 
-  // What beside the plugin stays hidden from it that its user may have meant it to see: folders of earlier runs, how
-  // many and one of them, and a folder with too much in it to look through. "" where nothing does.
+  // What beside a file of kernels stays hidden from it that its user may have meant it to see: folders of earlier runs,
+  // how many and one of them, and a folder with too much in it to look through. "" where nothing does.
   std::string HiddenText() const;
 
  private:
@@ -43,8 +44,9 @@ class FileGrants {
   void Grant(const std::filesystem::path& path, FileUse use);
   // The libraries right in it, wherever they lie that links lead to.
   void GrantLibraries(const std::filesystem::path& folder);
-  // Folders of earlier runs below `folder`, with the golden values of what failed there. False: there is too much to
-  // look through.
+  void GrantLinked(const std::filesystem::path& plugin);
+  // Folders and bundles of earlier runs below `folder`, with the golden values of what failed there. False: there is too
+  // much to look through.
   bool HideRuns(const std::filesystem::path& folder);
   void GrantAround(const std::filesystem::path& folder, FileUse use);
   std::vector<std::filesystem::path> hidden_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -11,6 +12,7 @@
 
 #include "harness/base/cache_folder.h"
 #include "harness/data/tensor.h"
+#include "harness/exec/seal/remove_folder.h"
 
 namespace assay {
 
@@ -26,7 +28,11 @@ WorkerFolder& WorkerFolder::operator=(WorkerFolder&& other) noexcept {
 }
 
 WorkerFolder::~WorkerFolder() {
-  if (!path_.empty()) RemoveFolder(path_);
+  if (path_.empty()) return;
+  if (const std::string problem = RemoveFolder(path_); !problem.empty()) {
+    std::fprintf(stderr, "assay: a plugin's temporary folder cannot be removed (%s); rm -r %s\n", problem.c_str(),
+                 path_.c_str());
+  }
 }
 
 Result<WorkerFolder> WorkerFolder::Create() {
@@ -39,22 +45,6 @@ Result<WorkerFolder> WorkerFolder::Create() {
   WorkerFolder folder;
   folder.path_ = std::move(name);
   return folder;
-}
-
-void RemoveFolder(const fs::path& folder) {
-  std::error_code error;
-  fs::remove_all(folder, error);
-  if (!error) return;
-  const auto open = fs::perms::owner_all;
-  fs::permissions(folder, open, fs::perm_options::add, error);
-  for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
-       !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_symlink(ignored) && it->is_directory(ignored)) {
-      fs::permissions(it->path(), open, fs::perm_options::add, ignored);
-    }
-  }
-  fs::remove_all(folder, error);
 }
 
 fs::path PluginCacheFolder(const fs::path& plugin) {

@@ -23,9 +23,6 @@ class WorkerFolder {
   std::filesystem::path path_;
 };
 
-// With all that is in it, also where a plugin forbade its owner to look into a folder.
-void RemoveFolder(const std::filesystem::path& folder);
-
 // $XDG_CACHE_HOME/assay/workers/<plugin>-<hash of its path>, else below ~/.cache; created. "" where there is neither.
 // Two plugins of one file name do not see what the other one keeps.
 std::filesystem::path PluginCacheFolder(const std::filesystem::path& plugin);

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "harness/exec/seal/lodging.h"
+#include "harness/exec/seal/remove_folder.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -30,7 +31,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
 // Those that a C library of Debian 12 does not know by name; the same number on every architecture.
-constexpr uint32_t kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466;
+constexpr uint32_t kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kFileSetattr = 469;
 
 constexpr uint32_t kRefused[] = {
     // Memory and descriptors of other processes.
@@ -41,16 +42,23 @@ constexpr uint32_t kRefused[] = {
     // The kernel's own workings; io_uring does what this list refuses without a system call.
     SYS_bpf, SYS_perf_event_open, SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module,
     SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_userfaultfd,
-    // Landlock says nothing about who may use a file, only about opening it. Those of an open file (fchmod) remain.
-    SYS_fchmodat, kFchmodat2, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr, kSetxattrat,
-    kRemovexattrat,
+    // Landlock says nothing about who may use a file and what its times are, only about opening it. An open file may
+    // have been opened to read alone; fchmod remains, which CUDA's runtime links.
+    SYS_fchmodat, kFchmodat2, SYS_fchownat, SYS_fchown, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr,
+    SYS_lremovexattr, SYS_fremovexattr, kSetxattrat, kRemovexattrat, kFileSetattr, SYS_utimensat,
 #if defined(__x86_64__)
-    SYS_chmod, SYS_chown, SYS_lchown, SYS_kexec_file_load,
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_kexec_file_load,
+#endif
+    // Nor does it keep anybody from being told what is made and opened in a folder that he may not look into.
+    SYS_inotify_init1, SYS_fanotify_init,
+#if defined(__x86_64__)
+    SYS_inotify_init,
 #endif
     // What has no name in a folder and outlives every process.
     SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
-    // A session's bus or a daemon would start programs outside, at a word over a socket.
-    SYS_connect};
+    // A session's bus or a daemon would start programs outside, at a word over a socket. CUDA binds and listens to one,
+    // but nobody outside has an answer from it.
+    SYS_connect, SYS_accept, SYS_accept4};
 
 constexpr uint32_t kNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -140,6 +148,8 @@ void RefuseSignals(Filter& filter, uint32_t self) {
   filter.RefuseIf(SYS_ioctl, 1, {kOwnerOfFile, kOwnerOfSocket});
 }
 
+constexpr uint32_t kSetFlags = FS_IOC_SETFLAGS, kSetAttributes = FS_IOC_FSSETXATTR;  // of a file, as chattr does
+
 }  // namespace
 
 Status RefuseSystemCalls(bool signals) {
@@ -149,11 +159,16 @@ Status RefuseSystemCalls(bool signals) {
   // Its flags lie in memory, where a filter does not see them; the C library then takes clone.
   filter.RefuseCall(SYS_clone3, ENOSYS);
   filter.RefuseBits(SYS_clone, 0, kNamespaces);
-  filter.RefuseUnless(SYS_socket, 0, {AF_UNIX, AF_NETLINK});
+  filter.RefuseUnless(SYS_socket, 0, {AF_UNIX});
   filter.RefuseUnless(SYS_prlimit64, 0, {0, self});
-  // Words to a daemon need no connection; a pair of sockets is made otherwise.
-  constexpr uint32_t kSocketFlags[] = {0, SOCK_CLOEXEC, SOCK_NONBLOCK, int{SOCK_CLOEXEC} | int{SOCK_NONBLOCK}};
-  for (const uint32_t flags : kSocketFlags) filter.RefuseIf(SYS_socket, 1, {uint32_t{SOCK_DGRAM} | flags});
+  // A datagram reaches a daemon without a connection, also from one of a pair; SOCK_RAW makes such sockets as well.
+  constexpr uint32_t kStream = SOCK_STREAM, kPackets = SOCK_SEQPACKET, kExec = SOCK_CLOEXEC, kNow = SOCK_NONBLOCK;
+  for (const uint32_t number : {uint32_t{SYS_socket}, uint32_t{SYS_socketpair}}) {
+    filter.RefuseUnless(number, 1,
+                        {kStream, kStream | kExec, kStream | kNow, kStream | kExec | kNow, kPackets, kPackets | kExec,
+                         kPackets | kNow, kPackets | kExec | kNow});
+  }
+  filter.RefuseIf(SYS_ioctl, 1, {kSetFlags, kSetAttributes});
   filter.RefuseIf(SYS_prctl, 0, {PR_SET_DUMPABLE});  // which libraries it has loaded is seen from outside
   filter.RefuseIf(SYS_setpriority, 0, {uint32_t{PRIO_PGRP}, uint32_t{PRIO_USER}});  // the host, and workers of others
   filter.RefuseCall(SYS_ioprio_set);

@@ -43,7 +43,8 @@ Json DescribePlan(const assay_backend_api& api, const assay_plan& plan) {
 Json PluginFailed(assay_status status, const char* function, const ErrorText& error) {
   const std::string text = error.str();
   // A reason why something is not offered stands for itself; an error is better read with the call that failed.
-  const bool is_reason = status == ASSAY_UNSUPPORTED || status == ASSAY_UNAVAILABLE;
+  const bool is_reason =
+      status == ASSAY_UNAVAILABLE || (status == ASSAY_UNSUPPORTED && std::string_view(function) == "query");
   if (is_reason && !text.empty()) return Failed(status, text);
   return Failed(status,
                 fmt::format("{}: {}", function, text.empty() ? fmt::format("status {} without a text", status) : text));

@@ -69,7 +69,12 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
   const SpanContext context(context_.planned().spec.Id(), device.selector, implementation);
   Attempt attempt = NewAttempt({implementation, ""});
   const auto offered = device.session->Query(device.device_index, context_.problem());
-  if (!offered) {
+  const auto is_withdrawn = [&](const WorkerFailure& failure) {
+    return !implementation.empty() && failure.outcome == Outcome::kUnsupported;
+  };
+  if (!offered && is_withdrawn(offered.error())) {
+    attempt.SetFailure({Outcome::kError, "it is not offered any more: " + offered.error().message});
+  } else if (!offered) {
     attempt.SetFailure(offered.error());
   } else if (const auto found = std::ranges::find(*offered, implementation, &ImplementationInfo::name);
              found != offered->end()) {
@@ -79,7 +84,7 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
     attempt.SetVerdict(Verdict::kPass, ResultClass::kNone,
                        fmt::format("it offers {} implementations", offered->size()));
   } else {
-    attempt.SetVerdict(Verdict::kUnsupported, ResultClass::kNone, "it is not offered any more");
+    attempt.SetFailure({Outcome::kError, "it is not offered any more"});
   }
   RestartAfterFault(device, attempt);
   FillRecord(device, attempt);

@@ -76,18 +76,19 @@ void NoteLayout(Attempt& attempt, std::string_view what) {
   attempt.layouts += (attempt.layouts.empty() ? "" : ";") + std::string(what);
 }
 
+// Here a plugin may refuse; what it offers has to come.
+Call<bool> IsOfferedIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
+                       const Attempt& attempt) {
+  const auto offered = context.offers().Of(device, context.data().problem, layout);
+  if (!offered && offered.error().outcome != Outcome::kUnsupported) return tl::unexpected(offered.error());
+  return offered && std::ranges::find(*offered, attempt.implementation, &ImplementationInfo::name) != offered->end();
+}
+
 // "" when the results hold there too.
 Call<OutputProblem> ProblemIn(const OtherLayout& other, CaseContext& context, const Device& device,
                               const ContractData& by, Attempt& attempt) {
   const CaseData& data = context.data();
-  const LayoutVariant& layout = other.variant;
-  const auto offered = context.offers().Of(device, data.problem, layout);
-  if (!offered) return tl::unexpected(offered.error());
-  const auto same = [&](const ImplementationInfo& info) { return info.name == attempt.implementation; };
-  if (std::ranges::none_of(*offered, same)) {
-    return tl::unexpected(WorkerFailure{Outcome::kUnsupported, "the implementation is not among those"});
-  }
-  auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, layout);
+  auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, other.variant);
   if (!plan) return tl::unexpected(plan.error());
   OutputProblem found;
   for (const Probe probe : ProbesOf(by)) {
@@ -120,14 +121,17 @@ void JudgeOtherLayouts(CaseContext& context, const Device& device, const Contrac
   for (const OtherLayout& other : kOtherLayouts) {
     if (!IsOther(other.variant, problem)) continue;
     const std::string_view how = other.how;
-    const auto found = ProblemIn(other, context, device, by, attempt);
-    if (!found) {
-      if (found.error().outcome == Outcome::kUnsupported) {
-        NoteLayout(attempt, fmt::format("{}=not offered", other.name));
-        continue;
-      }
-      return attempt.SetFailure({found.error().outcome, fmt::format("{}: {}", how, found.error().message)});
+    const auto fail = [&](const WorkerFailure& failure) {
+      attempt.SetFailure({failure.outcome, fmt::format("{}: {}", how, failure.message)});
+    };
+    const Call<bool> offered = IsOfferedIn(other.variant, context, device, attempt);
+    if (!offered) return fail(offered.error());
+    if (!*offered) {
+      NoteLayout(attempt, fmt::format("{}=not offered", other.name));
+      continue;
     }
+    const auto found = ProblemIn(other, context, device, by, attempt);
+    if (!found) return fail(found.error());
     NoteLayout(attempt, other.name);
     if (found->what.empty()) continue;
     attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,

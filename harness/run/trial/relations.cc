@@ -108,18 +108,15 @@ Call<std::optional<Runner::Outputs>> Runner::ExecuteOther(const Relation& relati
     if (!outputs) return tl::unexpected(outputs.error());
     return std::optional(*std::move(outputs));
   }
-  const auto refused = [](const WorkerFailure& failure) {
-    return failure.outcome == Outcome::kUnsupported || failure.outcome == Outcome::kUnavailable;
-  };
   const auto offered = request_.context.offers().Of(request_.device, *relation.problem);
-  if (!offered && !refused(offered.error())) return tl::unexpected(offered.error());
+  if (!offered && offered.error().outcome != Outcome::kUnsupported &&
+      offered.error().outcome != Outcome::kUnavailable) {
+    return tl::unexpected(offered.error());
+  }
   const auto is_of_case = [&](const ImplementationInfo& info) { return IsOfCase(info); };
   if (!offered || std::none_of(offered->begin(), offered->end(), is_of_case)) return std::optional<Outputs>();
   auto plan = PreparedPlan::Make(request_.device, *relation.problem, request_.attempt.implementation);
-  if (!plan) {
-    if (refused(plan.error())) return std::optional<Outputs>();
-    return tl::unexpected(plan.error());
-  }
+  if (!plan) return tl::unexpected(plan.error());
   auto outputs = Execute(*plan, inputs);
   const Call<void> freed = plan->Release();
   if (!outputs) return tl::unexpected(outputs.error());

@@ -118,6 +118,8 @@ static assay_status buffer_download(assay_device* device, const assay_buffer* fr
   (void)device;
   if (outside(from, at, size)) return assay_fail(error, ASSAY_ERROR, "outside of the buffer");
   if (the_cheat.downloading != NULL) the_cheat.downloading(from);
+  const char* why = the_cheat.refuses == NULL ? NULL : the_cheat.refuses(from);
+  if (why != NULL) return assay_fail(error, ASSAY_UNSUPPORTED, why);
   if (size > 0) memcpy(bytes, from->bytes + at, size);
   return ASSAY_OK;
 }

@@ -47,6 +47,7 @@ typedef struct cheat {
   void (*batch)(assay_plan* plan, assay_batch* batch);
   void (*uploaded)(assay_buffer* buffer);
   void (*downloading)(const assay_buffer* buffer);
+  const char* (*refuses)(const assay_buffer* buffer); /* why its content is not handed out, or NULL */
   void (*freeing)(const assay_buffer* buffer);
 } cheat;
 extern const cheat the_cheat;

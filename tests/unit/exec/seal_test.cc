@@ -125,44 +125,48 @@ TEST_F(GrantsTest, AreNotFooledByLinks) {
   EXPECT_THAT(Granted(through), testing::ElementsAre("home/plugin"));
 }
 
-TEST_F(GrantsTest, OfAPluginAreItsFolderButNoHome) {
+TEST_F(GrantsTest, OfKernelsAreTheirFolderButNoHome) {
+  Make("a/kernels.py"), Make("home/kernels.py"), Make("home/libbeside.so.1");
   FileGrants grants({});
-  grants.GrantPlugin(root_ / "a/file.so");
+  grants.GrantPlugin(root_ / "a/kernels.py");
   EXPECT_THAT(Granted(grants), Contains("a"));
-  Make("home/libbeside.so.1");
   FileGrants home({});
-  home.GrantPlugin(root_ / "home/plugin");
-  EXPECT_THAT(Granted(home), testing::ElementsAre("home/libbeside.so.1", "home/plugin"));
+  home.GrantPlugin(root_ / "home/kernels.py");
+  EXPECT_THAT(Granted(home), testing::ElementsAre("home/kernels.py", "home/libbeside.so.1"));
 }
 
 // What failed in them lies there with its golden values.
-TEST_F(GrantsTest, OfAPluginLeaveOutFoldersOfEarlierRuns) {
-  Make("v/vendor.so"), Make("v/kernels/k.bin"), Make("v/out/first/results.jsonl"), Make("v/out/notes.txt");
+TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
+  Make("v/mine.py"), Make("v/kernels/k.bin"), Make("v/out/first/results.jsonl"), Make("v/out/notes.txt");
+  Make("v/night.assay.tar.zst"), Make("v/out/second.tar.zst");
   FileGrants grants({});
-  grants.GrantPlugin(root_ / "v/vendor.so");
+  grants.GrantPlugin(root_ / "v/mine.py");
   const auto granted = Granted(grants);
   EXPECT_THAT(granted, Contains("v/kernels"));
   EXPECT_THAT(granted, Contains("v/out/notes.txt"));
   EXPECT_THAT(granted, Contains("v names"));
-  for (const char* folder : {"v", "v/out", "v/out/first"}) EXPECT_THAT(granted, testing::Not(Contains(folder)));
+  for (const char* path : {"v", "v/out", "v/out/first", "v/night.assay.tar.zst", "v/out/second.tar.zst"}) {
+    EXPECT_THAT(granted, testing::Not(Contains(path)));
+  }
   EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (v/out/first)");
   Make("v/out/second/results.jsonl");
   FileGrants two({});
-  two.GrantPlugin(root_ / "v/vendor.so");
+  two.GrantPlugin(root_ / "v/mine.py");
   EXPECT_THAT(two.HiddenText(), testing::StartsWith("2 folders of earlier runs beside it (such as "));
+  Make("k/mine.py");
   FileGrants none({});
-  none.GrantPlugin(root_ / "a/file.so");
+  none.GrantPlugin(root_ / "k/mine.py");
   EXPECT_EQ(none.HiddenText(), "");
 }
 
 // So many that nobody can say what lies among them.
-TEST_F(GrantsTest, OfAPluginSayWhichFolderIsTooLarge) {
-  Make("v/vendor.so");
+TEST_F(GrantsTest, OfKernelsSayWhichFolderIsTooLarge) {
+  Make("v/mine.py");
   fs::create_directories(root_ / "v/many");
   for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / "v/many" / std::to_string(i));
   FileGrants grants({});
-  grants.GrantPlugin(root_ / "v/vendor.so");
-  EXPECT_THAT(Granted(grants), testing::ElementsAre("v/vendor.so", "v/vendor.so"));
+  grants.GrantPlugin(root_ / "v/mine.py");
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("v/mine.py"));
   EXPECT_THAT(grants.HiddenText(), testing::StartsWith("all of " + (root_ / "v").string() + " but its libraries"));
 }
 

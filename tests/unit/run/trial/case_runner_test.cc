@@ -266,12 +266,10 @@ TEST_F(OtherLayout, ASideEffectThereIsAFaultOfMemory) {
   }
 }
 
-TEST_F(OtherLayout, MayBeUnsupported) {
-  for (const Asked what : {Asked::kQuery, Asked::kPrepare, Asked::kExecute}) {
-    const Attempt attempt = JudgeWhere({.fails = Outcome::kUnsupported}, what);
-    EXPECT_EQ(attempt.verdict, Verdict::kPass);
-    EXPECT_EQ(attempt.record.layouts, "padded=not offered;permuted=not offered");
-  }
+TEST_F(OtherLayout, MayBeRefusedByTheOffer) {
+  const Attempt attempt = JudgeWhere({.fails = Outcome::kUnsupported}, Asked::kQuery);
+  EXPECT_EQ(attempt.verdict, Verdict::kPass);
+  EXPECT_EQ(attempt.record.layouts, "padded=not offered;permuted=not offered");
 }
 
 TEST_F(OtherLayout, ThatEndsTheWorkerIsACrash) {
@@ -314,8 +312,13 @@ TEST_F(JudgedAgain, AsksAnewForWhatIsOffered) {
   runner.Judge(device_, [](const Attempt&) {});
   session_->offer = Offering({{"other", "f32acc"}});
   const Attempt attempt = runner.JudgeAgain(device_, "plain");
-  EXPECT_EQ(attempt.verdict, Verdict::kUnsupported);
+  EXPECT_EQ(attempt.verdict, Verdict::kError);
   EXPECT_EQ(attempt.record.reason, "it is not offered any more");
+  session_->behave = DoingAt({.fails = Outcome::kUnsupported}, Asked::kQuery, 0);
+  session_->calls.clear();
+  const Attempt refused = runner.JudgeAgain(device_, "plain");
+  EXPECT_EQ(refused.verdict, Verdict::kError);
+  EXPECT_THAT(refused.record.reason, HasSubstr("it is not offered any more: "));
 }
 
 TEST_F(JudgedAgain, WithoutANameIsTheOfferAlone) {
