@@ -113,7 +113,7 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
   for (int64_t i = 0; i < step.n; ++i) {
     for (int k = 0; k < arity; ++k) e.x[k] = step.x[k][i], e.reach[k] = reach[k][i];
     e.z = step.z[i];
-    const auto [doubt, beside] = AnswerOf(e);
+    auto [doubt, beside] = AnswerOf(e);
     if (doubt == Doubt::kOrdinary) continue;
     for (NodeError::Symbol& symbol : error.symbols) symbol.g[i] = 0;
     const bool is_limit = rules_.as_written && arity == 1 && std::isinf(e.x[0]);
@@ -124,6 +124,8 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     // zero.
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
+    const bool is_output = step.node == plan_->output().node;
+    if (node.updated && is_output && std::isinf(e.z)) beside |= kBesideNan;
     if (!rules_.as_written && !rules_.quadrature) MarkBeside(step.node, static_cast<size_t>(i), beside, error);
   }
 }

@@ -88,6 +88,9 @@ Expr Sum(Expr x, const Axes& axes);
 // A sum of exp(x - running maximum), which is rescaled when a larger x comes.
 Expr RescaledSum(Expr x, const Axes& axes);
 Expr Mean(Expr x, const Axes& axes);  // Sum / n
+// A mean that kernels may also update, by (x - mean) / k of the k-th term (Welford 1962): an infinite term makes that
+// NaN as soon as another one follows.
+Expr UpdatedMean(Expr x, const Axes& axes);
 Expr Prod(Expr x, const Axes& axes);
 Expr Max(Expr x, const Axes& axes);
 Expr Min(Expr x, const Axes& axes);

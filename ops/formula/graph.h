@@ -73,6 +73,7 @@ struct Node {
   Strictness strictness = Strictness::kLoose;
   Steps steps = Steps::kPlain;
   bool recomputed = false;    // kernels may compute this result more than once, in different orders
+  bool updated = false;       // a mean that kernels may update term by term
   bool non_negative = false;  // whatever the inputs; so are the results of implementations
   double least = 0;           // what is non-negative is never less than this, but for roundings
   // A reduction or recurrence that leads to another output as well, by way of fewer of them: what is forgotten in it
