@@ -118,7 +118,10 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     for (NodeError::Symbol& symbol : error.symbols) symbol.g[i] = 0;
     const bool is_limit = rules_.as_written && arity == 1 && std::isinf(e.x[0]);
     const bool rounds = std::isfinite(e.z) && !is_limit;
-    const double rounding = rounds ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
+    const Rounding kind = Info(node.function).rounding;
+    const bool is_tail = kind == Rounding::kTail;
+    const double own = is_tail ? rules_.TailOf(node.function).Of(e.z) : rules_.Of(kind) * std::fabs(e.z);
+    const double rounding = rounds ? own : 0;
     error.r[i] = doubt == Doubt::kCertain ? rounding : kInfinity;
     // Sigmoid may be part of another function by then, as of x sigmoid(x), or be by way of a hyperbolic tangent: no
     // zero.

@@ -51,6 +51,8 @@ enum class Function : uint8_t {
   kLog1p,
   kTanh,
   kErf,
+  kOneMinusTanh,
+  kOneMinusErf,
   kSigmoid,
   kSin,
   kCos,
@@ -85,7 +87,7 @@ struct Node {
   int axis = -1;               // kRecur, kIndex; kAt, kTopK and kScatterAdd: of the result
   int from_axis = -1;          // kAt, kTopK, kGather: of the operand
   std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
-  double constant = 0;
+  double constant = 0, constant_lo = 0;  // their sum: a constant need not be a double
   int input = -1;
   DType format = DType::kF32;  // kRound
   // kTopK
