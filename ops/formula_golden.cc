@@ -13,6 +13,7 @@
 #include "ops/formula/digest.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
+#include "ops/formula/wide.h"
 #include "ops/formula_indices.h"
 #include "ops/formula_operator.h"
 #include "ops/formula_powers.h"
@@ -137,6 +138,7 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   const bool dd = tier == Tier::kReproducible;
   const ErrorRules rules[] = {formula::GoldenRules(dd), formula::SigmaRules()};
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);
+  formula::ReplaceUnbounded(graph, graph.outputs[0], elements, evaluation);
 
   const bool wide = SizeOf(problem.output().dtype) == 8;
   Golden golden;

@@ -33,6 +33,20 @@ std::string RoundsNote(const RecordView& records, const std::string& asked_text)
                      asked, fewer, Counted(timed, "timed result"), least);
 }
 
+// A pass says nothing of elements without a bound.
+std::string UnjudgedNote(const RecordView& records) {
+  int64_t results = 0, elements = 0;
+  for (const Record& r : records) {
+    const int64_t count = r.verdict == "pass" ? r.not_judged.value_or(0) : 0;
+    results += count > 0 ? 1 : 0, elements += count;
+  }
+  if (results == 0) return "";
+  return fmt::format(
+      "{} of {} that passed {} not judged, as the contract bounds nothing there (where an intermediate may overflow, "
+      "say); not_judged has the number of each.",
+      Counted(elements, "element"), Counted(results, "result"), elements == 1 ? "was" : "were");
+}
+
 }  // namespace
 
 std::vector<std::string> RunNotes(const RecordView& records, const std::string& environment_json) {
@@ -63,6 +77,7 @@ std::vector<std::string> RunNotes(const RecordView& records, const std::string& 
         fmt::format("{} cannot be true and count{} nowhere; timing_invalid says why, and --strict fails the run.",
                     Counted(invalid, "time"), invalid == 1 ? "s" : ""));
   }
+  if (std::string unjudged = UnjudgedNote(records); !unjudged.empty()) notes.push_back(std::move(unjudged));
   if (std::string unnamed = EnvironmentValue(environment, "unnamed_libraries"); !unnamed.empty()) {
     notes.push_back(std::move(unnamed));
   }

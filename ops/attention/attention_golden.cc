@@ -82,6 +82,7 @@ class Builder {
       }
       works_.Give(std::move(work));
     });
+    if (golden_.error.wide()) ReplaceBeyondDouble(op_, data_, golden_);
     golden_.extra.emplace_back("dot_weight", std::move(dot_));
     golden_.extra.emplace_back("added_weight", std::move(added_));
     golden_.extra.emplace_back("range", std::move(range_));

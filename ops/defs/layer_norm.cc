@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator layer_norm: y = (x - mean) / sqrt(variance + eps) gamma + beta along the last axis. With stats=1 the
 // mean and 1 / sqrt(variance + eps) of each row come out as well, as layer_norm_backward takes them.
+// A row with an infinity has a mean that is infinite, or NaN where kernels update it term by term; its y and rstd are
+// NaN.
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -16,7 +18,7 @@ void LayerNorm(Definition& d) {
   const double eps = d.Real("eps", "1e-05", "what is added to the variance");
   d.RefuseIf(eps <= 0, "eps must be positive: the variance of equal elements is zero");
   const Flag stats = d.Flag("stats", "1: mean and rstd of each row are outputs too");
-  const Expr mean = Mean(x, n), c = x - mean;
+  const Expr mean = UpdatedMean(x, n), c = x - mean;
   const auto state_outputs = [&](Expr variance) {
     const Expr rstd = Rsqrt(variance + eps);
     d.Out("y", c * rstd * gamma + beta, rows + n);

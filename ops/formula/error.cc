@@ -23,7 +23,8 @@ bool IsStored(const Node& node) {
 
 bool IsReciprocal(const Node& node) {
   if (node.kind != Kind::kMap) return false;
-  return node.function == Function::kSigmoid || node.function == Function::kRsqrt || node.function == Function::kDiv;
+  return node.function == Function::kSigmoid || node.function == Function::kOneMinusTanh ||
+         node.function == Function::kRsqrt || node.function == Function::kDiv;
 }
 
 // Whether zero and infinities are these, or NaN, in the result.
@@ -74,8 +75,15 @@ double ErrorRules::Of(Rounding rounding) const {
       return function;
     case Rounding::kComposition:
       return composition;
+    case Rounding::kTail:
+      return 0;  // TailOf
   }
   return 0;
+}
+
+// 1 - tanh may be made of an exponential, as sigmoid is.
+TailTerms ErrorRules::TailOf(Function of) const {
+  return {of == Function::kOneMinusTanh ? std::max(tail, composition) : tail, complement, from_one};
 }
 
 Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
@@ -126,10 +134,14 @@ const double* Propagation::Expanded(const std::vector<double>& array, const Expa
   return expansion.Of(array, lanes_, static_cast<size_t>(n), scratch_[slot]);
 }
 
-void Propagation::Constant(int node, double value) {
-  if (rules_.constants == nullptr || RoundTo(*rules_.constants, value) == value) return;
+void Propagation::Constant(int node) {
+  const double value = NodeAt(node).constant, rest = std::fabs(NodeAt(node).constant_lo);
+  const bool rounds = rules_.constants != nullptr && (rest != 0 || RoundTo(*rules_.constants, value) != value);
+  double off = rules_.constants_lack * rest;
+  if (rounds) off += rules_.constants->UnitRoundoff() * std::fabs(value) + rules_.constants->MinSubnormal() + rest;
+  if (off == 0) return;
   NodeError& error = errors_[static_cast<size_t>(node)];
-  error.r = {rules_.constants->UnitRoundoff() * std::fabs(value) + rules_.constants->MinSubnormal()};
+  error.r = {off};
   Finish(node, {}, error);
 }
 
@@ -303,6 +315,9 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
     terms.tiny = std::max(terms.tiny, least);
   }
   const double* linear = scratch_[10].data();
+  if (rounding == Rounding::kTail) {
+    RoundTail(rules_.quadrature, rules_.TailOf(node.function), step, linear, error.r.data());
+  }
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
   const bool may_divide_exactly = rules_.faithful_bits > 0 && divides;
   const std::vector<double> before = may_divide_exactly ? error.r : std::vector<double>();

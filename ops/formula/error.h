@@ -13,6 +13,7 @@
 // r^2.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -35,12 +36,24 @@ struct InputRule {
   double overflow_at = 0;  // may become infinite from here on; 0: nowhere
 };
 
+// What z = 1 - f costs: a share of its own; or, as a difference, shares of f and of 1 + |f|.
+struct TailTerms {
+  double own = 0, of_f = 0, of_both = 0;
+  double Of(double z) const {
+    const double f = std::fabs(1 - z);
+    return std::max(own * std::fabs(z), of_f * f + of_both * (1 + f));
+  }
+};
+
 struct ErrorRules {
   bool quadrature = false;
   // Relative errors of single operations. `add` and `multiply` of what is used further, `sum` of an addition within a
   // sum, `rescale` of what comes on top where a sum is rescaled.
   double add = 0, multiply = 0, sum = 0, divide = 0, root = 0, function = 0, composition = 0, rescale = 0;
   double logarithm_absolute = 0;  // of log and log1p
+  // Errors of 1 - f (Rounding::kTail): relative to the result; and where a kernel takes f off 1, that of f relative to
+  // f, and that of the subtraction relative to 1 + |f|.
+  double tail = 0, complement = 0, from_one = 0;
   // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
   // results are flushed.
   double lambda = 0, tiny = 0;
@@ -55,6 +68,7 @@ struct ErrorRules {
   // Of the last node's values, whose overflow is the output's affair where the output overflows no later.
   double last_range = std::numeric_limits<double>::infinity();
   const FloatFormat* constants = nullptr;  // constants are rounded to it; nullptr: they are as they are
+  double constants_lack = 0;               // this share of constants' low parts
   std::vector<InputRule> inputs;           // by input; fewer: nothing happens to the others
   // Roundoff of an accumulator whose sums of terms of one sign lose small ones, always in one direction
   // (ops/lost_terms.h); 0: that is within what `sum` says.
@@ -65,6 +79,7 @@ struct ErrorRules {
   int faithful_bits = 0;
 
   double Of(Rounding rounding) const;
+  TailTerms TailOf(Function of) const;  // of Rounding::kTail
 };
 
 // Results of an element that are right beside those within its reach, bits to be joined; an infinity of its sign. The
@@ -102,7 +117,7 @@ class Propagation {
 
   void Begin(int64_t lanes);  // of the next block
   void Input(int node, std::span<const double> values);
-  void Constant(int node, double value);
+  void Constant(int node);
   void Map(const MapStep& step, const std::vector<Expansion>& expansions);
   // x: the operand's array, v: the result's; `to`: the result's place for each inner index of the operand.
   void Reduce(int node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to);

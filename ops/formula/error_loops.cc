@@ -111,4 +111,12 @@ ASSAY_MULTIVERSION void RoundInQuadrature(const RoundingTerms& terms, const MapS
   }
 }
 
+void RoundTail(bool quadrature, const TailTerms& terms, const MapStep& step, const double* linear, double* r) {
+  const double most = std::max(terms.own, terms.of_f + terms.of_both);
+  for (int64_t i = 0; i < step.n; ++i) {
+    const double rounding = terms.Of(step.z[i]);
+    r[i] = quadrature ? std::hypot(r[i], rounding) : r[i] + rounding + most * linear[i];
+  }
+}
+
 }  // namespace assay::formula

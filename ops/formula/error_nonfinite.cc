@@ -113,17 +113,22 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
   for (int64_t i = 0; i < step.n; ++i) {
     for (int k = 0; k < arity; ++k) e.x[k] = step.x[k][i], e.reach[k] = reach[k][i];
     e.z = step.z[i];
-    const auto [doubt, beside] = AnswerOf(e);
+    auto [doubt, beside] = AnswerOf(e);
     if (doubt == Doubt::kOrdinary) continue;
     for (NodeError::Symbol& symbol : error.symbols) symbol.g[i] = 0;
     const bool is_limit = rules_.as_written && arity == 1 && std::isinf(e.x[0]);
     const bool rounds = std::isfinite(e.z) && !is_limit;
-    const double rounding = rounds ? rules_.Of(Info(node.function).rounding) * std::fabs(e.z) : 0;
+    const Rounding kind = Info(node.function).rounding;
+    const bool is_tail = kind == Rounding::kTail;
+    const double own = is_tail ? rules_.TailOf(node.function).Of(e.z) : rules_.Of(kind) * std::fabs(e.z);
+    const double rounding = rounds ? own : 0;
     error.r[i] = doubt == Doubt::kCertain ? rounding : kInfinity;
     // Sigmoid may be part of another function by then, as of x sigmoid(x), or be by way of a hyperbolic tangent: no
     // zero.
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
+    const bool is_output = step.node == plan_->output().node;
+    if (node.updated && is_output && std::isinf(e.z)) beside |= kBesideNan;
     if (!rules_.as_written && !rules_.quadrature) MarkBeside(step.node, static_cast<size_t>(i), beside, error);
   }
 }

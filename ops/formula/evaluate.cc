@@ -58,7 +58,7 @@ class Worker {
       case Kind::kIn:
         return to.Input(index, v);
       case Kind::kConst:
-        return to.Constant(index, node.constant);
+        return to.Constant(index);
       case Kind::kIndex:
         return;
       case Kind::kMap:

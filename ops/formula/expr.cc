@@ -146,9 +146,12 @@ void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes) {
   graph.outputs.push_back(std::move(info));
 }
 
-Expr Const(Graph& graph, double value) {
-  return Append(graph,
-                {.kind = Kind::kConst, .non_negative = value >= 0, .least = std::max(value, 0.0), .constant = value});
+Expr Const(Graph& graph, double value, double value_lo) {
+  return Append(graph, {.kind = Kind::kConst,
+                        .non_negative = value >= 0,
+                        .least = std::max(value, 0.0),
+                        .constant = value,
+                        .constant_lo = value_lo});
 }
 
 Expr Index(Graph& graph, Axis axis) {
@@ -215,6 +218,12 @@ Expr Log1p(Expr x) {
 }
 Expr Tanh(Expr x) {
   return Map(Function::kTanh, {x});
+}
+Expr OneMinusTanh(Expr x) {
+  return Map(Function::kOneMinusTanh, {x});
+}
+Expr OneMinusErf(Expr x) {
+  return Map(Function::kOneMinusErf, {x});
 }
 Expr Erf(Expr x) {
   return Map(Function::kErf, {x});

@@ -69,6 +69,10 @@ Expr Log(Expr x);
 Expr Log1p(Expr x);
 Expr Tanh(Expr x);
 Expr Erf(Expr x);
+// 1 - tanh and 1 - erf, which vanish where x is large: functions of their own, since differences would leave no digit
+// there. Kernels may take the differences all the same (Rounding::kTail).
+Expr OneMinusTanh(Expr x);
+Expr OneMinusErf(Expr x);
 Expr Sin(Expr x);
 Expr Cos(Expr x);
 Expr Pow(Expr x, Expr y);
@@ -88,6 +92,9 @@ Expr Sum(Expr x, const Axes& axes);
 // A sum of exp(x - running maximum), which is rescaled when a larger x comes.
 Expr RescaledSum(Expr x, const Axes& axes);
 Expr Mean(Expr x, const Axes& axes);  // Sum / n
+// A mean that kernels may also update, by (x - mean) / k of the k-th term (Welford 1962): an infinite term makes that
+// NaN as soon as another one follows.
+Expr UpdatedMean(Expr x, const Axes& axes);
 Expr Prod(Expr x, const Axes& axes);
 Expr Max(Expr x, const Axes& axes);
 Expr Min(Expr x, const Axes& axes);
@@ -118,7 +125,7 @@ Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to);
 // x along `from` at index(i) for each i of the axis `to`; -1: zero.
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);
 Expr Index(Graph& graph, Axis axis);
-Expr Const(Graph& graph, double value);
+Expr Const(Graph& graph, double value, double value_lo = 0);  // value + value_lo
 Expr Round(Expr x, DType format);
 
 }  // namespace assay::formula

@@ -72,6 +72,11 @@ Expr Mean(Expr x, const Axes& axes) {
   RequireOneGraph("Mean", {x});
   return Sum(x, axes) / static_cast<double>(x.graph->ExtentOf(axes.Set()));
 }
+Expr UpdatedMean(Expr x, const Axes& axes) {
+  const Expr mean = Mean(x, axes);
+  mean.graph->nodes[static_cast<size_t>(mean.id)].updated = true;
+  return mean;
+}
 Expr Prod(Expr x, const Axes& axes) {
   return Reduction(Kind::kProd, x, axes);
 }

@@ -20,6 +20,9 @@ enum class Rounding : uint8_t {
   kRoot,
   kFunction,     // within the contract's math ulp
   kComposition,  // sigmoid: an exponential, an addition and a division
+  // 1 - f, f with the limit 1: within the contract's math ulp of the result, however small that is; or f rounded, and
+  // taken off 1
+  kTail,
 };
 
 struct FunctionInfo {

@@ -32,6 +32,10 @@ DD CosOf(DD x) {
   return Split(cosine * cosq(x.lo) - sine * sinq(x.lo));
 }
 
+DD OneMinusErfOf(DD x) {
+  return Split(erfcq(Joined(x)));
+}
+
 DD PowOf(DD x, DD y) {
   return Split(powq(Joined(x), Joined(y)));
 }

@@ -10,6 +10,7 @@ namespace assay::formula {
 // Relative errors are MapErrorDD's, of finite operands.
 DD SinOf(DD x);
 DD CosOf(DD x);
+DD OneMinusErfOf(DD x);
 // x > 0, or y an integer.
 DD PowOf(DD x, DD y);
 

@@ -131,6 +131,18 @@ ASSAY_MULTIVERSION void ErrorFunction(const double* x, const double* reach, cons
   }
 }
 
+// (1 - tanh)' = -(1 - tanh^2) = -z (2 - z), which keeps its digits where z is small; |tanh''| as above.
+ASSAY_MULTIVERSION void OneMinusTanhSlopes(const double* x, const double* reach, const double* z, const Slopes& to,
+                                           int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to.curve[i] = -2 * RoomOf(x[i], reach[i]);
+  internal::ExpKernels(to.curve, to.curve, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const double e = to.curve[i], a = reach[i], slope = z[i] * (2 - z[i]);
+    to.slope[0][i] = -slope;
+    to.curve[i] = RestOf(0.385 * a * a, 8 * e, 2 * e, slope, a) + (z[i] > 1 ? kSaturated : 0x1p-50 * slope) * a;
+  }
+}
+
 // s' = s (1 - s); |s''| <= 0.09623 and at most s' <= exp(-|x|), which is also at least the smaller of s and 1 - s.
 ASSAY_MULTIVERSION void SigmoidSlopes(const double* x, const double* reach, const double* z, const Slopes& to,
                                       int64_t n) {
@@ -248,6 +260,12 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
       return Tanh(x[0], reach[0], z, to, n);
     case Function::kErf:
       return ErrorFunction(x[0], reach[0], to, n);
+    case Function::kOneMinusTanh:
+      return OneMinusTanhSlopes(x[0], reach[0], z, to, n);
+    case Function::kOneMinusErf:
+      ErrorFunction(x[0], reach[0], to, n);
+      for (int64_t i = 0; i < n; ++i) to.slope[0][i] = -to.slope[0][i];
+      return;
     case Function::kSin:
     case Function::kCos:
       return Sine(x[0], function == Function::kCos, reach[0], to, n);

@@ -51,6 +51,8 @@ enum class Function : uint8_t {
   kLog1p,
   kTanh,
   kErf,
+  kOneMinusTanh,
+  kOneMinusErf,
   kSigmoid,
   kSin,
   kCos,
@@ -73,6 +75,7 @@ struct Node {
   Strictness strictness = Strictness::kLoose;
   Steps steps = Steps::kPlain;
   bool recomputed = false;    // kernels may compute this result more than once, in different orders
+  bool updated = false;       // a mean that kernels may update term by term
   bool non_negative = false;  // whatever the inputs; so are the results of implementations
   double least = 0;           // what is non-negative is never less than this, but for roundings
   // A reduction or recurrence that leads to another output as well, by way of fewer of them: what is forgotten in it
@@ -84,7 +87,7 @@ struct Node {
   int axis = -1;               // kRecur, kIndex; kAt, kTopK and kScatterAdd: of the result
   int from_axis = -1;          // kAt, kTopK, kGather: of the operand
   std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
-  double constant = 0;
+  double constant = 0, constant_lo = 0;  // their sum: a constant need not be a double
   int input = -1;
   DType format = DType::kF32;  // kRound
   // kTopK

@@ -25,6 +25,14 @@ double FunctionError(const Contract& contract) {
   return std::max(contract.math_ulp, 0.5) * OperationRoundoff(contract);
 }
 
+// The error of a hyperbolic tangent or error function that is taken off 1, where next to nothing may be left of it. No
+// specification is wider than 16 ulp of f32 (OpenCL C 3.0, 7.4: erf; tanh 5); that of a contract that grants more is
+// for results of functions, and this is none: 256 ulp of erf(-3.2) would be four times 1 + erf(-3.2).
+constexpr double kMostUlpOffOne = 16;
+double ErrorOffOne(const Contract& contract) {
+  return std::min(FunctionError(contract), kMostUlpOffOne * OperationRoundoff(contract));
+}
+
 const FloatFormat* FormatOfAccumulator(const Contract& contract) {
   switch (contract.acc) {
     case Accumulator::kF64:
@@ -62,6 +70,7 @@ void AddGoldenErrors(bool double_double, ErrorRules& rules) {
   rules.root += golden.root;
   rules.function += golden.function;
   rules.composition += golden.composition;
+  rules.tail += golden.tail;
 }
 
 }  // namespace
@@ -75,6 +84,8 @@ ErrorRules GoldenRules(bool double_double) {
   rules.root = error(Function::kSqrt);
   rules.function = error(Function::kExp);
   rules.composition = error(Function::kSigmoid);
+  rules.tail = error(Function::kOneMinusErf);
+  rules.constants_lack = double_double ? 0 : 1;
   rules.logarithm_absolute = double_double ? 0x1p-92 : 0;
   rules.lambda = rules.function_lambda = 0x1p-1070;  // the low part of a double-double underflows far above
   rules.tiny = double_double ? 0x1p-960 : 0x1p-1020;
@@ -109,6 +120,8 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   rules.root = rules.function = Join(eps, mid);
   // An exponential, a sum and a quotient, each of which kernels may store.
   rules.composition = Join(Join(Join(eps, eps), Join(u, u)), Join(Join(mid, mid), mid));
+  rules.tail = rules.function;  // or a difference
+  rules.complement = Join(ErrorOffOne(contract), mid), rules.from_one = rules.add;
   rules.lambda = (flushes ? contract.AccMinNormal() : contract.AccMinSubnormal()) + mid_absolute;
   // Errors below the normal numbers are counted in their spacing.
   rules.function_lambda = std::max(contract.math_ulp, 1.0) * contract.AccMinSubnormal() +
@@ -127,6 +140,7 @@ ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& i
   rules.additions_underflow = all.additions_underflow;
   rules.divide = rules.root = rules.function = all.function;
   rules.composition = all.composition;
+  rules.tail = all.tail, rules.complement = all.complement;
   rules.lambda = all.lambda;
   rules.function_lambda = all.function_lambda;
   rules.tiny = all.tiny;
@@ -143,6 +157,7 @@ ErrorRules SigmaRules() {
   rules.sum = kSigmaUnit;  // times the deviation's own constant
   rules.divide = rules.root = rules.function = std::sqrt(4.0 / 3) * kSigmaUnit;
   rules.composition = 2 * rules.function;
+  rules.tail = rules.complement = rules.function, rules.from_one = rules.add;
   rules.range = std::numeric_limits<double>::max();
   return rules;
 }

@@ -90,6 +90,7 @@ void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs)
       return Input(node, inputs[static_cast<size_t>(info.input)]);
     case Kind::kConst:
       hi_[at][0] = info.constant;
+      if (dd_) lo_[at][0] = info.constant_lo;
       return;
     case Kind::kIndex:
       for (size_t i = 0; i < size; ++i) hi_[at][i] = static_cast<double>(i);

@@ -48,6 +48,10 @@ BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract&
   bound.partial_overflow_at /= terms;  // the magnitude plane is S / K
   // A running mean, m += (x - m) / n, has differences of either sign on the way.
   bound.partial_signs = PartialSigns::kEither;
+  // It makes NaN of an infinity, inf - inf, as soon as another term follows.
+  for (int64_t i = 0; op.terms > 1 && i < golden.size(); ++i) {
+    if (std::isinf(golden.value[static_cast<size_t>(i)])) Admit(bound, golden.size(), i, kAlsoNan);
+  }
   return bound;
 }
 

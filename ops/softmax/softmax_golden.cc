@@ -79,17 +79,18 @@ double SumRow(RowWork& row) {
   return total;
 }
 
-void FastRow(bool log, RowWork& row) {
+void FastRow(bool log, double max, RowWork& row) {
   const double total = SumRow(row), log_total = std::log1p(row.rest);
   // In u = 2^-53: differences; of the rest's share 2 for each exp, the 64 additions of a panel and one to double. The
   // own difference and exponential, the addition of 1 and the division come on top.
   const double shared = row.spread + row.Share() * (3 + static_cast<double>(kSigmaPanel));
   for (size_t i = 0; i < row.x.size(); ++i) {
-    const double y = log ? -row.distance[i] - log_total : row.e[i] / total;
-    const double units =
-        log ? row.distance[i] + shared + 2 * log_total + std::abs(y) : y * (shared + row.distance[i] + 4);
-    row.y[i] = log && row.x[i] == -kInfinity ? -kInfinity : y;
-    row.error[i] = (y == 0 && !log ? 0 : units * 0x1p-53 * (1 + 0x1p-20)) + 0x1p-1073;
+    const double y = log ? row.x[i] - max - log_total : row.e[i] / total;
+    // A quarter of them: the largest numbers leave no room for a sum.
+    const double distance = row.distance[i] / 4, quarter = shared / 4;
+    const double units = log ? distance + quarter + log_total / 2 + std::abs(y) / 4 : y * (quarter + distance + 1);
+    row.y[i] = y;
+    row.error[i] = (y == 0 && !log ? 0 : units * 0x1p-51 * (1 + 0x1p-20)) + 0x1p-1073;
   }
 }
 
@@ -112,8 +113,10 @@ void ReproducibleRow(bool log, double max, RowWork& row) {
   const DD total = rest + 1.0, log_total = Log1p(rest);
   for (size_t i = 0; i < e.size(); ++i) {
     const bool gone = row.x[i] == -kInfinity;
-    const DD y = log ? TwoSum(row.x[i], -max) - log_total : e[i] / total;
-    row.y[i] = log && gone ? -kInfinity : y.hi;
+    const double plain = row.x[i] - max;
+    const DD of_log = plain == -kInfinity ? DD{plain, 0} : TwoSum(row.x[i], -max) - log_total;
+    const DD y = log ? of_log : e[i] / total;
+    row.y[i] = y.hi;
     row.y_lo[i] = gone || !std::isfinite(y.hi) ? 0 : y.lo;
     const double size = log ? row.Share() + log_total.hi + std::abs(row.y[i]) * 0x1p-8 : row.y[i];
     const bool tiny = !log && !gone && row.distance[i] >= -kLowest;
@@ -171,7 +174,7 @@ class Builder {
     }
     Exponentials(work.x.data(), max, work.distance.data(), work.e.data(), op_.terms);
     DropInfinite(work);
-    tier_ == Tier::kFast ? FastRow(op_.log, work) : ReproducibleRow(op_.log, max, work);
+    tier_ == Tier::kFast ? FastRow(op_.log, max, work) : ReproducibleRow(op_.log, max, work);
     for (int64_t k = 0; k < op_.terms; ++k) Store(op_.Offset(row, k), k, work);
   }
 

@@ -79,10 +79,19 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
   return idle;
 }
 
+// A NaN that goes into these reductions makes the whole result NaN by way of another one, too: of group_norm the mean
+// and the variance, of the gradient's dx the means of g and of g z.
+bool IsHiddenByAnother(const std::string& op, const std::string& fault) {
+  const bool is_blind = fault.ends_with("-blind-to-nan");
+  if (op == "group_norm") return is_blind && fault.starts_with("fault.reduction-");
+  return op == "layer_norm_backward" && is_blind && fault.starts_with("fault.reduction-2-");
+}
+
 TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
   Corpus corpus;
   for (const FormulaOperator* op : AllFormulas()) {
-    const std::vector<std::string> idle = IdleFaults(corpus, *op);
+    std::vector<std::string> idle = IdleFaults(corpus, *op);
+    std::erase_if(idle, [&](const std::string& fault) { return IsHiddenByAnother(op->schema().op, fault); });
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))
                               << " changes nothing of any case";
   }

@@ -186,6 +186,10 @@ class FormulaKernel {
         return std::tanh(a);
       case Function::kErf:
         return std::erf(a);
+      case Function::kOneMinusTanh:
+        return 1 + std::tanh(-a);
+      case Function::kOneMinusErf:
+        return 1 + std::erf(-a);
       case Function::kSin:
         return std::sin(a);
       case Function::kCos:

@@ -14,6 +14,11 @@ struct ExactMachine {
   using Number = Real;
   static Real Input(int, double value) { return value; }
   static Real Constant(double value) { return value; }
+  static Real ConstantOf(const Node& node) {
+    Real value = node.constant;
+    mpfr_add_d(value.x, value.x, node.constant_lo, MPFR_RNDN);
+    return value;
+  }
   static Real Map(const Node& node, std::span<const Real* const> x) { return ExactMap(node.function, x); }
   static bool IsLarger(const Node&, const Real& a, const Real& b) {
     if (mpfr_nan_p(a.x) != 0 || mpfr_nan_p(b.x) != 0) return mpfr_nan_p(a.x) != 0 && mpfr_nan_p(b.x) == 0;
@@ -107,6 +112,15 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
       break;
     case Function::kErf:
       mpfr_erf(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kOneMinusTanh:
+      mpfr_mul_ui(z.x, a, 2, MPFR_RNDN);
+      mpfr_exp(z.x, z.x, MPFR_RNDN);
+      mpfr_add_ui(z.x, z.x, 1, MPFR_RNDN);
+      mpfr_ui_div(z.x, 2, z.x, MPFR_RNDN);
+      break;
+    case Function::kOneMinusErf:
+      mpfr_erfc(z.x, a, MPFR_RNDN);
       break;
     case Function::kSin:
       mpfr_sin(z.x, a, MPFR_RNDN);

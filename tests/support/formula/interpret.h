@@ -75,7 +75,7 @@ typename Machine::Number Selected(Machine& machine, const formula::Graph& graph,
 //   Number& b, int64_t t), Store(const Node&, const Number&), bool IsLarger(const Node&, const Number&, const Number&),
 //   of which NaN is the largest, int64_t PlaceOf(const Number&), which a number is; and it may have size_t Rank(const
 //   Node&, size_t rank, size_t numbers), which asks for another rank, and int64_t Gathered(const Node&, int64_t place),
-//   which asks for another place.
+//   which asks for another place, and Number ConstantOf(const Node&), which has all digits of a constant.
 // The result has the output's elements in its layout.
 template <class Machine>
 std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, const formula::OutputInfo& output,
@@ -103,7 +103,11 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
                                                  graph.inputs[static_cast<size_t>(node.input)].axes, index))]);
           break;
         case Kind::kConst:
-          result = machine.Constant(node.constant);
+          if constexpr (requires { machine.ConstantOf(node); }) {
+            result = machine.ConstantOf(node);
+          } else {
+            result = machine.Constant(node.constant);
+          }
           break;
         case Kind::kIndex:
           result = machine.Constant(static_cast<double>(index[static_cast<size_t>(node.axis)]));

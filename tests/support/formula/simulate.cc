@@ -61,6 +61,7 @@ struct Habits {
     factors_first = random.Below(7, 2) == 0;
     joins = random.Below(8, 2) == 0;
     product_order = static_cast<int>(random.Below(9, 3));
+    takes_off_one = random.Below(10, 2) == 0;
   }
   RandomStream random;
   Bias bias;
@@ -68,6 +69,7 @@ struct Habits {
   bool fuses, distributes, reciprocals;
   bool factors_first;  // a product of factors is one, which then is distributed
   int product_order;   // of (a b) c: 0 as it stands, 1 a (b c), 2 (a c) b; what divides may do so first, too
+  bool takes_off_one;  // 1 - tanh and 1 - erf as differences
   bool joins;          // what is distributed joins what is added: x s + (y s + z)
   int64_t block;       // of rescaled sums; 0: all at once
 };
@@ -76,7 +78,12 @@ class Implementation {
  public:
   using Number = Made;
   Implementation(const Contract& contract, const std::vector<DType>& types, uint64_t seed)
-      : contract_(contract), types_(types), habits_(seed), f_(contract, habits_.bias, seed), seed_(seed) {}
+      : contract_(contract),
+        types_(types),
+        habits_(seed),
+        f_(contract, habits_.bias, seed),
+        off_one_(AtMost16Ulp(contract), habits_.bias, seed),
+        seed_(seed) {}
 
   Made Input(int input, double value) const {
     if (!IsFloat(types_[static_cast<size_t>(input)])) return {value};
@@ -120,6 +127,12 @@ class Implementation {
   }
 
  private:
+  // No specification of tanh and erf is wider (ops/formula/rules.cc).
+  static Contract AtMost16Ulp(Contract contract) {
+    contract.math_ulp = std::min(contract.math_ulp, 16.0);
+    return contract;
+  }
+
   bool stores() const { return contract_.mid != Intermediate::kNone; }
   // A partial result, where these are stored.
   double Stored(double x) const { return stores() ? Narrowed(contract_, x) : x; }
@@ -168,6 +181,11 @@ class Implementation {
         return {f_.Tanh(a)};
       case Function::kErf:
         return {f_.Of(std::erf(a))};
+      case Function::kOneMinusTanh:
+        if (habits_.takes_off_one) return OffOne(off_one_.Tanh(a));
+        return {f_.Div(2, Stored(f_.unit.Add(1, Stored(f_.Exp(2 * a)))))};
+      case Function::kOneMinusErf:
+        return habits_.takes_off_one ? OffOne(off_one_.Of(std::erf(a))) : Made{f_.Of(std::erfc(a))};
       case Function::kSin:
         return {f_.Of(std::sin(a))};
       case Function::kCos:
@@ -182,6 +200,7 @@ class Implementation {
     return {};
   }
 
+  Made OffOne(double f) const { return {f_.unit.Add(1, -Stored(f)), Made::From::kSum, 1, -Stored(f)}; }
   double Quotient(double x, double y) const {
     return habits_.reciprocals ? f_.unit.Mul(x, Stored(f_.Div(1, y))) : f_.Div(x, y);
   }
@@ -288,7 +307,7 @@ class Implementation {
   const Contract& contract_;
   const std::vector<DType>& types_;
   const Habits habits_;
-  const FunctionUnit f_;
+  const FunctionUnit f_, off_one_;
   uint64_t seed_, count_ = 0;
 };
 

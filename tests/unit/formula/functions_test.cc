@@ -16,8 +16,9 @@ namespace {
 using test::ExactMap;
 using test::Real;
 
-constexpr Function kUnary[] = {Function::kSqrt, Function::kRsqrt, Function::kExp,     Function::kLog, Function::kLog1p,
-                               Function::kTanh, Function::kErf,   Function::kSigmoid, Function::kSin, Function::kCos};
+constexpr Function kUnary[] = {Function::kSqrt,  Function::kRsqrt, Function::kExp,          Function::kLog,
+                               Function::kLog1p, Function::kTanh,  Function::kErf,          Function::kSigmoid,
+                               Function::kSin,   Function::kCos,   Function::kOneMinusTanh, Function::kOneMinusErf};
 
 // Numbers of every size on which the function is defined.
 std::vector<double> Samples(Function function) {
@@ -156,7 +157,8 @@ TEST(FormulaFunctions, RestsHoldForErrorsOfEverySize) {
 // However far off an argument is that is saturated all the same, the result is hardly: the error of 0.0357 x^3, say, of
 // which gelu takes the tanh, is large where x is.
 TEST(FormulaFunctions, NothingIsLeftWhereAFunctionIsSaturated) {
-  for (const Function function : {Function::kTanh, Function::kErf, Function::kSigmoid}) {
+  for (const Function function :
+       {Function::kTanh, Function::kErf, Function::kSigmoid, Function::kOneMinusTanh, Function::kOneMinusErf}) {
     for (const double x : {60.0, -60.0, 700.0, -700.0, 1e5, -1e5}) {
       const double reach = std::fabs(x) / 3;
       double z = 0, slope = 0, curve = 0, amplify = 0;

@@ -15,12 +15,13 @@ namespace assay::test {
 namespace {
 
 struct BigCase {
-  BigCase(const std::string& id, const std::vector<std::vector<double>>& values) : problem(Bind(id)) {
+  BigCase(const std::string& id, const std::vector<std::vector<double>>& values, Tier tier = Tier::kReproducible)
+      : problem(Bind(id)) {
     for (size_t k = 0; k < values.size(); ++k) {
       inputs.emplace_back(problem.inputs[k].dtype, problem.inputs[k].shape);
       inputs.back().SetDoubles(values[k]);
     }
-    golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kReproducible);
+    golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
   }
   bool Accepts(double got) const { return test::Accepts(BoundOf(problem, golden, "f64"), golden, 0, got); }
 
@@ -73,6 +74,42 @@ TEST(BeyondDouble, AnEpilogueBringsBackWhatOverflowed) {
   EXPECT_LT(c.golden.error[0], 1e200 * 1e-28);
   for (const double right : {exact.Rounded(), kInf}) EXPECT_TRUE(c.Accepts(right)) << right;
   for (const double wrong : {1e200, 0.0, -kInf, kNaN}) EXPECT_FALSE(c.Accepts(wrong)) << wrong;
+}
+
+// Either rounding may overflow, so that anything is right; the value stays what it is.
+TEST(BeyondDouble, AnEpilogueOfRoundedProductsHasItsValue) {
+  const BigCase c("matmul/f64/m=1,n=1,k=1,alpha=1e-200,bias=1,epilogue=rounded/fill=normal/seed=0",
+                  {{1e200}, {1e200}, {1e190}});
+  EXPECT_NEAR(c.golden.value[0], 1e200, 1e191);
+  EXPECT_EQ(c.golden.error[0], kInf);
+}
+
+// Scores of 1e320: two keys share all the weight, or one has it, by whatever the mask and the cap leave.
+TEST(BeyondDouble, AttentionOfScoresThatNoDoubleHolds) {
+  const std::vector<double> q = {1e160}, k = {1e160, -1e160, 1e160, 9e159}, v = {1, 2, 4, 8};
+  struct Wide {
+    const char* attrs;
+    std::vector<double> mask;
+    double right;
+  };
+  const double capped = (std::exp(100.0) * 13 + 2) / (std::exp(100.0) * 3 + 1);
+  for (const Wide& wide : std::vector<Wide>{{"scale=1", {}, 2.5},
+                                            {"scale=-1", {}, 2},
+                                            {"scale=1,softcap=50", {}, capped},
+                                            {"scale=1,mask=add", {-kInf, 0, 0, 1e300}, 4}}) {
+    std::vector<std::vector<double>> inputs = {q, k, v};
+    if (!wide.mask.empty()) inputs.push_back(wide.mask);
+    for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+      const BigCase c(fmt::format("attention/f64/b=1,h=1,l=1,s=4,d=1,dv=1,{}/fill=normal/seed=0", wide.attrs), inputs,
+                      tier);
+      EXPECT_NEAR(c.golden.value[0], wide.right, 1e-13 * wide.right) << wide.attrs;
+      EXPECT_EQ(c.golden.error[0], kInf) << wide.attrs;
+    }
+  }
+  const BigCase nan("attention/f64/b=1,h=1,l=1,s=2,d=1,dv=1,scale=1/fill=normal/seed=0",
+                    {{1e160}, {kNaN, 1e160}, {1, 2}});
+  EXPECT_TRUE(std::isnan(nan.golden.value[0]));
+  EXPECT_EQ(nan.golden.error[0], 0);
 }
 
 TEST(BeyondDouble, SumsNearTheLargestMatchMpfr) {

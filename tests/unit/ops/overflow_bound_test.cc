@@ -224,6 +224,19 @@ TEST(MeanBound, RunningMeansOverflowToEitherSide) {
   }
 }
 
+// The running mean forms inf - inf behind an infinite term.
+TEST(MeanBound, OfAnInfinityIsThatOrNan) {
+  const Problem problem = Bind("reduce/f32/shape=2x3,axes=1,kind=mean/fill=normal/seed=0");
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(DType::kF32, Shape{2, 3});
+  inputs[0].SetDoubles(std::vector<double>{1, -HUGE_VAL, 2, 1, 2, 3});
+  const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
+  for (const double right : {-HUGE_VAL, std::nan("")}) EXPECT_TRUE(Accepts(bound, golden, 0, right)) << right;
+  for (const double wrong : {HUGE_VAL, 0.0, -3e38}) EXPECT_FALSE(Accepts(bound, golden, 0, wrong)) << wrong;
+  EXPECT_FALSE(Accepts(bound, golden, 1, std::nan("")));
+}
+
 // Beyond the range of f32 narrow planes would hold nothing.
 TEST(SumBound, SumsBeyondF32AreBounded) {
   for (const char* id : {"matmul/f32/m=1,n=1,k=2/fill=normal/seed=0", "conv/f32/n=1,c=1,o=1,i=2,k=2/fill=normal/seed=0",

@@ -115,6 +115,38 @@ TEST(SoftmaxGolden, LogarithmsKeepTheirDigitsNearZero) {
 }
 
 // Rows of a million terms are as exact as short ones: both tiers agree, and say so.
+Golden LogSoftmaxOf(const Problem& problem, const std::vector<double>& x, Tier tier) {
+  Tensor tensor(DType::kF64, problem.inputs[0].shape);
+  tensor.SetDoubles(x);
+  const Golden golden = SoftmaxGolden(problem, tensor, tier);
+  ExpectMatchesMpfr(SoftmaxCase(problem), tensor, golden, 0);
+  return golden;
+}
+
+// Infinite is what rounds to that, however x - m is formed.
+TEST(SoftmaxGolden, LogarithmsOfDistancesThatNoDoubleHolds) {
+  const Problem three = Bind("softmax/f64/shape=1x3,log=1/fill=normal/seed=0");
+  const Problem two = Bind("softmax/f64/shape=1x2,log=1/fill=normal/seed=0");
+  for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+    const Golden golden = LogSoftmaxOf(three, {1e308, -1e308, 0}, tier);
+    EXPECT_EQ(golden.value, (std::vector<double>{0, -kInf, -1e308}));
+    const DeclaredBound bound = BoundOf(three, golden, "f64;math=8");
+    for (int64_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(Accepts(bound, golden, i, golden.value[static_cast<size_t>(i)])) << i;
+      for (const double wrong : {kNaN, kInf, -5e307, -1.7e308})
+        EXPECT_FALSE(Accepts(bound, golden, i, wrong)) << i << wrong;
+    }
+    for (const double a : {1e300, 4e307, 8.9e307, 8.98e307, 8.99e307, 9e307, 1.7e308, 1.7976931348623157e308}) {
+      const Golden pair = LogSoftmaxOf(two, {a, -a}, tier);
+      EXPECT_EQ(pair.value[1], -2 * a) << a;
+      EXPECT_LT(pair.error[1], kInf) << a;
+      const DeclaredBound of_pair = BoundOf(two, pair, "f64;math=8");
+      EXPECT_TRUE(Accepts(of_pair, pair, 1, -2 * a)) << a;
+      for (const double wrong : {kNaN, -0.9 * a, kInf}) EXPECT_FALSE(Accepts(of_pair, pair, 1, wrong)) << a << wrong;
+    }
+  }
+}
+
 TEST(SoftmaxGolden, LongRowsAreAsExactAsShortOnes) {
   for (const char* log : {"", ",log=1"}) {
     const Problem problem = Bind(fmt::format("softmax/f32/shape=1x1000003{}/fill=normal/seed=0", log));

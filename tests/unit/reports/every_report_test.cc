@@ -69,6 +69,17 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
   EXPECT_TRUE(RunNotes(records, "").empty());
 }
 
+TEST(RunNotes, EveryReportCountsWhatWasNotJudged) {
+  Record open = MakeRecord("cpu", "naive", "pass"), wrong = MakeRecord("cpu", "naive", "mismatch"), whole = open;
+  open.not_judged = 3, wrong.not_judged = 5, whole.not_judged = 0;
+  const std::vector<Record> records{open, wrong, whole};
+  for (const std::string& report :
+       {ConsoleReport(records, {}), MarkdownReport(records), HtmlReport(records, ""), JunitReport(records, "")}) {
+    EXPECT_THAT(report, HasSubstr("3 elements of 1 result that passed were not judged"));
+  }
+  EXPECT_TRUE(RunNotes({whole, wrong}, "").empty());
+}
+
 TEST(RunNotes, ARunThatDidNotBeginSaysWhyAndIsAnErrorForItsServer) {
   const std::string environment = R"({"required_absent": "quantum: no such <backend>"})";
   for (const std::string& report : {MarkdownReport({}, environment), HtmlReport({}, environment)}) {

@@ -22,8 +22,9 @@ constexpr double kSubnormal = 1e-40;                // subnormal in f32
 
 // A case whose inputs are these numbers.
 struct GivenCase {
-  GivenCase(const std::string& id, const std::vector<std::vector<double>>& numbers, const char* declared)
-      : problem(Bind(id)) {
+  GivenCase(const std::string& id, const std::vector<std::vector<double>>& numbers, const char* declared,
+            size_t output = 0)
+      : problem(FocusedOn(Bind(id), output)) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape).SetDoubles(numbers[i]);
     }
@@ -62,6 +63,21 @@ constexpr const char* kFlushing = "f32acc;math=4;ftz=all";
 void ExpectPower(double x, double p, const char* declared, const std::vector<double>& right) {
   SCOPED_TRACE(fmt::format("{} to the power of {} by {}", x, p, declared));
   ExpectTaken(GivenCase("pow/f32/n=1/fill=normal/seed=0", {{x}, {p}}, declared), 0, right);
+}
+
+// One pass over the row forms inf - inf; what has no infinity has no NaN, and no number is right in its place.
+TEST(SpecialMeans, OfARowWithAnInfinityAreThatOrNan) {
+  const std::vector<std::vector<double>> numbers = {
+      {1, -kInfinite, 3, 4, kInfinite, 2, 3, 4, 1, 2, 3, 4}, {1, 1, 1, 1}, {0, 0, 0, 0}};
+  const char* id = "layer_norm/f32/rows=3,n=4,stats=1/fill=normal/seed=0";
+  for (const char* declared : {kPlain, "f32acc;math=4;alg=onepass"}) {
+    const GivenCase mean(id, numbers, declared, 1);
+    ExpectTaken(mean, 0, {-kInfinite, kNotANumber});
+    ExpectTaken(mean, 1, {kInfinite, kNotANumber});
+    ExpectTaken(mean, 2, {2.5});
+    for (int64_t i = 0; i < 8; ++i) ExpectTaken(GivenCase(id, numbers, declared, 0), i, {kNotANumber});
+    ExpectTaken(GivenCase(id, numbers, declared, 2), 0, {kNotANumber});
+  }
 }
 
 TEST(SpecialPowers, AreIeeesOrNaNByWayOfLogarithms) {
