@@ -33,7 +33,10 @@ class OfferedNames {
       const auto offered = devices_[i].session->Query(devices_[i].device_index, problem);
       if (!offered) {
         const Outcome outcome = offered.error().outcome;
-        if (outcome == Outcome::kUnsupported) continue;
+        if (outcome == Outcome::kUnsupported) {
+          refusals_.try_emplace(devices_[i].backend, offered.error().message);
+          continue;
+        }
         answers_[i] = certain_ = false;  // it would fail or hang on the other cases as well
         continue;
       }
@@ -53,10 +56,19 @@ class OfferedNames {
       const std::vector<std::string> sorted(names.begin(), names.end());
       texts.push_back(fmt::format("{}: {}", backend, FirstOf(sorted, kMostListed)));
     }
-    return (texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
+    return (texts.empty() ? "none" + Refusals() : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
   }
 
  private:
+  // Why backends offer nothing at all, each for its first case.
+  std::string Refusals() const {
+    std::string text;
+    for (const auto& [backend, why] : refusals_) {
+      text += fmt::format("{}{}: {}", text.empty() ? ", as they say: " : "; ", backend, why);
+    }
+    return text;
+  }
+
   // For the first missing name alone: the rest of a list that is wrong is likely wrong in the same way.
   std::string Guess() const {
     std::vector<std::string> known;
@@ -69,6 +81,7 @@ class OfferedNames {
   std::vector<bool> answers_;  // by device
   bool certain_ = true;
   std::map<std::string, std::set<std::string>> names_;  // by backend
+  std::map<std::string, std::string> refusals_;         // likewise
 };
 
 }  // namespace
