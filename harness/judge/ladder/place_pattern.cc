@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/ladder/place_pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr double kMostDeviations = 6;
+constexpr double kLeastRatio = 4;
+constexpr double kDeclaredDeviations = 3;  // that no result of the declared arithmetic usually exceeds
+
+// Results that are off, and how many were to be expected there, but for a common factor.
+struct Count {
+  double off = 0, expected = 0;
+  Count& operator+=(const Count& other) {
+    off += other.off, expected += other.expected;
+    return *this;
+  }
+};
+
+// Whether the rate within differs from that outside. Counts are taken as independent, with the common rate of all.
+bool Differs(const Count& within, const Count& all) {
+  const Count rest{all.off - within.off, all.expected - within.expected};
+  if (!(within.expected > 0) || !(rest.expected > 0)) return false;
+  const double high = std::max(within.off / within.expected, rest.off / rest.expected);
+  const double low = std::min(within.off / within.expected, rest.off / rest.expected);
+  const double rate = all.off / all.expected, variance = rate * within.expected * (rest.expected / all.expected);
+  return high >= kLeastRatio * low &&
+         std::fabs(within.off - rate * within.expected) > kMostDeviations * std::sqrt(variance);
+}
+
+bool DiffersAlong(const std::vector<Count>& at, const Count& all) {
+  Count before;
+  for (const Count& one : at) {
+    before += one;
+    if (Differs(one, all) || Differs(before, all)) return true;
+  }
+  for (size_t step = 2; step <= 64 && step < at.size(); step *= 2) {
+    for (size_t first = 0; first < step; ++first) {
+      Count lane;
+      for (size_t k = first; k < at.size(); k += step) lane += at[k];
+      if (Differs(lane, all)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, const Tensor& got) {
+  const std::vector<double> values = got.ToDoubles();
+  const FloatFormat& out = FormatOf(got.dtype());
+  std::vector<Count> counts(values.size());
+  Count all;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const Judgement judged = declared.Judge(i, values[i]);
+    const double sigma = by_class.Sigma(i);
+    if (!judged.finite || !(sigma > 0)) continue;
+    const double spacing = UlpAt(out, std::max(std::fabs(values[i]), std::fabs(declared.golden().value[i])));
+    const double permitted = judged.rounding + declared.Systematic(i) + kDeclaredDeviations * declared.Sigma(i);
+    counts[i] = {std::fabs(judged.error) > permitted ? 1.0 : 0.0, sigma / (sigma + spacing + permitted)};
+    all += counts[i];
+  }
+  const Shape &shape = got.shape(), strides = RowMajorStrides(shape);
+  const auto differs_over = [&](int64_t places, const auto& place_of) {
+    std::vector<Count> at(static_cast<size_t>(places));
+    for (int64_t i = 0; i < std::ssize(counts); ++i) at[place_of(i)] += counts[i];
+    return std::ranges::any_of(at, [&](const Count& one) { return Differs(one, all); });
+  };
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    std::vector<Count> at(static_cast<size_t>(shape[axis]));
+    for (int64_t i = 0; i < std::ssize(counts); ++i) at[i / strides[axis] % shape[axis]] += counts[i];
+    if (DiffersAlong(at, all)) return true;
+  }
+  if (shape.size() < 2) return false;
+  const int64_t columns = shape.back(), rows = std::ssize(counts) / columns;
+  for (const int64_t tile : {16, 64}) {
+    const int64_t across = (columns + tile - 1) / tile, down = (rows + tile - 1) / tile;
+    if (differs_over(across * down, [&](int64_t i) { return i / columns / tile * across + i % columns / tile; }))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace assay
