@@ -179,19 +179,18 @@ def structured(n=4096, rows=8):
         "alternating": np.where(np.arange(n) % 2, -0.1, 0.1000001) * np.ones((rows, 1)),
         "cancelling": np.concatenate([normal[:, :n // 2], -normal[:, :n // 2]], 1),
         "periodic": np.tile(normal[:, :100], (1, n // 100 + 1))[:, :n], "wide": normal * np.exp(5 * normal[:, ::-1]),
-        "same low bits": np.round(normal * 2**10) / 2**10 + 2.0**-24, "round one way": rounding_up(rng, rows, n),
+        "same low bits": np.round(normal * 2**10) / 2**10 + 2.0**-24, "round one way": rounding_one_way(rng, rows, n),
     }
     return {name: x.astype(np.float32) for name, x in data.items()}
 
 
-def rounding_up(rng, rows, n):
-    """Terms that look random, with last bits by which every addition in f32 rounds up."""
+def rounding_one_way(rng, rows, n):
+    """Terms that look random, with last bits by which every addition in f32 rounds to the same side."""
     x, total = np.empty((rows, n), np.float32), np.zeros(rows, np.float32)
     for i in range(n):
         term = (rng.random(rows, np.float32) + np.float32(0.5)).astype(np.float32)
         whole = total + term
-        half = np.spacing(whole) * np.float32(0.55)
-        term = (whole - half - total).astype(np.float32)
+        term = (whole.astype(np.float64) - rng.uniform(0.51, 0.7, rows) * np.spacing(whole) - total).astype(np.float32)
         x[:, i], total = term, total + term
     return x
 

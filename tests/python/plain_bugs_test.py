@@ -81,8 +81,12 @@ class WeakerArithmetics(unittest.TestCase):
         tf32 = [((x + 0xFFF + (x >> 13 & 1)) & 0xFFFFE000).astype(np.uint32).view(np.float32) for x in bits]
         self.is_named("in=tf32", a, b, tf32[0] @ tf32[1])
         self.is_named("in=bf16", a, b, narrow.bf16(a) @ narrow.bf16(b))
+        cut = (narrow.bf16(a).astype(np.float64) @ narrow.bf16(b)).astype(np.float32).view(np.uint32) >> 16
+        self.is_named("out=rz", narrow.bf16(a), narrow.bf16(b), cut.astype(np.uint16), dict.fromkeys("aby", "bf16"))
         for dtype, store in narrow.ROUND.items():
             x, w = store(a), store(b)
+            halves = [store((x[:, part].astype(np.float64) @ w[part]).astype(np.float32)) for part in np.s_[:100, 100:]]
+            self.is_named("mid=" + dtype, x, w, halves[0] + halves[1], dtypes={"a": dtype, "b": dtype})
             y = np.zeros((48, 40), np.float32)
             for k in range(200):
                 y = store(y + x[:, k:k + 1] * w[k])

@@ -318,10 +318,10 @@ class Search {
     if (!metrics.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
     if (BreaksExactSum(op_.SumOf(problem_), output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
-    if (is_twin ? !MayBeOfTwin(candidate, judge, *output.got)
-                : !candidate.golden && !candidate.operand && as == As::kMain && KeepsToPlacesBy(judge, *output.got)) {
-      return std::nullopt;
-    }
+    FloatFormat held = FormatOf(DType::kF32);
+    held.precision = candidate.precision;
+    if (is_twin && candidate.precision > 0 && !HoldsPrecision(held, judge.dtype(), *output.got)) return std::nullopt;
+    if (as != As::kRecognised && NarrowsSums(contract) && KeepsToPlacesBy(judge, *output.got)) return std::nullopt;
     if (is_twin || SaysMoreThanStatistic(candidate, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     if (own != nullptr && !LeavesLess(judge, *output.got)) return std::nullopt;
@@ -345,18 +345,14 @@ class Search {
     return left <= 0.5 * squares;
   }
 
+  // Whether the class is about sums, whose errors are wherever sums are, and not about values of some size.
+  bool NarrowsSums(const Contract& by_class) const {
+    return by_class.acc != declared_.acc || by_class.mid != declared_.mid;
+  }
+
   bool KeepsToPlacesBy(const ElementJudge& by_class, const Tensor& got) const {
     const BoundModel bound = op_.Bound(problem_, by_class.golden(), declared_);
     return KeepsToPlaces(ElementJudge(by_class.golden(), bound, declared_, got.dtype()), by_class, got);
-  }
-
-  // Whether a result of a twin that is within the class's bound, which is wide, may be of the class: a number that its
-  // accumulator holds, wrong wherever sums are. What only rounds operands has a bound of its own for that.
-  bool MayBeOfTwin(const Candidate& candidate, const ElementJudge& judge, const Tensor& got) const {
-    FloatFormat held = FormatOf(DType::kF32);
-    held.precision = candidate.precision;
-    if (candidate.precision > 0 && !HoldsPrecision(held, judge.dtype(), got)) return false;
-    return candidate.operand || candidate.golden || !KeepsToPlacesBy(judge, got);
   }
 
   const Operator& op_;

@@ -8,28 +8,34 @@
 namespace assay {
 namespace {
 
-constexpr double kMostDeviations = 6;
+constexpr double kMostLikelihood = 16;  // log of the ratio, which chance exceeds 2 times in 10^8
 constexpr double kLeastRatio = 4;
-constexpr double kDeclaredDeviations = 3;  // that no result of the declared arithmetic usually exceeds
+constexpr double kLeastShare = 0.01, kMostShare = 0.95;  // what the deviations say of a share is not sure beyond
+constexpr double kDeclaredDeviations = 3;                // that no result of the declared arithmetic usually exceeds
 
 // Results that are off, and how many were to be expected there, but for a common factor.
 struct Count {
-  double off = 0, expected = 0;
+  double results = 0, off = 0, expected = 0;
   Count& operator+=(const Count& other) {
-    off += other.off, expected += other.expected;
+    results += other.results, off += other.off, expected += other.expected;
     return *this;
+  }
+  // By how much their own share of those off makes them more likely than this one; logarithm.
+  double Gain(double share) const {
+    const double kept = results - off, other = std::clamp(share, kLeastShare, kMostShare);
+    const auto part = [&](double count, double of) { return count > 0 ? count * std::log(count / results / of) : 0; };
+    return part(off, other) + part(kept, 1 - other);
   }
 };
 
-// Whether the rate within differs from that outside. Counts are taken as independent, with the common rate of all.
+// Whether the rate within differs from that outside, of counts that are independent.
 bool Differs(const Count& within, const Count& all) {
-  const Count rest{all.off - within.off, all.expected - within.expected};
+  const Count rest{all.results - within.results, all.off - within.off, all.expected - within.expected};
   if (!(within.expected > 0) || !(rest.expected > 0)) return false;
   const double high = std::max(within.off / within.expected, rest.off / rest.expected);
   const double low = std::min(within.off / within.expected, rest.off / rest.expected);
-  const double rate = all.off / all.expected, variance = rate * within.expected * (rest.expected / all.expected);
-  return high >= kLeastRatio * low &&
-         std::fabs(within.off - rate * within.expected) > kMostDeviations * std::sqrt(variance);
+  const auto gain = [rate = all.off / all.expected](const Count& c) { return c.Gain(rate * c.expected / c.results); };
+  return high >= kLeastRatio * low && gain(within) + gain(rest) > kMostLikelihood;
 }
 
 bool DiffersAlong(const std::vector<Count>& at, const Count& all) {
@@ -61,7 +67,7 @@ bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, c
     if (!judged.finite || !(sigma > 0)) continue;
     const double spacing = UlpAt(out, std::max(std::fabs(values[i]), std::fabs(declared.golden().value[i])));
     const double permitted = judged.rounding + declared.Systematic(i) + kDeclaredDeviations * declared.Sigma(i);
-    counts[i] = {std::fabs(judged.error) > permitted ? 1.0 : 0.0, sigma / (sigma + spacing + permitted)};
+    counts[i] = {1, std::fabs(judged.error) > permitted ? 1.0 : 0.0, sigma / (sigma + spacing + permitted)};
     all += counts[i];
   }
   const Shape &shape = got.shape(), strides = RowMajorStrides(shape);

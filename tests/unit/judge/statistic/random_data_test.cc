@@ -30,7 +30,7 @@ TEST(RandomData, DrawnNumbersAreTakenForWhatTheyAre) {
   int refused = 0, tried = 0;
   for (const Draw& draw : {Draw(Normal), uniform, Draw([](auto& random) { return 10 + Normal(random); })}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
-      for (uint64_t seed = 0; seed < 20; ++seed) {
+      for (uint64_t seed = 0; seed < 5; ++seed) {
         const std::string why = WhyNotRandom(Drawn(dtype, {33, 257}, seed, draw), 24);
         refused += why.empty() ? 0 : 1, ++tried;
         if (!why.empty()) ADD_FAILURE() << Name(dtype) << " seed " << seed << ": " << why;
@@ -56,14 +56,12 @@ struct Made {
 TEST(RandomData, MadeNumbersAreNot) {
   constexpr int64_t kRows = 64, kColumns = 512;
   const Made all[] = {
-      {"smooth",
-       [](auto i, auto j, double) { return std::sin(0.01 * static_cast<double>(j) + static_cast<double>(i)); },
-       "related"},
+      {"smooth", [](auto i, auto j, double) { return std::sin(0.01 * static_cast<double>(j + 100 * i)); }, ""},
       {"ramp", [](auto i, auto j, double) { return 0.1 + static_cast<double>(i * kColumns + j) / 3; }, "related"},
       {"sparse", [](auto, auto j, double x) { return j % 3 == 0 ? x : 0; }, "repeat"},
       {"image", [](auto, auto, double x) { return std::floor(64 + 10 * x) / 255; }, "repeat"},
       {"one large", [](auto i, auto j, double x) { return i == 3 && j == 4 ? 1e4 : x; }, "far larger"},
-      {"scaled rows", [](auto i, auto, double x) { return x * std::exp(0.3 * static_cast<double>(i)); }, "related"},
+      {"scaled rows", [](auto i, auto, double x) { return x * static_cast<double>(1 + i % 5); }, "related"},
       {"not finite", [](auto i, auto j, double x) { return i == 3 && j == 4 ? NAN : x; }, "finite"},
       {"noisy ramp", [](auto, auto j, double x) { return x + 0.02 * static_cast<double>(j); }, "related"},
   };
@@ -73,6 +71,7 @@ TEST(RandomData, MadeNumbersAreNot) {
     for (int64_t i = 0; i < std::ssize(values); ++i) values[i] = made.value(i / kColumns, i % kColumns, values[i]);
     tensor.SetDoubles(values);
     const std::string why = WhyNotRandom(tensor, 24);
+    EXPECT_NE(why, "") << made.what;
     EXPECT_NE(why.find(made.why), std::string::npos) << made.what << ": '" << why << "'";
   }
 }
@@ -81,10 +80,12 @@ TEST(RandomData, MadeNumbersAreNot) {
 TEST(RandomData, NumbersWhoseSumsRoundOneWayAreNot) {
   Tensor tensor = Drawn(DType::kF32, {4096}, 5,
                         [](auto& random) { return std::uniform_real_distribution<double>(0.5, 1.5)(random); });
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> part(0.51, 0.7);
   float sum = 0;
   for (float& x : tensor.As<float>()) {
-    const float whole = sum + x;
-    x = whole - 0.55f * (std::nextafter(whole, INFINITY) - whole) - sum;
+    const float whole = sum + x, spacing = std::nextafter(whole, INFINITY) - whole;
+    x = static_cast<float>(static_cast<double>(whole) - part(random) * spacing - sum);
     sum += x;
   }
   EXPECT_NE(WhyNotRandom(tensor, 24).find("round to one side"), std::string::npos) << WhyNotRandom(tensor, 24);
