@@ -56,19 +56,13 @@ class OfferedNames {
       const std::vector<std::string> sorted(names.begin(), names.end());
       texts.push_back(fmt::format("{}: {}", backend, FirstOf(sorted, kMostListed)));
     }
-    return (texts.empty() ? "none" + Refusals() : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
+    for (const auto& [backend, why] : refusals_) {
+      if (!names_.contains(backend)) texts.push_back(fmt::format("{}: none ({})", backend, why));
+    }
+    return (texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
   }
 
  private:
-  // Why backends offer nothing at all, each for its first case.
-  std::string Refusals() const {
-    std::string text;
-    for (const auto& [backend, why] : refusals_) {
-      text += fmt::format("{}{}: {}", text.empty() ? ", as they say: " : "; ", backend, why);
-    }
-    return text;
-  }
-
   // For the first missing name alone: the rest of a list that is wrong is likely wrong in the same way.
   std::string Guess() const {
     std::vector<std::string> known;
@@ -81,7 +75,7 @@ class OfferedNames {
   std::vector<bool> answers_;  // by device
   bool certain_ = true;
   std::map<std::string, std::set<std::string>> names_;  // by backend
-  std::map<std::string, std::string> refusals_;         // likewise
+  std::map<std::string, std::string> refusals_;         // why it offers nothing for the first case that it refused
 };
 
 }  // namespace
