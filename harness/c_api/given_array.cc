@@ -9,6 +9,7 @@
 #include "harness/c_api/api_call.h"
 #include "harness/cases/host_memory.h"
 #include "harness/check/tensor_args.h"
+#include "harness/data/type_name.h"
 
 namespace assay::c_api {
 namespace {
@@ -54,7 +55,12 @@ Result<ReadAs> TypesOf(const assay_array& array) {
                                   TypeText(array), possible));
   }
   const auto stored = TypeOf(array);
-  if (!stored) return UsageError(fmt::format("elements of type {} are not judged; {}", TypeText(array), kKnownTypes));
+  if (!stored) {
+    const std::string_view wider = WiderInteger(array.type_code, array.bits);
+    return UsageError(fmt::format(
+        "elements of type {} are not judged{}; {}", TypeText(array),
+        wider.empty() ? "" : fmt::format(": convert them to {}, which holds them exactly", wider), kKnownTypes));
+  }
   return ReadAs{*stored, wanted.value_or(*stored)};
 }
 

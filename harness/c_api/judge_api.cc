@@ -96,6 +96,11 @@ int32_t assay_verdict_passed(const assay_verdict* verdict) {
   return verdict != nullptr && verdict->passed ? 1 : 0;
 }
 
+int32_t assay_verdict_passed_strictly(const assay_verdict* verdict) {
+  const bool is_suspect = verdict != nullptr && verdict->result_class == Name(assay::ResultClass::kSuspect);
+  return assay_verdict_passed(verdict) == 1 && !is_suspect ? 1 : 0;
+}
+
 const char* assay_verdict_name(const assay_verdict* verdict) {
   return verdict == nullptr ? "" : verdict->name.c_str();
 }

@@ -38,6 +38,16 @@ bool Fails(const Record* r) {
   return FailsRun(*r);
 }
 
+// Why no weaker arithmetic is named for a failure.
+std::string WhyUnexplained(const Record& r, std::string_view what) {
+  if (what == "below_contract") return "the kernel declares less than the case requires";
+  if (what != "mismatch") return "it is no failure of values";
+  if (r.decided_by == "memory") return "memory was written or read that is not the kernel's";
+  if (r.nonfinite_mismatch.value_or(0) > 0) return "values are wrong among NaN and infinities";
+  if (!r.decided_by.empty()) return "other executions than the first one failed: " + r.decided_by;
+  return "no weaker arithmetic that is known gives these values";
+}
+
 class Judging {
  public:
   explicit Judging(const JudgedRun& run) : run_(run), by_case_(ByCase(run.records)) {}
@@ -105,6 +115,7 @@ class Judging {
     failure.set = set, failure.what = what, failure.reason = reason;
     failure.case_id = r.case_id, failure.implementation = r.implementation;
     failure.where = r.where, failure.arithmetic = r.lower_class_name;
+    if (failure.arithmetic.empty()) failure.why_unexplained = WhyUnexplained(r, what);
     failure.worst_elements = r.worst_elements, failure.reproduce = r.reproduce;
   }
 

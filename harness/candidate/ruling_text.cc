@@ -16,15 +16,17 @@ Json CountsJson(const CaseCounts& counts) {
 }
 
 Json FailureJson(const CandidateFailure& failure) {
-  return {{"what", failure.what},
-          {"set", failure.set},
-          {"case_id", failure.case_id},
-          {"implementation", failure.implementation},
-          {"reason", failure.reason},
-          {"where", failure.where},
-          {"arithmetic", failure.arithmetic},
-          {"worst_elements", failure.worst_elements},
-          {"reproduce", failure.reproduce}};
+  Json json = {{"what", failure.what},
+               {"set", failure.set},
+               {"case_id", failure.case_id},
+               {"implementation", failure.implementation},
+               {"reason", failure.reason},
+               {"where", failure.where},
+               {"worst_elements", failure.worst_elements},
+               {"reproduce", failure.reproduce}};
+  if (!failure.arithmetic.empty()) json["arithmetic"] = failure.arithmetic;
+  if (!failure.why_unexplained.empty()) json["arithmetic_unknown"] = failure.why_unexplained;
+  return json;
 }
 
 // Of the reference's time over the candidate's: above 1 the candidate is faster.

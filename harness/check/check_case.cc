@@ -10,9 +10,11 @@
 #include "harness/base/parallel.h"
 #include "harness/base/stopwatch.h"
 #include "harness/check/check_exact.h"
+#include "harness/check/intermediates.h"
 #include "harness/check/tensor_args.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
+#include "harness/judge/statistic/random_data.h"
 #include "harness/results/environment.h"
 #include "harness/run/device/executions.h"
 #include "harness/run/trial/record_fields.h"
@@ -43,6 +45,11 @@ Record UserRecord(const UserCase& user, const CheckResult& result) {
   const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
   SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
   SetOutputs(record, user.data.problem, result.findings);
+  if (result.stricter) {
+    record.stricter_contract = ToText(result.stricter->contract);
+    record.stricter_holds = result.stricter->holds;
+    record.stricter_reason = result.stricter->holds ? "" : result.stricter->reason;
+  }
   // One execution says nothing about it.
   record.deterministic.reset();
   for (OutputRecord& output : record.outputs) output.deterministic.reset();
@@ -61,16 +68,21 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-Status SetContracts(const CheckRequest& request, const CaseSpec& spec, UserCase& user) {
+Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user) {
   const auto wrong = [&](const char* option, const Error& error) {
     return UsageError(OptionName(user.asker, option) + ": " + error.message);
   };
-  auto contract = JudgingContract(request.contract, spec);
+  auto contract = JudgingContract(request.contract, problem.spec);
   if (!contract) return wrong("contract", contract.error());
   auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);
   if (!required) return wrong("require", required.error());
   user.contract = *contract, user.required = *required;
   user.contract_is_default = request.contract.empty();
+  user.with_intermediates.reset();
+  if (user.contract_is_default && !request.exact_ulp) {
+    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    user.with_intermediates = WithNarrowIntermediates(op, problem, *contract);
+  }
   user.required_text = request.requirement.empty() ? request.contract : request.requirement;
   return {};
 }
@@ -79,35 +91,81 @@ namespace {
 
 using Begin = std::function<void(const char* stage)>;
 
-OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const Begin& begin) {
+// By which contract a user's outputs are judged, and whether what breaks it is to be explained.
+struct JudgeBy {
+  const Contract& contract;
+  const Contract& required;
+  bool explains = true;
+};
+
+OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const JudgeBy& by,
+                               const Begin& begin) {
   const CaseData& data = user.data;
   const CaseOutput& output = data.outputs[number];
   const Problem& problem = output.problem;
-  const BoundModel bound = data.op->Bound(problem, output.golden, user.contract);
+  const BoundModel bound = data.op->Bound(problem, output.golden, by.contract);
   begin("judging");
   Tensor got = user.got[number].Clone();
   OutputFindings found;
   Evidence& evidence = found.evidence;
   evidence.shape = problem.output().shape;
-  evidence.declared = user.contract, evidence.required = user.required;
-  evidence.runs.push_back(JudgeOutput({*data.op, problem, data.inputs, output.golden, bound, user.contract}, got));
+  evidence.declared = by.contract, evidence.required = by.required;
+  evidence.runs.push_back(JudgeOutput({*data.op, problem, data.inputs, output.golden, bound, by.contract}, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
-    exact.push_back(ExactExpectation(data, output, bound, user.contract, *request.exact_ulp));
+    exact.push_back(ExactExpectation(data, output, bound, by.contract, *request.exact_ulp));
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
   evidence.sums = data.op->Sums(problem);
   evidence.contract_word = OptionName(user.asker, "contract");
-  if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
+  if (IsFarOff(evidence.runs[0])) {
+    const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
+    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, judge, got, by.contract);
+  }
+  if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
     LadderGoldens none(0);  // each is needed once, where there are no twins
     evidence.lower_class =
-        FindLowerClass(*data.op, problem, user.contract, output.golden, {data.inputs, &got}, {}, &none);
+        FindLowerClass(*data.op, problem, by.contract, output.golden, {data.inputs, &got}, {}, &none);
   }
   begin("counting the faults that would be noticed");
-  evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, user.contract, exact);
+  evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
   return found;
+}
+
+Findings JudgeOutputsBy(const CheckRequest& request, const UserCase& user, const JudgeBy& by, const Begin& begin) {
+  Findings findings;
+  for (size_t k = 0; k < user.data.outputs.size(); ++k) {
+    findings.outputs.push_back(JudgeUserOutput(request, user, k, by, begin));
+  }
+  findings.Decide();
+  return findings;
+}
+
+const Decision& DecisionOf(const Findings& findings) {
+  return findings.outputs[findings.worst].decision;
+}
+
+bool IsPlainPass(const Decision& decision) {
+  return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
+}
+
+// Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates
+// where the result is better by that one or fails both.
+Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterContract& stricter, const Begin& begin) {
+  Findings tight = JudgeOutputsBy(request, user, {user.contract, user.required, false}, begin);
+  const Decision& decision = DecisionOf(tight);
+  stricter = {user.contract, IsPlainPass(decision) || decision.verdict == Verdict::kInconclusive, decision.reason};
+  if (stricter.holds) return tight;
+  Contract required = user.required;
+  if (user.required_text.empty()) required = *user.with_intermediates;
+  Findings loose = JudgeOutputsBy(request, user, {*user.with_intermediates, required}, begin);
+  const Decision both[] = {decision, DecisionOf(loose)};
+  const bool passes = decision.verdict == Verdict::kPass;  // and is suspect
+  if (passes && WorstOf(both) == 1) return tight;
+  user.contract = *user.with_intermediates, user.required = required;
+  return loose;
 }
 
 void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
@@ -138,10 +196,11 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
     if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
   }
   CheckResult result;
-  for (size_t k = 0; k < data.outputs.size(); ++k) {
-    result.findings.outputs.push_back(JudgeUserOutput(request, user, k, begin));
+  if (user.with_intermediates) {
+    result.findings = JudgeByDefault(request, user, result.stricter.emplace(), begin);
+  } else {
+    result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
-  result.findings.Decide();
   result.record = UserRecord(user, result);
   return result;
 }

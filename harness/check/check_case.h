@@ -31,29 +31,41 @@ struct UserCase {
   std::vector<Tensor> got;  // of each output
   Contract contract;
   bool contract_is_default = false;
+  // What is permitted where `contract` is the default and a type of 16 bits is among the inputs: intermediates in it.
+  std::optional<Contract> with_intermediates;
   Contract required;                   // the same where nothing is required
   std::string required_text;           // as it goes into the record
   std::optional<PlannedCase> planned;  // where a suite has made the inputs
 };
 
 // The contracts that the request states, or their defaults, in the words of user.asker where it is wrong.
-Status SetContracts(const CheckRequest& request, const CaseSpec& spec, UserCase& user);
+Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user);
 
 // Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
 Result<UserCase> BindUserCase(const CheckRequest& request);
 
+// The default without the intermediates of 16 bits that it permits.
+struct StricterContract {
+  Contract contract;
+  bool holds = false;  // nothing is wrong or suspect by it
+  std::string reason;  // why it does not hold
+};
+
 struct CheckResult {
   Findings findings;
   Record record;
+  std::optional<StricterContract> stricter;  // where there is such a contract
 
   const OutputFindings& worst() const { return findings.outputs[findings.worst]; }
 };
 
-// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the share of
-// omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
-// nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden value is the only
-// correct one, give or take that many ulp of a final division; data that are not of that kind are a usage error.
-// `begin` is told of each stage; empty: nobody is.
+// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic fails elements
+// beyond kUserElementThreshold of data that look random, and else makes a result suspect; the share of omitted terms
+// that the bound would notice only advises (VERDICT.md 3). Where the contract is the default and narrow intermediates
+// are permitted, user.contract becomes the one of the two that the verdict stands on. Where a tensor of zeros, or any
+// other that has nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden
+// value is the only correct one, give or take that many ulp of a final division; data that are not of that kind are a
+// usage error. `begin` is told of each stage; empty: nobody is.
 Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
                                   const std::function<void(const char* stage)>& begin);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/judge/worst.h"
@@ -21,7 +22,10 @@ std::string ChannelLines(const Record& r) {
   if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
   text += MarginLine("exceptional", r.exceptional_margin,
                      fmt::format("{} wrong among NaN and infinities", r.nonfinite_mismatch.value_or(0)));
-  text += MarginLine("statistic", r.stat_margin, "advises only: error against that of random roundings");
+  text += MarginLine("statistic", r.stat_margin,
+                     fmt::format("makes suspect: error against that of random roundings; of random data an element "
+                                 "beyond {:g} standard deviations fails",
+                                 kUserElementThreshold));
   return text;
 }
 
@@ -38,11 +42,14 @@ std::string OutputLines(const Record& r) {
   return text + fmt::format("of the worst, {}:\n", r.worst_output);
 }
 
-std::string MetricLines(const Record& r) {
+std::string MetricLines(const Record& r, const ErrorMetrics& metrics) {
   const auto number = [](const Number& x) { return x ? fmt::format("{:.3g}", *x) : std::string("-"); };
-  return fmt::format("errors: max abs {}, max rel {}, max ulp {}, rms {}, nmse {}, effective bits {}\n",
-                     number(r.max_abs_err), number(r.max_rel_err), number(r.max_ulp_err), number(r.rms_err),
-                     number(r.nmse), number(r.effective_bits));
+  const bool at_zero =
+      std::ranges::any_of(metrics.worst, [](const WorstElement& w) { return w.golden == 0 && w.error != 0; });
+  const std::string relative = !r.max_rel_err ? "undefined (golden 0)" : number(r.max_rel_err);
+  return fmt::format("errors: max abs {}, max rel {}{}, max ulp {}, rms {}, nmse {}, effective bits {}\n",
+                     number(r.max_abs_err), relative, at_zero && r.max_rel_err ? " (but for golden 0)" : "",
+                     number(r.max_ulp_err), number(r.rms_err), number(r.nmse), number(r.effective_bits));
 }
 
 std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
@@ -82,10 +89,26 @@ std::string OpenLine(const Evidence& evidence) {
                      evidence.power->unbounded, NumElements(evidence.shape));
 }
 
-std::string MutationPowerLine(const Evidence& evidence) {
+// Whether the result would hold without what the default permits beside it.
+std::string StricterLine(const CheckResult& result) {
+  if (!result.stricter) return "";
+  const std::string what =
+      fmt::format("stricter: {}, without intermediates of 16 bits, ", ToText(result.stricter->contract));
+  if (result.stricter->holds) return what + "holds too\n";
+  return fmt::format("{}does not hold: {}\n", what, result.stricter->reason);
+}
+
+// A suspect result is easily read as a pass.
+std::string SuspectLine(const Record& r) {
+  if (r.verdict != Name(Verdict::kPass) || r.result_class != Name(ResultClass::kSuspect)) return "";
+  return "warning: the bound holds, but such errors are hardly random roundings: look at them; strict fails this "
+         "result\n";
+}
+
+std::string MutationPowerLine(const Evidence& evidence, bool passes) {
   if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
     return "";
-  const std::string& result = evidence.power->blank_result;
+  const std::string result = passes ? evidence.power->blank_result : "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",
                      100 * evidence.power->power, evidence.power->missed,
                      result.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", result));
@@ -105,9 +128,9 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
                                  r.shape, metrics.elements, r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += LowerClassLines(result, user.asker) + OutputLines(r);
-  return text + ChannelLines(r) + MetricLines(r) + WorstLines(evidence.shape, metrics) + OpenLine(evidence) +
-         MutationPowerLine(evidence);
+  text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
+  return text + ChannelLines(r) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) + OpenLine(evidence) +
+         MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }
 
 }  // namespace assay

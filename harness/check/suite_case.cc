@@ -45,7 +45,7 @@ Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> output
   request.op = planned.spec.op;
   request.contract = contract.empty() ? planned.requirement : contract;
   request.requirement = RequirementOf(planned);
-  if (auto set = SetContracts(request, planned.spec, user); !set) return tl::unexpected(set.error());
+  if (auto set = SetContracts(request, problem, user); !set) return tl::unexpected(set.error());
   user.contract_is_default = contract.empty();
   user.got = *std::move(got);
   return JudgeUserCase(request, user, {});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "harness/base/nearest_word.h"
 #include "harness/cases/host_memory.h"
@@ -37,7 +38,9 @@ Result<Tensor> LoadSafetensors(const NamedFile& file) {
   const Tensor* found = content->Find(wanted);
   if (found != nullptr) return found->Clone();
   if (const auto other = content->unsupported.find(wanted); other != content->unsupported.end()) {
-    return UsageError(fmt::format("{}: tensor '{}' has dtype {}, which is not supported", path, wanted, other->second));
+    const std::string_view advice = other->second == "I16" ? "; convert it to I32, which holds it exactly" : "";
+    return UsageError(
+        fmt::format("{}: tensor '{}' has dtype {}, which is not supported{}", path, wanted, other->second, advice));
   }
   std::vector<std::string> names;
   for (const NamedTensor& t : content->tensors) names.push_back(t.name);
@@ -74,6 +77,11 @@ Result<Tensor> ConvertTensor(Tensor tensor, DType to) {
     return complex;
   }
   if (IsFloat(from) && IsFloat(to) && SizeOf(to) < SizeOf(from)) return Narrowed(tensor, to);
+  if (from == DType::kI32 && to == DType::kI64) {
+    Tensor wider(to, tensor.shape());
+    std::ranges::copy(std::as_const(tensor).As<int32_t>(), wider.As<int64_t>().begin());
+    return wider;
+  }
   return UsageError(fmt::format(
       "it is stored as {}, which cannot be read as {}; convert it before it is written, as NumPy's astype does",
       Name(from), Name(to)));

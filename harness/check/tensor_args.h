@@ -21,8 +21,8 @@ Result<std::map<std::string, std::string>> ParsePairs(const std::vector<std::str
 // name operand, file and what to give.
 Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as);
 
-// A wider float type whose values the narrower one holds exactly, or real numbers whose last axis of 2 is a complex
-// one's parts.
+// A wider float type whose values the narrower one holds exactly, integers in a wider type, or real numbers whose last
+// axis of 2 is a complex one's parts.
 Result<Tensor> ConvertTensor(Tensor tensor, DType to);
 
 // NumPy's broadcasting: axes from the last one on are as long as in `to`, or 1, or absent; surplus leading ones are 1.

@@ -70,26 +70,47 @@ std::vector<Operand> OperandsOf(const TensorSet& set) {
   return operands;
 }
 
+// The problem where operands of type `from` are of type `to`.
+Result<Problem> BindAs(const Operator& op, CaseSpec spec, const std::vector<Operand>& operands, DType from, DType to) {
+  for (const std::string& name : op.schema().operands) {
+    const auto operand = std::ranges::find(operands, name, &Operand::name);
+    if (operand == operands.end()) continue;  // may_lack
+    spec.dtypes.push_back(operand->dtype == from ? to : operand->dtype);
+  }
+  return op.Bind(spec);
+}
+
+Result<Problem> BindTypes(const Operator& op, const CaseSpec& spec, const std::vector<Operand>& operands, Asker asker) {
+  Result<Problem> problem = BindAs(op, spec, operands, DType::kI64, DType::kI64);
+  if (problem) return problem;
+  // Places in i32, as frameworks may have them, are taken where the operator has them in i64.
+  if (auto widened = BindAs(op, spec, operands, DType::kI32, DType::kI64); widened) return widened;
+  const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
+  if (u8 == operands.end() || !BindAs(op, spec, operands, DType::kU8, DType::kE4M3)) return problem;
+  return Fail(problem.error().code,
+              fmt::format("{}; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", problem.error().message,
+                          u8->name, OptionName(asker, "dtype"), u8->name));
+}
+
 // Precondition: CheckOperandNames.
 Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, const std::vector<Operand>& operands,
                              Asker asker) {
   auto given = GivenAttrs(op.schema(), request, asker);
   if (!given) return tl::unexpected(given.error());
+  const bool states_nan = std::ranges::find(*given, "nan", &AttrList::value_type::first) != given->end();
   CaseSpec spec;
   spec.op = op.schema().op;
   auto attrs = op.InferAttrs(operands, *std::move(given));
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
-  for (const std::string& name : op.schema().operands) {
-    const auto operand = std::ranges::find(operands, name, &Operand::name);
-    if (operand != operands.end()) spec.dtypes.push_back(operand->dtype);  // else may_lack
-  }
-  Result<Problem> problem = op.Bind(spec);
-  const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
-  if (problem || u8 == operands.end()) return problem;
-  return Fail(problem.error().code,
-              fmt::format("{}; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", problem.error().message,
-                          u8->name, OptionName(asker, "dtype"), u8->name));
+  Result<Problem> problem = BindTypes(op, spec, operands, asker);
+  // Golden values of what selects follow the attribute nan, so that a contract by which NaN loses sets it.
+  const auto contract = ParseDeclaration(request.contract);
+  const bool ignores = contract && contract->nan == NanPolicy::kIgnore;
+  if (!problem || !ignores || states_nan || op.schema().Find("nan") == nullptr || !op.Selects(*problem)) return problem;
+  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "nan"; });
+  spec.attrs.emplace_back("nan", "ignore");
+  return BindTypes(op, spec, operands, asker);
 }
 
 // Leading axes of extent 1 do not change which element is where.
@@ -183,6 +204,9 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
                                     OperandWord(asker, is_output, operand.name), Name(operand.dtype),
                                     ShapeText(operand.shape)));
     }
+    if (got->tensor.dtype() == DType::kI32 && operand.dtype == DType::kI64) {
+      got->tensor = *ConvertTensor(std::move(got->tensor), DType::kI64);
+    }
     if (Status status = CheckFit(problem, operand, got->tensor, asker); !status) return tl::unexpected(status.error());
     const bool complete = SameLayout(got->tensor.shape(), operand.shape);
     tensors.push_back(complete ? std::move(got->tensor) : BroadcastTo(got->tensor, operand.shape));
@@ -231,7 +255,7 @@ Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker a
   if (const Status valid = user.data.op->CheckInputs(*problem, given_inputs); !valid) {
     return tl::unexpected(valid.error());
   }
-  if (auto fine = SetContracts(request, problem->spec, user); !fine) return tl::unexpected(fine.error());
+  if (auto fine = SetContracts(request, *problem, user); !fine) return tl::unexpected(fine.error());
 
   const auto first_output = tensors->begin() + std::ssize(problem->inputs);
   user.got.assign(std::make_move_iterator(first_output), std::make_move_iterator(tensors->end()));

@@ -116,10 +116,11 @@ int Check(const CheckOptions& options) {
 }
 
 void AddJudging(CLI::App& verb, CheckOptions& o) {
-  verb.add_option("--contract", o.request.contract,
-                  fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype. "
-                              "Without math= functions may be off by {} ulp",
-                              kDefaultMathUlp));
+  verb.add_option(
+      "--contract", o.request.contract,
+      fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype, which "
+                  "permits intermediates in a 16-bit type of the inputs. Without math= functions may be off by {} ulp",
+                  kDefaultMathUlp));
   verb.add_option("--require", o.request.requirement,
                   "a contract that --contract has to meet: what holds in a weaker one alone is below_contract");
   verb.add_option("--exact-ulp", o.request.exact_ulp,

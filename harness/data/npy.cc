@@ -54,10 +54,11 @@ Result<DType> TypeOf(std::string_view descr, std::optional<DType> bits_as) {
       if (type.name == name) return type.dtype;
     }
   }
+  const bool is_i2 = descr.ends_with("i2");
   return Bad(
-      fmt::format("elements of type '{}' are not supported; convert to one of f2 f4 f8 i1 u1 i4 i8 c8 c16 "
+      fmt::format("elements of type '{}' are not supported{}; convert to one of f2 f4 f8 i1 u1 i4 i8 c8 c16 "
                   "bool, or u2 and u1 that hold bf16 and fp8",
-                  descr));
+                  descr, is_i2 ? ", and i4 holds them exactly" : ""));
 }
 
 void SwapBytes(Tensor& tensor) {

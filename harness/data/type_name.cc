@@ -34,4 +34,10 @@ std::string TypeName(uint8_t code, uint8_t bits) {
   return fmt::format("type {} with {} bits", code, bits);
 }
 
+std::string_view WiderInteger(uint8_t code, uint8_t bits) {
+  constexpr uint8_t kInt = 0, kUint = 1;
+  if (code > kUint || bits < 16 || bits == 64) return "";
+  return code == kInt && bits == 16 ? "i32" : code == kUint && bits == 16 ? "i32" : "i64";
+}
+
 }  // namespace assay

@@ -4,10 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace assay {
 
 // "f32", "e4m3", "e2m3", "e8m0"...; "type 99 with 7 bits" of one without a name.
 std::string TypeName(uint8_t code, uint8_t bits);
+
+// The type that is judged and holds integers of such a DLPack type exactly ("i32" of 16 bits); "": there is none.
+std::string_view WiderInteger(uint8_t code, uint8_t bits);
 
 }  // namespace assay

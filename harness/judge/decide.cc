@@ -33,9 +33,10 @@ std::string ElementText(const Shape& shape, const WorstElement& w) {
 }
 
 std::string StatisticFailure(const Evidence& evidence) {
-  if (evidence.user_data) return "";
+  if (evidence.user_data && evidence.not_random.value_or("unknown") != "") return "";
   for (const ErrorMetrics& m : evidence.runs) {
-    if (!m.statistic.Holds()) return "statistic channel: " + m.statistic.reason;
+    const bool fails = evidence.user_data ? IsFarOff(m) : !m.statistic.Holds();
+    if (fails) return "statistic channel: " + m.statistic.reason;
   }
   return "";
 }
@@ -108,7 +109,9 @@ std::string Suspicion(const Evidence& evidence) {
       return fmt::format("behaves like {} ({}); {}", evidence.lower_class->name, evidence.lower_class->field,
                          m.statistic.reason);
     }
-    if (!m.statistic.Holds()) return m.statistic.reason;
+    const std::string why_no_failure =
+        evidence.not_random ? fmt::format("; no failure, as these are no random data ({})", *evidence.not_random) : "";
+    if (!m.statistic.Holds()) return m.statistic.reason + why_no_failure;
     if (m.statistic.Suspect()) return m.statistic.self_reason;
   }
   return "";
@@ -260,6 +263,10 @@ std::string DescribeFailure(const ErrorMetrics& m, const Shape& shape, std::stri
   const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
   return fmt::format("bound channel{}: {}{} beyond the bound, worst {}; {}", which, m.violations, parts,
                      ElementText(shape, worst), m.where);
+}
+
+bool IsFarOff(const ErrorMetrics& metrics) {
+  return metrics.statistic.applicable && metrics.statistic.max_r > kUserElementThreshold;
 }
 
 size_t WorstOf(std::span<const Decision> outputs) {

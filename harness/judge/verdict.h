@@ -60,6 +60,10 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
 
 inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 
+// The deviations beyond which the statistic fails an element of a user's data, where these look random by themselves.
+// In a run, whose data are known, it is kElementThreshold; the difference is room for data that only look so.
+inline constexpr double kUserElementThreshold = 20;
+
 // Of one output.
 struct Evidence {
   Shape shape;                              // of the output
@@ -74,9 +78,12 @@ struct Evidence {
   int64_t unwritten = 0;                    // elements that kept the prefill in both runs
   std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
   bool bits_equal = true;                   // between runs on identical inputs
-  // Tensors of a user's: the statistic makes a result suspect instead of failing it, and what counts of the power is
-  // MutationPower::BlindTo alone.
+  // Tensors of a user's: the statistic makes a result suspect, and fails it beyond kUserElementThreshold alone. What
+  // counts of the power is MutationPower::BlindTo.
   bool user_data = false;
+  // Why these are no data that the statistic speaks of (WhyNotRandom); "": they are. None: no element of a user's is
+  // far enough off for that to matter.
+  std::optional<std::string> not_random;
   bool sums = true;                          // whether a result has terms that are added; for advice
   std::string contract_word = "--contract";  // how their owner states a contract, for messages
   std::optional<LowerClass> lower_class;     // a weaker arithmetic that explains failing values
@@ -98,6 +105,9 @@ struct Decision {
 
 // Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
 bool ValuesFail(const Evidence& evidence);
+
+// Whether an element is beyond kUserElementThreshold.
+bool IsFarOff(const ErrorMetrics& metrics);
 
 // Which channel an output of this shape breaks, with an element, what it is and what it should be, and where all of
 // them are. `which`: of several executions, such as " in run 2". Precondition: !metrics.Holds().

@@ -144,6 +144,10 @@ struct Record {
   // margins by that contract. "" and null: none does, or none was sought.
   std::string lower_class, lower_class_name, lower_class_contract;
   Number lower_class_bound_margin, lower_class_stat_margin;
+  // Of a user's result by the default contract, which permits intermediates of 16 bits: the contract without them,
+  // whether the result holds by that one too, and why not. "" and null: there is no such contract.
+  std::string stricter_contract, stricter_reason;
+  std::optional<bool> stricter_holds;
   // Of an operator with several outputs: each of them, and the name of the one that decides, of which everything above
   // speaks that is about one. Not written where there is a single one.
   std::vector<OutputRecord> outputs;
@@ -216,6 +220,8 @@ void VisitFields(R& r, F&& f) {
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
   f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
+  f("stricter_contract", r.stricter_contract), f("stricter_holds", r.stricter_holds);
+  f("stricter_reason", r.stricter_reason);
 }
 
 // The device as plan.json has it: the pool, where there is one. Reports have a column for each.

@@ -33,7 +33,10 @@ class OfferedNames {
       const auto offered = devices_[i].session->Query(devices_[i].device_index, problem);
       if (!offered) {
         const Outcome outcome = offered.error().outcome;
-        if (outcome == Outcome::kUnsupported) continue;
+        if (outcome == Outcome::kUnsupported) {
+          refusals_.try_emplace(devices_[i].backend, offered.error().message);
+          continue;
+        }
         answers_[i] = certain_ = false;  // it would fail or hang on the other cases as well
         continue;
       }
@@ -53,6 +56,9 @@ class OfferedNames {
       const std::vector<std::string> sorted(names.begin(), names.end());
       texts.push_back(fmt::format("{}: {}", backend, FirstOf(sorted, kMostListed)));
     }
+    for (const auto& [backend, why] : refusals_) {
+      if (!names_.contains(backend)) texts.push_back(fmt::format("{}: none ({})", backend, why));
+    }
     return (texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
   }
 
@@ -69,6 +75,7 @@ class OfferedNames {
   std::vector<bool> answers_;  // by device
   bool certain_ = true;
   std::map<std::string, std::set<std::string>> names_;  // by backend
+  std::map<std::string, std::string> refusals_;         // why it offers nothing for the first case that it refused
 };
 
 }  // namespace

@@ -174,12 +174,13 @@ BoundModel SelectionBound(const ReduceCase& op, const Golden& golden, const Cont
   BoundModel bound;
   bound.exact = true;
   if (integers) return bound;
-  if (contract.nan == NanPolicy::kAny) {
-    // The golden value follows the case's policy, the plane the other one.
+  if (contract.nan == NanPolicy::kAny || (contract.nan == NanPolicy::kIgnore && !op.ignore_nan)) {
+    // The golden value follows the case's policy, the plane the other one. What declares that NaN loses is right where
+    // it does, whatever the case asks for, which its requirement says.
     bound.also_value = golden.Extra("other_policy");
     const Plane& with_nan = *golden.Extra("nan_inputs");
     AdmitWhere(bound, with_nan, 1, kAlsoValue);
-    if (!IsArg(op.kind)) AdmitWhere(bound, with_nan, 1, kAlsoNan);
+    if (!IsArg(op.kind) && contract.nan == NanPolicy::kAny) AdmitWhere(bound, with_nan, 1, kAlsoNan);
   }
   if (contract.ftz == Flush::kNone) return bound;
   if (IsArg(op.kind)) {

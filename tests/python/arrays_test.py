@@ -164,7 +164,31 @@ class Arrays(unittest.TestCase):
         self.assertTrue(assay.check("dequantize", [codes, scale], signed, per="row", dtypes={"q": "i8"}))
         self.assertFalse(assay.check("dequantize", [codes, scale], signed, per="row"))
         with self.assertRaisesRegex(assay.UsageError, "a is u8: say dtype a=e4m3 if its bytes"):
-            assay.check("matmul", [codes, codes.T], codes @ codes.T)
+            assay.check("matmul", [codes, codes.T], np.zeros((2, 2), np.float32))
+        for kind in (np.uint8, np.int32):  # sums of numbers, which are no fp8
+            with self.assertRaises(assay.UsageError) as raised:
+                assay.check("matmul", [codes, codes.T], np.zeros((2, 2), kind))
+            self.assertNotIn("e4m3 if", str(raised.exception))
+
+    def test_places_may_be_of_32_or_64_bits(self):
+        rng = np.random.default_rng(0)
+        x, places = rng.standard_normal((4, 32), np.float32), np.argsort(-rng.standard_normal((4, 32)), 1)
+        x = np.take_along_axis(-np.sort(-x, 1), np.argsort(places, 1), 1)
+        for kind in (np.int32, np.int64):
+            top = {"values": -np.sort(-x, 1)[:, :3], "indices": np.argsort(-x, 1)[:, :3].astype(kind)}
+            self.assertTrue(assay.check("top_k", x, top))
+            top["indices"] = top["indices"][:, ::-1]
+            self.assertFalse(assay.check("top_k", x, top))
+        base, rows = np.zeros((5, 4), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
+        summed = base.copy()
+        np.add.at(summed, [1, 3, 1], rows)
+        for dtype in ("bf16", "f16", "f32"):
+            for kind in (np.int32, np.int64):
+                operands = {"x": base, "indices": np.array([1, 3, 1], kind), "updates": rows}
+                dtypes = dict.fromkeys(["x", "updates", "y"], dtype)
+                with self.subTest(dtype=dtype, kind=kind):
+                    self.assertTrue(assay.check("scatter_add", operands, {"y": summed}, dtypes=dtypes))
+                    self.assertFalse(assay.check("scatter_add", operands, {"y": base + 1}, dtypes=dtypes))
 
     def test_quantised_bytes_with_zeros_of_their_own(self):
         x = np.arange(-600, 600, dtype=np.float32).reshape(2, 600) / 4  # every other one of the first row is a tie
@@ -264,7 +288,10 @@ class Refused(unittest.TestCase):
         self.refused("elements of type void", a=np.zeros((2, 3), [("x", np.float32)]))
         self.refused("elements of type uint16 have no meaning of their own: say what the bits hold, bf16 or f16",
                      a=A.astype(np.uint16))
-        self.refused("elements of type uint32 are not judged", a=A.astype(np.uint32))
+        self.refused(r'elements of type uint32 are not judged: give x.astype\("int64"\), which holds them exactly',
+                     a=A.astype(np.uint32))
+        self.refused(r'elements of type int16 are not judged: give x.astype\("int32"\), which holds them exactly',
+                     a=A.astype(np.int16))
         self.refused("y: .*bf17", dtypes={"y": "bf17"})
 
     def test_empty_and_masked_ones(self):

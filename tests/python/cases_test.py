@@ -94,6 +94,17 @@ class Cases(unittest.TestCase):
         with self.assertRaisesRegex(assay.UsageError, "also needs the output 'y'"):
             case.judge([])
 
+    def test_suspect_ones_warn_and_fail_strictly(self):
+        case = assay.cases(ids=["matmul/f32/m=64,n=64,k=256/fill=ramp/seed=0"])[0]
+        a, b = case.inputs["a"], case.inputs["b"]
+        y = (a.astype(np.float64) @ b).astype(np.float32)
+        case.check(y, strict=True)
+        y[3, 5] += 1e-5 * (np.abs(a) @ np.abs(b))[3, 5]
+        with self.assertWarnsRegex(assay.SuspectWarning, "^matmul: suspect: .*no random data"):
+            case.check(y)
+        with self.assertRaisesRegex(assay.Mismatch, "^suspect: "):
+            case.check(y, strict=True)
+
     def test_bf16_comes_as_a_type_or_as_bits(self):
         case = assay.cases(ids=["exp/bf16/n=64/fill=normal/seed=0"])[0]
         x = case.inputs["x"]

@@ -139,6 +139,17 @@ class Failures(unittest.TestCase):
         with self.assertRaisesRegex(assay.Mismatch, r"try: most elements are wrong: compare the attributes \(transposition"):
             assay.assert_close("matmul", [a, b], y, transpose_b=True)
 
+    def test_contracts_say_what_becomes_of_nan(self):
+        x = np.float32([[1, np.nan, 3], [4, 5, 6]])
+        wins, loses, wrong = np.float32([np.nan, 6]), np.float32([3, 6]), np.float32([1, 6])
+        for contract, right in (("f32acc", (wins,)), ("f32acc;nan=ignore", (loses,)), ("f32acc;nan=any", (wins, loses))):
+            for y in (wins, loses, wrong):
+                with self.subTest(contract=contract, y=y):
+                    verdict = assay.check("reduce", x, y, kind="max", axis=1, contract=contract)
+                    self.assertEqual(verdict.passed, any(y is one for one in right), verdict)
+        self.assertTrue(assay.check("reduce", x, np.int64([2, 2]), kind="argmax", axis=1, contract="f32acc;nan=ignore"))
+        self.assertTrue(assay.check("reduce", x[1:], np.float32([15]), kind="sum", axis=1, contract="f32acc;nan=ignore"))
+
     def test_nan_is_named(self):
         a, b, y = product()
         y[1, 1] = np.nan
@@ -171,8 +182,12 @@ class Failures(unittest.TestCase):
             self.assertIn("; an output of zeros is the right result of these data, and passes", verdict.explanation)
             wrong = zeros.copy()
             wrong[1, 1] = 1e-3
-            with self.assertRaisesRegex(assay.Mismatch, r"(?s)^mismatch: .*worst element: \[1,1\] got 0\.001"):
+            with self.assertRaisesRegex(assay.Mismatch, r"(?s)^mismatch: .*worst element: \[1,1\] got 0\.001") as raised:
                 assay.assert_close("matmul", inputs, wrong)
+            self.assertNotIn("and passes", str(raised.exception))
+            self.assertIn("max rel undefined (golden 0)" if inputs is integers else "max rel ", str(raised.exception))
+            if inputs is integers:
+                self.assertIsNone(raised.exception.verdict.metrics["max_rel_err"])
         # Where the results differ from zero, zeros are wrong, or a pass says nothing.
         with self.assertRaisesRegex(assay.Mismatch, "(?s)^mismatch: .*worst element: .* got 0, golden"):
             assay.assert_close("matmul", [a, b], np.zeros((8, 6), np.float32))

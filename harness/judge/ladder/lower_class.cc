@@ -10,6 +10,7 @@
 #include "harness/judge/ladder/lower_class_fit.h"
 #include "harness/judge/ladder/narrowed_order.h"
 #include "harness/judge/ladder/partial_sums.h"
+#include "harness/judge/ladder/place_pattern.h"
 #include "harness/judge/metrics.h"
 
 namespace assay {
@@ -29,6 +30,8 @@ struct Candidate {
   std::optional<DType> partials = std::nullopt;
   // Of an accumulator whose sums are formed. Where they are not recognised, statistic and `fills` have to tell.
   std::optional<DType> accumulator = std::nullopt;
+  // What every result of the class is a number of, whatever the data; 0: of the output's precision.
+  int precision = 0;
 };
 
 double CutTo(int precision, double x) {
@@ -60,6 +63,7 @@ Candidate Accumulates(const char* field, const char* name, Accumulator acc, DTyp
   };
   Candidate candidate{field, name, change, nullptr, change, fills};
   candidate.accumulator = type;
+  candidate.precision = FormatOf(type).precision;
   return candidate;
 }
 
@@ -90,17 +94,19 @@ Candidate Truncates13() {
     c.tc_bits = 13;
     c.tc_block = 32;
   };
-  return {"acc=tc<13,32>",
-          "a matrix unit of 13 fraction bits",
-          change,
-          nullptr,
-          change,
-          [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
-            FloatFormat format = FormatOf(DType::kF32);
-            format.precision = 14;
-            return FormatOf(judge.dtype()).precision > 14 && HoldsPrecision(format, judge.dtype(), got) &&
-                   !HoldsPrecision(FormatOf(DType::kF16), judge.dtype(), got) && IsBiased(judge, got);
-          }};
+  Candidate candidate{"acc=tc<13,32>",
+                      "a matrix unit of 13 fraction bits",
+                      change,
+                      nullptr,
+                      change,
+                      [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
+                        FloatFormat format = FormatOf(DType::kF32);
+                        format.precision = 14;
+                        return FormatOf(judge.dtype()).precision > 14 && HoldsPrecision(format, judge.dtype(), got) &&
+                               !HoldsPrecision(FormatOf(DType::kF16), judge.dtype(), got) && IsBiased(judge, got);
+                      }};
+  candidate.precision = 14;
+  return candidate;
 }
 
 Candidate RoundsOperands(const char* field, const char* name, InputRounding in, std::function<double(double)> round) {
@@ -312,24 +318,41 @@ class Search {
     if (!metrics.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
     if (BreaksExactSum(op_.SumOf(problem_), output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
+    FloatFormat held = FormatOf(DType::kF32);
+    held.precision = candidate.precision;
+    if (is_twin && candidate.precision > 0 && !HoldsPrecision(held, judge.dtype(), *output.got)) return std::nullopt;
+    if (as != As::kRecognised && NarrowsSums(contract) && KeepsToPlacesBy(judge, *output.got)) return std::nullopt;
     if (is_twin || SaysMoreThanStatistic(candidate, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
-    if (candidate.golden && !LeavesLess(metrics, *output.got)) return std::nullopt;
+    if (own != nullptr && !LeavesLess(judge, *output.got)) return std::nullopt;
     if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
     return metrics;
   }
 
-  // A class with bounds of its own and another golden value is there for its golden value: with it at least half of
-  // the squared error is gone.
-  bool LeavesLess(const ErrorMetrics& by_class, const Tensor& got) const {
+  // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for
+  // the output's own rounding.
+  bool LeavesLess(const ElementJudge& by_class, const Tensor& got) const {
+    const BoundModel bound = op_.Bound(problem_, golden_, declared_);
+    const ElementJudge as_declared(golden_, bound, declared_, got.dtype());
     const std::vector<double> values = got.ToDoubles();
-    double squares = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double error = values[i] - golden_.value[i];
-      if (std::isfinite(error)) squares += error * error;
+    double squares = 0, left = 0;
+    for (int64_t i = 0; i < std::ssize(values); ++i) {
+      const Judgement before = as_declared.Judge(i, values[i]), after = by_class.Judge(i, values[i]);
+      if (!before.finite || !after.finite) continue;
+      squares += std::pow(std::max(0.0, before.Beyond()), 2);
+      left += std::pow(std::max(0.0, after.Beyond()), 2);
     }
-    const double left = by_class.rms_err * by_class.rms_err * static_cast<double>(by_class.finite);
     return left <= 0.5 * squares;
+  }
+
+  // Whether the class is about sums, whose errors are wherever sums are, and not about values of some size.
+  bool NarrowsSums(const Contract& by_class) const {
+    return by_class.acc != declared_.acc || by_class.mid != declared_.mid;
+  }
+
+  bool KeepsToPlacesBy(const ElementJudge& by_class, const Tensor& got) const {
+    const BoundModel bound = op_.Bound(problem_, by_class.golden(), declared_);
+    return KeepsToPlaces(ElementJudge(by_class.golden(), bound, declared_, got.dtype()), by_class, got);
   }
 
   const Operator& op_;
@@ -365,6 +388,8 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     candidate.weaken(weaker);
     // What the declaration permits already explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
+    const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
+    if (is_of_sums && !op.Sums(problem)) continue;
     if (const auto found = search.Explains(candidate, main, twins)) {
       return LowerClass{weaker, candidate.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }

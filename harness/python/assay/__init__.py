@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from ._cases import Case as Case, Cases as Cases, cases as cases
     from ._check import assert_close as assert_close, check as check
     from ._errors import (Error as Error, InconclusiveWarning as InconclusiveWarning, Mismatch as Mismatch,
-                          UsageError as UsageError)
+                          SuspectWarning as SuspectWarning, UsageError as UsageError)
     from ._kernels import KernelCase as KernelCase, kernel as kernel
     from ._marks import mark as mark
     from ._operators import operators as operators
-    from ._verdict import Arithmetic as Arithmetic, Verdict as Verdict, WorstElement as WorstElement
+    from ._verdict import (Arithmetic as Arithmetic, Stricter as Stricter, Verdict as Verdict,
+                           WorstElement as WorstElement)
 
 # Where each name is: importing assay is to cost nothing where no test needs it.
 _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Error": "_errors",
-          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "UsageError": "_errors",
+          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "Stricter": "_verdict",
+          "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
           "check": "_check", "kernel": "_kernels", "mark": "_marks", "operators": "_operators"}
 

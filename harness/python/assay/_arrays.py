@@ -18,6 +18,9 @@ TYPES = {
 KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int32 int64 complex64 complex128 bool "
          "are judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
 
+# What is judged and holds them exactly.
+_WIDER = {"int16": "int32", "uint32": "int64"}
+
 _HOST_DEVICES = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 
@@ -37,7 +40,8 @@ def _refuse(name: str, what: str) -> UsageError:
 def _type_of(name: str, type_name: str) -> tuple[int, int]:
     found = TYPES.get(type_name)
     if found is None:
-        raise _refuse(name, f"elements of type {type_name} are not judged; {KNOWN}")
+        wider = f": give x.astype(\"{_WIDER[type_name]}\"), which holds them exactly" if type_name in _WIDER else ""
+        raise _refuse(name, f"elements of type {type_name} are not judged{wider}; {KNOWN}")
     return found
 
 

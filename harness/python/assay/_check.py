@@ -7,7 +7,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _library
 from ._arrays import CArrays, GivenArray, take
-from ._errors import InconclusiveWarning, Mismatch, UsageError
+from ._errors import InconclusiveWarning, Mismatch, SuspectWarning, UsageError
 from ._operators import attribute_texts, operand_order
 from ._verdict import Verdict, take_verdict
 
@@ -37,7 +37,8 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes.
     inputs: arrays by name, in the operator's order (None: an optional one that is left out), or a single one.
     outputs: a single array, or several by name.
-    contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types.
+    contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types, which permits
+        intermediates in a 16-bit type of the inputs (`stricter` of the verdict: whether it holds without them).
     require: a contract that `contract` has to meet; else the verdict is "below_contract".
     tier: "auto", "fast" or "reproducible" golden values.
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
@@ -73,6 +74,9 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
 def _advice(verdict: Verdict) -> str:
     record = verdict.to_dict()
     arithmetic = verdict.arithmetic
+    if verdict.class_ == "suspect":
+        return ("compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition; "
+                "strict=False passes it with a warning")
     if verdict.verdict == "inconclusive":
         return "larger values, fewer terms or less cancellation, or a tighter contract"
     if arithmetic is not None:
@@ -85,15 +89,18 @@ def _advice(verdict: Verdict) -> str:
     if 2 * wrong > elements:
         return ("most elements are wrong: compare the attributes (transposition, axis, scale) and the layout of each "
                 "operand; contract= states another arithmetic")
+    if not wrong and verdict.verdict == "mismatch":
+        return "compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition"
     return "look at what is special about these places: edges of tiles, the last rows, masked elements"
 
 
 def failure_text(verdict: Verdict) -> str:
     """Of a result that did not pass."""
     record, arithmetic = verdict.to_dict(), verdict.arithmetic
-    lines = [f"{verdict.verdict}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
+    name = "suspect" if verdict.passed else verdict.verdict
+    lines = [f"{name}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
     output = f" of {record['worst_output']}" if record["worst_output"] else ""
-    if verdict.verdict == "mismatch" and verdict.worst and not record["nonfinite_mismatch"]:
+    if verdict.verdict == "mismatch" and verdict.worst and record["violations"] and not record["nonfinite_mismatch"]:
         lines.append(f"worst element{output}: {verdict.worst[0]}")
     else:
         lines.append(f"reason: {verdict.reason}")
@@ -107,13 +114,14 @@ def failure_text(verdict: Verdict) -> str:
 
 
 def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
-    """Raises Mismatch unless it passed; of an inconclusive one it warns, unless `strict`."""
+    """Raises Mismatch unless it passed; of an inconclusive or suspect one it warns, unless `strict`."""
     __tracebackhide__ = True
-    if verdict.passed:
+    if verdict.passed_strictly:
         return
-    if verdict.verdict == "inconclusive" and not strict:
+    if not strict and (verdict.passed or verdict.verdict == "inconclusive"):
         import warnings
-        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}", InconclusiveWarning, stacklevel=stacklevel)
+        kind = SuspectWarning if verdict.passed else InconclusiveWarning
+        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}", kind, stacklevel=stacklevel)
         return
     raise Mismatch(failure_text(verdict), verdict)
 
@@ -123,7 +131,8 @@ def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[
     """As ``check``, and raises Mismatch, an AssertionError, unless the result is what the contract permits.
 
     An "inconclusive" result, of data that a tensor of zeros would pass as well without being the right result, warns
-    (InconclusiveWarning); with `strict` it fails too. Other arguments are those of ``check``. Returns the verdict.
+    (InconclusiveWarning), as does a "suspect" one, within its bound with errors that random roundings hardly make
+    (SuspectWarning); with `strict` both fail too. Other arguments are those of ``check``. Returns the verdict.
     """
     __tracebackhide__ = True
     verdict = check(op, inputs, output, contract=contract, **arguments)

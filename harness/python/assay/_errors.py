@@ -34,5 +34,9 @@ class InconclusiveWarning(UserWarning):
     """Nothing is wrong, but with these data a tensor of zeros or the like would pass as well."""
 
 
-for _kind in (UsageError, Error, Mismatch, InconclusiveWarning):
+class SuspectWarning(UserWarning):
+    """The result is within its bound, but its errors are larger, or lie otherwise, than random roundings make them."""
+
+
+for _kind in (UsageError, Error, Mismatch, InconclusiveWarning, SuspectWarning):
     _kind.__module__ = "assay"

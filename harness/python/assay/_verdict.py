@@ -44,6 +44,14 @@ class Arithmetic(NamedTuple):
     contract: str
 
 
+class Stricter(NamedTuple):
+    """The default contract without the intermediates of 16 bits that it permits: whether the result holds by it too, and
+    why not."""
+    contract: str
+    holds: bool
+    reason: str
+
+
 def _worst(record: dict[str, Any]) -> list[WorstElement]:
     elements = [text.split(":") for text in record["worst_elements"].split(";") if text]
     errors = [text.rsplit(":", 1) for text in record["worst_errors"].split(";") if text]
@@ -94,9 +102,23 @@ class Verdict:
         return self.verdict == "pass"
 
     @property
+    def passed_strictly(self) -> bool:
+        """Whether it passed and is not suspect: what `assay check --strict` and `strict=True` demand."""
+        return self.passed and self.class_ != "suspect"
+
+    @property
+    def stricter(self) -> Optional[Stricter]:
+        """Of a result by the default contract that permits intermediates of 16 bits: whether it holds without them. None:
+        the contract permits none, or somebody stated it."""
+        record = self._fields()
+        if record.get("stricter_holds") is None:
+            return None
+        return Stricter(record["stricter_contract"], record["stricter_holds"], record["stricter_reason"])
+
+    @property
     def margins(self) -> dict[str, Optional[float]]:
-        """The worst value over what is permitted, by channel: bound, exact, exceptional, statistic. Above 1 it fails (the
-        statistic only advises). None: the channel does not apply; infinity: an exact demand is broken."""
+        """The worst value over what is permitted, by channel: bound, exact, exceptional, statistic. Above 1 it fails (by
+        the statistic it is suspect; of random data it fails where an element is beyond 20 standard deviations). None: the channel does not apply; infinity: an exact demand is broken."""
         record = self._fields()
         return {"statistic" if name == "stat" else name: _number(record, name + "_margin") for name in _MARGINS}
 

@@ -107,7 +107,8 @@ void SetMetrics(Record& record, const OutputFindings& found) {
   const Decision& decision = found.decision;
   const ErrorMetrics& m = Worse(evidence.runs);
   record.max_abs_err = m.max_abs_err;
-  record.max_rel_err = m.max_rel_err;
+  // Errors of golden zeros alone have no relative size.
+  if (m.max_rel_err > 0 || m.max_abs_err == 0) record.max_rel_err = m.max_rel_err;
   record.max_ulp_err = m.max_ulp_err;
   record.rms_err = m.rms_err;
   record.nmse = m.nmse;

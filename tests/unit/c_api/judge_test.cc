@@ -148,6 +148,7 @@ TEST(CApi, MembersOfANewerHeaderAreZeroOrRefused) {
   assay_verdict* verdict = nullptr;
   ASSERT_EQ(assay_judge(&newer.known, &verdict), ASSAY_RESULT_OK) << assay_last_error();
   EXPECT_EQ(assay_verdict_passed(verdict), 1);
+  EXPECT_EQ(assay_verdict_passed_strictly(verdict), 1);
   assay_verdict_free(verdict);
   newer.more = "";
   EXPECT_EQ(assay_judge(&newer.known, &verdict), ASSAY_RESULT_USAGE);
@@ -211,6 +212,7 @@ TEST(CApi, BadQuestionsAreUsageErrors) {
   EXPECT_EQ(assay_judge(nullptr, &verdict), ASSAY_RESULT_USAGE);
   assay_verdict_free(nullptr);
   EXPECT_EQ(assay_verdict_passed(nullptr), 0);
+  EXPECT_EQ(assay_verdict_passed_strictly(nullptr), 0);
 }
 
 TEST(CApi, ContractsAndRequirementsAreThoseOfCheck) {

@@ -98,6 +98,20 @@ TEST_F(JudgingResults, KnowsNoWallClockOfRecordsWithoutOne) {
   EXPECT_TRUE(speed["wall_ratio"].is_null() && speed["wall_low"].is_null());
 }
 
+TEST_F(JudgingResults, NamesTheArithmeticOfAFailureOrSaysWhyNot) {
+  Add(0, "below_contract", "pass");
+  records_[0].lower_class_name = "bf16 operands";
+  Add(1, "mismatch", "pass");
+  Add(2, "mismatch", "pass");
+  records_[4].nonfinite_mismatch = 3;
+  const auto failures = RulingJson(Judge(), {})["failures"];
+  EXPECT_EQ(failures[0]["arithmetic"], "bf16 operands");
+  EXPECT_FALSE(failures[0].contains("arithmetic_unknown"));
+  EXPECT_FALSE(failures[1].contains("arithmetic"));
+  EXPECT_EQ(failures[1]["arithmetic_unknown"], "no weaker arithmetic that is known gives these values");
+  EXPECT_EQ(failures[2]["arithmetic_unknown"], "values are wrong among NaN and infinities");
+}
+
 TEST_F(JudgingResults, RejectsByTheFirstFailureInTheOrderOfTheCases) {
   Add(2, "crash", "pass");
   Add(1, "mismatch", "pass");

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/statistic/random_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr int64_t kFewest = 256;         // elements of the operand that speaks for the others
+constexpr int64_t kMostCompared = 4096;  // values, and pairs of neighbours for each distance
+constexpr int64_t kMostRows = 64;        // that are summed along each axis
+constexpr double kMostOfMean = 100;      // the largest square over the mean one
+// In deviations of random data, which exceed it with a chance of 4e-8; an operand has some 200 of these tests.
+constexpr double kMostDeviations = 5.5;
+
+// Every so many-th, of at most kMostCompared.
+int64_t StepOver(int64_t n) {
+  return (n + kMostCompared - 1) / kMostCompared;
+}
+
+int SignificantBits(double x) {
+  int exponent = 0;
+  double rest = std::frexp(std::fabs(x), &exponent);
+  int bits = 0;
+  for (; rest != 0; rest -= std::trunc(rest)) rest *= 2, ++bits;
+  return bits;
+}
+
+// Sorted values from all over the operand.
+std::vector<double> SampleOf(const std::vector<double>& values) {
+  std::vector<double> sample;
+  const int64_t n = std::ssize(values), step = StepOver(n);
+  for (int64_t i = 0; i < n; i += step) sample.push_back(values[i]);
+  std::ranges::sort(sample);
+  return sample;
+}
+
+// Two values of a smooth density over a few binades are equal with a chance of some 2^-p, p their significant bits, or
+// some times that where they lie around a number other than zero.
+bool Repeats(const std::vector<double>& sorted) {
+  int precision = 1;
+  for (const double x : sorted) precision = std::max(precision, SignificantBits(x));
+  double equal = 0, run = 0;
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    run = sorted[i] == sorted[i - 1] ? run + 1 : 0;
+    equal += run;
+  }
+  const double n = static_cast<double>(sorted.size()), expected = n * (n - 1) / 2 * std::ldexp(1, 3 - precision);
+  return equal > expected + kMostDeviations * std::sqrt(expected) + 4;
+}
+
+bool HasFewLarge(const std::vector<double>& values) {
+  double largest = 0, sum = 0;
+  for (const double x : values) largest = std::max(largest, x * x), sum += x * x;
+  return largest * static_cast<double>(values.size()) > kMostOfMean * sum;
+}
+
+// Ranks from -1 to 1 in a sample.
+class Ranks {
+ public:
+  explicit Ranks(const std::vector<double>& sorted) : sorted_(sorted) {}
+  double Of(double x) const {
+    const auto [low, high] = std::ranges::equal_range(sorted_, x);
+    return static_cast<double>((low - sorted_.begin()) + (high - sorted_.begin())) / std::ssize(sorted_) - 1;
+  }
+
+ private:
+  const std::vector<double>& sorted_;
+};
+
+// Whether values `distance` apart along an axis have related ranks, or ranks that are related in size.
+bool Relates(const std::vector<double>& values, const Ranks& ranks, int64_t extent, int64_t inner, int64_t distance) {
+  const int64_t pairs = std::ssize(values) / extent * (extent - distance), step = StepOver(pairs);
+  double ranked = 0, ranked2 = 0, sized = 0, sized2 = 0, n = 0;
+  for (int64_t pair = 0; pair < pairs; pair += step, ++n) {
+    const int64_t along = pair / inner % (extent - distance), outer = pair / inner / (extent - distance);
+    const int64_t i = (outer * extent + along) * inner + pair % inner;
+    const double a = ranks.Of(values[i]), b = ranks.Of(values[i + distance * inner]);
+    const double size_a = std::fabs(a) - 0.5, size_b = std::fabs(b) - 0.5;
+    ranked += a * b, ranked2 += a * a * b * b;
+    sized += size_a * size_b, sized2 += size_a * size_a * size_b * size_b;
+  }
+  if (n < kFewestTold) return false;
+  const auto is_large = [](double sum, double squares) {
+    return sum * sum > kMostDeviations * kMostDeviations * squares;
+  };
+  return is_large(ranked, ranked2) || is_large(sized, sized2);
+}
+
+// One sum of terms in a narrower precision, and how far its rounding errors together are off in their deviations.
+class RunningSum {
+ public:
+  explicit RunningSum(int precision) { format_.precision = precision; }
+  void Add(double term) {
+    // A double holds what f32 and narrower accumulators add; of wider ones its own rounding error is known exactly.
+    const double whole = sum_ + term, back = whole - sum_, lost = (sum_ - (whole - back)) + (term - back);
+    const double next = format_.precision < 53 ? RoundTo(format_, whole) : whole;
+    error_ += format_.precision < 53 ? next - whole - lost : -lost;
+    squares_ += std::pow(UlpAt(format_, next), 2);
+    sum_ = next;
+  }
+  // An error is as good as uniform over a spacing.
+  bool IsBiased() const { return std::fabs(error_) > kMostDeviations * std::sqrt(squares_ / 12); }
+
+ private:
+  FloatFormat format_ = FormatOf(DType::kF64);
+  double sum_ = 0, error_ = 0, squares_ = 0;
+};
+
+// Forward and backward, of the terms and of their squares. `read(t)` gives a term.
+template <class F>
+bool RoundsOneWay(int64_t terms, int precision, const F& read) {
+  RunningSum sums[] = {RunningSum(precision), RunningSum(precision), RunningSum(precision), RunningSum(precision)};
+  FloatFormat format = FormatOf(DType::kF64);
+  format.precision = std::min(precision, 53);
+  for (int64_t t = 0; t < terms; ++t) {
+    const double first = read(t), last = read(terms - 1 - t);
+    sums[0].Add(first), sums[1].Add(last);
+    sums[2].Add(RoundTo(format, first * first)), sums[3].Add(RoundTo(format, last * last));
+  }
+  return std::ranges::any_of(sums, &RunningSum::IsBiased);
+}
+
+bool AnyRowRoundsOneWay(const std::vector<double>& values, int64_t extent, int64_t inner, int precision) {
+  const int64_t rows = std::ssize(values) / extent, step = (rows + kMostRows - 1) / kMostRows;
+  for (int64_t row = 0; row < rows; row += step) {
+    const int64_t first = row / inner * extent * inner + row % inner;
+    if (RoundsOneWay(extent, precision, [&](int64_t t) { return values[first + t * inner]; })) return true;
+  }
+  return false;
+}
+
+std::string WhyAxisTells(const std::vector<double>& values, const Ranks& ranks, const Shape& shape, size_t axis,
+                         int precision) {
+  int64_t inner = 1;
+  for (size_t k = axis + 1; k < shape.size(); ++k) inner *= shape[k];
+  for (int64_t distance = 1; distance < shape[axis] && distance <= 1024; distance += distance < 16 ? 1 : distance) {
+    if (!Relates(values, ranks, shape[axis], inner, distance)) continue;
+    return fmt::format("elements {} apart along axis {} are related", distance, axis);
+  }
+  return AnyRowRoundsOneWay(values, shape[axis], inner, precision)
+             ? fmt::format("running sums along axis {} round to one side", axis)
+             : "";
+}
+
+bool IsConstant(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [&](double x) { return x == values[0]; });
+}
+
+// The element whose error is furthest beyond what roundings make.
+int64_t FurthestOff(const ElementJudge& judge, const Tensor& got) {
+  const std::vector<double> values = got.ToDoubles();
+  int64_t furthest = 0;
+  double most = -1;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const double r = judge.Deviation(i, judge.Judge(i, values[i]));
+    if (r > most) most = r, furthest = i;
+  }
+  return furthest;
+}
+
+}  // namespace
+
+std::string WhyNotRandom(const Tensor& tensor, int precision) {
+  const std::vector<double> values = tensor.ToDoubles();
+  if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) return "it is not finite everywhere";
+  const std::vector<double> sorted = SampleOf(values);
+  if (Repeats(sorted)) return "values repeat";
+  if (HasFewLarge(values)) return "few values are far larger than the others";
+  Shape shape = tensor.shape();
+  if (IsComplex(tensor.dtype())) shape.push_back(2);
+  const Ranks ranks(sorted);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (const std::string why = WhyAxisTells(values, ranks, shape, axis, precision); !why.empty()) return why;
+  }
+  return "";
+}
+
+std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                         const ElementJudge& judge, const Tensor& got, const Contract& contract) {
+  const int precision = std::min(53, contract.AccExactBits());
+  int64_t told = 0;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const Tensor& input = inputs[k];
+    if ((!IsFloat(input.dtype()) && !IsComplex(input.dtype())) || input.size() < kFewestTold) continue;
+    if (IsConstant(input.ToDoubles())) continue;
+    if (const std::string why = WhyNotRandom(input, precision); !why.empty()) {
+      return fmt::format("{}: {}", problem.inputs[k].name, why);
+    }
+    told = std::max(told, input.size());
+  }
+  if (told < kFewest) return fmt::format("no operand has {} elements that differ", kFewest);
+  const auto products = op.Products(problem, inputs);
+  if (products == nullptr) return "";
+  std::vector<double> terms(static_cast<size_t>(products->terms()));
+  products->Read(FurthestOff(judge, got), terms);
+  return RoundsOneWay(std::ssize(terms), precision, [&](int64_t t) { return terms[t]; })
+             ? "running sums of the products of its worst element round to one side"
+             : "";
+}
+
+}  // namespace assay

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens where nobody states a contract: default_contract_test.py [CLASS]."""
+import unittest
+import warnings
+
+import numpy as np
+
+import assay
+import narrow
+
+
+class Intermediates(unittest.TestCase):
+    """What frameworks make of operands of 16 bits passes, and the answer says whether it would in f32 as well."""
+
+    def both(self, op, make, names, output, **attrs):
+        for dtype, store in narrow.ROUND.items():
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                inputs, outputs = make(rng, store)
+                dtypes = dict.fromkeys(names + output, dtype)
+                with self.subTest(op=op, dtype=dtype, seed=seed), warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    verdict = assay.assert_close(op, dict(zip(names, inputs)), dict(zip(output, outputs)), dtypes=dtypes,
+                                                 **attrs)
+                    self.assertIsNotNone(verdict.stricter)
+                    self.assertNotIn("mid=", verdict.stricter.contract)
+                    yield dtype, verdict
+
+    def test_probabilities_of_attention_are_stored(self):
+        def make(rng, store):
+            q, k, v = (narrow.normals(rng, store, 1, 2, 64, 64) for _ in range(3))
+            return (q, k, v), (narrow.attention(q, k, v, store),)
+        for dtype, verdict in self.both("attention", make, ["q", "k", "v"], ["o"]):
+            self.assertFalse(verdict.stricter.holds)
+            self.assertIn("mid=" + dtype, verdict.to_dict()["contract"])
+            self.assertIn("stricter: " + verdict.stricter.contract, verdict.explanation)
+            self.assertIn("does not hold: ", verdict.explanation)
+
+    def test_attention_of_onnx_stores_every_step(self):
+        def make(rng, store):
+            q, k, v = (narrow.normals(rng, store, 1, 2, 16, 8) for _ in range(3))
+            return (q, k, v), (narrow.attention_of_onnx(q, k, v, store),)
+        self.assertEqual(len(list(self.both("attention", make, ["q", "k", "v"], ["o"]))), 6)
+
+    def test_softmax_of_stored_exponentials(self):
+        def make(rng, store):
+            x = narrow.normals(rng, store, 16, 128)
+            return (x,), (narrow.softmax(x, store),)
+        self.assertEqual(len(list(self.both("softmax", make, ["x"], ["y"]))), 6)
+
+    def test_eager_add_and_rms_norm(self):
+        def make(rng, store):
+            x, residual, gamma = (narrow.normals(rng, store, *shape) for shape in ((16, 256), (16, 256), (256,)))
+            y, s = narrow.add_rms_norm(x, residual, gamma, store)
+            return (x, residual, gamma), (y, s)
+        names = ["x", "residual", "gamma"], ["y", "residual_out"]
+        self.assertEqual(len(list(self.both("fused_add_rms_norm", make, *names, eps=1e-6))), 6)
+
+    def test_a_result_with_wider_intermediates_holds_by_the_stricter_contract_too(self):
+        rng = np.random.default_rng(0)
+        for dtype, store in narrow.ROUND.items():
+            x = narrow.normals(rng, store, 16, 128)
+            e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+            y = store((e / e.sum(-1, keepdims=True)).astype(np.float32))
+            verdict = assay.check("softmax", x, y, dtypes={"x": dtype, "y": dtype})
+            self.assertTrue(verdict.stricter.holds, verdict)
+            self.assertNotIn("mid=", verdict.to_dict()["contract"])
+            self.assertIn("holds too", verdict.explanation)
+
+    def test_stated_contracts_and_wide_types_have_no_stricter_one(self):
+        rng = np.random.default_rng(0)
+        q, k, v = (narrow.normals(rng, narrow.bf16, 1, 2, 64, 64) for _ in range(3))
+        y = narrow.attention(q, k, v, narrow.bf16)
+        dtypes = dict.fromkeys("qkvo", "bf16")
+        stated = assay.check("attention", [q, k, v], {"o": y}, contract="f32acc", dtypes=dtypes)
+        self.assertFalse(stated)
+        self.assertIsNone(stated.stricter)
+        self.assertIsNone(assay.check("softmax", q, q).stricter)
+
+    def test_a_wrong_result_of_16_bits_still_fails(self):
+        rng = np.random.default_rng(0)
+        q, k, v = (narrow.normals(rng, narrow.bf16, 1, 2, 64, 64) for _ in range(3))
+        y = narrow.attention(q, k, v, narrow.bf16)
+        y[0, 1, 3, 5] += 0.5
+        with self.assertRaisesRegex(assay.Mismatch, r"(?s)^mismatch: .*\[0,1,3,5\]"):
+            assay.assert_close("attention", [q, k, v], {"o": y}, dtypes=dict.fromkeys("qkvo", "bf16"))
+
+
+class Suspect(unittest.TestCase):
+    """One rule for what is within its bound and hardly random: a warning, a failure of `strict`, and of random data a
+    failure beyond 20 standard deviations."""
+
+    def fails(self, *arguments, **attrs):
+        with self.assertRaisesRegex(assay.Mismatch, "^(mismatch|below_contract): "):
+            assay.assert_close(*arguments, **attrs)
+
+    def test_a_small_change_of_one_element_of_random_data_fails(self):
+        rng = np.random.default_rng(0)
+        a, b = rng.standard_normal((64, 256), np.float32), rng.standard_normal((256, 64), np.float32)
+        y = a @ b
+        assay.assert_close("matmul", [a, b], y, strict=True)
+        y[3, 5] += 0.003
+        verdict = assay.check("matmul", [a, b], y)
+        self.assertLess(verdict.margins["bound"], 1)
+        self.assertEqual(verdict.verdict, "mismatch")
+        self.assertIn("statistic channel: ", verdict.reason)
+        self.fails("matmul", [a, b], y)
+
+    def test_a_mean_over_one_element_less_fails(self):
+        x = np.random.default_rng(0).standard_normal((64, 4096), np.float32)
+        assay.assert_close("reduce", x, x.mean(1), kind="mean", axis=1, strict=True)
+        self.fails("reduce", x, (x.astype(np.float64).sum(1) / 4095).astype(np.float32), kind="mean", axis=1)
+
+    def norm(self, x, epsilon):
+        wide = x.astype(np.float64)
+        return (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
+
+    def test_another_epsilon_fails_or_warns(self):
+        """By how much it changes: 18 standard deviations of rows of variance 1, 4 times that of rows of a quarter."""
+        rng = np.random.default_rng(0)
+        x, gamma = rng.standard_normal((64, 1024), np.float32), np.ones(1024, np.float32)
+        assay.assert_close("rms_norm", [x, gamma], self.norm(x, 1e-6), eps=1e-6, strict=True)
+        with self.assertWarnsRegex(assay.SuspectWarning, "^rms_norm: suspect: 65536 beyond 8 standard deviations"):
+            assay.assert_close("rms_norm", [x, gamma], self.norm(x, 1e-5), eps=1e-6)
+        x /= 2
+        self.fails("rms_norm", [x, gamma], self.norm(x, 1e-5), eps=1e-6)
+        wide = x.astype(np.float64) - x.mean(1, keepdims=True, dtype=np.float64)
+        for epsilon, check in ((1e-6, assay.assert_close), (1e-5, self.fails)):
+            y = (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
+            check("layer_norm", [x, gamma, np.zeros(1024, np.float32)], y, eps=1e-6)
+
+    def test_a_variance_in_one_pass_is_seen(self):
+        rng = np.random.default_rng(0)
+        x = (rng.standard_normal((64, 1024), np.float32) + np.float32(10)).astype(np.float32)
+        mean, square = (np.cumsum(z, 1, dtype=np.float32)[:, -1:] / np.float32(1024) for z in (x, x * x))
+        variance = square - mean * mean
+        y = (x - mean) / np.sqrt(variance + np.float32(1e-5))
+        self.fails("layer_norm", [x, np.ones(1024, np.float32), np.zeros(1024, np.float32)], y, eps=1e-5)
+
+    def suspect(self):
+        """Off by far too much for random roundings, of data that are not random."""
+        k = np.arange(256, dtype=np.float32)
+        a, b = np.sin(k * 0.1 + np.arange(64, dtype=np.float32)[:, None]).astype(np.float32), np.cos(
+            k[:, None] * 0.07 + np.arange(64, dtype=np.float32)).astype(np.float32)
+        y = (a.astype(np.float64) @ b).astype(np.float32)
+        y[3, 5] += 0.001
+        return a, b, y
+
+    def test_other_data_warn_and_fail_strictly(self):
+        a, b, y = self.suspect()
+        verdict = assay.check("matmul", [a, b], y)
+        self.assertEqual((verdict.verdict, verdict.class_), ("pass", "suspect"), verdict)
+        self.assertTrue(verdict.passed)
+        self.assertFalse(verdict.passed_strictly)
+        self.assertIn("as these are no random data (a: ", verdict.reason)
+        self.assertIn("warning: the bound holds", verdict.explanation)
+        with self.assertWarnsRegex(assay.SuspectWarning, "^matmul: suspect: "):
+            assay.assert_close("matmul", [a, b], y)
+        with self.assertRaisesRegex(assay.Mismatch, "^suspect: matmul f32 (.|\n)*try: compare the constants"):
+            assay.assert_close("matmul", [a, b], y, strict=True)
+
+    def test_legal_schedules_of_data_of_every_kind_pass(self):
+        for name, x in structured().items():
+            for sums, y in schedules(x).items():
+                with self.subTest(data=name, sums=sums), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    assay.assert_close("reduce", x, y, kind="sum", axis=1)
+
+
+def structured(n=4096, rows=8):
+    """Rows that were made to lean on the model of random roundings, and some that occur."""
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal((rows, n)).astype(np.float32)
+    t = np.linspace(0, 1, n)
+    data = {
+        "sorted": np.sort(normal, 1), "falling": -np.sort(-np.abs(normal), 1), "constant": np.full((rows, n), 0.1),
+        "low rank": np.outer(rng.standard_normal(rows), rng.standard_normal(n)), "smooth": 1 + np.sin(7 * t + normal[:, :1]),
+        "sparse": normal * (rng.random((rows, n)) < 0.05), "image": rng.integers(0, 256, (rows, n)) / 255,
+        "alternating": np.where(np.arange(n) % 2, -0.1, 0.1000001) * np.ones((rows, 1)),
+        "cancelling": np.concatenate([normal[:, :n // 2], -normal[:, :n // 2]], 1),
+        "periodic": np.tile(normal[:, :100], (1, n // 100 + 1))[:, :n], "wide": normal * np.exp(5 * normal[:, ::-1]),
+        "same low bits": np.round(normal * 2**10) / 2**10 + 2.0**-24, "round one way": rounding_one_way(rng, rows, n),
+    }
+    return {name: x.astype(np.float32) for name, x in data.items()}
+
+
+def rounding_one_way(rng, rows, n):
+    """Terms that look random, with last bits by which every addition in f32 rounds to the same side."""
+    x, total = np.empty((rows, n), np.float32), np.zeros(rows, np.float32)
+    for i in range(n):
+        term = (rng.random(rows, np.float32) + np.float32(0.5)).astype(np.float32)
+        whole = total + term
+        term = (whole.astype(np.float64) - rng.uniform(0.51, 0.7, rows) * np.spacing(whole) - total).astype(np.float32)
+        x[:, i], total = term, total + term
+    return x
+
+
+def schedules(x):
+    one_by_one = np.cumsum(x, 1, dtype=np.float32)[:, -1]
+    backward = np.cumsum(x[:, ::-1], 1, dtype=np.float32)[:, -1]
+    lanes = np.cumsum(x.reshape(len(x), -1, 8), 1, dtype=np.float32)[:, -1].sum(1, dtype=np.float32)
+    pairs = x
+    while pairs.shape[1] > 1:
+        pairs = pairs[:, ::2] + pairs[:, 1::2]
+    return {"one by one": one_by_one, "backward": backward, "lanes": lanes, "pairs": pairs[:, 0]}
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
