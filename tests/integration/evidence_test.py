@@ -123,6 +123,13 @@ class Evidence(Base):
             self.bundle(tier, f"{tier}.zst")
             self.assertIn(f"judgement: the stored outputs of {len(ran)} of {len(ran)} results (100 %)", self.verify(f"{tier}.zst").stdout)
 
+    def test_processors_with_other_vectors_come_to_the_same(self):
+        (self.dir / "mine.suite").write_text("conv dtypes=f32 n=1 c=16 o=24 i=15x13 k=3x3 pad=1 fill=normal\n")
+        self.run_with_evidence("--evidence", "100")
+        self.bundle()
+        done = self.assay("verify", "run.assay.tar.zst", "--progress", "none", env={"ASSAY_MAX_VECTORS": "scalar"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_failures_are_judged_again_and_waivers_held_against_their_list(self):
         (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-17", implementation="drop_last_k"))
         done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
