@@ -12,7 +12,7 @@ namespace assay {
 
 inline constexpr const char* kStatementFile = "statement.json";
 inline constexpr const char* kWaiverFolder = "expectations/";
-// Of statement.json. Format 1 had a sample of cases that was drawn before the run.
+// The format that statement.json states. Format 1 had a sample of cases that was drawn before the run.
 inline constexpr int kBundleFormat = 2;
 
 struct BundledRun {

@@ -53,7 +53,7 @@ bool IsKernelOf(const Profile& profile, const Record& r) {
          std::ranges::find(profile.faulty, kernel) != profile.faulty.end();
 }
 
-// What is wrong with the records of the control; "": they are of its cases and kernels, each once, with the seed.
+// Says what is wrong with the records of the control; "": they are of its cases and kernels, each once, with the seed.
 std::string WrongControl(const Profile& profile, const RecordView& records, uint64_t seed) {
   if (records.empty()) return "there is no record of the negative control";
   const auto wanted = CasesOfSuite(profile.control_cases);
@@ -72,7 +72,7 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
   return doubled.empty() ? "" : "a second record of " + doubled.front();
 }
 
-// What is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its size.
+// Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its size.
 std::string WrongSample(const Sample& sample, size_t results) {
   const size_t least = std::min(kConformanceSample, results);
   if (sample.results.empty() || sample.results.size() < least) {

@@ -46,11 +46,11 @@ std::optional<BundleContents> ReadContents(const BundleFiles& files, const std::
 
 // Every file is one that a bundle has, in the form in which assay writes it, so that it has no other fields.
 void CheckForms(const BundleContents& bundle, Verification& found);
-// What was offered of each planned case has its record, and there is no other.
+// Each implementation that was offered of a planned case has its record, and there is no other.
 void CheckPresence(const BundleContents& bundle, Verification& found);
-// What records say of their cases, and that their fields fit each other and are of the closed lists.
+// Records say of their cases what is true; their fields fit each other and are of the closed lists.
 void CheckRecords(const BundleContents& bundle, Verification& found);
-// What stands in several places is the same.
+// Facts that stand in several places are the same.
 void CheckAgreement(const BundleContents& bundle, Verification& found);
 // Known failures, by the lists that the bundle has.
 void CheckWaivers(const BundleContents& bundle, Verification& found);

@@ -11,7 +11,7 @@ namespace {
 
 using Column = std::tuple<std::string, std::string, std::string>;  // case, backend and device as the plan has it
 
-// What there is of one case on the devices of one name.
+// Counts what there is of one case on the devices of one name.
 struct Cell {
   int64_t devices = 0, offers = 0, without_implementation = 0;
   std::map<std::string, int64_t> offered, recorded;  // by implementation

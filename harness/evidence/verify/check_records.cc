@@ -79,7 +79,7 @@ bool HoldsAsDeclared(const Record& r) {
          (r.verdict == "below_contract" && r.lower_class_name.empty());
 }
 
-// What one output of several says again in the record of all.
+// One output of several stands in the record of all as well.
 bool AgreesWithItsOutput(const Record& r) {
   const auto worst = std::ranges::find(r.outputs, r.worst_output, &OutputRecord::name);
   if (worst == r.outputs.end()) return r.outputs.empty() && r.worst_output.empty();
@@ -92,7 +92,7 @@ bool AgreesWithItsOutput(const Record& r) {
   return true;
 }
 
-// What contradicts a verdict that says that nothing is wrong; "": nothing does.
+// Says what contradicts a verdict by which nothing is wrong; "": nothing does.
 std::string FindContradictionOfPass(const Record& r) {
   for (const auto& [name, margin] :
        {std::pair{"exact_margin", r.exact_margin}, std::pair{"bound_margin", r.bound_margin},
@@ -131,7 +131,7 @@ std::string FindStrayFigure(const Record& r) {
   return "";
 }
 
-// What does not fit in a record by itself; "": all does.
+// Says what does not fit in a record by itself; "": all does.
 std::string FindContradiction(const Record& r) {
   if (const std::string word = FindUnknownWord(r); !word.empty()) return word + " is no word that assay writes";
   const auto spec = ParseId(r.case_id);

@@ -35,7 +35,7 @@ class SampleCheck {
     return holds_;
   }
 
-  // Those of drawn results and of failures, and no other.
+  // The outputs of drawn results and of failures are there, and no other.
   void CheckOutputs() {
     std::set<std::string> expected;
     for (const Record& r : bundle_.run.records) {

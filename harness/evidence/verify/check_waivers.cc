@@ -67,8 +67,8 @@ class Waivers {
     std::ranges::move(list->rules, std::back_inserter(rules_));
   }
 
-  // What a run would have made of the record by these lists on its day. Faults of memory, which are never waived, are
-  // seen by decided_by alone.
+  // Whether a run would have made this of the record by these lists on its day. Faults of memory, which are never
+  // waived, are seen by decided_by alone.
   bool FollowsFromLists(const Record& r) {
     Record again = r;
     again.outcome = again.verdict;

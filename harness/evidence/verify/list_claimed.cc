@@ -49,7 +49,7 @@ bool IsClaimedOfControl(const std::string& field) {
 // Keys of environment.json that stand elsewhere too, or that others follow from.
 constexpr const char* kAgreeing[] = {"tool_version",  "expectations", kHashesKey,  kCommitmentKey, kStrictKey,
                                      kInterruptedKey, "sandbox",      kProfileKey, kConformanceKey};
-// Likewise of one of its devices.
+// Keys of one of its devices that stand elsewhere too.
 constexpr const char* kAgreeingOfDevice[] = {"backend", "plugin",          "device", "pool",
                                              "driver",  "library_version", "sandbox"};
 

@@ -58,7 +58,7 @@ constexpr const char* kFieldsOfOutputs[] = {"max_abs_err",
                                             "reason"};
 // The decision, of which results that fail have only the verdict confirmed.
 constexpr const char* kOfDecision[] = {"output_hash", "verdict", "class", "reason"};
-// What random data beside the case's own may decide: they can only be worse.
+// Random data beside the case's own may decide these: they can only be worse.
 constexpr const char* kMayBeWorse[] = {"bound_margin", "stat_margin", "exceptional_margin"};
 constexpr const char* kOfOneOutput[] = {"name", "dtype", "shape", "in_place", "verdict", "class"};
 
