@@ -8,7 +8,7 @@
 
 #include "harness/base/whole_file.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/evidence/draw.h"
+#include "harness/evidence/bundle.h"
 #include "harness/evidence/statement.h"
 
 namespace assay::cli {
@@ -34,33 +34,54 @@ Result<std::string> FindSecret(const RunOptions& options) {
   return options.evidence_seed ? ReadSecret(*options.evidence_seed) : Result<std::string>(DrawSecret());
 }
 
-Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run) {
-  if (options.evidence == 0) return std::shared_ptr<StoredOutputs>();
+Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run) {
+  if (options.evidence == 0) return BegunEvidence();
   auto secret = FindSecret(options);
   if (!secret) return tl::unexpected(secret.error());
   return BeginEvidence(options, run, *std::move(secret));
 }
 
-Result<std::shared_ptr<StoredOutputs>> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret) {
-  const EvidenceDraw draw = MakeDraw(run.prepared.plan, std::move(secret), options.challenge, options.evidence);
-  if (auto status = run.folder.WriteText(kEvidenceFile, EvidenceJson({draw})); !status) {
+Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret) {
+  BegunEvidence evidence{
+      .draw = MakeDraw(std::move(secret), options.challenge, options.evidence, run.prepared.plan.shard),
+      .stored = std::make_shared<StoredOutputs>(run.folder.path())};
+  EvidenceDraw without_secret = evidence.draw;
+  without_secret.secret.clear();
+  if (auto status = run.folder.WriteText(kEvidenceFile, EvidenceJson({.draws = {without_secret}})); !status) {
     return tl::unexpected(status.error());
   }
-  std::vector<std::string> plugins;
-  for (const Device& device : run.devices()) plugins.push_back(device.path);
-  run.environment[kHashesKey] = DescribeFiles(plugins);
-  run.environment["evidence_commitment"] = draw.commitment;
+  std::vector<std::string> files;
+  for (const Device& device : run.devices()) files.push_back(device.path);
+  for (const std::string& list : run.prepared.expectations.files) files.push_back(list.substr(0, list.rfind(" xxh3:")));
+  run.environment[kHashesKey] = DescribeFiles(files);
+  run.environment[kCommitmentKey] = evidence.draw.commitment;
   if (auto status = run.folder.WriteJson("environment.json", run.environment); !status) {
     return tl::unexpected(status.error());
   }
-  Note(fmt::format("evidence: the outputs of {} drawn cases and of all failures are kept; commitment {}",
-                   draw.cases.size(), draw.commitment));
-  auto stored = std::make_shared<StoredOutputs>(run.folder.path(), draw.cases);
-  run.settings.runner.keep_outputs = [stored](const Record& record, const Problem& problem,
-                                              const std::vector<Tensor>& outputs) {
+  Note(fmt::format("evidence: outputs are kept, of which assay bundle draws those of {} results; commitment {}",
+                   options.evidence, evidence.draw.commitment));
+  run.settings.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
+                                                                const std::vector<Tensor>& outputs) {
     stored->Keep(record, problem, outputs);
   };
-  return stored;
+  return evidence;
+}
+
+void EndEvidence(BegunEvidence evidence, const BegunRun& run) {
+  if (!evidence.stored) return;
+  if (!evidence.stored->problem().empty()) Note("outputs that are not kept: " + evidence.stored->problem());
+  evidence.draw.most_bytes = evidence.stored->most_bytes();
+  if (evidence.draw.most_bytes < kMostStoredBytes) {
+    Note(fmt::format("outputs of results of more than {} bytes are not kept, since all together exceed {} GiB",
+                     evidence.draw.most_bytes, kMostKeptBytes >> 30));
+  }
+  if (auto status = run.folder.WriteText(kEvidenceFile, EvidenceJson({.draws = {evidence.draw}})); !status) {
+    return Note(status.error().message);
+  }
+  Note(
+      fmt::format("evidence: the run's files have the hash {}: whoever got it may answer with a challenge, for assay "
+                  "bundle --challenge",
+                  HashOfRunFiles(run.folder.path())));
 }
 
 }  // namespace assay::cli

@@ -20,6 +20,7 @@ namespace {
 struct BundleOptions {
   fs::path run, out = "run.assay.tar.zst";
   std::optional<fs::path> key;
+  std::string challenge;
 };
 
 int Bundle(const BundleOptions& options) {
@@ -28,7 +29,7 @@ int Bundle(const BundleOptions& options) {
     return Complain(kExitUsage,
                     fmt::format("{} is there already: give another --out or remove it", options.out.string()));
   }
-  const auto bundle = CollectBundle(options.run);
+  const auto bundle = CollectBundle(options.run, options.challenge);
   if (!bundle) return Complain(kExitUsage, bundle.error().message);
   for (const std::string& note : bundle->notes) Note(note);
   if (auto written = WriteContainer(options.out, bundle->files); !written) {
@@ -51,6 +52,9 @@ void AddBundleVerb(CLI::App& app, Action& action) {
       "bundle", "Put a run with its evidence into one file, which assay verify checks without the hardware");
   verb->add_option("RUN", o->run, "output folder of a run, best one with --evidence")->required();
   verb->add_option("-o,--out", o->out, "the file, which must not be there")->type_name("FILE")->capture_default_str();
+  verb->add_option(
+      "--challenge", o->challenge,
+      "text by which results are drawn too, of whoever got the hash of the run's files that the run printed");
   verb->add_option("--sign", o->key, "key to sign it with, by ssh-keygen -Y: private, or public with an agent")
       ->type_name("KEY");
   verb->callback([o, &action] { action = [o] { return Bundle(*o); }; });

@@ -132,8 +132,8 @@ int Conform(ConformOptions options) {
   auto begun = BeginRun(options.run, PrepareOneDevice, {{kProfileKey, profile->name}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;
-  const auto stored = BeginEvidence(options.run, run, *std::move(secret));
-  if (!stored) return Complain(kExitUsage, stored.error().message);
+  const auto evidence = BeginEvidence(options.run, run, *std::move(secret));
+  if (!evidence) return Complain(kExitUsage, evidence.error().message);
   auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
   if (control && !control->Holds()) {
     control = tl::unexpected(Complain(
@@ -147,10 +147,12 @@ int Conform(ConformOptions options) {
     return control.error();
   }
   LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
-  if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   const auto finding = Conclude(*profile, result, *std::move(control), seed, run);
   if (!finding) return Complain(kExitHarness, finding.error().message);
-  const int code = EndRun(options.run, run, result, nullptr, [&] { PrintFinding(*finding); });
+  const int code = EndRun(options.run, run, result, nullptr, [&] {
+    PrintFinding(*finding);
+    EndEvidence(*evidence, run);
+  });
   const bool is_judged = code == kExitOk || code == kExitFailed || code == kExitNothing;
   return !is_judged ? code : finding->Conforms() ? kExitOk : kExitFailed;
 }

@@ -15,6 +15,7 @@
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
+#include "harness/evidence/bundle.h"
 #include "harness/evidence/draw.h"
 #include "harness/results/merge.h"
 #include "harness/results/run_folder.h"
@@ -47,17 +48,20 @@ Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
   return {};
 }
 
-// Each shard had a draw of its own.
+// Each shard had a secret of its own. Called last, as the note is about all other files.
 Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder) {
-  std::vector<EvidenceDraw> all;
+  Sample all;
   for (const fs::path& dir : dirs) {
     const auto text = ReadWholeFile(dir / kEvidenceFile);
     if (!text) continue;
-    auto draws = ParseEvidence(*text);
-    if (!draws) return UsageError(fmt::format("{}: {}", dir.string(), draws.error().message));
-    std::ranges::move(*draws, std::back_inserter(all));
+    auto sample = ParseEvidence(*text);
+    if (!sample) return UsageError(fmt::format("{}: {}", dir.string(), sample.error().message));
+    std::ranges::move(sample->draws, std::back_inserter(all.draws));
   }
-  return all.empty() ? Status() : folder.WriteText(kEvidenceFile, EvidenceJson(all));
+  if (all.draws.empty()) return {};
+  if (auto status = folder.WriteText(kEvidenceFile, EvidenceJson(all)); !status) return status;
+  Note("evidence: the run's files have the hash " + HashOfRunFiles(folder.path()));
+  return {};
 }
 
 Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, RunFolder& folder) {
@@ -68,8 +72,8 @@ Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, R
     if (auto status = folder.Append(offer); !status) return status;
   }
   if (auto status = folder.Rewrite(merged.records); !status) return status;
-  if (auto status = MergeEvidence(dirs, folder); !status) return status;
-  return CopyTensors(dirs, folder.path());
+  if (auto status = CopyTensors(dirs, folder.path()); !status) return status;
+  return MergeEvidence(dirs, folder);
 }
 
 int Merge(const MergeOptions& options) {

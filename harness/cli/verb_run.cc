@@ -87,15 +87,17 @@ int Run(RunOptions options) {
     runner.ceilings = std::make_shared<Ceilings>(run.devices(), options.backend.implementations, runner.interrupted,
                                                  std::move(*sheet));
   }
-  const auto stored = BeginEvidence(options, run);
-  if (!stored) return Complain(kExitUsage, stored.error().message);
+  const auto evidence = BeginEvidence(options, run);
+  if (!evidence) return Complain(kExitUsage, evidence.error().message);
   LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
-  if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   if (runner.ceilings && result.write_error.empty()) {
     runner.ceilings->SetFinal(result.records);
     if (auto status = run.folder.Rewrite(result.records); !status) result.write_error = status.error().message;
   }
-  return EndRun(options, run, result, &*profile, [&] { NoteUnusedRules(run.prepared.expectations, result); });
+  return EndRun(options, run, result, &*profile, [&] {
+    NoteUnusedRules(run.prepared.expectations, result);
+    EndEvidence(*evidence, run);
+  });
 }
 
 void AddRepetition(CLI::App& verb, RunOptions& o) {
@@ -172,14 +174,15 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddTier(*verb, *o);
   AddNumber<size_t>(
       *verb, "--evidence", o->evidence, {0, 1'000'000},
-      "keep the outputs of that many cases, drawn before the run, and of all that fails, for assay bundle");
+      "keep outputs, so that assay bundle has those of that many results, drawn when the run has ended, and of all that "
+      "fails");
   auto* seed =
       verb->add_option("--evidence-seed", o->evidence_seed,
-                       "file that cases are drawn by, whose SHA-256 can be handed in before; default: a secret "
+                       "file that results are drawn by, whose SHA-256 can be handed in before; default: a secret "
                        "of this run")
           ->type_name("FILE");
   auto* challenge =
-      verb->add_option("--challenge", o->challenge, "text of whoever gets the evidence, by which cases are drawn too");
+      verb->add_option("--challenge", o->challenge, "text of whoever gets the evidence, by which results are drawn too");
   for (const char* other : {"--repeat", "--for", "--until-fails"}) {
     verb->get_option("--evidence")->excludes(verb->get_option(other));  // it keeps what a single judgement saw
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/base/scratch.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
@@ -19,10 +20,11 @@ namespace assay::cli {
 namespace fs = std::filesystem;
 namespace {
 
-struct VerifyOptions {
+struct VerifyVerb {
   fs::path bundle;
   std::optional<fs::path> allowed;
-  std::string identity, profile, progress = "auto";
+  std::string identity, progress = "auto";
+  VerifyOptions how;
 };
 
 void PrintList(const char* head, const std::vector<std::string>& lines) {
@@ -32,7 +34,7 @@ void PrintList(const char* head, const std::vector<std::string>& lines) {
 }
 
 // False: it is not by whom it must be. Without a signature only where nobody was asked for.
-bool AddSignature(const VerifyOptions& options, Verification& found) {
+bool AddSignature(const VerifyVerb& options, Verification& found) {
   std::error_code error;
   const fs::path file = SignatureOf(options.bundle);
   if (!fs::exists(file, error)) {
@@ -53,7 +55,7 @@ bool AddSignature(const VerifyOptions& options, Verification& found) {
   return true;
 }
 
-int Verify(const VerifyOptions& options) {
+int Verify(const VerifyVerb& options) {
   const auto container = ReadContainer(options.bundle);
   if (!container) return Complain(kExitUsage, container.error().message);
   if (!container->damage.empty()) {
@@ -69,15 +71,17 @@ int Verify(const VerifyOptions& options) {
   Verification computed;
   if (signed_well) {
     Progress progress(Progress::ParseMode(options.progress), 0);
-    computed = VerifyBundle(container->files, scratch.path, options.profile,
+    computed = VerifyBundle(container->files, scratch.path, options.how,
                             [&](const std::string& id, size_t done, size_t /*all*/) { progress.Update(done, 0, id); });
   }
-  for (auto [from, to] : {std::pair{&computed.confirmed, &found.confirmed}, std::pair{&computed.open, &found.open},
-                          std::pair{&computed.contradicted, &found.contradicted}}) {
+  for (auto [from, to] :
+       {std::pair{&computed.confirmed, &found.confirmed}, std::pair{&computed.open, &found.open},
+        std::pair{&computed.claimed, &found.claimed}, std::pair{&computed.contradicted, &found.contradicted}}) {
     to->insert(to->end(), from->begin(), from->end());
   }
   PrintList("confirmed", found.confirmed);
   PrintList("not confirmed", found.open);
+  PrintList("claimed, by the bundle alone", found.claimed);
   PrintList("contradicted", found.contradicted);
   if (found.contradicted.empty()) return kExitOk;
   return Complain(kExitFailed, fmt::format("{} is refused: {} of its statements do not hold", options.bundle.string(),
@@ -87,7 +91,7 @@ int Verify(const VerifyOptions& options) {
 }  // namespace
 
 void AddVerifyVerb(CLI::App& app, Action& action) {
-  auto o = std::make_shared<VerifyOptions>();
+  auto o = std::make_shared<VerifyVerb>();
   CLI::App* verb = app.add_subcommand(
       "verify", "Check a bundle without its hardware: whether it is whole, and what of it comes out again");
   verb->add_option("BUNDLE", o->bundle, "file of assay bundle, with BUNDLE.sig beside it where it is signed")
@@ -98,7 +102,10 @@ void AddVerifyVerb(CLI::App& app, Action& action) {
   auto* identity = verb->add_option("--identity", o->identity, "who must have signed it")->type_name("NAME");
   allowed->needs(identity);
   identity->needs(allowed);
-  verb->add_option("--profile", o->profile, "of a bundle of assay conform --profile PATH: the same file")
+  AddNumber<double>(*verb, "--recompute", o->how.recompute_s, {0, 1e6},
+                    "seconds for inputs and golden values of cases without stored outputs, which come in an order that "
+                    "nobody chose; 0: all of them");
+  verb->add_option("--profile", o->how.own_profile, "of a bundle of assay conform --profile PATH: the same file")
       ->type_name("PATH");
   AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Verify(*o); }; });

@@ -18,10 +18,14 @@
 #include "harness/results/environment.h"
 #include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
+#include "harness/run/trial/attempt.h"
 
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
+
+const std::vector<const char*> kRunFiles = {"results.jsonl", "plan.json", "environment.json"};
+const std::vector<const char*> kOptionalFiles = {kOffersFile, kEvidenceFile, kConformanceFile, kControlFile};
 
 std::string SafeName(std::string name) {
   for (char& c : name) {
@@ -44,7 +48,7 @@ Status AddWaivers(const Json& environment, BundledRun& bundle) {
     if (HashHex(HashBytes(contents->data(), contents->size())) != text.substr(space + 6)) {
       return UsageError(fmt::format("{} was changed since the run: the bundle needs what the run used", path.string()));
     }
-    bundle.files[fmt::format("{}{}-{}", kWaiverFolder, number++, SafeName(path.filename().string()))] = *contents;
+    bundle.files[WaiverFile(number++, path)] = *contents;
   }
   return {};
 }
@@ -66,9 +70,13 @@ Result<Json> FilesOf(const Json& environment) {
   return now;
 }
 
-Status AddOutputs(const fs::path& run, const RecordView& records, BundledRun& bundle) {
+// The outputs of what was drawn and of what fails, as far as the run has kept them.
+Status AddOutputs(const fs::path& run, const RecordView& records, const Sample& sample, BundledRun& bundle) {
+  const std::set<std::string> drawn(sample.results.begin(), sample.results.end());
   for (const Record& r : records) {
-    if (r.output_hash.empty()) continue;
+    const auto verdict = ParseVerdict(r.verdict);
+    const bool fails = verdict && IsFailingResult(*verdict);
+    if (r.output_hash.empty() || (!fails && !drawn.contains(ResultName(r)))) continue;
     const std::string name = StoredOutputFile(r);
     std::error_code error;
     if (!fs::is_regular_file(fs::symlink_status(run / name, error))) continue;
@@ -79,33 +87,62 @@ Status AddOutputs(const fs::path& run, const RecordView& records, BundledRun& bu
   return {};
 }
 
+// The files of the run are those that the bundle has, but for the sample.
+Status AddSample(const fs::path& run, const RecordView& records, const std::string& challenge, BundledRun& bundle) {
+  if (!bundle.files.contains(kEvidenceFile)) {
+    if (!challenge.empty()) return UsageError("--challenge: the run kept no outputs: run with --evidence N");
+    bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
+    return {};
+  }
+  auto sample = ParseEvidence(bundle.files[kEvidenceFile]);
+  if (!sample) return tl::unexpected(sample.error());
+  for (const EvidenceDraw& draw : sample->draws) {
+    if (draw.secret.empty()) return UsageError(run.string() + ": the run was killed before its end: begin it again");
+  }
+  sample->committed = CommittedHash(bundle.files), sample->challenge = challenge;
+  sample->results = DrawTexts(NamesToDrawFrom(records, sample->MostBytes()), *sample);
+  bundle.files[kEvidenceFile] = EvidenceJson(*sample);
+  return AddOutputs(run, records, *sample, bundle);
+}
+
 }  // namespace
 
-Result<BundledRun> CollectBundle(const fs::path& run) {
+std::string WaiverFile(size_t number, const fs::path& list) {
+  return fmt::format("{}{}-{}", kWaiverFolder, number, SafeName(list.filename().string()));
+}
+
+std::string HashOfRunFiles(const fs::path& run) {
+  BundleFiles files;
+  for (const auto& names : {kRunFiles, kOptionalFiles}) {
+    for (const char* name : names) {
+      if (auto text = ReadWholeFile(run / name)) files[name] = *std::move(text);
+    }
+  }
+  return CommittedHash(files);
+}
+
+Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challenge) {
   auto finished = ReadRun(run);
   if (!finished) return tl::unexpected(finished.error());
   BundledRun bundle;
   bundle.notes = finished->notes;
-  for (const char* name : {"results.jsonl", "plan.json", "environment.json"}) {
+  for (const char* name : kRunFiles) {
     auto text = ReadWholeFile(run / name);
     if (!text) return UsageError(text.error().message + "; give the output folder of a run");
     bundle.files[name] = *std::move(text);
   }
-  for (const char* optional : {kOffersFile, kEvidenceFile, kConformanceFile, kControlFile}) {
+  for (const char* optional : kOptionalFiles) {
     if (auto text = ReadWholeFile(run / optional)) bundle.files[optional] = *std::move(text);
-  }
-  if (!bundle.files.contains(kEvidenceFile)) {
-    bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
   }
   const Json environment = ParseJson(bundle.files["environment.json"]);
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());
   if (auto added = AddWaivers(environment, bundle); !added) return tl::unexpected(added.error());
-  if (auto added = AddOutputs(run, finished->records, bundle); !added) return tl::unexpected(added.error());
+  if (auto drawn = AddSample(run, finished->records, challenge, bundle); !drawn) return tl::unexpected(drawn.error());
   auto files = FilesOf(environment);
   if (!files) return tl::unexpected(files.error());
-  const Json statement = {{"format", 1},
+  const Json statement = {{"format", kBundleFormat},
                           {"made", TimestampUtc()},
                           {"claims", Claims(*plan, finished->records, finished->strict, finished->interrupted)},
                           {"before_the_run", environment.value(kHashesKey, Json::object())},

@@ -4,32 +4,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 
 #include "harness/base/entropy.h"
 #include "harness/base/json_text.h"
+#include "harness/evidence/conform/finding.h"
 #include "harness/evidence/sha256.h"
+#include "harness/results/missing.h"
 
 namespace assay {
 namespace {
 
-constexpr int kDrawFormat = 1;
+// Format 1 drew cases before the run.
+constexpr int kDrawFormat = 2;
 
-// A merged plan says of each case which shard it was in.
-bool IsOfShard(const PlanEntry& entry, const Shard& shard) {
-  return shard.count <= 1 || InShard(entry, shard);
-}
-
-std::vector<std::string> IdsOf(const Plan& plan, const Shard& shard) {
-  std::vector<std::string> ids;
-  for (const PlanEntry& entry : plan.entries) {
-    if (IsOfShard(entry, shard)) ids.push_back(entry.id);
-  }
-  return ids;
-}
+constexpr const char* kCommittedFiles[] = {kConformanceFile, kControlFile, "environment.json",
+                                           kOffersFile,      "plan.json",  "results.jsonl"};
 
 }  // namespace
+
+size_t Sample::Count() const {
+  return std::accumulate(draws.begin(), draws.end(), size_t{0},
+                         [](size_t sum, const EvidenceDraw& draw) { return sum + draw.count; });
+}
+
+uint64_t Sample::MostBytes() const {
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (const EvidenceDraw& draw : draws) least = std::min(least, draw.most_bytes);
+  return least;
+}
 
 std::string DrawSecret() {
   std::string secret;
@@ -37,16 +43,10 @@ std::string DrawSecret() {
   return secret;
 }
 
-std::vector<std::string> DrawCases(const std::vector<std::string>& ids, const EvidenceDraw& draw) {
-  std::vector<std::pair<std::string, std::string>> ranked;
-  for (const std::string& id : ids) {
-    ranked.emplace_back(Sha256Hex(fmt::format("{}\n{}\n{}", draw.secret, draw.challenge, id)), id);
-  }
-  std::ranges::sort(ranked);
-  ranked.resize(std::min(ranked.size(), draw.count));
-  std::vector<std::string> drawn;
-  for (auto& [rank, id] : ranked) drawn.push_back(std::move(id));
-  return drawn;
+EvidenceDraw MakeDraw(std::string secret, std::string challenge, size_t count, const Shard& shard) {
+  EvidenceDraw draw{.secret = std::move(secret), .challenge = std::move(challenge), .count = count, .shard = shard};
+  draw.commitment = Sha256Hex(draw.secret);
+  return draw;
 }
 
 uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_t end) {
@@ -54,51 +54,69 @@ uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_
   return std::stoull(hash.substr(0, 15), nullptr, 16) % end;
 }
 
-EvidenceDraw MakeDraw(const Plan& plan, std::string secret, std::string challenge, size_t count) {
-  EvidenceDraw draw{
-      .secret = std::move(secret), .challenge = std::move(challenge), .count = count, .shard = plan.shard};
-  draw.commitment = Sha256Hex(draw.secret);
-  draw.cases = DrawCases(IdsOf(plan, plan.shard), draw);
-  return draw;
-}
-
-std::string WrongWith(const EvidenceDraw& draw, const Plan& plan) {
-  if (Sha256Hex(draw.secret) != draw.commitment) return "the secret is not the one that the commitment is of";
-  if (DrawCases(IdsOf(plan, draw.shard), draw) != draw.cases) {
-    return "other cases follow from secret, challenge and plan than those that it lists";
+std::string CommittedHash(const std::map<std::string, std::string>& files) {
+  std::string lines;
+  for (const char* name : kCommittedFiles) {
+    const auto file = files.find(name);
+    if (file != files.end()) lines += fmt::format("{}  {}\n", Sha256Hex(file->second), name);
   }
-  return "";
+  return Sha256Hex(lines);
 }
 
-std::string EvidenceJson(const std::vector<EvidenceDraw>& draws) {
+std::vector<std::string> DrawTexts(const std::vector<std::string>& texts, const Sample& sample) {
+  std::string drawn_by;
+  for (const EvidenceDraw& draw : sample.draws) drawn_by += fmt::format("{}\n{}\n", draw.secret, draw.challenge);
+  drawn_by += fmt::format("{}\n{}\n", sample.challenge, sample.committed);
+  std::vector<std::pair<std::string, std::string>> ranked;
+  for (const std::string& text : texts) ranked.emplace_back(Sha256Hex(drawn_by + text), text);
+  std::ranges::sort(ranked);
+  ranked.erase(std::ranges::unique(ranked).begin(), ranked.end());
+  ranked.resize(std::min(ranked.size(), sample.Count()));
+  std::vector<std::string> drawn;
+  for (auto& [rank, text] : ranked) drawn.push_back(std::move(text));
+  return drawn;
+}
+
+std::string EvidenceJson(const Sample& sample) {
   Json list = Json::array();
-  for (const EvidenceDraw& d : draws) {
+  for (const EvidenceDraw& d : sample.draws) {
     list.push_back({{"commitment", d.commitment},
                     {"secret", d.secret},
                     {"challenge", d.challenge},
                     {"count", d.count},
                     {"shard_index", d.shard.index},
                     {"shard_count", d.shard.count},
-                    {"cases", d.cases}});
+                    {"most_output_bytes", d.most_bytes}});
   }
-  return DumpJson(Json{{"format", kDrawFormat}, {"draws", std::move(list)}}, 1) + "\n";
+  const Json json = {{"format", kDrawFormat},
+                     {"draws", std::move(list)},
+                     {"committed", sample.committed},
+                     {"challenge", sample.challenge},
+                     {"results", sample.results}};
+  return DumpJson(json, 1) + "\n";
 }
 
-Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) try {
+Result<Sample> ParseEvidence(const std::string& text) try {
   const Json json = ParseJson(text);
-  if (json.at("format") != kDrawFormat) return UsageError("evidence.json has a format that this version does not know");
-  std::vector<EvidenceDraw> draws;
-  for (const Json& d : json.at("draws")) {
-    draws.push_back({.commitment = d.at("commitment"),
-                     .secret = d.at("secret"),
-                     .challenge = d.at("challenge"),
-                     .count = d.at("count"),
-                     .shard = {d.at("shard_index"), d.at("shard_count")},
-                     .cases = d.at("cases").get<std::vector<std::string>>()});
+  if (json.at("format") != kDrawFormat) {
+    return UsageError(fmt::format(
+        "evidence.json has format {}, this program reads {}: use the version of assay that wrote it, or run again",
+        json.at("format").dump(), kDrawFormat));
   }
-  return draws;
-} catch (const Json::exception& e) {
-  return UsageError(fmt::format("evidence.json is none that assay wrote: {}", e.what()));
+  Sample sample{.committed = json.at("committed"),
+                .challenge = json.at("challenge"),
+                .results = json.at("results").get<std::vector<std::string>>()};
+  for (const Json& d : json.at("draws")) {
+    sample.draws.push_back({.commitment = d.at("commitment"),
+                            .secret = d.at("secret"),
+                            .challenge = d.at("challenge"),
+                            .count = d.at("count"),
+                            .shard = {d.at("shard_index"), d.at("shard_count")},
+                            .most_bytes = d.at("most_output_bytes")});
+  }
+  return sample;
+} catch (const Json::exception&) {
+  return UsageError("evidence.json is none that assay wrote: take it from a copy of the run");
 }
 
 }  // namespace assay

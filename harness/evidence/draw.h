@@ -1,46 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases' outputs are kept: drawn by a secret, whose SHA-256, the commitment, can be handed in before the run, and
-// by a challenge, which whoever gets the evidence can state after that. Neither side then chooses the cases.
+// Which results' outputs a bundle has. They are drawn by a secret, whose SHA-256, the commitment, can be handed in
+// before the run; by the hash of the run's files, which stands once the run has ended; and by challenges, which whoever
+// gets the evidence states before the run or after that hash is handed in. Nobody knows the sample while the run runs,
+// and with a challenge after it nobody can choose records by it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/plan/plan.h"
+#include "harness/plan/selection.h"
 
 namespace assay {
 
 inline constexpr const char* kEvidenceFile = "evidence.json";
+inline constexpr const char* kCommitmentKey = "evidence_commitment";  // of environment.json
 
 // Seeds that are drawn lie below: short enough to type.
 inline constexpr uint64_t kDrawnSeeds = 1'000'000'000;
 
+// The part of one run, or of one shard.
 struct EvidenceDraw {
-  std::string commitment;  // SHA-256 of the secret
-  std::string secret, challenge;
-  size_t count = 0;  // as asked for
+  std::string commitment;         // SHA-256 of the secret
+  std::string secret, challenge;  // the secret is "" until the run has ended
+  size_t count = 0;               // results that were asked for
   Shard shard;
-  std::vector<std::string> cases;  // drawn of those of the shard
+  uint64_t most_bytes = 0;  // results with larger outputs were not kept, and are not drawn
+};
+
+struct Sample {
+  std::vector<EvidenceDraw> draws;   // one of each shard
+  std::string committed;             // hash of the files; "" before the bundle is made
+  std::string challenge;             // stated after `committed` was handed in; "": none was
+  std::vector<std::string> results;  // that were drawn, as ResultName() has them, in the order of the draw
+
+  size_t Count() const;
+  uint64_t MostBytes() const;  // the least of all draws
 };
 
 std::string DrawSecret();  // 64 hex digits that nobody has seen
+EvidenceDraw MakeDraw(std::string secret, std::string challenge, size_t count, const Shard& shard);
 
-// The cases whose SHA-256("secret\nchallenge\nid") is smallest, in that order.
-std::vector<std::string> DrawCases(const std::vector<std::string>& ids, const EvidenceDraw& draw);
-
-// A seed that nobody knows before the draw: of SHA-256("secret\nchallenge\nseed"), below `end`.
+// A seed that nobody knows before the draw: from SHA-256("secret\nchallenge\nseed"), below `end`.
 uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_t end);
 
-// Of the plan's shard. `secret`: text of a file whose hash was handed in, or DrawSecret().
-EvidenceDraw MakeDraw(const Plan& plan, std::string secret, std::string challenge, size_t count);
+// SHA-256 over the lines of sha256sum of those files of a run that its records, their terms and its statements stand
+// in: `sha256sum conformance.json control/results.jsonl ... | sha256sum`, without those that are not there.
+std::string CommittedHash(const std::map<std::string, std::string>& files);
 
-// What is wrong with the draw: "" where commitment and cases follow from its secret. `plan` is that of its shard, or
-// of the whole run.
-std::string WrongWith(const EvidenceDraw& draw, const Plan& plan);
+// The Count() texts with the smallest SHA-256 of secrets, challenges, `committed` and the text, in that order.
+std::vector<std::string> DrawTexts(const std::vector<std::string>& texts, const Sample& sample);
 
-std::string EvidenceJson(const std::vector<EvidenceDraw>& draws);
-Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text);
+std::string EvidenceJson(const Sample& sample);
+Result<Sample> ParseEvidence(const std::string& text);
 
 }  // namespace assay

@@ -86,6 +86,8 @@ Json Claims(const Plan& plan, const RecordView& records, bool strict, bool inter
           {"golden_values", HashOfGoldens(records)},
           {"results", records.size()},
           {"outcomes", outcomes},
+          {"strict", strict},
+          {"interrupted", interrupted},
           {"exit_code", ExitCodeOfRecords(records, flags)}};
 }
 

@@ -20,7 +20,7 @@ Json DescribeFiles(const std::vector<std::string>& paths);
 // SHA-256 over "id<TAB>golden_hash" of every case that has one, sorted.
 std::string HashOfGoldens(const RecordView& records);
 
-// Of all records, those that are missing included: counts of outcomes and the exit code that follow from them.
+// Counts of outcomes of all records, those that are missing included, and the exit code that follows from them.
 Json Claims(const Plan& plan, const RecordView& records, bool strict, bool interrupted);
 
 }  // namespace assay

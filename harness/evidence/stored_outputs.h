@@ -1,39 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// outputs/ of a run folder: the outputs of the first execution of drawn cases and of whatever fails, so that somebody
-// without the device can judge them again.
+// outputs/ of a run folder: the outputs of the first execution of every result, so that somebody without the device can
+// judge again those that are drawn when the run has ended, and whatever fails.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "harness/base/result.h"
 #include "harness/data/tensor.h"
-#include "harness/model/record.h"
+#include "harness/model/record_list.h"
 #include "ops/operator.h"
 
 namespace assay {
 
 inline constexpr uint64_t kMostStoredBytes = uint64_t{64} << 20;  // of the outputs of one result
+inline constexpr uint64_t kMostKeptBytes = uint64_t{2} << 30;     // of the outputs of a run
 
-// "outputs/<hash>.safetensors", below the run's folder: of the case, the implementation, its device and the bits.
+// "outputs/<hash>.safetensors", below the run's folder: by the case, the implementation, its device and the bits.
 std::string StoredOutputFile(const Record& record);
+
+// Case, backend, device and implementation, separated by tabs.
+std::string ResultName(const Record& record);
+
+// The names of results whose outputs could have been kept: they have some, of at most `most` bytes by their case.
+std::vector<std::string> NamesToDrawFrom(const RecordView& records, uint64_t most);
+
+// Precondition: as many outputs as the problem has.
+Status WriteOutputs(const std::filesystem::path& path, const Record& record, const Problem& problem,
+                    const std::vector<Tensor>& outputs);
 
 class StoredOutputs {
  public:
-  StoredOutputs(std::filesystem::path out, const std::vector<std::string>& drawn);
+  // Once results of more than `budget` bytes are kept, the limit of a single one is halved until they fit.
+  explicit StoredOutputs(std::filesystem::path out, uint64_t budget = kMostKeptBytes);
 
-  // Keeps what is drawn or fails. May be called by several threads.
+  // May be called by several threads.
   void Keep(const Record& record, const Problem& problem, const std::vector<Tensor>& outputs);
 
+  uint64_t most_bytes() const;  // of one result: larger ones are not kept
   std::string problem() const;  // the first that was not written, and why; "" for none
 
  private:
+  void RemoveLargest();  // those above the limit
+
   const std::filesystem::path out_;
-  const std::set<std::string> drawn_;
-  mutable std::mutex mutex_;
+  const uint64_t budget_;
+  mutable std::mutex mutex_;              // guards what follows
+  std::map<std::string, uint64_t> kept_;  // bytes by file
+  uint64_t sum_ = 0, most_bytes_ = kMostStoredBytes;
   std::string problem_;
 };
 

@@ -2,9 +2,12 @@
 // What of a bundle holds, found out without the hardware: inputs, golden values and judgement are computed again.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/evidence/container.h"
@@ -14,14 +17,35 @@ namespace assay {
 struct Verification {
   std::vector<std::string> confirmed;     // what was computed again and holds
   std::vector<std::string> open;          // what could not be confirmed, and why
+  std::vector<std::string> claimed;       // "file: fields" that nothing but the bundle says
   std::vector<std::string> contradicted;  // what does not hold, with the file or the case
+
+  template <class... T>
+  void Confirm(fmt::format_string<T...> text, T&&... values) {
+    confirmed.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+  template <class... T>
+  void Open(fmt::format_string<T...> text, T&&... values) {
+    open.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+  template <class... T>
+  void Claim(fmt::format_string<T...> text, T&&... values) {
+    claimed.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+  template <class... T>
+  void Contradict(fmt::format_string<T...> text, T&&... values) {
+    contradicted.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+};
+
+struct VerifyOptions {
+  std::string own_profile;   // path of a profile that is not shipped, for a statement of conformance; "": none
+  double recompute_s = 300;  // for inputs and golden values of results that are not in the sample; 0: without a limit
 };
 
 // Precondition: the container has no damage. `scratch` is an empty folder. `told` is called with each case before it is
 // computed again.
-// `own_profile`: path of a profile that is not shipped, by which a statement of conformance is checked; "": none.
-Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch,
-                          const std::string& own_profile,
+Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
                           const std::function<void(const std::string& id, size_t done, size_t all)>& told);
 
 }  // namespace assay

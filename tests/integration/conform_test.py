@@ -54,6 +54,7 @@ class Conform(OwnFolder):
         self.assay("bundle", "out", "--out", "out.assay.tar.zst")
         verified = self.assay("verify", "out.assay.tar.zst", "--profile", "mine.toml", "--progress", "none").stdout
         self.assertIn("conformance, with a seed that follows from the draw: " + sentence, verified)
+        self.assertRegex(verified, r"; outputs of (\d+) of \1 results \(100 %\) were judged again")
         unknown = self.assay("verify", "out.assay.tar.zst", "--progress", "none", code=1).stdout
         self.assertIn("the profile of this bundle is mine (not shipped", unknown)
 
@@ -118,13 +119,42 @@ class Conform(OwnFolder):
         self.assertIn("offers.jsonl: without what was offered", self.forged(lambda run: (run / "offers.jsonl").unlink()))
         self.assertIn("several devices", self.forged(edit("results.jsonl", lambda r: {**r, "backend": "other"} if r["op"] == "softmax" else r)))
         self.assertIn("is no result of the control with seed", self.forged(edit("control/results.jsonl", lambda r: {**r, "backend": "cpu"})))
-        self.assertIn("was drawn and has no hash of its outputs", self.forged(edit("results.jsonl", lambda r: {**r, "output_hash": ""})))
+        self.assertIn("it is pass and has no hash of its outputs", self.forged(edit("results.jsonl", lambda r: {**r, "output_hash": ""})))
         self.assertIn("the bundle has no statement of conformance", self.forged(lambda run: (run / "conformance.json").unlink()))
 
         def praise(run):
             path = run / "environment.json"
             path.write_text(json.dumps({**json.loads(path.read_text()), "conformance": "CONFORMANT everything"}))
         self.assertIn("it says something else of the conformance: CONFORMANT everything", self.forged(praise))
+
+    def test_a_sample_of_nothing_is_no_evidence(self):
+        def draw_none(run):
+            path = run / "evidence.json"
+            path.write_text(path.read_text().replace('"count": 1000', '"count": 0'))
+        self.assertRegex(self.forged(draw_none), r"evidence.json: outputs of 0 results were drawn, and a statement of conformance needs "
+                                                 r"those of \d+")
+
+    def test_a_failing_run_does_not_become_conformant(self):
+        """Wrong and unsupported records become passes, with invented inputs, golden values and outputs."""
+        self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1, out="forged")
+        path = self.dir / "forged/results.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for r in lines:
+            if r["verdict"] == "pass":
+                continue
+            for key in [k for k in r if k.endswith("_nonfinite")]:
+                del r[key]
+            r.update(verdict="pass", outcome="pass", reason="", violations=0, nonfinite_mismatch=0, bound_margin=0.5, exact_margin=0,
+                     exceptional_margin=0, stat_margin=0.5, lower_class="", lower_class_name="", decided_by="", deterministic=True,
+                     metamorphic_margin=None, output_hash="0123456789abcdef", input_hash="0123456789abcdef",
+                     golden_hash="0123456789abcdef", **{"class": "within_class"})
+            r["contract"] = r["contract"] or "f32acc"
+        path.write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in lines))
+        self.assay("bundle", "forged", "--out", "forged.assay.tar.zst")
+        verified = self.assay("verify", "forged.assay.tar.zst", "--profile", "mine.toml", "--progress", "none", code=1).stdout
+        self.assertIn("its inputs are not those of the case", verified)
+        self.assertIn("drawn, and its outputs", verified)
+        self.assertNotIn("conformance, with a seed", verified)
 
     def test_wrong_kernels_do_not_conform(self):
         done = self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1)

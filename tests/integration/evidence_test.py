@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -56,14 +57,14 @@ class Base(Cli):
 class Evidence(Base):
     def test_a_bundle_is_verified_without_the_plugin(self):
         done, records = self.run_with_evidence("--challenge", "from the customer")
-        self.assertRegex(done.stderr, f"evidence: the outputs of {DRAWN} drawn cases and of all failures are kept; "
+        self.assertRegex(done.stderr, f"evidence: outputs are kept, of which assay bundle draws those of {DRAWN} results; "
                                       "commitment [0-9a-f]{64}")
         draw = json.loads((self.dir / "out/evidence.json").read_text())["draws"][0]
         self.assertEqual(draw["commitment"], hashlib.sha256(draw["secret"].encode()).hexdigest())
-        stored = [r for r in records if r["case_id"] in draw["cases"]]
-        self.assertEqual(len(list((self.dir / "out/outputs").iterdir())), len(stored))
+        self.assertEqual(len(list((self.dir / "out/outputs").iterdir())), len(records))
         folder = self.unpack(self.bundle(), "unpacked")
         self.assertEqual(subprocess.run(["sha256sum", "--quiet", "-c", "MANIFEST"], cwd=folder).returncode, 0)
+        self.assertEqual(len(list((folder / "outputs").iterdir())), DRAWN)
         statement = json.loads((folder / "statement.json").read_text())
         self.assertEqual(statement["claims"]["outcomes"], {"pass": len(records)})
         self.assertEqual(statement["claims"]["exit_code"], 0)
@@ -73,10 +74,45 @@ class Evidence(Base):
             self.assertRegex(statement[part]["program"]["sha256"], "^[0-9a-f]{64}$")
         self.assertEqual(statement["before_the_run"]["program"], statement["at_bundling"]["program"])
         text = self.verify().stdout
-        self.assertIn(f"sample: {DRAWN} cases follow from commitment, challenge and plan, with {len(stored)} results", text)
-        self.assertIn(f"judgement: {len(stored)} stored outputs have the recorded hashes, and were judged again", text)
+        self.assertIn(f"sample: {DRAWN} results follow from commitment, challenges and the hash of the run's files", text)
+        share = 100 * DRAWN / len(records)
+        self.assertIn(f"judgement: the stored outputs of {DRAWN} of {len(records)} results ({share:.3g} %) have", text)
+        self.assertIn("inputs and golden values: those of 14 of 14 cases", text)
         self.assertIn("who made it: it is not signed", text)
+        self.assertIn("claimed, by the bundle alone:\n  results.jsonl, every result: ", text)
         self.assertNotIn("contradicted", text)
+
+    def test_the_sample_is_drawn_when_the_records_stand(self):
+        done, records = self.run_with_evidence("--challenge", "before")
+        said = re.search("evidence: the run's files have the hash ([0-9a-f]{64})", done.stderr)[1]
+        names = [n for n in ("environment.json", "offers.jsonl", "plan.json", "results.jsonl") if (self.dir / "out" / n).exists()]
+        lines = subprocess.run(["sha256sum", *names], cwd=self.dir / "out", capture_output=True, check=True).stdout
+        self.assertEqual(said, hashlib.sha256(lines).hexdigest())
+        samples = []
+        for name, challenge in (("a.zst", ()), ("b.zst", ("--challenge", "one")), ("c.zst", ("--challenge", "other"))):
+            folder = self.unpack(self.bundle("out", name, *challenge), name[0])
+            samples.append(json.loads((folder / "evidence.json").read_text()))
+            self.assertEqual(samples[-1]["committed"], said)
+            self.assertEqual(len(samples[-1]["results"]), DRAWN)
+        self.assertEqual(len({tuple(s["results"]) for s in samples}), 3)
+        self.assertIn("no challenge was stated after their hash " + said, self.verify("a.zst").stdout)
+        self.assertIn(f"that the hash {said} was handed in before the challenge 'one' was stated", self.verify("b.zst").stdout)
+
+    def test_the_secret_is_written_when_the_run_has_ended(self):
+        self.run_with_evidence()
+        path = self.dir / "out/evidence.json"
+        evidence = json.loads(path.read_text())
+        evidence["draws"][0]["secret"] = ""  # as it stands while the run runs
+        path.write_text(json.dumps(evidence))
+        self.fails(2, "the run was killed before its end", "bundle", "out", "-o", "killed.zst")
+
+    def test_part_of_the_golden_values_may_be_computed(self):
+        self.run_with_evidence()
+        self.bundle()
+        text = self.verify("run.assay.tar.zst", "--recompute", "0.000001").stdout
+        cases = int(re.search(r"those of (\d+) of 14 cases", text)[1])
+        self.assertTrue(0 < cases < 14, text)
+        self.assertIn(f"results.jsonl, {14 - cases} of 14 cases: tier, flops, bytes, input_hash, golden_hash", text)
 
     def test_outputs_of_every_kind_are_judged_again(self):
         (self.dir / "mine.suite").write_text(ALL_KINDS)
@@ -85,7 +121,14 @@ class Evidence(Base):
             ran = [r for r in records if r["output_hash"]]
             self.assertGreater(len({r["op"] for r in ran}), 4, records)
             self.bundle(tier, f"{tier}.zst")
-            self.assertIn(f"judgement: {len(ran)} stored outputs", self.verify(f"{tier}.zst").stdout)
+            self.assertIn(f"judgement: the stored outputs of {len(ran)} of {len(ran)} results (100 %)", self.verify(f"{tier}.zst").stdout)
+
+    def test_processors_with_other_vectors_come_to_the_same(self):
+        (self.dir / "mine.suite").write_text("conv dtypes=f32 n=1 c=16 o=24 i=15x13 k=3x3 pad=1 fill=normal\n")
+        self.run_with_evidence("--evidence", "100")
+        self.bundle()
+        done = self.assay("verify", "run.assay.tar.zst", "--progress", "none", env={"ASSAY_MAX_VECTORS": "scalar"})
+        self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_failures_are_judged_again_and_waivers_held_against_their_list(self):
         (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-17", implementation="drop_last_k"))
@@ -97,7 +140,7 @@ class Evidence(Base):
         self.bundle()
         text = self.verify().stdout
         self.assertIn(f"waivers: {len(records)} results are waived", text)
-        self.assertIn(f"judgement: {len(records)} stored outputs", text)
+        self.assertIn(f"judgement: the stored outputs of {len(records)} of {len(records)} results", text)
         # A list that was changed since does not say what the run went by.
         (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-18"))
         self.fails(2, "rules.toml was changed since the run", "bundle", "out", "-o", "again.zst")
@@ -119,7 +162,8 @@ class Evidence(Base):
         done = self.assay("merge", "part0", "part1", "-o", "merged")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
-        self.assertIn(f"sample: {2 * DRAWN} cases follow", self.verify().stdout)
+        self.assertIn("evidence: the run's files have the hash", done.stderr)
+        self.assertIn(f"sample: {2 * DRAWN} results follow", self.verify().stdout)
 
     def test_a_run_without_outputs_says_what_is_not_confirmed(self):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
@@ -145,46 +189,153 @@ class Forged(Base):
         path = self.dir / "out/results.jsonl"
         records = [json.loads(line) for line in path.read_text().splitlines()]
         kept = [r for r in records if change(r) is not False]
-        path.write_text("".join(json.dumps(r) + "\n" for r in kept))
+        path.write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in kept))
 
-    def test_a_failure_recorded_as_pass(self):
+    def run_wrong_kernel(self, *more, evidence="9", code=1):
         done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
-                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", "9")
-        self.assertEqual(done.returncode, 1)
-        self.change_records(lambda r: r.update(verdict="pass", outcome="pass", bound_margin=0.5, **{"class": "reordered"}))
+                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", evidence, *more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return records
+
+    PASS = dict(verdict="pass", outcome="pass", reason="", violations=0, nonfinite_mismatch=0, bound_margin=0.5, exact_margin=0,
+                exceptional_margin=0, stat_margin=0.5, lower_class="", lower_class_name="", lower_class_contract="",
+                lower_class_bound_margin=None, lower_class_stat_margin=None, decided_by="", deterministic=True, **{"class": "within_class"})
+
+    def make_pass(self, r, **more):
+        for key in [k for k in r if k.endswith("_nonfinite")]:
+            del r[key]
+        r.update(self.PASS, **more)
+
+    def test_failures_recorded_as_passes(self):
+        self.run_wrong_kernel()
+        self.change_records(self.make_pass)
         self.refused("it is recorded as pass and comes out as mismatch")
 
-    def test_a_waiver_that_there_is_not(self):
-        done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
-                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", "1")
-        self.change_records(lambda r: r.update(outcome="known_failure", known_issue="K-1", known_reason="so it is"))
-        self.refused("no list of the bundle has a waiver K-1")
+    def test_passes_with_invented_hashes(self):
+        self.run_wrong_kernel("--tier", "reproducible", evidence="1")
+        kept = (self.dir / "out/results.jsonl").read_text()
+        for key, text in (("input_hash", "its inputs are not those of the case"), ("golden_hash", "its golden value is not that"),
+                          ("output_hash", "drawn, and its outputs (outputs/")):
+            self.change_records(lambda r: self.make_pass(r, **{key: "0123456789abcdef"}))
+            self.refused(text)
+            (self.dir / "out/results.jsonl").write_text(kept)
+        self.change_records(lambda r: self.make_pass(r, output_hash=""))
+        self.refused("it is pass and has no hash of its outputs")
 
-    def test_outputs_records_and_draws_that_were_changed(self):
+    def test_results_that_are_hidden(self):
+        self.run_wrong_kernel()
+        kept = {name: (self.dir / "out" / name).read_text() for name in ("results.jsonl", "offers.jsonl")}
+        first = json.loads(kept["results.jsonl"].splitlines()[0])["case_id"]
+
+        def back():
+            for name, text in kept.items():
+                (self.dir / "out" / name).write_text(text)
+
+        self.change_records(lambda r: r.update(verdict="unsupported", outcome="unsupported", **{"class": "none"}))
+        self.refused("it was offered and is unsupported")
+        back()
+        self.change_records(lambda r: r["case_id"] != first)
+        self.refused("planned results have no record, such as " + first)
+        back()
+        self.change_records(lambda r: r.update(implementation="", verdict="unsupported", outcome="unsupported", output_hash="",
+                                               **{"class": "none"}))
+        self.refused("a record says that nothing was offered, and offers.jsonl has an offer")
+        back()
+        (self.dir / "out/offers.jsonl").write_text("")
+        self.refused("drop_last_k was not offered")
+        back()
+        (self.dir / "out/offers.jsonl").unlink()
+        self.refused("offers.jsonl: without what was offered nobody sees that a result is missing")
+
+    def test_a_waiver_that_there_is_not(self):
+        self.run_wrong_kernel(evidence="1")
+        self.change_records(lambda r: r.update(outcome="known_failure", known_issue="K-1", known_reason="so it is"))
+        self.refused("outcome known_failure (K-1) does not follow from the lists of the bundle")
+
+    def test_a_waiver_of_later(self):
+        self.run_wrong_kernel(evidence="1")
+        (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-17"))
+        done, waived = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN, "--backend",
+                                      "misbehaving", "--impl", "drop_last_k", "--no-perf", "--expectations", "rules.toml", out="later")
+        self.change_records(lambda r: r.update(next({k: w[k] for k in ("outcome", "known_issue", "reason", "fault", "read_on", "known_reason",
+                                                                       "known_where", "known_owner", "known_expires")}
+                                                    for w in waived if w["case_id"] == r["case_id"])))
+        path = self.dir / "out/environment.json"
+        environment = json.loads(path.read_text())
+        environment["expectations"] = json.loads((self.dir / "later/environment.json").read_text())["expectations"]
+        path.write_text(json.dumps(environment, indent=2) + "\n")
+        self.refused("environment.json: there is no hash of rules.toml")
+
+    def test_words_and_margins_that_no_run_writes(self):
+        self.run_with_evidence("--evidence", "100")
+        path = self.dir / "out/results.jsonl"
+        kept = path.read_text()
+        for change, text in (({"class": "gold_medal"}, "class is no word that assay writes"),
+                             ({"bound_margin": 77.0}, "bound_margin is 77"),
+                             ({"bound_margin": 0.0, "max_abs_err": 0.0}, "bound_margin is recorded as 0.0 and comes out as"),
+                             ({"class": "bit_exact"}, "class is recorded as bit_exact and comes out as within_class"),
+                             ({"margin_histogram": "15,0"}, "margin_histogram is recorded as"),
+                             ({"seed": 7}, "op, dtype, shape, fill or seed is not that of its id"),
+                             ({"medal": "gold"}, "results.jsonl:1: it is not as assay"),
+                             ({"driver": "another"}, "driver, library_version, pool or sandbox of"),
+                             ({"flops": 1.0}, "flops or bytes are not those of the case")):
+            self.change_records(lambda r: r.update(change) if r["op"] == "matmul" and r["class"] == "within_class" or "medal" in change else None)
+            self.refused(text)
+            path.write_text(kept)
+
+    def test_sections_that_are_gone_or_say_something_else(self):
         self.run_with_evidence()
-        draw = json.loads((self.dir / "out/evidence.json").read_text())
+        path = self.dir / "out/environment.json"
+        kept = path.read_text()
+        for change, text in ((lambda e: e.pop("machine_before"), "environment.json: it has no 'machine_before'"),
+                             (lambda e: e.pop("sha256"), "environment.json: it has no hashes of program and plugins"),
+                             (lambda e: e.update(tool_version="9.9"), "environment.json: tool_version is not that of the plan"),
+                             (lambda e: e["backends"][0].update(device="another"), "its backends and devices are not those of plan.json"),
+                             (lambda e: e.update(evidence_commitment="0" * 64), "its commitment is not that of evidence.json"),
+                             (lambda e: e.update(timestamp="2999-01-01T00:00:00Z"), "is not between run and bundle")):
+            environment = json.loads(kept)
+            change(environment)
+            path.write_text(json.dumps(environment, indent=2) + "\n")
+            self.refused(text)
+        path.write_text(kept)
+        (self.dir / "out/evidence.json").unlink()
+        self.refused("evidence.json: the run kept outputs, and the bundle has no sample")
+
+    def test_outputs_and_secrets_that_were_changed(self):
+        self.run_with_evidence("--evidence", "100")
         stored = sorted((self.dir / "out/outputs").iterdir())
         contents = stored[0].read_bytes()
         stored[0].write_bytes(contents[:-1] + bytes([contents[-1] ^ 1]))
         self.refused(f"{stored[0].name}): its record is of other outputs")
+        stored[0].write_bytes(contents.replace(b'"case_id":"', b'"case_id":"x', 1))
+        self.refused(f"{stored[0].name})")
         stored[0].unlink()
         self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are not there")
         stored[0].write_bytes(contents)
-        for change, what in ((lambda d: d.update(secret="something else, of some length"), "not the one that the commitment"),
-                             (lambda d: d["cases"].pop(), "other cases follow"),
-                             (lambda d: d.update(challenge="other"), "other cases follow")):
-            forged = json.loads(json.dumps(draw))
-            change(forged["draws"][0])
-            (self.dir / "out/evidence.json").write_text(json.dumps(forged))
-            self.refused(what)
-        (self.dir / "out/evidence.json").write_text(json.dumps(draw))
-        kept = (self.dir / "out/results.jsonl").read_text()
-        drawn = draw["draws"][0]["cases"][0]
-        self.change_records(lambda r: r.update(input_hash="0" * 16) if r["case_id"] == drawn else None)
-        self.refused("its inputs are not those of the case")
-        (self.dir / "out/results.jsonl").write_text(kept)
+        path = self.dir / "out/evidence.json"
+        kept = path.read_text()
+        path.write_text(kept.replace('"secret": "', '"secret": "0', 1))
+        self.refused("the secret is not the one that the commitment is of")
+        path.write_text(kept)
         self.change_records(lambda r: r.update(case_id=r["case_id"].replace("m=3", "m=7")))
         self.refused("is not planned")
+
+    def test_a_sample_of_nothing_confirms_nothing(self):
+        self.run_with_evidence()
+        path = self.dir / "out/evidence.json"
+        path.write_text(path.read_text().replace(f'"count": {DRAWN}', '"count": 0'))
+        self.bundle("out", "none.zst")
+        text = self.verify("none.zst").stdout
+        self.assertRegex(text, "any output: of [0-9]+ results none was drawn")
+        self.assertNotIn("sample: ", text)
+
+    def test_bundles_of_older_versions_are_named(self):
+        self.run_with_evidence()
+        path = self.dir / "out/evidence.json"
+        kept = path.read_text()
+        path.write_text(json.dumps({"format": 1, "draws": []}))
+        self.fails(2, "evidence.json has format 1, this program reads 2", "bundle", "out", "-o", "old.zst")
+        path.write_text(kept)
 
     def test_a_result_with_two_records_and_one_of_another_shard(self):
         self.run_with_evidence()

@@ -19,7 +19,7 @@ inline constexpr const char* kControlFile = "control/results.jsonl";
 inline constexpr const char* kControlBackend = "corpus";
 // Of environment.json: the profile, from the beginning, and the sentence.
 inline constexpr const char *kProfileKey = "profile", *kConformanceKey = "conformance";
-inline constexpr size_t kConformanceSample = 50;  // cases whose outputs are kept, or all
+inline constexpr size_t kConformanceSample = 1000;  // results whose outputs a bundle has, or all
 
 // What became of one case: of all implementations that were offered for it.
 enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };

@@ -8,24 +8,13 @@
 #include <set>
 
 #include "harness/base/json_text.h"
-#include "harness/base/text.h"
 #include "harness/evidence/draw.h"
+#include "harness/evidence/stored_outputs.h"
 #include "harness/plan/catalog.h"
-#include "harness/results/missing.h"
+#include "harness/results/doubled.h"
 
 namespace assay {
 namespace {
-
-Result<std::vector<Record>> RecordsOf(const std::string& lines) {
-  std::vector<Record> records;
-  for (const std::string_view line : Split(lines, '\n')) {
-    if (line.empty()) continue;
-    auto record = FromJsonLine(std::string(line));
-    if (!record) return tl::unexpected(record.error());
-    records.push_back(*std::move(record));
-  }
-  return records;
-}
 
 std::string IdWithoutSeed(CaseSpec spec) {
   spec.seed = 0;
@@ -58,34 +47,41 @@ std::string WrongPlan(const Profile& profile, const Plan& plan) {
   return same ? "" : "its cases, or what they require, are not those of the profile " + profile.name;
 }
 
-// What is wrong with the records of the control; "": they are of its cases, with the seed, and of the corpus.
+bool IsKernelOf(const Profile& profile, const Record& r) {
+  const ControlKernel kernel{r.op, r.implementation};
+  return std::ranges::find(profile.sound, kernel) != profile.sound.end() ||
+         std::ranges::find(profile.faulty, kernel) != profile.faulty.end();
+}
+
+// Says what is wrong with the records of the control; "": they are of its cases and kernels, each once, with the seed.
 std::string WrongControl(const Profile& profile, const RecordView& records, uint64_t seed) {
+  if (records.empty()) return "there is no record of the negative control";
   const auto wanted = CasesOfSuite(profile.control_cases);
   if (!wanted) return wanted.error().message;
   for (const Record& r : records) {
     const auto spec = ParseId(r.case_id);
     const bool is_of_it = spec && spec->seed == seed && r.backend == kControlBackend &&
                           wanted->contains({IdWithoutSeed(*spec), r.required_contract});
+    // A kernel may have no implementation for a case, which is then without one.
+    if (is_of_it && !r.implementation.empty() && !IsKernelOf(profile, r)) {
+      return fmt::format("{} {} is no kernel of the control", r.case_id, r.implementation);
+    }
     if (!is_of_it) return fmt::format("{} of {} is no result of the control with seed {}", r.case_id, r.backend, seed);
   }
-  return "";
+  const std::vector<std::string> doubled = FindDoubled(records);
+  return doubled.empty() ? "" : "a second record of " + doubled.front();
 }
 
-// What is wrong with the sample; "": it is as large as a statement needs, and every result of it has outputs.
-std::string WrongSample(const EvidenceDraw& draw, const Plan& plan, const RecordView& records) {
-  const size_t least = std::min(kConformanceSample, plan.entries.size());
-  if (draw.cases.size() < least) {
-    return fmt::format("outputs of {} cases were kept, and a statement needs those of {}", draw.cases.size(), least);
+// Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its size.
+std::string WrongSample(const Sample& sample, size_t results) {
+  const size_t least = std::min(kConformanceSample, results);
+  if (sample.results.empty() || sample.results.size() < least) {
+    return fmt::format("outputs of {} results were drawn, and a statement of conformance needs those of {}",
+                       sample.results.size(), std::max<size_t>(least, 1));
   }
-  const std::set<std::string> drawn(draw.cases.begin(), draw.cases.end());
-  for (const Record& r : records) {
-    const bool has_result = r.verdict == "pass" || r.verdict == "inconclusive" || r.verdict == "below_contract";
-    if (has_result && drawn.contains(r.case_id) && r.output_hash.empty()) {
-      return fmt::format("{} of {} {} was drawn and has no hash of its outputs", r.case_id, r.backend,
-                         r.implementation);
-    }
-  }
-  return "";
+  if (sample.Count() != kConformanceSample) return "assay conform asks for a sample of another size";
+  return sample.MostBytes() == kMostStoredBytes ? ""
+                                                : "results could not be drawn that a statement of conformance needs";
 }
 
 // What is wrong with the seed; "": it was drawn.
@@ -97,31 +93,29 @@ std::string WrongSeed(const EvidenceDraw& draw, const Plan& plan, uint64_t state
   return other == plan.entries.end() ? "" : fmt::format("{} does not have the seed {} of the draw", other->id, seed);
 }
 
-// A text of environment.json; "" where there is none.
-std::string EnvironmentText(const BundleFiles& files, const char* key) {
-  const Json environment = ParseJson(TextOfFile(files, "environment.json"));
-  const bool has = environment.is_object() && environment.contains(key) && environment[key].is_string();
-  return has ? environment[key].get<std::string>() : "";
+bool IsWhole(const Json& stated) {
+  return stated.is_object() && stated.contains("profile") && stated["profile"].is_string() && stated.contains("seed") &&
+         stated["seed"].is_number_unsigned();
 }
 
 }  // namespace
 
-void VerifyConformance(const BundleFiles& files, const Plan& plan, const RecordView& records,
-                       const std::string& own_profile, Verification& found) {
+void VerifyConformance(const BundleContents& bundle, const Recomputed& recomputed, const std::string& own_profile,
+                       Verification& found) {
   const auto contradict = [&](const std::string& file, const std::string& why) {
-    found.contradicted.push_back(file + ": " + why);
+    if (!why.empty()) found.contradicted.push_back(file + ": " + why);
   };
-  const std::string text = TextOfFile(files, kConformanceFile), said = EnvironmentText(files, kConformanceKey);
+  const std::string text = TextOfFile(bundle.files, kConformanceFile);
+  const std::string said = TextIn(bundle.environment, kConformanceKey);
+  const std::string of_profile = TextIn(bundle.environment, kProfileKey);
   if (text.empty()) {
-    const bool is_one = !said.empty() || !EnvironmentText(files, kProfileKey).empty();
-    if (is_one)
+    if (!said.empty() || !of_profile.empty())
       contradict("environment.json", "it is of assay conform, and the bundle has no statement of conformance");
+    if (bundle.files.contains(kControlFile)) contradict(kControlFile, "the bundle has no statement of conformance");
     return;
   }
   const Json stated = ParseJson(text);
-  const bool is_whole = stated.is_object() && stated.contains("profile") && stated["profile"].is_string() &&
-                        stated.contains("seed") && stated["seed"].is_number_unsigned();
-  if (!is_whole) return contradict(kConformanceFile, "it is no statement of conformance");
+  if (!IsWhole(stated)) return contradict(kConformanceFile, "it is no statement of conformance");
   const std::string name = stated["profile"];
   const auto profile = LoadProfile(own_profile.empty() ? name : own_profile);
   if (!profile) {
@@ -129,32 +123,30 @@ void VerifyConformance(const BundleFiles& files, const Plan& plan, const RecordV
                       fmt::format("{}; the profile of this bundle is {}", profile.error().message, name));
   }
   const uint64_t seed = stated["seed"];
-  const auto check = [&](const char* file, const std::string& wrong) {
-    if (!wrong.empty()) contradict(file, wrong);
-  };
-  const auto draws = ParseEvidence(TextOfFile(files, kEvidenceFile));
-  if (!draws || draws->size() != 1)
+  if (!bundle.sample || bundle.sample->draws.size() != 1)
     return contradict(kEvidenceFile, "there is no draw that could have hidden the seed");
-  const auto control = RecordsOf(TextOfFile(files, kControlFile));
-  if (!control) return contradict(kControlFile, control.error().message);
-  check(kConformanceFile, WrongSeed(draws->front(), plan, seed));
-  check(kEvidenceFile, WrongSample(draws->front(), plan, records));
-  check("plan.json", WrongPlan(*profile, plan));
-  check(kControlFile, WrongControl(*profile, *control, seed));
-  if (!files.contains(kOffersFile))
-    contradict(kOffersFile, "without what was offered nobody sees that a result is missing");
+  const RecordView records = bundle.run.records;
+  contradict(kConformanceFile, WrongSeed(bundle.sample->draws.front(), bundle.plan, seed));
+  contradict(kEvidenceFile, WrongSample(*bundle.sample, recomputed.results));
+  contradict("plan.json", WrongPlan(*profile, bundle.plan));
+  contradict(kControlFile, WrongControl(*profile, bundle.control, seed));
+  if (of_profile != name) contradict("environment.json", "its profile is another one: " + of_profile);
+  if (!bundle.run.strict) contradict("environment.json", "a run of assay conform is strict, and it is not");
   const bool is_certified = std::ranges::all_of(
       records, [](const Record& r) { return r.tier.empty() || r.tier == Name(Tier::kReproducible); });
   if (!is_certified) contradict("results.jsonl", "not all golden values are of tier reproducible");
-  const ConformanceFinding again = JudgeConformance(*profile, plan, records, JudgeControl(*profile, *control));
-  if (ConformanceJson(*profile, again, seed) != stated) {
+  const ConformanceFinding again =
+      JudgeConformance(*profile, bundle.plan, records, JudgeControl(*profile, bundle.control));
+  if (DumpJson(ConformanceJson(*profile, again, seed), 2) + "\n" != text) {
     return contradict(kConformanceFile,
                       fmt::format("from profile, records and control follows something else: {}", again.Sentence()));
   }
   if (said != again.Sentence()) contradict("environment.json", "it says something else of the conformance: " + said);
-  found.confirmed.push_back(fmt::format("conformance, with a seed that follows from the draw: {}", again.Sentence()));
-  found.open.push_back("that the control ran on the same machine in the same session");
-  found.open.push_back("that records and offers are all that the run made");
+  if (!found.contradicted.empty()) return;
+  found.Confirm("conformance, with a seed that follows from the draw: {}; outputs of {} were judged again",
+                again.Sentence(), recomputed.ShareText());
+  found.Open("that the control ran on the same machine in the same session");
+  found.Open("that records and offers are all that the run made");
 }
 
 }  // namespace assay

@@ -103,19 +103,25 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
     runs.push_back(runs[0]);
     return;
   }
-  runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
-  if (runs.size() == 1) {
-    found.histogram = CountMargins(of.golden, bound, attempt_.contract, output);
-    if (HasPlainData(data_) && Holds(runs.back())) found.pooled = PooledEvidenceOf(number, output);
+  if (runs.empty()) {
+    JudgeFirstRun(context_, by_, attempt_.contract, number, output, found);
+  } else {
+    runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
   }
   if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
 }
 
-std::vector<PooledEvidence> Trial::PooledEvidenceOf(size_t number, const Tensor& output) {
-  const CaseOutput& of = data_.outputs[number];
-  const ElementJudge judge(of.golden, by_.outputs[number].bound, attempt_.contract, output.dtype());
-  if (!StatisticApplies(judge)) return {};
-  return GatherPooled(judge, attempt_.contract, output, context_.EffectsOf(number));
+void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
+                   Tensor& output, OutputFindings& found) {
+  const CaseData& data = context.data();
+  const CaseOutput& of = data.outputs[number];
+  const BoundModel& bound = by.outputs[number].bound;
+  const ErrorMetrics metrics = JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, output);
+  found.evidence.runs.push_back(metrics);
+  found.histogram = CountMargins(of.golden, bound, contract, output);
+  if (!HasPlainData(data) || !Holds(metrics)) return;
+  const ElementJudge judge(of.golden, bound, contract, output.dtype());
+  if (StatisticApplies(judge)) found.pooled = GatherPooled(judge, contract, output, context.EffectsOf(number));
 }
 
 void Trial::JudgeBits() {

@@ -33,7 +33,6 @@ class Trial {
   // Judge: what the runs leave in the evidence of each output.
   void JudgeRun(std::vector<Tensor> outputs);
   void JudgeOutputOf(size_t number, Tensor output);
-  std::vector<PooledEvidence> PooledEvidenceOf(size_t number, const Tensor& output);
   void JudgeBits();
   void FindLowerClasses();
   // Keep: for the failure folder.
@@ -50,5 +49,10 @@ class Trial {
   std::vector<std::vector<Tensor>> others_;    // of the twins, canonical what they tell of, and of the second set
   std::vector<Tensor> random_;                 // of the random set, canonical; empty where it holds
 };
+
+// Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled evidence. It
+// becomes canonical. Also what somebody does who judges a stored output again.
+void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
+                   Tensor& output, OutputFindings& found);
 
 }  // namespace assay

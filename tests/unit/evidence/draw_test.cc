@@ -13,55 +13,63 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Plan PlanOf(size_t cases, Shard shard = {}) {
-  Plan plan{.shard = shard};
-  for (size_t i = 0; i < cases; ++i) plan.entries.push_back({.id = "case" + std::to_string(i)});
-  return plan;
+std::vector<std::string> Names(size_t count) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back("case" + std::to_string(i) + "\tmine\tdevice\tone");
+  return names;
 }
 
-TEST(EvidenceDraw, FollowsFromSecretChallengeAndPlanAlone) {
-  const Plan plan = PlanOf(200);
-  const EvidenceDraw draw = MakeDraw(plan, "a secret that is long enough", "of the customer", 20);
-  EXPECT_EQ(draw.commitment, Sha256Hex("a secret that is long enough"));
-  EXPECT_EQ(std::set<std::string>(draw.cases.begin(), draw.cases.end()).size(), 20U);
-  EXPECT_EQ(WrongWith(draw, plan), "");
-  EXPECT_EQ(MakeDraw(plan, draw.secret, draw.challenge, 20).cases, draw.cases);
-  EXPECT_NE(MakeDraw(plan, draw.secret, "of another one", 20).cases, draw.cases);
-  EXPECT_NE(MakeDraw(plan, DrawSecret(), draw.challenge, 20).cases, draw.cases);
-  EXPECT_EQ(MakeDraw(PlanOf(5), draw.secret, "", 20).cases.size(), 5U);
+Sample SampleOf(size_t count, const std::string& challenge = "of the customer") {
+  Sample sample{.draws = {MakeDraw("a secret that is long enough", challenge, count, {})}};
+  sample.committed = CommittedHash({{"results.jsonl", "a record"}});
+  return sample;
 }
 
-TEST(EvidenceDraw, OneThatWasChangedIsFound) {
-  const Plan plan = PlanOf(200);
-  const EvidenceDraw draw = MakeDraw(plan, "a secret that is long enough", "", 20);
-  EvidenceDraw chosen = draw, exchanged = draw, fewer = draw, other = draw;
-  chosen.cases[3] = "case7";
-  exchanged.secret = "another secret, as long";
-  fewer.cases.pop_back();
-  other.challenge = "x";
-  EXPECT_THAT(WrongWith(chosen, plan), HasSubstr("other cases follow"));
-  EXPECT_THAT(WrongWith(exchanged, plan), HasSubstr("not the one that the commitment is of"));
-  EXPECT_THAT(WrongWith(fewer, plan), HasSubstr("other cases follow"));
-  EXPECT_THAT(WrongWith(other, plan), HasSubstr("other cases follow"));
-  EXPECT_THAT(WrongWith(draw, PlanOf(2000)), HasSubstr("other cases follow"));
-}
-
-TEST(EvidenceDraw, OfAShardHoldsInTheMergedPlan) {
-  const Plan part = PlanOf(200, {1, 3});
-  const EvidenceDraw draw = MakeDraw(part, "a secret that is long enough", "", 10);
-  for (const std::string& id : draw.cases) EXPECT_TRUE(InShard(id, part.shard)) << id;
-  Plan merged = PlanOf(200);
-  for (PlanEntry& entry : merged.entries) {
-    for (int shard = 0; shard < 3; ++shard) {
-      if (InShard(entry.id, {shard, 3})) entry.shard = shard;
-    }
+TEST(EvidenceDraw, FollowsFromSecretChallengesAndFilesAlone) {
+  const std::vector<std::string> names = Names(200);
+  const Sample sample = SampleOf(20);
+  const std::vector<std::string> drawn = DrawTexts(names, sample);
+  EXPECT_EQ(sample.draws[0].commitment, Sha256Hex("a secret that is long enough"));
+  EXPECT_EQ(std::set<std::string>(drawn.begin(), drawn.end()).size(), 20U);
+  EXPECT_EQ(DrawTexts(names, sample), drawn);
+  Sample other_record = sample, later = sample, secret = sample;
+  other_record.committed = CommittedHash({{"results.jsonl", "another record"}});
+  later.challenge = "of the customer, who has the hash of the files";
+  secret.draws[0].secret = DrawSecret();
+  for (const Sample& other : {other_record, later, secret, SampleOf(20, "of another one")}) {
+    EXPECT_NE(DrawTexts(names, other), drawn);
   }
-  EXPECT_EQ(WrongWith(draw, merged), "");
-  const auto again = ParseEvidence(EvidenceJson({draw, draw}));
+  EXPECT_EQ(DrawTexts(Names(5), sample).size(), 5U);
+}
+
+TEST(EvidenceDraw, ResultsOfOneNameAreDrawnOnce) {
+  std::vector<std::string> names = Names(3);
+  names.push_back(names[0]);
+  EXPECT_EQ(DrawTexts(names, SampleOf(20)).size(), 3U);
+}
+
+TEST(EvidenceDraw, TheHashOfTheFilesIsThatOfTheTools) {
+  const std::map<std::string, std::string> files = {{"results.jsonl", "a"}, {"plan.json", "b"}, {"outputs/x", "c"}};
+  EXPECT_EQ(CommittedHash(files), Sha256Hex(Sha256Hex("b") + "  plan.json\n" + Sha256Hex("a") + "  results.jsonl\n"));
+}
+
+TEST(EvidenceDraw, OfShardsAddsUp) {
+  Sample sample = SampleOf(10);
+  sample.draws[0].shard = {0, 2}, sample.draws[0].most_bytes = 7;
+  sample.draws.push_back(MakeDraw("another secret of some length", "", 5, {1, 2}));
+  sample.draws[1].most_bytes = 5;
+  EXPECT_EQ(sample.Count(), 15U);
+  EXPECT_EQ(sample.MostBytes(), 5U);
+  sample.results = DrawTexts(Names(40), sample);
+  const auto again = ParseEvidence(EvidenceJson(sample));
   ASSERT_TRUE(again) << again.error().message;
-  ASSERT_EQ(again->size(), 2U);
-  EXPECT_EQ(WrongWith((*again)[1], merged), "");
-  EXPECT_FALSE(ParseEvidence("{\"format\": 1}"));
+  EXPECT_EQ(EvidenceJson(*again), EvidenceJson(sample));
+  EXPECT_EQ(again->draws[1].shard.index, 1);
+  EXPECT_FALSE(ParseEvidence("{\"format\": 2}"));
+}
+
+TEST(EvidenceDraw, ThatOfAnOlderVersionIsNamed) {
+  EXPECT_THAT(ParseEvidence("{\"format\": 1, \"draws\": []}").error().message, HasSubstr("evidence.json has format 1"));
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bundle that was read, and the checks that verify.cc goes through. Private to it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/json.h"
+#include "harness/evidence/container.h"
+#include "harness/evidence/draw.h"
+#include "harness/evidence/verify.h"
+#include "harness/plan/plan.h"
+#include "harness/results/finished_run.h"
+#include "harness/results/missing.h"
+
+namespace assay {
+
+// Members of an object whose text anybody may have written: "", null and an empty list where there is none, or another
+// kind of value.
+std::string TextIn(const Json& object, const char* key);
+Json MemberIn(const Json& object, const char* key);
+Json ListIn(const Json& object, const char* key);
+
+struct BundleContents {
+  const BundleFiles& files;
+  std::filesystem::path folder;  // with the files
+  Plan plan;
+  std::map<std::string, const PlanEntry*> entries;  // by id
+  FinishedRun run;                                  // with what is missing
+  std::vector<Offer> offers;
+  std::vector<Record> control;  // of a negative control; empty without one
+  Json environment, statement;  // objects
+  std::optional<Sample> sample;
+
+  bool IsMerged() const { return environment.contains("merged"); }
+};
+
+// Nothing, and a contradiction, where something that everything else needs cannot be read.
+std::optional<BundleContents> ReadContents(const BundleFiles& files, const std::filesystem::path& folder,
+                                           Verification& found);
+
+// Every file is one that a bundle has, in the form in which assay writes it, so that it has no other fields.
+void CheckForms(const BundleContents& bundle, Verification& found);
+// Each implementation that was offered of a planned case has its record, and there is no other.
+void CheckPresence(const BundleContents& bundle, Verification& found);
+// Records say of their cases what is true; their fields fit each other and are of the closed lists.
+void CheckRecords(const BundleContents& bundle, Verification& found);
+// Facts that stand in several places are the same.
+void CheckAgreement(const BundleContents& bundle, Verification& found);
+// Known failures, by the lists that the bundle has.
+void CheckWaivers(const BundleContents& bundle, Verification& found);
+// The sample follows from secret, challenges and files, and its outputs are there, with those of failures.
+void CheckSample(const BundleContents& bundle, Verification& found);
+
+// How much was computed again.
+struct Recomputed {
+  size_t judged = 0;                // results whose outputs were judged again
+  size_t results = 0;               // that have outputs
+  size_t cases = 0, all_cases = 0;  // whose inputs and golden values were made again
+  size_t other_goldens = 0;         // results with golden values of tier fast that differ in their last bits
+  size_t differing = 0;             // judged results whose executions differ, so that their metrics are of another
+  bool has_random = false;          // some case has a margin that random data beside its own may decide
+
+  std::string ShareText() const;  // "50 of 3,732 results (1.3 %)"
+};
+Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
+                          const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found);
+
+// The fields that nothing confirms.
+void ListClaimed(const BundleContents& bundle, const Recomputed& recomputed, Verification& found);
+
+// Fields of a record that CheckRecords or RecomputeCases hold against the case, and that the outputs of one execution
+// give. Every other is claimed.
+bool IsFieldOfCase(const std::string& field);
+bool IsFieldOfOutputs(const std::string& field);
+
+}  // namespace assay
