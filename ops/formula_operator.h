@@ -12,6 +12,8 @@
 
 namespace assay {
 
+inline constexpr int kFormulaTieVariant = 1;
+
 class FormulaOperator final : public Operator {
  public:
   // Throws formula::FormulaError; so does whatever evaluates the definition for a case.
@@ -27,7 +29,8 @@ class FormulaOperator final : public Operator {
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;
   std::vector<Algorithm> Algorithms() const override { return schedules_; }
-  int TwinVariants(const Problem&, const Contract&) const override { return 1; }
+  // Variant 1 shows how ties are broken (formula_tie_twin.cc).
+  int TwinVariants(const Problem& problem, const Contract& contract) const override;
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override;
   std::vector<Relation> Relations(const Problem& problem) const override;
@@ -56,6 +59,7 @@ class FormulaOperator final : public Operator {
 
  private:
   Problem OneLane(const Problem& problem) const;
+  std::optional<Twin> MakeTieTwin(const Problem& problem, const Contract& contract) const;
   // Of what saturates.
   std::optional<Twin> MakeRoundingTwin(const Problem& problem, const Contract& contract) const;
 

@@ -225,7 +225,8 @@ Problem FormulaOperator::OneLane(const Problem& problem) const {
   return one;
 }
 
-std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int /*variant*/) const {
+std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int variant) const {
+  if (variant == kFormulaTieVariant) return MakeTieTwin(problem, contract);
   if (WholeDefinitionOf(problem).saturates()) return MakeRoundingTwin(problem, contract);
   if (!IsFloat(problem.output().dtype)) return std::nullopt;
   const Tier tier = SizeOf(problem.output().dtype) == 8 ? Tier::kReproducible : Tier::kFast;

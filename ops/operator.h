@@ -70,6 +70,9 @@ struct Twin {
   // at the end, of the contract's math accuracy).
   double tolerance_ulp = 0;
   std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
+  // How large the root mean square of all errors may be, each over its own tolerance; 0: the tolerances are all.
+  double rms = 0;
+  bool sparse = false;  // most inputs are zero, so that it does not show whether all of them are read
   double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
   // Whether `expected` took about as much work as the case's own golden value: better kept than made again.
   bool costly = false;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "golden/element.h"
 #include "harness/base/check.h"
@@ -188,21 +187,36 @@ Relation TermOrder(std::vector<SliceAxes> axes) {
   return relation;
 }
 
+namespace {
+
+// Whether so many slices are cheap beside other cases.
+bool IsCheap(const Problem& problem, const SliceAxes& axes, int64_t count) {
+  constexpr double kMostFlops = 2e6, kMostBytes = 1 << 20;
+  const double growth = static_cast<double>(count) / static_cast<double>(axes.extent);
+  return problem.flops * growth <= kMostFlops && problem.bytes * growth <= kMostBytes;
+}
+
+}  // namespace
+
 std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
                                const SliceAxes& axes, const std::function<AttrList(int64_t)>& resized) {
   std::vector<Relation> relations;
   const int64_t half = (axes.extent + 1) / 2;
   const auto add = [&](const std::string& suffix, int64_t count) {
-    std::optional<Problem> fewer = TryRebind(op, problem, resized(count));
-    if (!fewer) return;
-    std::vector<int64_t> indices(static_cast<size_t>(count));
-    std::iota(indices.begin(), indices.end(), 0);
-    relations.push_back(Slices(name + suffix, Claim::kBatchInvariant, axes, std::move(indices), *std::move(fewer)));
+    std::optional<Problem> other = TryRebind(op, problem, resized(count));
+    if (!other) return;
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < count; ++i) indices.push_back(i % axes.extent);
+    relations.push_back(Slices(name + suffix, Claim::kBatchInvariant, axes, std::move(indices), *std::move(other)));
   };
   if (axes.extent > 1) add("1", 1);
   if (axes.extent > 2) add("_part", half);
   for (const int64_t count : {7, 17}) {
     if (count < axes.extent && count != half) add(std::to_string(count), count);
+  }
+  // Kernels are chosen by the number of rows: whole tiles, and one row beyond those of every usual size.
+  for (const int64_t count : {64, 129}) {
+    if (axes.extent > 1 && count > axes.extent && IsCheap(problem, axes, count)) add(std::to_string(count), count);
   }
   return relations;
 }

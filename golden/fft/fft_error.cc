@@ -105,6 +105,27 @@ double BluesteinError(int64_t n, const FftArithmetic& a) {
   return (1 + product) * (sqrt2 * (before - 1) + sqrt2 * kernel * before + back) + product;
 }
 
+// Terms that are zero are added exactly. A butterfly of 3, 5 or 7 multiplies its one input by constants of modulus up
+// to one and adds few such products, which are within the sums that StageError allows for, of one term. Those of larger
+// primes may be short convolutions, whose factors are larger, and have the bound of any data. There is one layer of
+// twiddles between two stages each; the turns by an eighth within a radix of 8 are among them.
+double ImpulseError(int64_t n, const FftArithmetic& a) {
+  const double narrow = a.operand * (2 + a.operand) + a.stored;
+  double sum = 0;
+  bool is_first = true;
+  for (const int64_t p : PrimeFactors(n)) {
+    const double constants = p == 2 ? 0 : a.twiddle + sqrt2 * Gamma(static_cast<double>(p) + 2, a.u) * (1 + a.twiddle);
+    const double turn = is_first ? 0 : ProductError(a);
+    sum += std::log1p(p > 7 ? StageError(p, a) : (1 + constants) * (1 + turn) - 1 + narrow);
+    is_first = false;
+  }
+  return std::expm1(sum);
+}
+
+double DirectImpulseError(const FftArithmetic& a) {
+  return (1 + ProductError(a)) * (1 + a.stored) - 1;
+}
+
 double PackingError(const FftArithmetic& a) {
   return (1 + RadixError(2, a)) * (1 + 2 * a.u) - 1;
 }

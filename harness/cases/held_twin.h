@@ -16,7 +16,10 @@ class HeldTwin {
  public:
   // `output`: which one it expects something of.
   explicit HeldTwin(Twin twin, size_t output = 0)
-      : output_(output), tolerance_ulp_(twin.tolerance_ulp), kept_(std::make_shared<const Twin>(std::move(twin))) {}
+      : output_(output),
+        tolerance_ulp_(twin.tolerance_ulp),
+        sparse_(twin.sparse),
+        kept_(std::make_shared<const Twin>(std::move(twin))) {}
   HeldTwin(double tolerance_ulp, std::function<Twin()> make, size_t output = 0)
       : output_(output), tolerance_ulp_(tolerance_ulp), make_(std::move(make)) {}
 
@@ -26,13 +29,16 @@ class HeldTwin {
   // From here on it is kept.
   const Twin& Keep() const;
   size_t output() const { return output_; }
-  double ToleranceUlp() const { return tolerance_ulp_; }  // the twin's, without making it
+  // The twin's, without making it. One that is made again is not sparse.
+  double ToleranceUlp() const { return tolerance_ulp_; }
+  bool IsSparse() const { return sparse_; }
 
  private:
   std::shared_ptr<const Twin> GetLocked() const;
 
   size_t output_ = 0;
   double tolerance_ulp_ = 0;
+  bool sparse_ = false;
   std::function<Twin()> make_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Twin> kept_;

@@ -133,10 +133,16 @@ bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype)
 
 double TwinOutcome::Margin() const {
   if (nonfinite) return std::numeric_limits<double>::infinity();
-  return margin;
+  return rms_limit > 0 ? std::max(margin, rms / rms_limit) : margin;
 }
 
 std::string TwinOutcome::Reason(const Shape& shape) const {
+  if (wrong == 0) {
+    return fmt::format(
+        "exact twin {}: errors of {:.3g} of their bounds in the root mean square over all outputs, permitted {:.3g}; "
+        "{}",
+        variant, rms, rms_limit, code);
+  }
   std::string text = fmt::format(
       "exact twin {}: {} wrong, first element {} got {:.17g}, expected {:.17g}, difference {:.17g}", variant, wrong,
       IndexText(shape, first), UnsignedNan(got), UnsignedNan(expected), UnsignedNan(got - expected));
@@ -150,7 +156,9 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   constexpr size_t kChunk = 4096;  // a multiple of the parts of an element
   const size_t parts = IsComplex(got.dtype()) ? 2 : 1, size = static_cast<size_t>(got.size()) * parts;
   ASSAY_CHECK(size == twin.expected.size());
-  TwinOutcome outcome{.variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp};
+  TwinOutcome outcome{
+      .variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp, .rms_limit = twin.rms};
+  double squares = 0;
   std::vector<WrongElement> wrong;
   FailureMap map(got.shape());
   std::vector<double> chunk(std::min(size, kChunk));
@@ -167,6 +175,7 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
       const double ulps = difference / UlpOf(got.dtype(), expected);
       outcome.max_ulp = std::max(outcome.max_ulp, ulps);
       if (ulps > 0) outcome.margin = std::max(outcome.margin, ulps / tolerance);
+      if (twin.rms > 0) squares += std::pow(ulps / tolerance, 2);
     }
     if (TwinAccepts(expected, value, tolerance, got.dtype())) continue;
     if (!std::isfinite(difference)) outcome.nonfinite = true;
@@ -188,9 +197,12 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   }
   outcome.wrong = map.count();
   outcome.where = map.Text();
+  outcome.rms = std::sqrt(squares / static_cast<double>(size));
   if (!wrong.empty()) {
     outcome.code = Decode(twin, wrong, outcome);
     outcome.sum_bits = outcome.nonfinite ? 0 : SumBits(twin, got);
+  } else if (outcome.IsTooSpread()) {
+    outcome.code = twin.code;
   }
   return outcome;
 }

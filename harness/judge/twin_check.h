@@ -22,6 +22,8 @@ struct TwinOutcome {
   double max_ulp = 0;                  // largest finite difference in ulp of the output at the expected value
   double tolerance_ulp = 0;            // of the first wrong element, where elements have their own
   double margin = 0;                   // largest difference over the permitted one, of the finite differences
+  double rms = 0;                      // of all errors, each over its tolerance
+  double rms_limit = 0;                // what the twin permits that to be; 0: anything
   bool nonfinite = false;              // some value is not finite although the other is, or differs in sign
   std::vector<WorstElement> examples;  // the first wrong ones, up to kWorstCount
   std::string where;                   // localised
@@ -30,7 +32,8 @@ struct TwinOutcome {
   // precision leaves them (24 f32, 11 f16, 8 bf16); 0 otherwise.
   int sum_bits = 0;
 
-  bool Holds() const { return wrong == 0; }
+  bool Holds() const { return wrong == 0 && !IsTooSpread(); }
+  bool IsTooSpread() const { return rms_limit > 0 && rms > rms_limit; }
   double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted
   std::string Reason(const Shape& shape) const;  // precondition: !Holds()
 };

@@ -9,6 +9,8 @@
 //             of about two. Where a long positive sum would hide terms too, the first half of the channels is
 //             positive, the second negative; everything is odd or even so that no result is zero: x odd, w even but
 //             for one tap that no output has in the padding
+//   ties      variant 2, for outputs narrower than the accumulator: one tap carries an even output, another one half of
+//             its last bit, and all others are zero, so that sums lie half way between two outputs
 // F(2,3) is exact too when w is a multiple of 4 (G holds halves, twice) and W < 2^p. F(4,3) is not: one of its sets of
 // points wants multiples of 24^2, another divides by 119 and has no room in 24 bits. It gets a third form:
 //   signs     |x| = |w| = 1, with the tolerance that conv_winograd.cc derives, if that is below half a term. It grows
@@ -24,6 +26,7 @@
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_climb.h"
 #include "ops/exact_code.h"
+#include "ops/exact_ties.h"
 
 namespace assay {
 namespace {
@@ -44,6 +47,7 @@ struct Form {
   double error = 0;       // signs: of the sum, before it is rounded to the output
   int64_t anchor = -1;    // balanced: the tap of channel 0 that every output sees, if there is one; |v| = 5 unit
   std::optional<ConvClimb> climb = std::nullopt;
+  int64_t carrier = 0;  // ties: of the anchor
 };
 constexpr int64_t kNarrowTerm = 7 * 8;
 
@@ -89,7 +93,20 @@ std::optional<Form> PlanSigns(const ConvCase& op, const Problem& problem, const 
   return std::nullopt;
 }
 
+// The carrier, 1.25 times 2^p for outputs of p bits, has so few bits that every operand holds it.
+std::optional<Form> PlanTies(const ConvCase& op, const Problem& problem, const Contract& contract) {
+  const DType out = problem.output().dtype;
+  const bool rounds = IsFloat(out) && contract.out == OutputRounding::kNearest && contract.alg == Algorithm::kDirect;
+  if (!rounds || contract.in == InputRounding::kFP8 || !IsFloat(problem.inputs[1].dtype)) return std::nullopt;
+  const int bits = FormatOf(out).precision;
+  Form form{.anchor = AlwaysSeen(op), .carrier = int64_t{5} << (bits - 2)};
+  const bool holds = FormatOf(problem.inputs[1].dtype).max_finite >= static_cast<double>(form.carrier);
+  if (form.anchor < 0 || op.Terms() < 2 || !holds || TwinPartialBits(contract) < bits + 2) return std::nullopt;
+  return form;
+}
+
 std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const Contract& contract, int variant) {
+  if (variant == kTieVariant && contract.alg == Algorithm::kDirect) return PlanTies(op, problem, contract);
   const bool winograd = contract.alg == Algorithm::kWinograd;
   if (winograd && contract.winograd_m != 2) return PlanSigns(op, problem, contract);
   if (winograd && !(contract.winograd_m == 2 && contract.winograd_r == 3 && op.IsWinograd())) return std::nullopt;
@@ -128,7 +145,8 @@ int64_t Sign(uint64_t stream, int64_t i) {
 }
 
 int64_t FactorOf(const Form& form, int64_t output) {
-  if (form.parts > 0 || (form.climb && !form.climb->negative)) return Sign(kOutputs, output);
+  const bool only_signs = form.parts > 0 || form.carrier > 0 || (form.climb && !form.climb->negative);
+  if (only_signs) return Sign(kOutputs, output);
   if (form.narrow) return form.factors == 1 ? 1 : 2 * TwinFactor(kOutputs, output, 2) - 1;
   return TwinFactor(kOutputs, output, form.factors);
 }
@@ -138,6 +156,10 @@ int64_t TapValue(const ConvCase& op, const Form& form, int64_t k, int variant) {
   if (form.parts > 0) {
     const bool used = form.parts == 1 || k / op.Taps() % form.parts == variant;
     return used ? Sign(kTaps + 64 * static_cast<uint64_t>(variant), k) : 0;
+  }
+  if (form.carrier > 0) {
+    const int64_t other = form.anchor + 1 == op.Terms() ? 0 : op.Terms() - 1;
+    return k == form.anchor ? form.carrier : k == other ? 1 : 0;
   }
   if (form.climb) return form.climb->Tap(k);
   if (!form.narrow) return form.unit * (1 + (variant == 0 ? k : k / form.w) % form.w);
@@ -156,7 +178,7 @@ Tensor TwinImage(const Form& form, const Operand& operand, int variant) {
   const uint64_t stream = kImage + 64 * static_cast<uint64_t>(variant);
   ParallelFor(x.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (form.parts > 0) {
+      if (form.parts > 0 || form.carrier > 0) {
         values[i] = static_cast<double>(Sign(stream, i));
         continue;
       }
@@ -240,6 +262,7 @@ std::string Describe(const Form& form, int variant) {
     return fmt::format("one missing term = expected - got up to the output's rounding = f x w, w in {}{{4,6,8}}",
                        form.unit > 1 ? "4 " : "");
   }
+  if (form.carrier > 0) return TieCode::Describe();
   if (form.climb) return form.climb->Describe();
   return fmt::format("one missing term = expected - got = f_o x v_k, v_k = {} (1 + {} mod {}), k = c * taps + tap",
                      form.unit, variant == 0 ? "k" : fmt::format("k / {}", form.w), form.w);
@@ -255,11 +278,13 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
   twin.inputs.push_back(TwinImage(*form, problem.inputs[0], variant));
   twin.inputs.push_back(TwinWeights(op, *form, problem.inputs[1], variant));
   if (op.bias) {
-    // Even in the balanced form, so that results stay odd.
+    // Even in the balanced form, so that results stay odd; none beside ties.
     Tensor bias(problem.inputs[2].dtype, problem.inputs[2].shape);
     std::vector<double> values;
     for (int64_t o = 0; o < op.o; ++o) {
-      values.push_back(form->balanced ? 2 : static_cast<double>(TwinFactor(kConvBias, o, kLargestAddend)));
+      values.push_back(form->carrier > 0 ? 0
+                       : form->balanced  ? 2
+                                         : static_cast<double>(TwinFactor(kConvBias, o, kLargestAddend)));
     }
     bias.SetDoubles(values);
     twin.inputs.push_back(std::move(bias));
@@ -289,7 +314,9 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
 
 int ConvTwinVariants(const Problem& problem, const Contract& contract) {
   const std::optional<Form> form = PlanForm(ConvCase(problem), problem, contract, 0);
-  return form ? std::max(2, form->parts) : 0;
+  if (!form) return 0;
+  const bool has_ties = form->parts == 0 && PlanForm(ConvCase(problem), problem, contract, kTieVariant).has_value();
+  return has_ties && contract.alg == Algorithm::kDirect ? kTieVariant + 1 : std::max(2, form->parts);
 }
 
 std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,

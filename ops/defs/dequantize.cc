@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator dequantize: what codes of 8 bits stand for, y = (q - zero) scale. Scale and the code of zero are those
 // of the whole tensor, of each row or of each column. Without an operand zero it is 0: floating-point types have a zero
-// of their own, and integers that are quantised symmetrically do.
+// of their own, and integers that are quantised symmetrically do. The difference of two codes is exact, so that the
+// product alone rounds: q scale - zero scale, which cancels to many ulp near the code of zero, is another formula.
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -18,7 +19,7 @@ void Dequantize(Definition& d) {
   const Expr q = d.In("q", rows + n);
   const Expr scale = d.In("scale", own, Role::kWeight);
   const std::optional<Expr> zero = d.InIfListed("zero", own, Role::kZero);
-  d.Out("y", (zero ? q - *zero : q) * scale, rows + n);
+  d.Out("y", (zero ? Strict(q - *zero) : q) * scale, rows + n);
   d.SetTypes({"i8-f32-i8-f32", "i8-f32-i8-bf16", "i8-f32-i8-f16",  "u8-f32-u8-f32", "u8-f32-u8-bf16",
               "u8-f32-u8-f16", "i8-f32-i32-f32", "u8-f32-i32-f32", "u8-f32-f32",    "u8-f32-bf16",
               "u8-f32-f16",    "i8-f32-f32",     "i8-f32-bf16",    "i8-f32-f16",    "e4m3-f32-f32",

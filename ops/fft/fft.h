@@ -23,10 +23,17 @@ struct FftErrorCoefficients {
 };
 FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract);
 
+// The standard deviation of outputs that are all of one modulus, over that modulus; 0: the contract has none.
+double FftRelativeDeviation(const FftCase& fft, const Contract& contract);
+
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out);
 
 std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant);
 int FftTwinVariants(const Problem& problem, const Contract& contract);
+
+// Twins of impulses, behind the others (fft_impulse.cc). Precondition of the second: variant < the first.
+int FftImpulseVariants(const FftCase& fft, const Contract& contract);
+Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant);
 
 std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                     std::span<const int64_t> outputs);

@@ -173,6 +173,16 @@ FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
   }
 }
 
+double FftRelativeDeviation(const FftCase& fft, const Contract& contract) {
+  const StatisticModel statistic = FftStatistic(fft, contract);
+  if (!statistic.applicable || contract.alg != Algorithm::kFft) return 0;
+  // Taking packed reals apart and scaling are a stage more each.
+  const double further = (fft.kind == FftKind::kC2C ? 0 : 1) + (fft.norm == FftNorm::kNone ? 0 : 1);
+  const double stages = std::log2(static_cast<double>(fft.Points())) + further;
+  return std::numbers::sqrt2 * kRoundingDeviation * contract.AccUnitRoundoff() * statistic.sigma_scale *
+         std::sqrt(stages);
+}
+
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   if (IsCopy(fft, contract)) return bound;

@@ -61,13 +61,17 @@ Tensor TwinSignal(const FftCase& fft, const Operand& operand, int parts, int var
 }  // namespace
 
 int FftTwinVariants(const Problem& problem, const Contract& contract) {
-  return PartsOf(FftCaseOf(problem), contract);
+  const FftCase fft = FftCaseOf(problem);
+  const int parts = PartsOf(fft, contract);
+  // Not alone: the first twin is the second input set of timed loops, which shows every input.
+  return parts == 0 ? 0 : parts + FftImpulseVariants(fft, contract);
 }
 
 std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant) {
   const FftCase fft = FftCaseOf(problem);
   const int parts = PartsOf(fft, contract);
   if (parts == 0) return std::nullopt;
+  if (variant >= parts) return FftImpulseTwin(op, problem, contract, variant - parts);
   Twin twin;
   twin.inputs.push_back(TwinSignal(fft, problem.inputs[0], parts, variant));
   const FloatFormat& format = FormatOf(problem.output().dtype);

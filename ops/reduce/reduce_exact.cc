@@ -3,6 +3,7 @@
 //   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K, see reduce_mean_twin.cc where
 //              K is no power of two. Variant 1 of a sum climbs where the output shows all bits of the accumulator
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
+//   ties       of sums, means over a power of two and products: half way between two outputs
 //   l2, logsumexp  equal terms, see reduce_window_twin.cc
 // Selections have none: their case data is exact already.
 #include <fmt/format.h>
@@ -70,21 +71,52 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   return twin;
 }
 
+// Dividing by a power of two, or scaling by its inverse at any time, is exact where quotients are faithful.
 std::optional<TieCode> PlanTies(const ReduceCase& op, const Problem& problem, const Contract& contract) {
-  if (op.kind != ReduceKind::kSum || !PlanSum(op, problem, contract, 0)) return std::nullopt;
+  const bool divides = op.kind == ReduceKind::kMean && IsPowerOfTwo(op.terms) && contract.math_ulp <= 1;
+  if ((op.kind != ReduceKind::kSum && !divides) || !PlanSum(op, problem, contract, 0)) return std::nullopt;
+  const auto least = std::max(FormatOf(problem.output().dtype).MinNormal(), contract.AccMinNormal());
+  if (divides && 1 / static_cast<double>(op.terms) < least) return std::nullopt;
   return TieCode::Plan(op.terms, problem.inputs[0].dtype, problem.output().dtype, contract);
+}
+
+double RowSign(int64_t row) {
+  return static_cast<double>(2 * TwinFactor(kRowFactor, row, 2) - 3);
 }
 
 // Rows as TieCode has them, of either sign.
 std::optional<Twin> TieTwin(const ReduceCase& op, const Problem& problem, const Contract& contract) {
   const std::optional<TieCode> code = PlanTies(op, problem, contract);
   if (!code) return std::nullopt;
-  const auto sign = [](int64_t row) { return static_cast<double>(2 * TwinFactor(kRowFactor, row, 2) - 3); };
+  const double count = op.kind == ReduceKind::kMean ? static_cast<double>(op.terms) : 1;
   Twin twin;
   twin.inputs.push_back(
-      FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) { return sign(row) * code->Term(row, k); }));
-  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(sign(row) * code->Rounded(row));
+      FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) { return RowSign(row) * code->Term(row, k); }));
+  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(RowSign(row) * code->Rounded(row) / count);
   twin.code = TieCode::Describe();
+  return twin;
+}
+
+bool HasProductTies(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
+  if (op.kind != ReduceKind::kProd || op.terms < 2 || !IsFloat(out) || contract.out != OutputRounding::kNearest) {
+    return false;
+  }
+  return TwinPartialBits(contract) > FormatOf(out).precision + 1 &&
+         std::ldexp(1.0, FormatOf(out).precision) <= static_cast<double>(TwinInputLimit(in, contract));
+}
+
+// 3 times an odd number, in the first and the last term, has one bit more than the output; all other terms are 1.
+Twin ProductTieTwin(const ReduceCase& op, const Problem& problem) {
+  const FloatFormat& out = FormatOf(problem.output().dtype);
+  const double base = std::ldexp(1.0, out.precision);
+  const auto odd = [&](int64_t row) { return 2 * std::floor(base / 6) + 3 + 2 * static_cast<double>(row % 8); };
+  Twin twin;
+  twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) {
+    return k == 0 ? RowSign(row) * odd(row) : k + 1 == op.terms ? 3.0 : 1.0;
+  }));
+  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(RoundTo(out, RowSign(row) * 3 * odd(row)));
+  twin.code = "products lie half way between two outputs, and round to the even one";
   return twin;
 }
 
@@ -201,6 +233,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
   if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
   switch (op.kind) {
     case ReduceKind::kProd:
+      if (variant == kTieVariant) return ProductTieTwin(op, problem);
       return ProdTwin(op, problem, contract, variant);
     case ReduceKind::kL2:
       return L2Twin(problem, contract, variant);
@@ -216,7 +249,8 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
   if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
   if (rounded) return MeanTwinVariants(problem, contract);
-  return PlanTies(op, problem, contract) ? kTieVariant + 1 : kTieVariant;
+  const bool has_ties = PlanTies(op, problem, contract) || HasProductTies(op, problem, contract);
+  return has_ties ? kTieVariant + 1 : kTieVariant;
 }
 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,

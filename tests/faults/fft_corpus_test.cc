@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <string_view>
+
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
 
@@ -40,13 +42,45 @@ TEST(CorpusFft, TheStatisticJudgesTheSecondInputSet) {
   EXPECT_THAT(judged[0].reason, testing::HasSubstr("standard deviations"));
 }
 
-// Every column is sixteen transforms' error at one frequency: none of them beyond 8 deviations, all together too large.
+// Two real rows as one complex one: what is not finite in one row reaches the other.
+TEST(CorpusFft, ANanThatReachesAnotherRowIsWrong) {
+  Corpus corpus;
+  const auto verdict = [&](const char* id) {
+    const auto judged = corpus.Judge(id, "fault.real-rows-in-pairs");
+    return judged.size() == 1 ? judged[0] : Judged{};
+  };
+  const Judged special = verdict("fft/f32-c64/kind=r2c,n=16,batch=8/fill=special/seed=0");
+  EXPECT_EQ(special.verdict, Verdict::kMismatch) << special.reason;
+  EXPECT_EQ(verdict("fft/f32-c64/kind=r2c,n=16,batch=8/fill=normal/seed=0").verdict, Verdict::kPass);
+}
+
+// No output's error is beyond the bound of the whole transform: of an impulse each output is a few twiddles.
+TEST(CorpusFft, CoarseTwiddlesAreSeen) {
+  Corpus corpus;
+  for (const char* fault :
+       {"fault.twiddles-of-18-bits", "fault.twiddles-by-recurrence", "fault.twiddles-of-f32-angles"}) {
+    for (const char* id :
+         {"fft/c64/kind=c2c,n=60,batch=3/fill=normal/seed=0", "fft/c64/kind=c2c,n=125/fill=outlier/seed=0",
+          "fft/f32-c64/kind=r2c,n=64,batch=9/fill=ramp/seed=0", "fft/c64-f32/kind=c2r,n=100,batch=4/fill=pow2/seed=0",
+          "fft/c64/kind=c2c,n=1000,dir=inv,norm=ortho/fill=special/seed=0",
+          "fft/c64/kind=c2c,n=6x96,batch=2/fill=subnormal/seed=0"}) {
+      // Beside the stage that takes reals apart the errors of angles are too small.
+      const bool is_real = std::string_view(id).find("c2c") == std::string_view::npos;
+      if (is_real && std::string_view(fault).find("angles") != std::string_view::npos) continue;
+      const auto judged = corpus.Judge(id, fault);
+      ASSERT_EQ(judged.size(), 1u) << fault << " " << id;
+      EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << fault << " " << id << " " << judged[0].reason;
+    }
+  }
+}
+
+// Sixteen transforms share their error at each frequency: none is beyond 8 deviations. Of impulses it shows.
 TEST(CorpusFft, AnErrorThatGrowsAlongTheFrequenciesIsSeen) {
   Corpus corpus;
   const auto judged = corpus.Judge("fft/c64/kind=c2c,n=60,batch=16/fill=normal/seed=0", "fault.twiddles-by-recurrence");
   ASSERT_EQ(judged.size(), 1u);
   EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << judged[0].reason;
-  EXPECT_THAT(judged[0].reason, testing::HasSubstr("column"));
+  EXPECT_THAT(judged[0].reason, testing::HasSubstr("exact twin"));
 }
 
 TEST(CorpusFft, LegalSchedulesHaveNoEffect) {
@@ -62,7 +96,7 @@ TEST(CorpusFft, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0", {}, 19);
   ExpectBugsHaveEffects("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho/fill=normal/seed=0", {}, 19);
   ExpectBugsHaveEffects("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 20);
-  ExpectBugsHaveEffects("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0", {}, 18);
+  ExpectBugsHaveEffects("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0", {"fault.real-rows-in-pairs"}, 19);
   ExpectBugsHaveEffects("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 18);
   ExpectBugsHaveEffects("fft/c64/kind=c2c,n=6x10,norm=ortho,dir=inv/fill=normal/seed=0", {}, 18);
 }

@@ -40,13 +40,13 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
 using Probe = const HeldTwin*;
 
 // Of each output's twins the one whose sums climb, or the last that tells terms apart; the case's own data where it has
-// none.
+// none. Twins that are mostly zeros do not show what is read.
 std::vector<Probe> ProbesOf(const ContractData& by) {
   constexpr size_t kCoded = 2;
   std::vector<Probe> of_outputs(by.outputs.size()), probes;
   std::vector<size_t> seen(by.outputs.size());
   for (const HeldTwin& twin : by.twins) {
-    if (seen[twin.output()]++ < kCoded) of_outputs[twin.output()] = &twin;
+    if (!twin.IsSparse() && seen[twin.output()]++ < kCoded) of_outputs[twin.output()] = &twin;
   }
   for (const Probe probe : of_outputs) {
     if (std::ranges::find(probes, probe) == probes.end()) probes.push_back(probe);

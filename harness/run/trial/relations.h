@@ -21,7 +21,7 @@ std::optional<RelationEffort> ParseRelationEffort(const std::string& name);  // 
 
 // Quick: what fits into this much beside the case's own executions. All: every relation, and repetitions under load.
 // Numbers of the case and no times, so that every machine, however busy, judges a case by the same relations.
-inline constexpr int kMostRelationExecutions = 8;
+inline constexpr int kMostRelationExecutions = 10;
 inline constexpr double kMostRelationFlops = 2e7;  // of all of them; a golden value counts as kGoldenExecutions
 inline constexpr double kGoldenExecutions = 4;
 inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and outputs

@@ -29,6 +29,19 @@ Point<T> RootByRecurrence(int64_t j, int64_t n) {
   for (int64_t i = 0; i < j % n; ++i) root = Rounded<T, float>(Product(root, step));
   return root;
 }
+// Both parts keep 18 bits, as tables of a hardware format do.
+template <class T>
+Point<T> RootOf18Bits(int64_t j, int64_t n) {
+  const Point<T> root = UnitRoot<T>(j, n);
+  return {RoundedToBits(18, root.re), RoundedToBits(18, root.im)};
+}
+// The angle is a product of f32, whose roundings are as large as the angle is.
+template <class T>
+Point<T> RootOfF32Angle(int64_t j, int64_t n) {
+  const auto turn = static_cast<float>(2 * std::numbers::pi_v<long double>);
+  const float angle = turn * static_cast<float>(j % n) / static_cast<float>(n);
+  return {std::cos(static_cast<T>(angle)), -std::sin(static_cast<T>(angle))};
+}
 // An angle of f16: the fast sine's argument.
 template <class T>
 Point<T> RootOfF16Angle(int64_t j, int64_t n) {
@@ -189,6 +202,14 @@ std::string Batched(Description op) {
   return FftWhen(
       op, [](const auto& s) { return AreSmooth(s) && s.batch > 1; }, "this needs a batch");
 }
+std::string RealRows(Description op) {
+  return FftWhen(
+      op,
+      [](const auto& s) {
+        return AreSmooth(s) && s.kind == FftKind::kR2C && s.n.size() == 1 && s.n[0] > 1 && s.batch > 1;
+      },
+      "this needs several real rows");
+}
 std::string SeveralAxes(Description op) {
   return FftWhen(
       op, [](const auto& s) { return AreSmooth(s) && s.Points() > s.n.back() && s.n[0] > 1; },
@@ -270,6 +291,9 @@ std::vector<Entry> ArithmeticFaults() {
       Fault("fault.twiddles-in-f32", TwiddledWide, []<class T>(FftKernel<T>& k) { k.root = NarrowRoot<T, float>; }),
       Fault("fault.twiddles-by-recurrence", TwiddledNarrow,
             []<class T>(FftKernel<T>& k) { k.root = RootByRecurrence<T>; }),
+      Fault("fault.twiddles-of-18-bits", TwiddledNarrow, []<class T>(FftKernel<T>& k) { k.root = RootOf18Bits<T>; }),
+      Fault("fault.twiddles-of-f32-angles", TwiddledNarrow,
+            []<class T>(FftKernel<T>& k) { k.root = RootOfF32Angle<T>; }),
       Fault("fault.twiddles-of-f16-angles", Twiddled, []<class T>(FftKernel<T>& k) { k.root = RootOfF16Angle<T>; }),
       FftEntry("fault.last-twiddle-repeated", FftContract, PowersOfTwo,
                []<class T>(std::type_identity<T>) {
@@ -311,6 +335,8 @@ std::vector<Entry> PlaceFaults() {
       Fault("fault.scale-of-last-axis", ScaledAxes, []<class T>(FftKernel<T>& k) { k.scale = ScaleOfLastAxis<T>; }),
       Fault("fault.scale-in-bf16", ScaledByNoPower, []<class T>(FftKernel<T>& k) { k.scale = ScaleInBF16<T>; }),
       Fault("fault.batch-stride-one-short", Batched, [](auto& k) { k.batch_step_short = 1; }),
+      // Right but where one row is not finite, or far larger than the other: each row is a transform of its own.
+      Fault("fault.real-rows-in-pairs", RealRows, [](auto& k) { k.pairs_rows = true; }),
       Fault("fault.first-axis-left-out", SeveralAxes, [](auto& k) { k.axes_left_out = 1; }),
       OfPlan<CoarserFromTheThirdCall>("fault.coarser-from-the-third-call", TwiddledNarrow),
       OfPlan<LastOutputUnwritten>("fault.last-element-unwritten", Smooth),

@@ -89,6 +89,7 @@ struct FftKernel {
   using Transform = void (*)(const FftKernel&, Line<T>&);
   Transform transform = nullptr;
   bool packs_reals = false;  // two real values in a complex one, where the line is real and even
+  bool pairs_rows = false;   // two real rows, of different transforms, in a complex one
   std::function<Point<T>(int64_t j, int64_t n)> root = UnitRoot<T>;
   std::function<Point<T>(Point<T>, Point<T>)> product = Product<T>;
   std::function<Point<T>(Point<T>)> stored = Same<T>;         // of every stage's results

@@ -27,6 +27,7 @@ class FftPlan : public DensePlan<T> {
     const int64_t step = std::ssize(inputs[0]) / spec_.batch;
     const T scale = kernel_.scale(spec_);
     auto y = output.values.begin();
+    if (kernel_.pairs_rows) return TransformPairs(inputs[0], scale, output);
     for (int64_t b = 0; b < spec_.batch; ++b) {
       const int64_t width = spec_.kind == FftKind::kR2C ? 1 : 2;
       const auto first = inputs[0].begin() + b * (step - kernel_.batch_step_short * width);
@@ -37,6 +38,28 @@ class FftPlan : public DensePlan<T> {
       y = std::copy(one.begin(), one.end(), y);
     }
     Finish(output);
+  }
+
+  // Of one axis. Each pair of rows is the real and the imaginary part of one line, whose spectrum is taken apart. The
+  // second row of an odd batch's last pair is zero.
+  void TransformPairs(const std::vector<T>& x, T scale, DenseOutput<T>& output) const {
+    const int64_t n = spec_.n.back(), half = n / 2 + 1;
+    const auto at = [&](int64_t row, int64_t j) {
+      return row < spec_.batch ? x[static_cast<size_t>(row * n + j)] : T{0};
+    };
+    for (int64_t row = 0; row < spec_.batch; row += 2) {
+      Line<T> line;
+      for (int64_t j = 0; j < n; ++j) line.push_back({at(row, j), at(row + 1, j)});
+      Transform(line);
+      for (int64_t k = 0; k < half; ++k) {
+        const Point<T> z = line[static_cast<size_t>(k)], mirror = line[static_cast<size_t>((n - k) % n)].Conjugate();
+        const Point<T> first = (z + mirror) * (scale / 2), second = (mirror - z).TimesI() * (scale / 2);
+        const auto to = output.values.begin() + 2 * (row * half + k);
+        to[0] = first.re, to[1] = first.im;
+        if (row + 1 == spec_.batch) continue;
+        to[2 * half] = second.re, to[2 * half + 1] = second.im;
+      }
+    }
   }
 
   std::vector<T> Transformed(const std::vector<T>& x) const {

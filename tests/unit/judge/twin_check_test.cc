@@ -148,6 +148,25 @@ TEST(TwinCheck, ToleranceIsNoExcuseForNonFinite) {
   EXPECT_FALSE(CheckTwin(MakeTwin({kInf}, 4), 0, Output({-kInf})).Holds());
 }
 
+// No error alone is wrong; all of them together are larger than roundings leave them.
+TEST(TwinCheck, TheRootMeanSquareOfAllErrorsMayBeLimited) {
+  Twin twin = MakeTwin({1, 1, 1, 1}, 4);
+  twin.rms = 0.5;
+  twin.code = "what it is";
+  const double ulp = 0x1p-23;
+  EXPECT_TRUE(CheckTwin(twin, 0, Output({1 + 3 * ulp, 1, 1, 1 + 2 * ulp})).Holds());
+  const TwinOutcome spread = CheckTwin(twin, 0, Output({1 + 3 * ulp, 1 + 2 * ulp, 1 + 3 * ulp, 1 + 2 * ulp}));
+  EXPECT_FALSE(spread.Holds());
+  EXPECT_EQ(spread.wrong, 0);
+  EXPECT_NEAR(spread.Margin(), 0.637 / 0.5, 1e-3);
+  EXPECT_EQ(
+      spread.Reason({4}),
+      "exact twin 0: errors of 0.637 of their bounds in the root mean square over all outputs, permitted 0.5; what it "
+      "is");
+  twin.rms = 0;
+  EXPECT_TRUE(CheckTwin(twin, 0, Output({1 + 3 * ulp, 1 + 2 * ulp, 1 + 3 * ulp, 1 + 2 * ulp})).Holds());
+}
+
 TEST(TwinCheck, IntegersAndComplex) {
   EXPECT_FALSE(CheckTwin(MakeTwin({5, 6}), 0, Output({5, 7}, DType::kI32)).Holds());
   const TwinOutcome outcome = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 5, 6}, DType::kC64));

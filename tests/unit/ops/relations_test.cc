@@ -89,10 +89,10 @@ void RoundsUp(const Problem&, Inputs, Values& y) {
 void HiddenEpsilon(const Problem&, Inputs, Values& y) {
   for (double& v : y) v += 1e-4;
 }
-// Sums in another order when there is more than one row: here, one ulp.
-Fault AnotherWayForMany(const char* key) {
-  return [key](const Problem& problem, Inputs inputs, Values& y) {
-    const bool many = key == std::string("shape") ? problem.inputs[0].shape[0] > 1 : problem.Int(key) > 1;
+// Sums in another order when there are more than a few rows: here, one ulp.
+Fault AnotherWayForMany(const char* key, int64_t few = 1) {
+  return [key, few](const Problem& problem, Inputs inputs, Values& y) {
+    const bool many = (key == std::string("shape") ? problem.inputs[0].shape[0] : problem.Int(key)) > few;
     if (many) RoundsUp(problem, inputs, y);
   };
 }
@@ -104,7 +104,7 @@ TEST(Relations, AllHoldForACorrectImplementation) {
   const std::map<std::string, std::vector<std::string>> cases = {
       {kMatmul,
        {"position", "negation", "one_hot", "scale", "batch1", "batch_part", "batch7", "columns", "outer_position",
-        "outer_batch1", "outer_batch_part", "term_order"}},
+        "outer_batch1", "outer_batch_part", "term_order", "batch64", "batch129", "outer_batch64"}},
       {"matmul/bf16/m=20,n=5,k=7,transa=1,transb=1/fill=normal/seed=1",
        {"position", "batch17", "one_hot", "scale", "term_order"}},
       {"matmul/i8-i8-i32/m=4,n=5,k=7/fill=normal/seed=1", {"position", "negation", "one_hot", "term_order"}},
@@ -194,6 +194,10 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
       {"scale", kMatmul, HiddenEpsilon},
       {"one_hot", kMatmul, HiddenEpsilon},
       {"batch1", kMatmul, AnotherWayForMany("m")},
+      {"batch64", kMatmul, AnotherWayForMany("m", 32)},
+      {"batch129", kMatmul, AnotherWayForMany("m", 128)},
+      {"batch129", softmax, AnotherWayForMany("shape", 64)},
+      {"batch64", conv, AnotherWayForMany("n", 32)},
       {"outer_batch1", kMatmul, AnotherWayForMany("batch")},
       {"position", sum, OddRowsUp(1)},
       {"batch1", sum, AnotherWayForMany("shape")},

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "ops/exact_ties.h"
 #include "tests/support/operator_cases.h"
@@ -52,7 +53,9 @@ TEST(TieTwin, ShowsEveryOtherBreakingOfTies) {
         "matmul/f16/b=2,m=5,n=7,k=33,alpha=-1,beta=1,bias=1,transa=1,transb=1/fill=normal/seed=0",
         "matmul/bf16/m=4,n=4,k=64,bias=1,epilogue=rounded/fill=normal/seed=0",
         "matmul/f32-f32-bf16/m=4,n=4,k=17/fill=normal/seed=0", "reduce/bf16/shape=6x4096,axes=1/fill=normal/seed=0",
-        "reduce/f16/shape=3x9x4,axes=0+2/fill=normal/seed=0"}) {
+        "reduce/f16/shape=3x9x4,axes=0+2/fill=normal/seed=0",
+        "reduce/bf16/shape=6x64,axes=1,kind=mean/fill=normal/seed=0",
+        "reduce/f16/shape=6x5,axes=1,kind=prod/fill=normal/seed=0"}) {
     const Result<Problem> problem = test::TryBind(id);
     if (!problem) continue;  // types that the operator does not have
     const auto twin = TieTwinOf(id, "f32acc");
@@ -73,8 +76,115 @@ TEST(TieTwin, OnlyWhereTiesGoToEven) {
   }
   EXPECT_FALSE(TieTwinOf("matmul/f32/m=4,n=4,k=64/fill=normal/seed=0", "f32"));
   EXPECT_FALSE(TieTwinOf("matmul/f16/m=4,n=4,k=64,alpha=0.5/fill=normal/seed=0", "f32acc"));
+  EXPECT_FALSE(TieTwinOf("conv/bf16/n=1,c=4,o=3,i=6,k=3,pad=1/fill=normal/seed=0", "f32acc;alg=winograd<2,3>"));
   EXPECT_FALSE(TieTwinOf("matmul/f16/m=4,n=4,k=1/fill=normal/seed=0", "f32acc"));
-  EXPECT_FALSE(TieTwinOf("reduce/f16/shape=4x64,axes=1,kind=mean/fill=normal/seed=0", "f32acc"));
+  EXPECT_FALSE(TieTwinOf("reduce/f16/shape=4x60,axes=1,kind=mean/fill=normal/seed=0", "f32acc"));
+  EXPECT_FALSE(TieTwinOf("reduce/f16/shape=4x64,axes=1,kind=mean/fill=normal/seed=0", "f32acc;math=2"));
+}
+
+// What rounds its results: how its twins show which way ties go, or why nothing is exactly half way there.
+struct OperatorTies {
+  const char* op;
+  const char* id;     // of a case with ties; "": there are none
+  size_t output = 0;  // that has them
+};
+constexpr const char* kFunctions = "";  // a function's own error reaches both neighbours
+constexpr const char* kCopies = "";     // results are elements of the input
+constexpr const char* kWide = "";       // no output is narrower than the sums
+constexpr OperatorTies kOperators[] = {
+    {"attention", kFunctions},
+    {"conv", "conv/bf16/n=2,c=4,o=3,i=6,k=3,pad=1/fill=normal/seed=0"},
+    {"cos", kFunctions},
+    {"cumsum", "cumsum/f16/rows=3,n=100/fill=normal/seed=0"},
+    {"dequantize", "dequantize/u8-f32-u8-bf16/rows=3,n=70,per=row/fill=normal/seed=0"},
+    {"erf", kFunctions},
+    {"exp", kFunctions},
+    {"fft", kWide},
+    {"fused_add_rms_norm", "fused_add_rms_norm/bf16/rows=3,n=20/fill=normal/seed=0", 1},
+    {"gather", kCopies},
+    {"gelu", kFunctions},
+    {"group_norm", kFunctions},
+    {"layer_norm", kFunctions},
+    {"layer_norm_backward", "layer_norm_backward/f16-f16-f32-f32-f16-f16/rows=9,n=20/fill=normal/seed=0", 2},
+    {"log", kFunctions},
+    {"matmul", "matmul/f16/m=5,n=7,k=64/fill=normal/seed=0"},
+    {"pow", kFunctions},
+    {"quantize", "quantize/f32-f32-i8/rows=3,n=70/fill=normal/seed=0"},
+    {"reduce", "reduce/bf16/shape=6x64,axes=1/fill=normal/seed=0"},
+    {"rms_norm", kFunctions},
+    {"rope", "rope/bf16/b=1,l=3,h=2,d=8/fill=normal/seed=0"},
+    {"rsqrt", kFunctions},
+    {"scatter_add", "scatter_add/bf16-i64-bf16-bf16/rows=5,n=9,d=7/fill=normal/seed=0"},
+    {"selective_scan", kFunctions},
+    {"silu_and_mul", kFunctions},
+    {"sin", kFunctions},
+    {"softmax", kFunctions},
+    {"softmax_backward", "softmax_backward/f16/rows=3,n=20/fill=normal/seed=0"},
+    {"sort", kCopies},
+    {"tanh", kFunctions},
+    {"top_k", kCopies},
+};
+
+// Ties that a twin decides: results that take them away from zero, and toward it, are wrong there.
+Wrong CountDecided(const Problem& problem, const Twin& twin) {
+  const DType out = problem.output().dtype;
+  const Golden golden = Op(problem.spec.op).ComputeGolden(problem, twin.inputs, Tier::kReproducible);
+  Wrong wrong;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double y = golden.value[static_cast<size_t>(i)];
+    const double even = IsFloat(out) ? RoundTo(FormatOf(out), y) : std::nearbyint(y);
+    const double half = (IsFloat(out) ? UlpAt(FormatOf(out), y) : 1) / 2;
+    if (std::abs(y - even) != half) continue;
+    if (!test::Accepts(twin, out, i, even)) ++wrong.even;
+    if (!test::Accepts(twin, out, i, y + std::copysign(half, y))) ++wrong.away;
+    if (!test::Accepts(twin, out, i, y - std::copysign(half, y))) ++wrong.toward_zero;
+  }
+  return wrong;
+}
+
+TEST(TieTwin, EveryOperatorThatRoundsExactResultsHasOne) {
+  std::vector<std::string> listed, all;
+  for (const OperatorTies& entry : kOperators) listed.emplace_back(entry.op);
+  for (const Operator* op : OperatorRegistry::Global().All()) all.push_back(op->schema().op);
+  EXPECT_EQ(listed, all) << "an operator is missing here: does it round results that can be exact?";
+  for (const OperatorTies& entry : kOperators) {
+    if (*entry.id == '\0') continue;
+    const Problem problem = FocusedOn(Bind(entry.id), entry.output);
+    const char* contract = std::string(entry.op) == "quantize" ? "f32acc;math=1" : "f32acc;math=2";
+    Wrong decided;
+    for (const Twin& twin : test::TwinsOf(problem, contract)) {
+      const Wrong wrong = CountDecided(problem, twin);
+      decided.even += wrong.even;
+      decided.away += wrong.away;
+      decided.toward_zero += wrong.toward_zero;
+    }
+    EXPECT_EQ(decided.even, 0) << entry.id;
+    EXPECT_GT(decided.away, 0) << entry.id;
+    EXPECT_GT(decided.toward_zero, 0) << entry.id;
+  }
+}
+
+// Of sums, all types and shapes of the operators that were not among the first to have ties.
+TEST(TieTwin, FormulasHaveThemInEveryShape) {
+  for (const char* id : {"cumsum/bf16/rows=1,n=7/fill=normal/seed=0", "cumsum/bf16/rows=300,n=1000/fill=normal/seed=0",
+                         "cumsum/f16/rows=2,n=3000/fill=normal/seed=0",
+                         "scatter_add/f16-i64-f16-f16/rows=64,n=500,d=3/fill=normal/seed=0",
+                         "scatter_add/bf16-i64-bf16-bf16/rows=1,n=2,d=1000/fill=normal/seed=0",
+                         "dequantize/e5m2-f32-f16/rows=9,n=9,per=column/fill=normal/seed=0",
+                         "dequantize/i8-f32-i8-f16/rows=1,n=50/fill=normal/seed=0",
+                         "rope/f16-f32-f32-f16/b=2,l=9,h=2,d=64/fill=normal/seed=0",
+                         "softmax_backward/bf16/rows=50,n=500/fill=normal/seed=0"}) {
+    const Problem problem = Bind(id);
+    Wrong decided;
+    for (const Twin& twin : test::TwinsOf(problem, "f32acc")) {
+      const Wrong wrong = CountDecided(problem, twin);
+      decided.away += wrong.away;
+      decided.toward_zero += wrong.toward_zero;
+      EXPECT_EQ(wrong.even, 0) << id;
+    }
+    EXPECT_GT(decided.away, 0) << id;
+    EXPECT_GT(decided.toward_zero, 0) << id;
+  }
 }
 
 }  // namespace

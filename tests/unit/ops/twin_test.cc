@@ -207,9 +207,9 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         std::vector<int> shown(static_cast<size_t>(k));
         const int variants = Op("reduce").TwinVariants(problem, Declared(declaration));
         for (int variant = 0; variant < variants; ++variant) {
-          if (op.kind == ReduceKind::kSum && variant == kTieVariant) continue;  // sums that are not exact in the output
           const std::optional<Twin> twin = MakeTwinOf(problem, declaration, variant);
           ASSERT_TRUE(twin.has_value());
+          if (twin->code.find("half way") != std::string::npos) continue;  // not exact in the output
           const Problem shorter =
               Bind(fmt::format("reduce/{}/shape=1x{},axes=1{}/fill=normal/seed=0", dtypes, k - 1, key));
           for (int64_t omitted = 0; omitted < k; ++omitted) {

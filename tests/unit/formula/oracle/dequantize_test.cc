@@ -88,6 +88,26 @@ TEST(Dequantize, ZerosOfTheCodesTypeOrOfI32AreSubtracted) {
   }
 }
 
+// q scale - zero scale cancels next to the code of zero; the difference of two codes does not round.
+TEST(Dequantize, TheDifferenceOfCodesIsTakenBeforeTheProduct) {
+  const Problem problem = Bind("dequantize/u8-f32-u8-f32/rows=1,n=256/fill=normal/seed=0");
+  std::vector<Tensor> inputs = Op("dequantize").MakeInputs(problem);
+  for (int64_t i = 0; i < inputs[0].size(); ++i) inputs[0].data()[i] = static_cast<std::byte>(i);
+  const float scale = 0.1F, zero = 201;
+  inputs[1].SetDoubles(std::vector<double>{scale});
+  inputs[2].SetDoubles(std::vector<double>{zero});
+  const Golden golden = Op("dequantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < 256; ++i) {
+    const auto q = static_cast<float>(i);
+    EXPECT_TRUE(Accepts(bound, golden, i, (q - zero) * scale)) << i;
+    const float of_q = q * scale, of_zero = zero * scale;
+    wrong += Accepts(bound, golden, i, of_q - of_zero) ? 0 : 1;
+  }
+  EXPECT_GT(wrong, 25);
+}
+
 TEST(Dequantize, NarrowResultsAreRoundedOnce) {
   for (const std::string type : {"e4m3", "e5m2"}) {
     for (const std::string out : {"bf16", "f16"}) {

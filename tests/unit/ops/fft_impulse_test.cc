@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twins of impulses: legal algorithms keep their bounds and their spread, and twiddles of too few bits do not.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "harness/judge/twin_check.h"
+#include "ops/fft/fft.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/fft.h"
+
+namespace assay::test {
+namespace {
+
+using test::C32;
+using test::Signal;
+
+std::vector<Twin> Impulses(const Problem& problem, std::string_view contract) {
+  std::vector<Twin> twins = TwinsOf(problem, contract);
+  std::erase_if(twins, [](const Twin& twin) { return !twin.sparse; });
+  return twins;
+}
+
+// Element j of the whole line that x, the input of one transform, stands for.
+C32 PointOf(const FftCase& fft, const double* x, int64_t j) {
+  if (fft.kind == FftKind::kR2C) return {static_cast<float>(x[j]), 0};
+  const HalfIndex at = fft.kind == FftKind::kC2R ? ToHalf(fft.n, j) : HalfIndex{j, false};
+  const float sign = at.conjugate ? -1 : 1;
+  return {static_cast<float>(x[2 * at.index]), sign * static_cast<float>(x[2 * at.index + 1])};
+}
+
+// What transforms of one axis make of the twin's inputs.
+TwinOutcome Judge(const Problem& problem, const Twin& twin, const LineTransform& line, const Twiddles& w) {
+  const FftCase fft = FftCaseOf(problem);
+  const std::vector<double> x = twin.inputs[0].ToDoubles();
+  const int64_t in = NumElements(fft.InputAxes()) * fft.InputParts();
+  std::vector<double> y;
+  for (int64_t b = 0; b < fft.batch; ++b) {
+    Signal signal;
+    for (int64_t j = 0; j < fft.n[0]; ++j) signal.push_back(PointOf(fft, &x[static_cast<size_t>(b * in)], j));
+    const Signal got = line(signal, w);
+    for (int64_t k = 0; k < fft.OutputAxes()[0]; ++k) {
+      y.push_back(got[static_cast<size_t>(k)].re);
+      if (fft.OutputParts() == 2) y.push_back(got[static_cast<size_t>(k)].im);
+    }
+  }
+  Tensor output(problem.output().dtype, problem.output().shape);
+  output.SetDoubles(y);
+  return CheckTwin(twin, 0, output);
+}
+
+// From a table: sines in long double would be most of the time.
+C32 Rounded(int64_t j, int64_t n) {
+  static std::map<int64_t, Signal> tables;
+  Signal& table = tables[n];
+  for (int64_t i = std::ssize(table); i < n; ++i) table.push_back(RoundedTwiddle(i, n));
+  return table[static_cast<size_t>(j % n)];
+}
+
+C32 RoundedTo(int bits, C32 root) {
+  const auto rounded = [=](float x) {
+    int exponent = 0;
+    const float fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+  };
+  return {rounded(root.re), rounded(root.im)};
+}
+
+C32 OfF32Angle(int64_t j, int64_t n) {
+  const float angle = static_cast<float>(2 * std::numbers::pi) * static_cast<float>(j % n) / static_cast<float>(n);
+  return {static_cast<float>(std::cos(static_cast<double>(angle))),
+          static_cast<float>(-std::sin(static_cast<double>(angle)))};
+}
+
+bool IsPowerOfTwo(int64_t n) {
+  return std::has_single_bit(static_cast<uint64_t>(n));
+}
+
+// Each place of each length: nothing else is left that twiddles could do to an impulse.
+TEST(FftImpulse, LegalAlgorithmsHoldAtEveryPlace) {
+  int ran = 0;
+  double margin = 0;
+  for (const int64_t n : {5, 7, 8, 11, 13, 15, 16, 26, 31, 60, 64, 75, 77, 81, 128}) {
+    for (const auto& line : LegalLines()) {
+      const std::string name = line.name;
+      const bool packed = name == "real packed";
+      if (name == "direct, pairwise") continue;  // of an impulse as the sequential one
+      if (name == "bluestein" || (name == "stockham" && !IsPowerOfTwo(n)) || (packed && n % 2 != 0)) continue;
+      for (const char* form : {"c64/kind=c2c", "f32-c64/kind=r2c", "c64-f32/kind=c2r"}) {
+        if (packed && std::string(form) != "f32-c64/kind=r2c") continue;
+        const Problem problem = Bind(fmt::format("fft/{},n={},batch={}/fill=normal/seed=0", form, n, n + 3));
+        for (const Twin& twin : Impulses(problem, fmt::format("f32;alg={}", line.algorithm))) {
+          const TwinOutcome outcome = Judge(problem, twin, line.run, Rounded);
+          EXPECT_TRUE(outcome.Holds()) << problem.spec.Id() << " " << name << ": "
+                                       << outcome.Reason(problem.output().shape);
+          margin = std::max(margin, outcome.Margin());
+          ++ran;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ran, 150);
+  fmt::print("largest margin of {} executions: {:.2f}\n", ran, margin);
+}
+
+TEST(FftImpulse, FewRowsHoldAsWell) {
+  for (const int64_t n : {8, 16, 60, 64, 75, 243, 256, 1000, 1024}) {
+    for (const int64_t batch : {1, 2, 5}) {
+      const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={},batch={}/fill=normal/seed=0", n, batch));
+      const std::vector<Twin> twins = Impulses(problem, "f32;alg=fft");
+      EXPECT_GE(twins.size() * static_cast<size_t>(batch), 4u);
+      for (const Twin& twin : twins) {
+        EXPECT_TRUE(Judge(problem, twin, DecimatedInTime, Rounded).Holds()) << n;
+        EXPECT_TRUE(Judge(problem, twin, DecimatedInFrequency, Rounded).Holds()) << n;
+        if (IsPowerOfTwo(n)) {
+          EXPECT_TRUE(Judge(problem, twin, Stockham2, Rounded).Holds()) << n;
+        }
+      }
+    }
+  }
+}
+
+// Their products of large factors err more than sums in order.
+TEST(FftImpulse, ShortConvolutionsHold) {
+  const Problem problem = Bind("fft/c64/kind=c2c,n=11,batch=14/fill=normal/seed=0");
+  for (const Twin& twin : Impulses(problem, "f32;alg=fft")) {
+    EXPECT_LT(Judge(problem, twin, ShortConvolution11, Rounded).Margin(), 0.5);
+  }
+}
+
+struct Coarse {
+  const char* name;
+  Twiddles twiddles;
+  int64_t least;  // length from which it is seen
+};
+
+TEST(FftImpulse, CoarseTwiddlesAreSeen) {
+  const Coarse coarse[] = {
+      {"18 bits", [](int64_t j, int64_t n) { return RoundedTo(18, Rounded(j, n)); }, 8},
+      {"20 bits", [](int64_t j, int64_t n) { return RoundedTo(20, Rounded(j, n)); }, 8},
+      {"recurrence", [](int64_t j, int64_t n) { return RecurrentTwiddle(j, n, 24); }, 60},
+      {"angles in f32", OfF32Angle, 60},
+  };
+  for (const Coarse& fault : coarse) {
+    for (const int64_t n : {8, 16, 60, 64, 128, 256, 1000, 1024}) {
+      if (n < fault.least) continue;
+      // Of short lines every place counts.
+      const int64_t batch = n <= 75 ? n + 3 : 9;
+      const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={},batch={}/fill=normal/seed=0", n, batch));
+      for (const LineTransform& line : {LineTransform(DecimatedInTime), LineTransform(DecimatedInFrequency)}) {
+        const std::vector<Twin> twins = Impulses(problem, "f32;alg=fft");
+        const bool seen = std::ranges::any_of(
+            twins, [&](const Twin& twin) { return !Judge(problem, twin, line, fault.twiddles).Holds(); });
+        EXPECT_TRUE(seen) << fault.name << " n=" << n;
+      }
+    }
+  }
+}
+
+// One entry of the table alone, off by as much as a wrong low half of a sine: any other data would hide it.
+TEST(FftImpulse, OneWrongRootIsSeenWhereItIsUsed) {
+  const auto one_off = [](int64_t j, int64_t n) {
+    C32 root = Rounded(j, n);
+    if (n == 256 && j == 37) root.im += 0x1p-17F;
+    return root;
+  };
+  const Problem problem = Bind("fft/c64/kind=c2c,n=256,batch=8/fill=normal/seed=0");
+  const std::vector<Twin> twins = Impulses(problem, "f32;alg=fft");
+  ASSERT_EQ(twins.size(), 1u);
+  const TwinOutcome outcome = Judge(problem, twins[0], DecimatedInTime, one_off);
+  EXPECT_GT(outcome.wrong, 0);
+  EXPECT_LT(outcome.wrong, outcome.elements / 10);
+}
+
+// Convolutions spread their errors, other arithmetic rounds more, and the declared accuracy of twiddles counts.
+TEST(FftImpulse, FollowsTheContract) {
+  const Problem problem = Bind("fft/c64/kind=c2c,n=60,batch=8/fill=normal/seed=0");
+  for (const char* contract : {"f32;alg=bluestein", "acc=tc<24,8>;alg=fft"}) {
+    EXPECT_TRUE(Impulses(problem, contract).empty()) << contract;
+  }
+  EXPECT_TRUE(Impulses(Bind("fft/c64/kind=c2c,n=74,batch=8/fill=normal/seed=0"), "f32;alg=fft").empty());
+  const std::vector<Twin> nearest = Impulses(problem, "f32;alg=fft"), four = Impulses(problem, "f32;alg=fft;math=4"),
+                          narrow = Impulses(problem, "tf32;alg=fft");
+  ASSERT_EQ(nearest.size(), 1u);
+  ASSERT_EQ(four.size(), 1u);
+  ASSERT_EQ(narrow.size(), 1u);
+  EXPECT_LT(nearest[0].tolerances[2], four[0].tolerances[2]);
+  EXPECT_LT(four[0].tolerances[2], narrow[0].tolerances[2]);
+  EXPECT_GT(nearest[0].rms, 0);
+  EXPECT_EQ(narrow[0].rms, 0);
+  const TwinOutcome angles = Judge(problem, four[0], DecimatedInTime, OfF32Angle);
+  EXPECT_TRUE(angles.Holds()) << angles.Reason(problem.output().shape);
+}
+
+// Every element of a long enough batch gets an impulse, of half spectra and several axes as well.
+TEST(FftImpulse, PlacesCoverTheInputs) {
+  for (const char* id :
+       {"fft/c64/kind=c2c,n=60,batch=63/fill=normal/seed=0", "fft/f32-c64/kind=r2c,n=64,batch=67/fill=normal/seed=0",
+        "fft/c64-f32/kind=c2r,n=30,batch=19/fill=normal/seed=0"}) {
+    const Problem problem = Bind(id);
+    const FftCase fft = FftCaseOf(problem);
+    const std::vector<double> x = Impulses(problem, "f32;alg=fft").at(0).inputs[0].ToDoubles();
+    const int64_t in = NumElements(fft.InputAxes()), parts = fft.InputParts();
+    std::vector<int> hit(static_cast<size_t>(in));
+    for (int64_t i = 0; i < fft.batch * in; ++i)
+      hit[static_cast<size_t>(i % in)] += x[static_cast<size_t>(i * parts)] != 0;
+    EXPECT_TRUE(std::ranges::all_of(hit, [](int times) { return times > 0; })) << id;
+  }
+  const Problem planes = Bind("fft/c64-f32/kind=c2r,n=6x10,batch=9/fill=normal/seed=0");
+  const std::vector<Twin> twins = Impulses(planes, "f32;alg=fft");
+  ASSERT_EQ(twins.size(), 1u);
+  for (size_t b = 0; b < 9; ++b) {
+    const auto first = twins[0].expected.begin() + static_cast<int64_t>(60 * b);
+    EXPECT_GE(*std::max_element(first, first + 60), 0.99) << b;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
