@@ -41,12 +41,29 @@ T ExponentialOfDegree5(T x, T max) {
   return std::ldexp(sum, static_cast<int>(whole));
 }
 
+// The argument is reduced by the high part of ln 2 alone: the low one, 2e-4, is lost for each power of two.
+template <class T>
+T ExponentialOfShortLn2(T x, T max) {
+  const T t = x - max;
+  if (!std::isfinite(t)) return std::exp(t);
+  const T whole = std::max(std::rint(t * static_cast<T>(1.4426950408889634074L)), T{-16000});
+  return std::ldexp(std::exp(t - whole * static_cast<T>(0.693359375L)), static_cast<int>(whole));
+}
+
+template <int kBits, class T>
+T ReciprocalOfBits(T x) {
+  return RoundedToBits(kBits, T{1} / x);
+}
 // As processors estimate it.
 template <class T>
 T ReciprocalOf12Bits(T x) {
-  int exponent = 0;
-  const T significand = std::frexp(T{1} / x, &exponent);
-  return std::isfinite(significand) ? std::ldexp(std::rint(significand * 4096) / 4096, exponent) : significand;
+  return ReciprocalOfBits<12>(x);
+}
+
+// What keeps a division by zero away.
+template <class T>
+T ReciprocalWithEpsilon(T x) {
+  return T{1} / (x + static_cast<T>(1e-6L));
 }
 
 }  // namespace corpus
