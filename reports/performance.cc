@@ -16,7 +16,7 @@ namespace {
 // What may be compared goes before what may not, then the shorter time.
 using Rank = std::pair<bool, double>;
 Rank RankOf(const Record& r) {
-  return {!Comparable(r), *r.time_median_s};
+  return {!Comparable(r), *BelievedSeconds(r)};
 }
 
 // The fastest implementation of each backend (and device) for each case; cases with the largest work first.
@@ -81,7 +81,7 @@ std::string Struck(const Record& r, const std::string& text) {
 }
 
 std::string PerformanceCell(const Record& r) {
-  std::string text = TimeText(*r.time_median_s);
+  std::string text = MedianTimeText(r);
   if (const std::string rate = RateText(r); !rate.empty()) text += " " + rate;
   if (const std::string roofline = RooflineText(r); !roofline.empty()) text += ", " + roofline;
   return fmt::format("{} ({})", Struck(r, text), r.implementation);
@@ -162,7 +162,7 @@ Table LimitsTable(const RecordView& records, size_t limit) {
       if (!r) continue;
       std::vector<std::string> row = {id,
                                       backend + ":" + r->implementation,
-                                      Seconds(r->time_median_s),
+                                      MedianTimeText(*r),
                                       Seconds(r->time_cold_median_s),
                                       Given(r->roofline_fraction, "{:.0f} %", 100),
                                       r->bound_by,

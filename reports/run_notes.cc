@@ -58,6 +58,11 @@ std::vector<std::string> RunNotes(const RecordView& records, const std::string& 
   if (const std::string seed = EnvironmentValue(environment, "seed"); !seed.empty()) {
     notes.push_back(fmt::format("Every case ran with seed {} (--seed {}) in place of the suite's.", seed, seed));
   }
+  if (EnvironmentValue(environment, "published_seed") == "true") {
+    notes.emplace_back(
+        "Suite conformance ran with its published seed: a backend that has learned the inputs passes too. `assay conform`, "
+        "or --seed random, runs it with data that nobody knew before.");
+  }
   if (std::string unknown = EnvironmentValue(environment, "unknown_processor"); !unknown.empty()) {
     notes.push_back(std::move(unknown));
   }

@@ -62,11 +62,17 @@ std::string TimeText(double seconds) {
   return fmt::format("{:.2f} µs", seconds * 1e6);
 }
 
+std::string MedianTimeText(const Record& r) {
+  return (r.time_at_most_s ? "≤ " : "") + TimeText(BelievedSeconds(r).value_or(0));
+}
+
 std::string RateText(const Record& r) {
   // Below about four operations per byte a case moves data rather than computes.
   const bool computes = r.flops && r.bytes && *r.flops > 4 * *r.bytes;
-  const auto text = [](double giga, const char* unit) {
-    return giga >= 1000 ? fmt::format("{:.3g} T{}", giga / 1000, unit) : fmt::format("{:.3g} G{}", giga, unit);
+  const auto text = [&](double giga, const char* unit) {
+    const std::string least = r.time_at_most_s ? "≥ " : "";
+    return least +
+           (giga >= 1000 ? fmt::format("{:.3g} T{}", giga / 1000, unit) : fmt::format("{:.3g} G{}", giga, unit));
   };
   if (computes && r.gflops) return text(*r.gflops, "FLOP/s");
   return r.gbytes_per_s ? text(*r.gbytes_per_s, "B/s") : std::string();

@@ -61,9 +61,11 @@ def table(build, only):
 
 def summary(rows):
     """How many ended in which way, by what their rows say."""
-    nothing, less, missed = (sum(f"| {words}" in r for r in rows) for words in ("gains nothing", "gains less", "**not caught**"))
-    found = len(rows) - nothing - less - missed
-    return f"{found} found out, {nothing} gain nothing, {less} gain less than half, {missed} not caught"
+    nothing, less, unconfirmed, missed = (
+        sum(f"| {words}" in r for r in rows) for words in ("gains nothing", "gains less", "no figure", "**not caught**"))
+    found = len(rows) - nothing - less - unconfirmed - missed
+    return (f"{found} found out, {nothing} gain nothing, {less} gain less than half, {unconfirmed} without a figure, "
+            f"{missed} not caught")
 
 
 def replace_part(name, text):

@@ -25,6 +25,12 @@ TimeComparison OfAll(const RunComparison& comparison) {
   return {};
 }
 
+// Whatever speaks against a time: MakeUnsure() says so of all of them in the end.
+Record WithoutDoubt(Record record) {
+  record.timing_unsure.clear();
+  return record;
+}
+
 // With the host's clock around the calls in the place of what the kernel's side says.
 Record ByWall(Record record) {
   record.time_median_s = record.time_wall_s;
@@ -46,7 +52,7 @@ struct ByOneClock {
   void Add(const Record& candidate, const Record& reference) {
     ResultComparison& result = comparison.results.emplace_back();
     result.case_id = candidate.case_id, result.op = candidate.op, result.backend = "candidate";
-    times.Add(comparison.results.size() - 1, reference, candidate, "");
+    times.Add(comparison.results.size() - 1, WithoutDoubt(reference), WithoutDoubt(candidate), "");
   }
   void Decide() {
     CompareSettings settings;
@@ -54,6 +60,21 @@ struct ByOneClock {
     times.Decide(settings, comparison);
   }
 };
+
+// A time in doubt is no more than a sign, whichever of the two has it, and by either clock: work may have been left to
+// transfers.
+void MakeUnsure(const std::vector<SpeedPair>& pairs, CandidateSpeed& speed) {
+  for (const auto& [candidate, reference] : pairs) {
+    for (const Record* r : {candidate, reference}) {
+      if (r == nullptr || r->timing_unsure.empty()) continue;
+      for (TimeComparison* time : {&speed.all, &speed.wall}) {
+        time->verdict = TimeVerdict::kUnsure, time->bounded = false;
+        time->why = fmt::format("{} {}: {}", r->backend, r->case_id, r->timing_unsure);
+      }
+      return;
+    }
+  }
+}
 
 }  // namespace
 
@@ -102,6 +123,7 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
                     Name(speed.all.verdict), speed.all.why));
     speed.all.verdict = TimeVerdict::kUnsure;
   }
+  MakeUnsure(pairs, speed);
   if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {
     speed.notes.push_back(
         "executions of the reference take less than 0.5 ms, and a candidate may leave 0.1 ms out of what it tells: see "

@@ -15,6 +15,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/perf/machine_state.h"
 #include "harness/plan/per_backend.h"
+#include "harness/plan/suite.h"
 #include "harness/results/environment.h"
 #include "harness/results/processor_class.h"
 #include "harness/run/device/sandbox.h"
@@ -54,6 +55,7 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   if (options.strict) out[kStrictKey] = true;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
+  if (IsConformance(options.selection.suite) && !options.selection.seed) out[kPublishedSeedKey] = true;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
   if (options.retries) out["retries"] = *options.retries;
   if (!options.device_lost_command.empty()) out["on_device_lost"] = options.device_lost_command;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/base/text.h"
 
@@ -20,15 +21,18 @@ constexpr std::string_view kProves = "proves", kAdvises = "advises";
 
 std::optional<PooledEvidence> ParseOne(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text, ',');
-  if (parts.size() != 7 || (parts[1] != kProves && parts[1] != kAdvises)) return std::nullopt;
+  const bool names_data = parts.size() == 8;
+  if ((parts.size() != 7 && !names_data) || (parts[1] != kProves && parts[1] != kAdvises)) return std::nullopt;
   std::array<double, 5> numbers{};
   for (size_t i = 0; i < numbers.size(); ++i) {
     const auto number = ParseNumber<double>(parts[i + 2]);
     if (!number || !std::isfinite(*number)) return std::nullopt;
     numbers[i] = *number;
   }
+  const auto data = names_data ? ParseNumber<uint32_t>(parts[7]) : std::optional<uint32_t>(0);
+  if (!data) return std::nullopt;
   return PooledEvidence{
-      std::string(parts[0]), parts[1] == kProves, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+      std::string(parts[0]), parts[1] == kProves, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], *data};
 }
 
 // A number for each distinct hash of inputs. A million of them are looked at with every question.
@@ -50,11 +54,33 @@ class InputNumbers {
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
-// What one result adds. Results of the same inputs can err alike: their deviations add, not their variances.
+// What one result adds. Results that have data in common can err alike: their deviations add, not their variances.
 struct Addition {
-  uint32_t inputs = 0;
+  uint32_t inputs = 0, data = 0;
   double deviation = 0, step = 0;
 };
+
+// Which of the results have data in common: each gets the number of the first one that it is joined to, by its inputs
+// or by its first rows, be it through others.
+std::vector<size_t> GroupByData(const std::vector<Addition>& additions) {
+  std::vector<size_t> first(additions.size());
+  const auto root = [&](size_t i) {
+    while (first[i] != i) i = first[i] = first[first[i]];
+    return i;
+  };
+  std::unordered_map<uint32_t, size_t> by_inputs, by_data;
+  const auto join = [&](std::unordered_map<uint32_t, size_t>& seen, uint32_t key, size_t i) {
+    const size_t a = root(seen.try_emplace(key, i).first->second), b = root(i);
+    first[std::max(a, b)] = std::min(a, b);
+  };
+  for (size_t i = 0; i < additions.size(); ++i) {
+    first[i] = i;
+    join(by_inputs, additions[i].inputs, i);
+    if (additions[i].data != 0) join(by_data, additions[i].data, i);
+  }
+  for (size_t i = 0; i < first.size(); ++i) first[i] = root(i);
+  return first;
+}
 
 struct Pool {
   PooledAnswer answer;
@@ -67,23 +93,19 @@ struct Pool {
     agreement += evidence.agreement;
     information += evidence.information;
     granted += evidence.granted;
-    additions.push_back({inputs, std::sqrt(std::max(0.0, evidence.variance)), evidence.step});
+    additions.push_back({inputs, evidence.data, std::sqrt(std::max(0.0, evidence.variance)), evidence.step});
   }
 
-  // By inputs, in the order of their hashes.
+  // In the order of the hashes of their inputs.
   void AddAlike(const std::vector<uint32_t>& ranks) {
     for (Addition& one : additions) one.inputs = ranks[one.inputs];
     std::ranges::stable_sort(additions, {}, &Addition::inputs);
-    size_t kept = 0;
+    const std::vector<size_t> first = GroupByData(additions);
     for (size_t i = 0; i < additions.size(); ++i) {
-      if (i > 0 && additions[kept - 1].inputs == additions[i].inputs) {
-        additions[kept - 1].deviation += additions[i].deviation;
-        additions[kept - 1].step += additions[i].step;
-      } else {
-        additions[kept++] = additions[i];
-      }
+      if (first[i] == i) continue;
+      additions[first[i]].deviation += std::exchange(additions[i].deviation, 0);
+      additions[first[i]].step += std::exchange(additions[i].step, 0);
     }
-    additions.resize(kept);
   }
 
   // The agreement is a sum of independent parts with the tails of a gamma distribution (sub-gamma), so that it exceeds
@@ -114,10 +136,6 @@ bool Counts(const Record& record) {
 using Implementation = std::tuple<std::string, std::string, std::string>;
 using PoolKey = std::tuple<Implementation, std::string, std::string, std::string>;
 
-Implementation ImplementationOf(const PooledAnswer& answer) {
-  return {answer.backend, answer.device, answer.implementation};
-}
-
 std::string WhatIsSaid(const PooledAnswer& found, std::string_view question) {
   if (question == "factor") {
     return fmt::format("results are {:.2g} of themselves too {}", std::fabs(found.answer),
@@ -126,6 +144,10 @@ std::string WhatIsSaid(const PooledAnswer& found, std::string_view question) {
   if (question == "lean") {
     return fmt::format("errors lean {} zero by {:.2g} standard deviations", found.answer > 0 ? "away from" : "toward",
                        std::fabs(found.answer));
+  }
+  if (question == kRoundingsQuestion) {
+    return fmt::format("{:.2g} % of the results are not the nearest to what exact arithmetic gives",
+                       100 * found.answer);
   }
   if (question == "output_bits") {
     return fmt::format("the last three bits are zero in {:.0f} % of the results that need them, by chance 12 %",
@@ -151,6 +173,7 @@ std::string ToText(std::span<const PooledEvidence> evidence) {
   for (const PooledEvidence& e : evidence) {
     text += fmt::format("{}{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}", text.empty() ? "" : ";", e.question,
                         e.proves ? kProves : kAdvises, e.agreement, e.information, e.variance, e.granted, e.step);
+    if (e.data != 0) text += fmt::format(",{}", e.data);
   }
   return text;
 }
@@ -175,7 +198,6 @@ std::string PooledAnswer::Text() const {
 std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
   std::map<PoolKey, size_t> places;
   std::vector<Pool> pools;
-  std::map<Implementation, double> questions;
   InputNumbers inputs;
   for (const Record& r : records) {
     if (!Counts(r)) continue;
@@ -191,7 +213,6 @@ std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
         pool.answer.question = evidence.question;
         pool.answer.proves = evidence.proves;
         pools.push_back(std::move(pool));
-        ++questions[implementation];
       }
       Pool& pool = pools[it->second];
       pool.answer.proves = pool.answer.proves && evidence.proves;
@@ -202,7 +223,7 @@ std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {
   std::vector<PooledAnswer> answers;
   for (Pool& pool : pools) {
     pool.AddAlike(ranks);
-    answers.push_back(pool.Answer(questions.at(ImplementationOf(pool.answer))));
+    answers.push_back(pool.Answer(static_cast<double>(pools.size())));
     pool.additions = {};
   }
   return answers;

@@ -19,6 +19,9 @@ namespace assay {
 // behind.
 inline constexpr std::string_view kConstantQuestion = "constant_", kOperandBitsQuestion = "operand_bits_";
 
+// How many results are not the nearest outputs.
+inline constexpr std::string_view kRoundingsQuestion = "roundings";
+
 // What one result adds to the answer c = agreement / information of a question.
 struct PooledEvidence {
   std::string question;    // "factor"; "mean/factor" of one of several outputs
@@ -28,6 +31,7 @@ struct PooledEvidence {
   double variance = 0;     // of the agreement where errors are what the contract's model says, its slack included
   double granted = 0;      // how far the contract lets the agreement be off without any chance
   double step = 0;         // what a single independent part can add to the agreement: its tail's scale
+  uint32_t data = 0;       // the same number where another case has the same data in its first rows; 0: not known
 };
 
 std::string ToText(std::span<const PooledEvidence> evidence);
@@ -48,7 +52,7 @@ struct PooledAnswer {
   std::string Text() const;  // "results are 3.1e-07 too large, ..."
 };
 
-// How often correct arithmetic has any finding about one implementation of a run.
+// How often correct arithmetic has any finding in a run, of all implementations and questions together.
 inline constexpr double kPooledDelta = 1e-6;
 
 // All answers, by implementation, in the order of the records.

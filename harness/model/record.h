@@ -98,7 +98,11 @@ struct Record {
   // and which of both limits this case: "memory" or "compute". roofline_fraction is the larger share.
   Number memory_fraction, compute_fraction, ceiling_gbytes_per_s, ceiling_gflops;
   std::string bound_by;
-  std::string roofline_note;               // what is missing or remarkable about it; "": nothing
+  std::string roofline_note;  // what is missing or remarkable about it; "": nothing
+  // What an execution takes at most, by the host's clock, where that does not confirm time_median_s: executions are too
+  // short, or the host was too busy (then timing_unsure says so). Null: it does.
+  Number time_at_most_s;
+  std::string timing_unsure;
   std::string timing_invalid;              // why the time cannot be true: it does not count then; "": valid
   std::optional<int64_t> throttle_events;  // of the host's processors while it was timed; null where they do not tell
   Number package_power_w;                  // of the host's processors while it was timed
@@ -154,8 +158,8 @@ struct Record {
   std::string worst_output;
   // What this result says to questions about all of a run's together (harness/model/pooled_evidence.h); "": nothing.
   std::string pooled;
-  // Operand layouts beside the dense row-major one in which it was executed and judged: "padded;permuted=not offered", or
-  // "skipped: more than 2e8 operations". "": it failed before, or there is no other.
+  // Operand layouts beside the dense row-major one in which it was executed and judged: "padded;permuted=not offered",
+  // or "skipped: more than 2e8 operations". "": it failed before, or there is no other.
   std::string layouts;
   // Of a result that was tried more than once: how the tries ended, in their order ("pass*16,mismatch,pass*3"), the
   // share of them that did not pass, and its 95 % interval by Clopper and Pearson.
@@ -219,6 +223,7 @@ void VisitFields(R& r, F&& f) {
   f("stat_row_margin", r.stat_row_margin), f("stat_last_bits_margin", r.stat_last_bits_margin);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
   f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
+  f("time_at_most_s", r.time_at_most_s), f("timing_unsure", r.timing_unsure);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
   f("stricter_contract", r.stricter_contract), f("stricter_holds", r.stricter_holds);
   f("stricter_reason", r.stricter_reason);
@@ -227,6 +232,12 @@ void VisitFields(R& r, F&& f) {
 // The device as plan.json has it: the pool, where there is one. Reports have a column for each.
 inline const std::string& PlannedDevice(const Record& record) {
   return record.pool.empty() ? record.device : record.pool;
+}
+
+// What stands for the time of an execution: its median, or where the host's clock does not confirm that, the most that
+// it takes.
+inline const Number& BelievedSeconds(const Record& record) {
+  return record.time_at_most_s ? record.time_at_most_s : record.time_median_s;
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

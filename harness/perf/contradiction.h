@@ -18,7 +18,7 @@ void AddContradiction(Record& record, std::string_view reason);
 // Takes back those that begin so, as a check does before it speaks again with better knowledge.
 void WithdrawContradictions(Record& record, std::string_view begin);
 
-// The rates that follow from the median time; none without a time that can be true.
+// The rates that follow from its time (BelievedSeconds); none without a time that can be true.
 void SetRates(Record& record);
 
 }  // namespace assay

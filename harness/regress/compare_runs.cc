@@ -187,7 +187,7 @@ class RunComparer {
     if (HasResult(before) && HasResult(after)) {
       result.in_both = true;
       result.changes = CompareRecords(before, after, limits);
-      if (!RunTimes::MarkInvalid(&before, after, result)) {
+      if (!RunTimes::MarkInvalid(&before, after, result) && !RunTimes::MarkUnsure(before, after, result)) {
         times_.Add(out_.results.size() - 1, before, after, WhyTimesDiffer(place, before, after));
       }
     } else if (HasResult(before)) {

@@ -20,7 +20,8 @@ std::vector<double> RoundsOf(const Record& r) {
 }
 
 bool HasTime(const Record& r) {
-  return r.verdict == "pass" && r.result_class != "suspect" && r.timing_invalid.empty() && !RoundsOf(r).empty();
+  return r.verdict == "pass" && r.result_class != "suspect" && r.timing_invalid.empty() && r.timing_unsure.empty() &&
+         !RoundsOf(r).empty();
 }
 
 bool IsInvalid(const Record* r) {
@@ -126,6 +127,17 @@ bool RunTimes::MarkInvalid(const Record* base, const Record& now, ResultComparis
   change.base = ClaimText(base), change.now = ClaimText(&now);
   change.detail = result.time.why;
   return true;
+}
+
+bool RunTimes::MarkUnsure(const Record& base, const Record& now, ResultComparison& result) {
+  for (const auto& [name, record] : {std::pair("base", &base), std::pair("new", &now)}) {
+    if (record->timing_unsure.empty()) continue;
+    result.time = {};
+    result.time.verdict = TimeVerdict::kUnsure;
+    result.time.why = fmt::format("{}: {}", name, record->timing_unsure);
+    return true;
+  }
+  return false;
 }
 
 void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison) const {

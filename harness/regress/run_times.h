@@ -20,6 +20,8 @@ class RunTimes {
 
   // Says so where a time of either cannot be true; neither is then a time or the base of a ratio.
   static bool MarkInvalid(const Record* base, const Record& now, ResultComparison& result);
+  // Says so where a time of either is in doubt since its host was busy: neither is worse for it.
+  static bool MarkUnsure(const Record& base, const Record& now, ResultComparison& result);
 
   // Fills in the times of the results, their changes, and what a reader must know.
   void Decide(const CompareSettings& settings, RunComparison& comparison) const;

@@ -9,10 +9,12 @@
 namespace assay {
 
 // Keys of environment.json that say how a run ended: by its user, at its first failures, before it began, without a
-// backend that it needs, or with a device that went away after it had given its verdicts.
+// backend that it needs, or with a device that went away after it had given its verdicts. Two say how it was asked.
 inline constexpr const char* kInterruptedKey = "interrupted";
 inline constexpr const char* kStoppedKey = "stopped_at_failures";
 inline constexpr const char* kStrictKey = "strict";
+// Suite `conformance` with the data of its published seed.
+inline constexpr const char* kPublishedSeedKey = "published_seed";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
 inline constexpr const char* kDeviceLostKey = "device_lost";
 

@@ -42,8 +42,13 @@ function timeText(seconds) {
 // Below about four operations per byte a case moves data rather than computes.
 const computes = (record) => record.flops && record.bytes && record.flops > 4 * record.bytes;
 
+// The most that an execution takes stands for a time that the host's clock does not confirm.
+const believed = (record) => present(record.time_at_most_s) ? record.time_at_most_s : record.time_median_s;
+const medianText = (record) => (present(record.time_at_most_s) ? '≤ ' : '') + timeText(believed(record));
+
 function rateText(record) {
-  const text = (giga, unit) => Number((giga >= 1000 ? giga / 1000 : giga).toPrecision(3)) + (giga >= 1000 ? ' T' : ' G') + unit;
+  const least = present(record.time_at_most_s) ? '≥ ' : '';
+  const text = (giga, unit) => least + Number((giga >= 1000 ? giga / 1000 : giga).toPrecision(3)) + (giga >= 1000 ? ' T' : ' G') + unit;
   if (computes(record) && record.gflops) return text(record.gflops, 'FLOP/s');
   return record.gbytes_per_s ? text(record.gbytes_per_s, 'B/s') : '';
 }

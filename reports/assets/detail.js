@@ -64,10 +64,12 @@ const metricNames = [['max_abs_err', 'largest |error|'], ['max_rel_err', 'larges
 
 function timing(record) {
   if (!present(record.time_median_s)) return null;
-  const median = timeText(record.time_median_s);
+  const median = medianText(record);
   const share = record.roofline_fraction;
   return pairs([
     ['median', struck(record, median)],
+    ['not confirmed', present(record.time_at_most_s) ?
+      record.timing_unsure || `by the host's clock; the backend says ${timeText(record.time_median_s)}` : ''],
     ['p10 to p90', present(record.time_p10_s) ? timeText(record.time_p10_s) + ' to ' + timeText(record.time_p90_s) : ''],
     ['samples', present(record.samples) ? `${record.samples} by the ${record.timing_clock || 'host'} clock` : ''],
     ['ended by', record.stop_reason],
@@ -109,7 +111,7 @@ function others(record) {
     make('td', {}, chip(other)),
     make('td', {}, other === record ? make('b', {}, other.shown_as) : make('a', {href: resultFragment(other)}, other.shown_as)),
     make('td', {class: 'r'}, decided(other)), make('td', {class: 'r'}, numberText(other.max_ulp_err)),
-    make('td', {class: 'r'}, struck(other, timeText(other.time_median_s)))));
+    make('td', {class: 'r'}, struck(other, medianText(other)))));
   const head = ['verdict', 'implementation', 'decided by', 'max ulp', 'time'].map((name, i) =>
     make('th', {scope: 'col', class: i > 1 ? 'r' : ''}, name));
   return make('div', {class: 'scroll'}, make('table', {class: 'others'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));

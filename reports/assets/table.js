@@ -7,7 +7,7 @@ const columns = [
   {name: 'class', key: (r) => r.class, cell: (r) => (r.class === 'none' ? '' : r.class)},
   {name: 'decided by', right: true, key: decidingKey, cell: decided},
   {name: 'max ulp', right: true, key: (r) => marginKey(r.max_ulp_err), cell: (r) => numberText(r.max_ulp_err)},
-  {name: 'time', right: true, key: (r) => r.timing_invalid ? Infinity : marginKey(r.time_median_s), cell: (r) => struck(r, timeText(r.time_median_s))},
+  {name: 'time', right: true, key: (r) => r.timing_invalid ? Infinity : marginKey(believed(r)), cell: (r) => struck(r, medianText(r))},
   {name: 'rate', right: true, key: (r) => rateKey(r), cell: (r) => struck(r, rateText(r))},
 ];
 const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcomes: null, open: new Set(), last: null};  // last: the result opened last

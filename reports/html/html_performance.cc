@@ -21,8 +21,9 @@ struct Axis {
   double start_s = HUGE_VAL, end_s = 0;
 
   void Add(const Record& r) {
-    start_s = std::min({start_s, *r.time_median_s, r.time_p10_s.value_or(HUGE_VAL)});
-    end_s = std::max({end_s, *r.time_median_s, r.time_p90_s.value_or(0)});
+    const bool has_spread = !r.time_at_most_s;
+    start_s = std::min({start_s, *BelievedSeconds(r), has_spread ? r.time_p10_s.value_or(HUGE_VAL) : HUGE_VAL});
+    end_s = std::max({end_s, *BelievedSeconds(r), has_spread ? r.time_p90_s.value_or(0) : 0});
   }
   void RoundToDecades() {
     start_s = std::pow(10, std::floor(std::log10(start_s)));
@@ -36,7 +37,7 @@ struct Axis {
 };
 
 std::string Whisker(const Record& r, const Axis& axis) {
-  if (!r.time_p10_s || !r.time_p90_s) return "";
+  if (!r.time_p10_s || !r.time_p90_s || r.time_at_most_s) return "";
   return fmt::format(
       "<line x1=\"{0:.2f}%\" x2=\"{1:.2f}%\" y1=\"8\" y2=\"8\"/><line x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"5\" "
       "y2=\"11\"/><line x1=\"{1:.2f}%\" x2=\"{1:.2f}%\" y1=\"5\" y2=\"11\"/>",
@@ -44,7 +45,7 @@ std::string Whisker(const Record& r, const Axis& axis) {
 }
 
 std::string Bar(const Record& r, const Axis& axis, size_t hue) {
-  const double median = axis.Percent(*r.time_median_s);
+  const double median = axis.Percent(*BelievedSeconds(r));
   std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
                                 Comparable(r) ? "" : " struck");
   return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
@@ -56,12 +57,14 @@ std::string WhyNotComparable(const Record& r) {
 }
 
 std::string BarRow(const Record& r, const std::string& column, const Axis& axis, size_t hue) {
-  std::string time = TimeText(*r.time_median_s), rate = RateText(r);
+  std::string time = MedianTimeText(r), rate = RateText(r);
   std::string name = Escaped(column);
   if (!Comparable(r)) {
     time = "<s>" + time + "</s>";
     rate = rate.empty() ? "" : "<s>" + rate + "</s>";
     name += " <span class=\"quiet\">" + Escaped(WhyNotComparable(r)) + "</span>";
+  } else if (!r.timing_unsure.empty()) {
+    name += " <span class=\"quiet\">" + Escaped(r.timing_unsure) + "</span>";
   } else if (IsOfWeakerContract(r)) {
     name += " <span class=\"quiet\">weaker contract</span>";
   }
@@ -144,7 +147,9 @@ std::string Note(const Measured& measured, const Axis& axis) {
         ", the share of what the measured ceilings of the device permit (its roofline, of the cold time), and which of "
         "them binds: the bandwidth of its memory or its compute rate";
   }
-  out += ". What is <s>struck out</s> is suspect, wrong or cannot be true: its time does not count.";
+  out +=
+      ". What is <s>struck out</s> is suspect, wrong or cannot be true: its time does not count. "
+      "≤ is the most that an execution takes, by the host's clock, which does not confirm what the backend says.";
   if (!measured.cold || !measured.roofline) {
     out += fmt::format(" <code>assay run {}</code> measures more.",
                        fmt::join(measured.cold       ? std::vector{"--roofline"}

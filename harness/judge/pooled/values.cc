@@ -23,6 +23,7 @@ PooledValue ReadValue(const ElementJudge& judge, int64_t i, double got) {
   value.sigma = kModelSlack * std::hypot(judge.Sigma(i), error);
   value.systematic = judge.Systematic(i);
   value.spacing = UlpAt(FormatOf(judge.dtype()), std::max(std::fabs(got), std::fabs(value.golden)));
+  value.place = UlpAt(FormatOf(judge.dtype()), std::fabs(value.golden)) / 2 - std::fabs(value.golden - rounded);
   const double before = std::hypot(value.sigma, value.systematic);
   value.rounding = RoundingVariance(before, value.spacing);
   // What lies further off is a finding of its own.

@@ -23,6 +23,7 @@ struct PooledValue {
   double systematic = 0;  // T
   double rounding = 0;    // variance that the output's rounding adds
   double spacing = 0;
+  double place = 0;  // how far the golden value is from where its rounding changes
   double Variance() const { return sigma * sigma + rounding; }
 };
 

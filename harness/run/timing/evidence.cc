@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "harness/base/statistics.h"
 
@@ -34,6 +35,9 @@ constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 // Executions of a call are alike, but for the first, which wakes threads up.
 constexpr double kEvenFactor = 1.5, kWakeSlack = 100e-6;
 
+// What calls took of what the plugin says, up to which they confirm it.
+constexpr double kConfirmed = 2;
+
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 // A sign is what the median says: more of them decide.
@@ -42,6 +46,12 @@ double Lower(const std::vector<double>& values, bool sure) {
   if (sure) return SurelyAbove(values);
   if (values.empty() || values.size() >= kMostSamples) return kNothing;
   return Quantile(values, 0.5);
+}
+
+// A median that is surely smaller than this.
+double SurelyBelow(std::vector<double> values) {
+  for (double& x : values) x = -x;
+  return -SurelyAbove(std::move(values));
 }
 
 }  // namespace
@@ -78,8 +88,10 @@ bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, 
   const double permitted = kGapShare * sum_s / n + std::max(clock_is_device ? kLaunchSlack : kLoopSlack, launch_s_);
   // The host's clock bounds the sum, whatever the plugin makes of it: a call counts where it is divided evenly.
   const bool even = sum_s <= kEvenFactor * n * *typical_s + kWakeSlack;
-  const bool accounted = cold_ || elapsed_s - sum_s - round_trip_s_ - kCallSlack <= n * permitted;
+  const double beyond_s = elapsed_s - sum_s - round_trip_s_ - kCallSlack - n * permitted;
+  const bool accounted = cold_ || beyond_s <= 0;
   accounted_ += accounted ? 1 : 0;
+  beyond_s_.push_back(beyond_s / (clock_is_device ? n + 1 : 1));  // who waits for a device wakes up each time
   return accounted && (even || cold_);
 }
 
@@ -88,13 +100,14 @@ void TimeEvidence::AddExecution(double seconds, bool changed) {
 }
 
 // Of as many bytes.
-TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s, double factor) const {
+TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s, double factor,
+                                            double wait_s) const {
   const double copied_s = std::max(0.0, other_s - round_trip_s_);
-  return {execution_s, seconds - other_s - factor * copied_s, copied_s <= kCallSlack};
+  return {execution_s, seconds - other_s - factor * copied_s, std::max(0.0, wait_s), copied_s <= kCallSlack};
 }
 
-void TimeEvidence::AddDownloads(double execution_s, double first_s, double again_s) {
-  downloads_.push_back(Compare(execution_s, first_s, again_s, kDownloadFactor));
+void TimeEvidence::AddDownloads(double execution_s, double first_s, double again_s, double wait_s) {
+  downloads_.push_back(Compare(execution_s, first_s, again_s, kDownloadFactor, wait_s));
 }
 
 // Of what is permitted, so that it stays so when the median of the executions becomes another one.
@@ -102,19 +115,26 @@ bool TimeEvidence::IsFast(double execution_s, double first_s) const {
   return first_s - round_trip_s_ <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
 }
 
-void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s) {
-  uploads_.push_back(Compare(execution_s, changed_s, unused_s, kUploadFactor));
+void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s, double wait_s) {
+  uploads_.push_back(Compare(execution_s, changed_s, unused_s, kUploadFactor, wait_s));
 }
 
 // Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in
 // those between.
-std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses) const {
+std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses, Waits waits) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;
   for (const Surplus& surplus : excesses) {
-    if (surplus.execution_s <= most_s) found_s.push_back(surplus.excess_s);
+    const double waited_s = waits == Waits::kTakenOff ? surplus.wait_s : 0;
+    if (surplus.execution_s <= most_s) found_s.push_back(surplus.excess_s - waited_s);
   }
   return found_s;
+}
+
+double TimeEvidence::MostExcess(const Excesses& excesses) const {
+  const std::vector<double> found_s = InFastExecutions(excesses, Waits::kLeft);
+  if (found_s.empty()) return 0;
+  return std::max(0.0, found_s.size() < kFewestSamples ? std::ranges::max(found_s) : SurelyBelow(found_s));
 }
 
 double TimeEvidence::Claimed() const {
@@ -125,11 +145,17 @@ bool TimeEvidence::IsStill() const {
   return changed_s_.size() >= kFewestSamples && Claimed() <= 0;
 }
 
+// Whether calls of nothing wait as long as calls are held up beyond what is permitted, or there are too few to say that
+// they do not. The medians of both, each with its bound of 99.9999 %.
+bool TimeEvidence::IsHeldUp() const {
+  return !(SurelyAbove(beyond_s_) > SurelyBelow(waits_s_));
+}
+
 // Calls whose durations are not alike do not count, which is enough: a device may start slowly.
 std::string TimeEvidence::Unaccounted(bool sure) const {
   if (accounted_ > 0 || called_s_.empty() || cold_) return "";
   const bool many = static_cast<double>(called_s_.size()) >= kManyCalls;
-  if (sure != many) return "";
+  if (sure ? !many || IsHeldUp() : many) return "";
   return fmt::format(
       "an execution took {:.3g} s by the host's clock around its call, and {:.3g} s as the plugin says; where "
       "launching one takes that long, say so with --launch-us",
@@ -137,20 +163,20 @@ std::string TimeEvidence::Unaccounted(bool sure) const {
 }
 
 std::string TimeEvidence::SeenBefore() const {
-  std::vector<double> below = seen_s_;
-  for (double& x : below) x = -x;
-  const double changed = SurelyAbove(changed_s_), seen = -SurelyAbove(std::move(below));
+  const double changed = SurelyAbove(changed_s_), seen = SurelyBelow(seen_s_);
   if (!(changed > kSeenFactor * seen + kSeenSlack)) return "";
   return fmt::format("executions on data that it had seen before took {:.3g} s, on changed data {:.3g} s",
                      Quantile(seen_s_, 0.5), Claimed());
 }
 
-std::string TimeEvidence::InTransfers(bool sure) const {
+// An honest transfer waits like the call of nothing before it, be it ever so long: which of them takes longer is
+// chance, so that the median of what is left of their difference is no more than the transfers' own.
+std::string TimeEvidence::InTransfers(bool sure, Waits waits) const {
   const double permitted = Claimed() + kTransferSlack;
-  if (const std::vector<double> left_s = InFastExecutions(downloads_); Lower(left_s, sure) > permitted) {
+  if (const std::vector<double> left_s = InFastExecutions(downloads_, waits); Lower(left_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were left to the download of an output", Quantile(left_s, 0.5));
   }
-  const std::vector<double> done_s = InFastExecutions(uploads_);
+  const std::vector<double> done_s = InFastExecutions(uploads_, waits);
   const bool uploads_go_on = sure || done_s.size() < kMostUploadPairs;
   if (uploads_go_on && Lower(done_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were done by the upload of inputs", Quantile(done_s, 0.5));
@@ -164,17 +190,35 @@ std::string TimeEvidence::Find(bool sure) const {
     return sure ? "most executions took 0 s as the plugin says: its clock stands still, or is too coarse" : "";
   }
   if (std::string text = Unaccounted(sure); !text.empty()) return text;
-  if (std::string text = InTransfers(sure); !text.empty()) return text;
+  if (std::string text = InTransfers(sure, Waits::kTakenOff); !text.empty()) return text;
   return sure ? SeenBefore() : "";
 }
 
 std::string TimeEvidence::Undecided() const {
-  const std::string text = InTransfers(false);
+  const std::string text = InTransfers(false, Waits::kTakenOff);
   return text.empty() ? "" : text + ", in all of the few that there was time for";
 }
 
 std::string TimeEvidence::Contradiction() const {
   return Find(true);
+}
+
+std::string TimeEvidence::Doubt() const {
+  const bool unaccounted = accounted_ == 0 && static_cast<double>(called_s_.size()) >= kManyCalls && !cold_;
+  std::string text = unaccounted ? "no call accounts for the durations in it" : InTransfers(true, Waits::kLeft);
+  if (text.empty()) text = InTransfers(false, Waits::kLeft);
+  return text.empty()
+             ? ""
+             : "the host was busy: calls of nothing waited as long as what speaks against the time (" + text + ")";
+}
+
+// Half the truth is permitted: a claim that is no more than half of what calls took is not confirmed. Where transfers
+// are in doubt, what they took more may have been work.
+double TimeEvidence::AtMost() const {
+  if (called_s_.empty() || cold_) return 0;
+  const double called_s = Quantile(called_s_, 0.5);
+  if (!Doubt().empty()) return called_s + MostExcess(downloads_) + MostExcess(uploads_);
+  return called_s > kConfirmed * Quantile(told_s_, 0.5) ? called_s : 0;
 }
 
 bool TimeEvidence::IsSuspicious() const {

@@ -23,6 +23,7 @@ std::string FindColdContradiction(std::span<const double> warm_s, std::span<cons
 
 inline constexpr size_t kEnoughToSuspect = 10;   // of transfers, or to see that there is nothing to suspect
 inline constexpr size_t kEnoughToClear = 4;      // of which not a single one speaks against the plugin
+inline constexpr size_t kMostWaits = 60;         // calls of nothing, to decide whether calls are held up like them
 inline constexpr size_t kMostUploadPairs = 100;  // to decide a suspicion; more of them change nothing
 
 class TimeEvidence {
@@ -40,15 +41,26 @@ class TimeEvidence {
   // By the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
   // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
-  void AddDownloads(double execution_s, double first_s, double again_s);
+  // `wait_s`: how much longer than a round trip a call of nothing took just before the first.
+  void AddDownloads(double execution_s, double first_s, double again_s, double wait_s = 0);
   // Whether a first download leaves no doubt, whatever others would take.
   bool IsFast(double execution_s, double first_s) const;
   // Of changed inputs, and of as many bytes to operands that are never executed; `execution_s`: the median
-  // of the call that came next, as the plugin says.
-  void AddUploads(double execution_s, double changed_s, double unused_s);
+  // of the call that came next, as the plugin says. `wait_s`: of a call of nothing just before the changed ones.
+  void AddUploads(double execution_s, double changed_s, double unused_s, double wait_s = 0);
+  // Of a call of nothing behind one that executes.
+  void AddWait(double wait_s) { waits_s_.push_back(wait_s); }
+  // Whether such calls are needed: nothing accounts for the calls so far.
+  bool NeedsWaits() const { return accounted_ == 0 && called_s_.size() >= kEnoughToSuspect && !cold_; }
 
-  // Why they cannot; "": nothing says so.
+  // Why they cannot, whatever else the machine does; "": nothing says so.
   std::string Contradiction() const;
+  // Why they may not, where calls of nothing had to wait as well, so that it may be the machine; "": nothing says so.
+  std::string Doubt() const;
+  // Whether no more calls would make a doubt about what they took a contradiction.
+  bool IsSettled() const { return waits_s_.size() >= kMostWaits; }
+  // What an execution takes at most, by the host's clock, where that does not confirm what the plugin says; 0: it does.
+  double AtMost() const;
   // Whether all that is there says so, but is too little to be sure: more of it decides.
   bool IsSuspicious() const;
   // What was suspicious when the time was over: transfers so slow that there were too few of them to be sure.
@@ -65,17 +77,21 @@ class TimeEvidence {
  private:
   // What a transfer took more than another one, which tells little where that one was held up.
   struct Surplus {
-    double execution_s = 0, excess_s = 0;
+    double execution_s = 0, excess_s = 0, wait_s = 0;
     bool other_was_fast = false;
   };
   using Excesses = std::vector<Surplus>;
-  Surplus Compare(double execution_s, double seconds, double other_s, double factor) const;
+  // Whether what a call of nothing waited for is taken off: it stands for what the machine may have done.
+  enum class Waits : uint8_t { kTakenOff, kLeft };
+  Surplus Compare(double execution_s, double seconds, double other_s, double factor, double wait_s) const;
   bool IsEnough(const Excesses& excesses) const;
   std::string Find(bool sure) const;
-  std::string InTransfers(bool sure) const;
+  std::string InTransfers(bool sure, Waits waits) const;
   double Claimed() const;
-  std::vector<double> InFastExecutions(const Excesses& excesses) const;
+  std::vector<double> InFastExecutions(const Excesses& excesses, Waits waits) const;
+  double MostExcess(const Excesses& excesses) const;
   bool IsStill() const;
+  bool IsHeldUp() const;
   std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
@@ -86,6 +102,8 @@ class TimeEvidence {
   size_t accounted_ = 0;          // calls
   std::vector<double> called_s_;  // of all: per execution, by the host's clock
   std::vector<double> told_s_;    // the same as the plugin says
+  std::vector<double> beyond_s_;  // what calls took beyond all that is permitted, for each time that it may have waited
+  std::vector<double> waits_s_;   // of calls of nothing between them
   std::vector<double> changed_s_, seen_s_;
   Excesses downloads_, uploads_;  // seconds that were left of an execution, or had been done before it
 };

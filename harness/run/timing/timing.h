@@ -63,6 +63,8 @@ struct Timing {
   std::vector<TimedOutput> outputs;
   std::string changed_later;  // why an output was not final when its execution had returned; "": all were
   std::string contradiction;  // why the durations cannot be true; "": nothing speaks against them
+  std::string unsure;         // why they may not be, where that may be the host's own doing; "": nothing
+  double at_most_s = 0;  // what an execution takes at most, where the host's clock does not confirm them; 0: it does
 };
 
 // How a plan is timed: RunTiming() where nobody brings another way.

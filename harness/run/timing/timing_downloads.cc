@@ -57,15 +57,18 @@ Call<void> TimingRun::DownloadAtOnce(size_t set) {
   if (!IsUndecided() && evidence_.HasDownloads() && Draw(random_, 0, 3) != 0) return DownloadOne(set);
   const Stopwatch watch;
   // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
+  double wait_s = 0;
   if (is_wary_) {
-    if (const Call<double> done = CallNothing(); !done) return tl::unexpected(done.error());
+    const Call<double> nothing_s = CallNothing();
+    if (!nothing_s) return tl::unexpected(nothing_s.error());
+    wait_s = *nothing_s - round_trip_s_;
   }
   Execution execution;
   const Call<double> first_s = Download(set, execution);
   if (!first_s) return tl::unexpected(first_s.error());
   if (evidence_.IsFast(durations_s_[set], *first_s)) {
     evidence_.AddDownloads(durations_s_[set], *first_s, round_trip_s_);
-  } else if (Call<void> done = DownloadAgain(set, execution, *first_s); !done) {
+  } else if (Call<void> done = DownloadAgain(set, execution, *first_s, wait_s); !done) {
     return done;
   }
   Keep(set, std::move(execution));
@@ -75,7 +78,7 @@ Call<void> TimingRun::DownloadAtOnce(size_t set) {
 
 // The second time nothing can be left to do. The first that is slow says only that those after it need a call of
 // nothing before them.
-Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double first_s) {
+Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double first_s, double wait_s) {
   Execution again, last;
   const Call<double> again_s = Download(set, again);
   if (!again_s) return tl::unexpected(again_s.error());
@@ -84,7 +87,7 @@ Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double f
   // A thread that works off what is left makes the second one wait as well.
   const Call<double> last_s = Download(set, last);
   if (!last_s) return tl::unexpected(last_s.error());
-  evidence_.AddDownloads(durations_s_[set], first_s, std::min(*again_s, *last_s));
+  evidence_.AddDownloads(durations_s_[set], first_s, std::min(*again_s, *last_s), wait_s);
   return {};
 }
 

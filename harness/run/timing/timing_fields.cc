@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/timing/timing_fields.h"
 
+#include <algorithm>
+
 #include "harness/regress/compare_times.h"
 
 namespace assay {
@@ -45,6 +47,12 @@ void SetFirstRound(Record& record, const Timing& timing) {
   set(t.download_s, t.download_bytes, record.download_s, record.download_gbytes_per_s);
 }
 
+void AddLimit(Record& record, const Timing& timing) {
+  if (timing.at_most_s > 0) record.time_at_most_s = std::max(timing.at_most_s, record.time_at_most_s.value_or(0));
+  if (record.timing_unsure.empty()) record.timing_unsure = timing.unsure;
+  SetRates(record);
+}
+
 void SetCold(Record& record, const Timing& timing) {
   if (!timing.cache_was_flushed) {
     record.cold_note = "the plugin has no way to flush the caches of its device";
@@ -65,16 +73,16 @@ void SetPackagePower(Record& record, const PackageState& before, const PackageSt
 void ClearTiming(Record& record) {
   for (assay::Number Record::*field :
        {&Record::time_median_s, &Record::time_p10_s, &Record::time_p90_s, &Record::gflops, &Record::gbytes_per_s,
-        &Record::time_cold_median_s, &Record::time_wall_s, &Record::launch_fraction, &Record::roofline_fraction,
-        &Record::memory_fraction, &Record::compute_fraction, &Record::ceiling_gbytes_per_s, &Record::ceiling_gflops,
-        &Record::upload_s, &Record::upload_gbytes_per_s, &Record::download_s, &Record::download_gbytes_per_s,
-        &Record::package_power_w}) {
+        &Record::time_cold_median_s, &Record::time_wall_s, &Record::time_at_most_s, &Record::launch_fraction,
+        &Record::roofline_fraction, &Record::memory_fraction, &Record::compute_fraction, &Record::ceiling_gbytes_per_s,
+        &Record::ceiling_gflops, &Record::upload_s, &Record::upload_gbytes_per_s, &Record::download_s,
+        &Record::download_gbytes_per_s, &Record::package_power_w}) {
     (record.*field).reset();
   }
   record.samples.reset(), record.cold_samples.reset(), record.throttle_events.reset();
-  for (std::string Record::*text :
-       {&Record::round_medians_s, &Record::round_slices_s, &Record::round_walls_s, &Record::timing_clock,
-        &Record::stop_reason, &Record::cold_note, &Record::bound_by, &Record::roofline_note, &Record::timing_invalid}) {
+  for (std::string Record::*text : {&Record::round_medians_s, &Record::round_slices_s, &Record::round_walls_s,
+                                    &Record::timing_clock, &Record::stop_reason, &Record::cold_note, &Record::bound_by,
+                                    &Record::roofline_note, &Record::timing_unsure, &Record::timing_invalid}) {
     (record.*text).clear();
   }
 }

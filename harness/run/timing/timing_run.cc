@@ -98,7 +98,8 @@ Call<bool> TimingRun::Step(int64_t& processor) {
       unaccounted_host_s_.clear();
     }
     // Nor does it go on for ever where the plugin tells the truth in one call alone.
-    const bool late = HasSpentAll() || timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
+    const bool late = HasSpentAll() || evidence_.IsSettled() ||
+                      timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
     if (late && !unaccounted_s_.empty() && timing_.seconds.size() == before) {
       // By the host's clock, which makes them too long where the machine is busy, and never too short.
       timing_.has_host_times = true;
@@ -180,6 +181,11 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   if (!batch) return tl::unexpected(batch.error());
   processor = batch->processor;
   Record(*batch, order);
+  if (evidence_.NeedsWaits()) {
+    const Call<double> nothing_s = CallNothing();
+    if (!nothing_s) return tl::unexpected(nothing_s.error());
+    evidence_.AddWait(*nothing_s - round_trip_s_);
+  }
   if (!begins) return DownloadSome(order);
   for (const size_t set : order) {
     if (Call<void> done = set == order[0] ? DownloadAtOnce(set) : DownloadOne(set); !done) return done;
@@ -221,10 +227,15 @@ Call<void> TimingRun::Send(std::span<const Piece> pieces) {
     const Call<double> sent = session_.Upload(plan_, same);
     if (!sent) return tl::unexpected(sent.error());
     unused_s = *sent;
+    // The second of two waits where the first has used up the worker's share of a busy processor: this one in its
+    // place.
+    const Call<double> nothing_s = CallNothing();
+    if (!nothing_s) return tl::unexpected(nothing_s.error());
+    uploads_before_ = UploadPair{0, *unused_s, *nothing_s - round_trip_s_};
   }
   const Call<double> sent = session_.Upload(plan_, pieces);
   if (!sent) return tl::unexpected(sent.error());
-  if (unused_s) uploads_before_s_ = {*sent, *unused_s};
+  if (unused_s) uploads_before_->changed_s = *sent;
   unused_uploads_s_ += unused_s.value_or(0);
   uploads_s_ += *sent + unused_s.value_or(0);
   return {};
@@ -246,10 +257,11 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   std::optional<double> typical;
   if (uncounted < order.size()) typical = Quantile({batch.seconds.begin() + uncounted, batch.seconds.end()}, 0.5);
   const bool accounted = evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device, typical);
-  if (uploads_before_s_) {
-    evidence_.AddUploads(Quantile(batch.seconds, 0.5), uploads_before_s_->first, uploads_before_s_->second);
+  if (uploads_before_) {
+    const UploadPair& pair = *uploads_before_;
+    evidence_.AddUploads(Quantile(batch.seconds, 0.5), pair.changed_s, pair.unused_s, pair.wait_s);
   }
-  uploads_before_s_.reset();
+  uploads_before_.reset();
   for (size_t i = 0; i < order.size(); ++i) {
     const bool changed = !used_[order[i]];
     used_[order[i]] = true, executed_at_[order[i]] = executions_ - order.size() + i + 1;
@@ -284,6 +296,10 @@ Call<Timing> TimingRun::End() {
   timing_.outputs = kept_.Take();
   if (timing_.contradiction.empty()) timing_.contradiction = evidence_.Contradiction();
   if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = evidence_.Undecided();
+  if (timing_.contradiction.empty()) {
+    timing_.unsure = evidence_.Doubt();
+    timing_.at_most_s = timing_.has_host_times ? Quantile(timing_.seconds, 0.5) : evidence_.AtMost();
+  }
   return std::move(timing_);
 }
 

@@ -54,7 +54,7 @@ class TimingRun {
   Call<void> DownloadSome(std::span<const size_t> order);
   Call<void> DownloadOne(size_t set);
   Call<void> DownloadAtOnce(size_t set);
-  Call<void> DownloadAgain(size_t set, const Execution& first, double first_s);
+  Call<void> DownloadAgain(size_t set, const Execution& first, double first_s, double wait_s);
   Call<double> Download(size_t set, Execution& execution);
   void Keep(size_t set, Execution execution);
   Call<void> DownloadLast();
@@ -86,9 +86,12 @@ class TimingRun {
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
-  std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
-  std::optional<size_t> last_set_;                             // downloaded and not executed since
-  std::vector<Tensor> last_outputs_;                           // what came of it
+  struct UploadPair {
+    double changed_s = 0, unused_s = 0, wait_s = 0;
+  };
+  std::optional<UploadPair> uploads_before_;  // of the next call's data, and of as many unused bytes
+  std::optional<size_t> last_set_;            // downloaded and not executed since
+  std::vector<Tensor> last_outputs_;          // what came of it
 };
 
 // All steps of it.

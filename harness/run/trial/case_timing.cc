@@ -242,6 +242,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
   if (timed.run != nullptr) AddSlices(attempt.record, timing->step_medians_s);
   AddWall(attempt.record, timing->wall_s);
+  AddLimit(attempt.record, *timing);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   const auto is_by_plugin = [&](const Timing& t) {

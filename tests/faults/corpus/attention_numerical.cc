@@ -192,10 +192,16 @@ std::vector<Entry> ScoreFaults() {
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalOf12Bits<T>};
             }),
-      Fault("fault.epsilon-in-denominator", AttentionWhyNot,
+      Fault("fault.reciprocal-of-16-bits", SeveralKeys,
+            []<class T>(std::type_identity<T>) {
+              return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalOfBits<16, T>};
+            }),
+      Fault("fault.epsilon-in-denominator", SeveralKeys,
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalWithEpsilon<T>};
             }),
+      Fault("fault.ln2-in-one-part", SeveralKeys,
+            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = ExponentialOfShortLn2<T>}; }),
       Fault("fault.no-maximum-subtracted", SeveralKeys,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = UnshiftedExponential<T>}; }),
       Fault("fault.exp-to-bf16", SeveralKeys,

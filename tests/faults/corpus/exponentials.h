@@ -41,23 +41,29 @@ T ExponentialOfDegree5(T x, T max) {
   return std::ldexp(sum, static_cast<int>(whole));
 }
 
-// The nearest number of 12 bits.
+// The argument is reduced by the high part of ln 2 alone: the low one, 2e-4, is lost for each power of two.
 template <class T>
-T Of12Bits(T x) {
-  int exponent = 0;
-  const T significand = std::frexp(x, &exponent);
-  return std::isfinite(significand) ? std::ldexp(std::rint(significand * 4096) / 4096, exponent) : significand;
+T ExponentialOfShortLn2(T x, T max) {
+  const T t = x - max;
+  if (!std::isfinite(t)) return std::exp(t);
+  const T whole = std::max(std::rint(t * static_cast<T>(1.4426950408889634074L)), T{-16000});
+  return std::ldexp(std::exp(t - whole * static_cast<T>(0.693359375L)), static_cast<int>(whole));
+}
+
+template <int kBits, class T>
+T ReciprocalOfBits(T x) {
+  return RoundedToBits(kBits, T{1} / x);
 }
 
 // As processors estimate it.
 template <class T>
 T ReciprocalOf12Bits(T x) {
-  return Of12Bits(T{1} / x);
+  return ReciprocalOfBits<12>(x);
 }
 
 template <class T>
 T ExponentialOf12Bits(T x, T max) {
-  return Of12Bits(std::exp(x - max));
+  return RoundedToBits(12, std::exp(x - max));
 }
 
 // A denominator that is never zero.

@@ -2,6 +2,7 @@
 // Bugs of reductions in which terms take part, how they are counted, and how they are compared.
 #include <algorithm>
 
+#include "tests/faults/corpus/exponentials.h"
 #include "tests/faults/corpus/reduce_plan.h"
 
 namespace corpus {
@@ -117,6 +118,16 @@ template <class T>
 T ShiftNotAddedBack(std::vector<T> x, const ReduceContext& c) {
   const T max = *std::max_element(x.begin(), x.end());
   return CleanReduce(x, c) - max;
+}
+
+// With another exponential of a term less the maximum, which is the result where it is not finite.
+template <class T, T (*kExponential)(T, T)>
+T LogSumExpWith(std::vector<T> x, const ReduceContext&) {
+  const T max = SequentialOrder::Fold(x, 0, [](T a, T b) { return Extreme<1>(a, b, false); });
+  if (!std::isfinite(max)) return max;
+  T sum = 0;
+  for (T term : x) sum += kExponential(term, max);
+  return max + std::log(sum);
 }
 
 // `best = term > best ? term : best`: NaN stays where it comes first and is passed over elsewhere.
@@ -236,6 +247,10 @@ std::vector<Entry> ReduceTermFaults() {
       Fault("fault.mean-divided-by-padded-count", TailMeans, []<class T>(Type<T>) { return MeanByPaddedCount<T>; }),
       Fault("fault.root-missing-in-l2", L2, []<class T>(Type<T>) { return RootMissing<T>; }),
       Fault("fault.logsumexp-without-shift", LogSumExps, []<class T>(Type<T>) { return ShiftMissing<T>; }),
+      Fault("fault.log2e-is-1.4427", LogSumExps,
+            []<class T>(Type<T>) { return LogSumExpWith<T, ExponentialOfFiveDigits<T>>; }),
+      Fault("fault.ln2-in-one-part", LogSumExps,
+            []<class T>(Type<T>) { return LogSumExpWith<T, ExponentialOfShortLn2<T>>; }),
       Fault("fault.logsumexp-shift-not-added-back", LogSumExps, []<class T>(Type<T>) { return ShiftNotAddedBack<T>; }),
       Fault("fault.extreme-loses-nan-by-position", FloatExtremes, []<class T>(Type<T>) { return NanByPosition<T>; }),
       Fault("fault.arg-takes-last-of-ties", FirstOfTies, []<class T>(Type<T>) { return LastOfTies<T>; }),

@@ -88,9 +88,9 @@ template <class T>
 T ReciprocalInBF16(T x, const RowFacts<T>& row) {
   return std::exp(x - row.max) * RoundedTo<BF16>(T{1} / row.sum);
 }
-template <class T>
-T ReciprocalEstimated(T x, const RowFacts<T>& row) {
-  return std::exp(x - row.max) * ReciprocalOf12Bits(row.sum);
+template <class T, T (*kReciprocal)(T)>
+T ProbabilityBy(T x, const RowFacts<T>& row) {
+  return std::exp(x - row.max) * kReciprocal(row.sum);
 }
 template <class T>
 T SumNotLogged(T x, const RowFacts<T>& row) {
@@ -255,7 +255,26 @@ std::vector<Entry> ElementFaults() {
       Fault("fault.reciprocal-in-bf16", Probabilities,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = ReciprocalInBF16<T>}; }),
       Fault("fault.reciprocal-estimated", Probabilities,
-            []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = ReciprocalEstimated<T>}; }),
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.probability = ProbabilityBy<T, ReciprocalOf12Bits<T>>};
+            }),
+      Fault("fault.reciprocal-of-16-bits", Probabilities,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.probability = ProbabilityBy<T, ReciprocalOfBits<16, T>>};
+            }),
+      Fault("fault.epsilon-in-denominator", Probabilities,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.probability = ProbabilityBy<T, ReciprocalWithEpsilon<T>>};
+            }),
+      Fault("fault.ln2-in-one-part", Several,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfShortLn2<T>, Same<T>, 0>,
+                                      .probability = ProbabilityWith<T, ExponentialOfShortLn2<T>>};
+            }),
+      Fault("fault.log-sum-with-log2e-of-1.4427", Logarithms,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfFiveDigits<T>, Same<T>, 0>};
+            }),
       Fault("fault.log2e-is-1.4427", Probabilities,
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfFiveDigits<T>, Same<T>, 0>,

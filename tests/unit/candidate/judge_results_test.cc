@@ -142,6 +142,24 @@ TEST_F(JudgingResults, RejectsTimesThatCannotBeTrue) {
   EXPECT_EQ(ruling.times_invalid, 1u);
 }
 
+// What a busy host may have done itself is held against nobody, and is no proof of speed by either clock.
+TEST_F(JudgingResults, IsUnsureHowFastWhereTheHostWasBusy) {
+  for (const size_t doubted : {size_t{4}, size_t{5}}) {
+    records_.clear();
+    for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+    records_[doubted].timing_unsure = "the host was busy";
+    records_[doubted].time_at_most_s = 0.02;
+    const Ruling ruling = Judge();
+    EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted);
+    EXPECT_EQ(ruling.failures_in_all, 0u);
+    const auto speed = RulingJson(ruling, {})["speed"];
+    EXPECT_EQ(speed["verdict"], "UNSURE");
+    EXPECT_EQ(speed["wall_verdict"], "UNSURE");
+    EXPECT_TRUE(speed["low"].is_null() && speed["wall_low"].is_null());
+    EXPECT_NE(speed["why"].get<std::string>().find("the host was busy"), std::string::npos);
+  }
+}
+
 TEST_F(JudgingResults, HoldsNothingAgainstItWhereTheReferenceFailsToo) {
   Add(0, "pass", "pass");
   Add(1, "mismatch", "mismatch");

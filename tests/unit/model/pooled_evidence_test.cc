@@ -23,13 +23,15 @@ PooledEvidence Evidence(double agreement, double variance, double granted = 0, d
 
 TEST(PooledEvidence, TextComesBackAsItWas) {
   const std::vector<PooledEvidence> written = {{"factor", true, -1.5, 200, 3, 0.25, 0.125},
-                                               {"mean/constant_eps", false, 1e-9, 1e18, 0, 0, 0}};
+                                               {"mean/constant_eps", false, 1e-9, 1e18, 0, 0, 0, 4000000000}};
   const std::vector<PooledEvidence> read = ParsePooledEvidence(ToText(written));
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(ToText(read), ToText(written));
   EXPECT_TRUE(read[0].proves);
   EXPECT_FALSE(read[1].proves);
   EXPECT_EQ(read[1].question, "mean/constant_eps");
+  EXPECT_EQ(read[0].data, 0U);
+  EXPECT_EQ(read[1].data, 4000000000U);
 }
 
 TEST(PooledEvidence, WhatCannotBeReadIsLeftOut) {
@@ -60,6 +62,38 @@ TEST(PooledEvidence, ResultsOfTheSameInputsAreNotIndependent) {
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_DOUBLE_EQ(answers[0].deviation, 0.01);
   EXPECT_FALSE(answers[0].IsFinding());
+}
+
+// Random data of one seed begin alike: a case of more rows has those of one with fewer. Joined to one of a group is
+// joined to all of it.
+TEST(PooledEvidence, ResultsOfTheSameFirstRowsAreNotIndependent) {
+  std::vector<Record> records;
+  for (int i = 0; i < 100; ++i) {
+    PooledEvidence evidence = Evidence(2, 1);
+    evidence.data = i % 2 == 0 ? 7 : 0;
+    records.push_back(RecordOf(evidence, std::to_string(i / 2)));
+  }
+  EXPECT_FALSE(PoolEvidence(records)[0].IsFinding());
+  EXPECT_DOUBLE_EQ(PoolEvidence(records)[0].deviation, 0.01);
+  for (int i = 0; i < 100; ++i) {
+    PooledEvidence evidence = Evidence(2, 1);
+    evidence.data = static_cast<uint32_t>(i + 1);
+    records[static_cast<size_t>(i)] = RecordOf(evidence, std::to_string(i));
+  }
+  EXPECT_TRUE(PoolEvidence(records)[0].IsFinding());
+}
+
+TEST(PooledEvidence, OneErrorInAMillionRunsIsSharedByAllImplementations) {
+  const auto margin_of_first = [](int implementations) {
+    std::vector<Record> records;
+    for (int i = 0; i < implementations; ++i) {
+      records.push_back(RecordOf(Evidence(2, 1), "a"));
+      records.back().implementation = std::to_string(i);
+    }
+    return PoolEvidence(records)[0].margin;
+  };
+  EXPECT_NEAR(margin_of_first(1), 2 / std::sqrt(2 * std::log(2e6)), 1e-9);
+  EXPECT_NEAR(margin_of_first(50), 2 / std::sqrt(2 * std::log(1e8)), 1e-9);
 }
 
 TEST(PooledEvidence, WhatTheContractGrantsIsTakenOff) {

@@ -131,5 +131,16 @@ TEST_F(CompareRunTimes, ATimeThatCannotBeTrueIsNeitherFasterNorABase) {
   EXPECT_EQ(comparison_.TimesInvalid(), 1u);  // also of a result that is new
 }
 
+TEST_F(CompareRunTimes, ATimeInDoubtMakesNothingWorseOrBetter) {
+  Record doubted = Timed(0.05);
+  doubted.timing_unsure = "the host was busy";
+  for (const auto& [base, now] : {std::pair(Timed(0.1), doubted), std::pair(doubted, Timed(0.1))}) {
+    Compare({base}, {now});
+    EXPECT_EQ(comparison_.results.at(0).time.verdict, TimeVerdict::kUnsure);
+    EXPECT_THAT(comparison_.results.at(0).time.why, HasSubstr("the host was busy"));
+    EXPECT_EQ(comparison_.TimesInvalid() + comparison_.TimesTested(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

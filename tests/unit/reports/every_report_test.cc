@@ -62,6 +62,8 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
     EXPECT_THAT(report, HasSubstr("The run was interrupted before its end."));
     EXPECT_THAT(report, HasSubstr(rounds));
   }
+  EXPECT_THAT(RunNotes({}, R"({"published_seed": true})"),
+              ElementsAre(AllOf(HasSubstr("`assay conform`"), HasSubstr("--seed random"))));
   EXPECT_THAT(RunNotes({}, R"({"unknown_processor": "class x is unknown"})"), ElementsAre("class x is unknown"));
   EXPECT_THAT(RunNotes({}, R"({"unnamed_libraries": "x has loaded y"})"), ElementsAre("x has loaded y"));
   EXPECT_THAT(RunNotes({}, R"({"launch_us": "gpu=200"})"), ElementsAre(HasSubstr("took gpu=200 us beside it")));

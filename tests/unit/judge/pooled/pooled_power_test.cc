@@ -87,7 +87,7 @@ TEST(PooledPower, OperandsOfTwentyBitsInLongSums) {
 
 TEST(PooledPower, OperandsOfTwentyBitsInAttention) {
   ExpectFound(
-      "attention/f32/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 4,
+      "attention/f32/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 6,
       [](const PooledCase& c) { return Attend(c, c.inputs); },
       [](const PooledCase& c) { return Attend(c, InputsOfBits(c, 20, false)); }, {"operand_bits_4_v", 1, 0.3});
 }
@@ -118,6 +118,32 @@ TEST(PooledPower, FiveDigitsOfAConstantBehindNarrowOutputs) {
   const Expected expected{"constant_scale", off - 1, (off - 1) / 2};
   ExpectFound("attention/f16/b=1,h=1,l=16,s=40,d=16", "acc=f32;math=2", 50, right, faulty, expected);
   ExpectFound("attention/bf16/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 25, right, faulty, expected);
+}
+
+// Each row has a scale that is off, up and down in turns: nothing in the mean, and far less than a rounding.
+TEST(PooledPower, ErrorsOfEitherSignBehindNarrowOutputs) {
+  const auto faulty = [](const PooledCase& c) {
+    std::vector<double> got;
+    for (int64_t row = 0; row < AttentionCase(c.problem).Rows(); ++row) {
+      const auto y = RunAttentionRow(c.problem, c.inputs, row, c.contract, {.block = 16},
+                                     {.scale = row % 2 == 0 ? 1 + 1e-5 : 1 - 1e-5});
+      got.insert(got.end(), y.begin(), y.end());
+    }
+    return got;
+  };
+  ExpectFound("attention/bf16/b=1,h=1,l=8,s=40,d=16", "acc=f32;math=2", 150,
+              [](const PooledCase& c) { return Attend(c, c.inputs); }, faulty, {"roundings", 4e-3, 3e-3});
+}
+
+// What errs alike in all results shows where rows share errors, too.
+TEST(PooledPower, RowsThatAreAllTooSmall) {
+  const auto faulty = [](const PooledCase& c) {
+    std::vector<double> got = Attend(c, c.inputs);
+    for (double& x : got) x *= 1 - 2e-6;
+    return got;
+  };
+  ExpectFound("attention/f32/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 8,
+              [](const PooledCase& c) { return Attend(c, c.inputs); }, faulty, {"factor", -2e-6, 5e-7});
 }
 
 TEST(PooledPower, ResultsThatAreAllTooLarge) {
