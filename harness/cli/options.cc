@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/base/amounts.h"
+#include "harness/base/stopwatch.h"
 #include "harness/cli/number_option.h"
 #include "harness/evidence/draw.h"
 #include "harness/exec/seal/limits.h"
@@ -23,17 +24,28 @@ std::string DrawSeed(std::string& text) {
   return "";
 }
 
-void SayOnceThatDesignsAreSearched() {
-  static std::once_flag said;
-  std::call_once(said, [] {
-    fmt::print(stderr, "assay: choosing the cases of covering designs: some seconds, once for each build of assay\n");
-  });
+// A line when the first design is searched, and one every ten seconds, so that nobody takes the search for a hang.
+void SayThatDesignsAreSearched() {
+  constexpr double kEverySeconds = 10;
+  static std::mutex mutex;
+  static Stopwatch watch;
+  static int begun = 0;
+  static double next_s = kEverySeconds;
+  const std::lock_guard lock(mutex);
+  if (++begun == 1) {
+    watch = Stopwatch();
+    fmt::print(stderr, "assay: choosing the cases of covering designs: up to a minute, once for each build of assay\n");
+  } else if (watch.Seconds() >= next_s) {
+    fmt::print(stderr, "assay: choosing the cases of covering designs, the {}th now, {:.0f} s\n", begun,
+               watch.Seconds());
+    next_s = watch.Seconds() + kEverySeconds;
+  }
 }
 
 }  // namespace
 
 void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
-  o.before_search = SayOnceThatDesignsAreSearched;
+  o.before_search = SayThatDesignsAreSearched;
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; without it and "
                  "without --case: " +
@@ -101,7 +113,8 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
 
 void AddPython(CLI::App& app, BackendOptions& o) {
   app.add_option("--python", o.python,
-                 "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
+                 "interpreter of files of kernels; default: $ASSAY_PYTHON, which is the one that an installed package "
+                 "belongs to, that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
   AddNumber<double>(app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
                     fmt::format("seconds that a worker may take to import a file of kernels, with the modules that it "
