@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/base/entropy.h"
+#include "harness/base/json_fields.h"
 #include "harness/base/json_text.h"
 #include "harness/evidence/sha256.h"
 
@@ -84,21 +85,25 @@ std::string EvidenceJson(const std::vector<EvidenceDraw>& draws) {
   return DumpJson(Json{{"format", kDrawFormat}, {"draws", std::move(list)}}, 1) + "\n";
 }
 
-Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) try {
+Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) {
   const Json json = ParseJson(text);
-  if (json.at("format") != kDrawFormat) return UsageError("evidence.json has a format that this version does not know");
+  JsonFields fields(json, kEvidenceFile);
+  const int64_t format = fields.Integer("format");
   std::vector<EvidenceDraw> draws;
-  for (const Json& d : json.at("draws")) {
-    draws.push_back({.commitment = d.at("commitment"),
-                     .secret = d.at("secret"),
-                     .challenge = d.at("challenge"),
-                     .count = d.at("count"),
-                     .shard = {d.at("shard_index"), d.at("shard_count")},
-                     .cases = d.at("cases").get<std::vector<std::string>>()});
+  const auto take = [&](JsonFields& d) {
+    draws.push_back({.commitment = d.Text("commitment"),
+                     .secret = d.Text("secret"),
+                     .challenge = d.Text("challenge"),
+                     .count = static_cast<decltype(EvidenceDraw::count)>(d.Integer("count")),
+                     .shard = {static_cast<int>(d.Integer("shard_index")), static_cast<int>(d.Integer("shard_count"))},
+                     .cases = d.Texts("cases")});
+  };
+  if (fields.problem().empty() && format != kDrawFormat) {
+    return UsageError(fmt::format("{}: format is {}, and this version knows {}", kEvidenceFile, format, kDrawFormat));
   }
-  return draws;
-} catch (const Json::exception& e) {
-  return UsageError(fmt::format("evidence.json is none that assay wrote: {}", e.what()));
+  fields.EachOf("draws", take);
+  if (fields.problem().empty()) return draws;
+  return UsageError(fields.problem() + ": give the file as the run wrote it");
 }
 
 }  // namespace assay

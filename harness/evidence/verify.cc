@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/json_fields.h"
 #include "harness/base/json_text.h"
 #include "harness/check/suite_case.h"
 #include "harness/evidence/bundle.h"
@@ -144,7 +145,9 @@ class Verifier {
                    StoredOutputFile(r));
     }
     Confirm("sample: {} cases follow from commitment, challenge and plan, with {} results", drawn, stored);
-    const std::string sandbox = environment_.is_object() ? environment_.value("sandbox", "") : "";
+    JsonFields environment(environment_, "environment.json");
+    const std::string sandbox = environment.Text("sandbox", JsonFields::Absent::kIsFine);
+    if (!environment.problem().empty()) Contradict("{}", environment.problem());
     const bool sealed =
         std::ranges::all_of(run_.records, [](const Record& r) { return r.sandbox.empty() || r.sandbox == "full"; });
     if (!sealed) Open("that plugins could not read which cases were drawn: their sandbox was not whole {}", sandbox);
