@@ -10,7 +10,6 @@
 #include <string>
 
 #include "harness/base/amounts.h"
-#include "harness/base/stopwatch.h"
 #include "harness/cli/number_option.h"
 #include "harness/evidence/draw.h"
 #include "harness/exec/seal/limits.h"
@@ -24,28 +23,19 @@ std::string DrawSeed(std::string& text) {
   return "";
 }
 
-// A line when the first design is searched, and one every ten seconds, so that nobody takes the search for a hang.
-void SayThatDesignsAreSearched() {
-  constexpr double kEverySeconds = 10;
-  static std::mutex mutex;
-  static Stopwatch watch;
-  static int begun = 0;
-  static double next_s = kEverySeconds;
-  const std::lock_guard lock(mutex);
-  if (++begun == 1) {
-    watch = Stopwatch();
-    fmt::print(stderr, "assay: choosing the cases of covering designs: up to a minute, once for each build of assay\n");
-  } else if (watch.Seconds() >= next_s) {
-    fmt::print(stderr, "assay: choosing the cases of covering designs, the {}th now, {:.0f} s\n", begun,
-               watch.Seconds());
-    next_s = watch.Seconds() + kEverySeconds;
-  }
+void SayOnceThatDesignsAreSearched() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    fmt::print(stderr,
+               "assay: choosing the cases of covering designs: up to a minute for all operators, once for each build "
+               "of assay\n");
+  });
 }
 
 }  // namespace
 
 void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
-  o.before_search = SayThatDesignsAreSearched;
+  o.before_search = SayOnceThatDesignsAreSearched;
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; without it and "
                  "without --case: " +
