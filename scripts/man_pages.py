@@ -96,7 +96,7 @@ def collect(program, verb=()):
 
 
 def main(program, folder):
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     found = collect(program)
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

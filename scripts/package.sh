@@ -103,7 +103,7 @@ add_licence() {
 }
 
 cp "$root/LICENSE" "$stage/LICENSE"
-rm -rf "$stage/lib/assay/corpus"  # measures the judge, not a device
+find "$stage/lib/assay/corpus" -type f ! -name libassay_control.so -delete  # measures the judge, not a device
 rm -f "$stage/lib/assay/plugins/libassay_hip_cpu.so"  # has HIP-CPU compiled in, which is its user's own
 plugins=()
 for plugin in "$build"/lib/assay/plugins/*.so; do

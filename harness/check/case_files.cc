@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "harness/base/json_fields.h"
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/check/given_files.h"
@@ -37,14 +38,17 @@ Result<Json> WriteOneCase(const fs::path& dir, const PlannedCase& planned, Tenso
   return json;
 }
 
-Result<ReturnedCase> ReturnedCaseOf(const Json& json, const fs::path& dir) {
-  const bool given = json.value("given", false);
+Result<ReturnedCase> ReturnedCaseOf(JsonFields& json, const fs::path& dir) {
+  const bool given = json.Flag("given");
   const auto plan_again = given ? PlanGivenAgain : PlanAgain;
-  auto planned = plan_again(json.at("id").get<std::string>(), json.at("requirement").get<std::string>());
+  const std::string id = json.Text("id"), requirement = json.Text("requirement"), folder = json.Text("folder");
+  std::vector<std::string> tags = json.Texts("tags", JsonFields::Absent::kIsFine);
+  std::string input_hash = json.Text("input_hash");
+  if (!json.problem().empty()) return UsageError(json.problem());
+  auto planned = plan_again(id, requirement);
   if (!planned) return tl::unexpected(planned.error());
-  planned->tags = json.value("tags", std::vector<std::string>());
-  return ReturnedCase{*std::move(planned), (dir / json.at("folder").get<std::string>()).string(),
-                      json.at("input_hash").get<std::string>(), given};
+  planned->tags = std::move(tags);
+  return ReturnedCase{*std::move(planned), (dir / folder).string(), std::move(input_hash), given};
 }
 
 // Where an output has come; "" where it has not.
@@ -83,6 +87,26 @@ Result<Record> Judge(const ReturnedCase& returned, const std::string& contract) 
   return judged->record;
 }
 
+// Adds a case of the manifest; the error says what is wrong with it.
+Status TakeCase(JsonFields& one, const fs::path& dir, const std::map<std::string, std::string>& requirements,
+                std::set<std::string>& seen, Returned& returned) {
+  auto again = ReturnedCaseOf(one, dir);
+  if (!again) return tl::unexpected(again.error());
+  const std::string id = again->planned.spec.Id();
+  const auto planned = requirements.find(id);
+  if (planned == requirements.end() || planned->second != RequirementOf(again->planned)) {
+    return UsageError(fmt::format(
+        "{} is not in its plan with that requirement: the manifest was changed; take the one that was sent out, or "
+        "write the inputs anew",
+        id));
+  }
+  if (!seen.insert(id).second) {
+    return UsageError(id + " is there twice: it would count twice; write the inputs anew");
+  }
+  returned.cases.push_back(*std::move(again));
+  return {};
+}
+
 }  // namespace
 
 Status WriteCaseFiles(const fs::path& dir, const Plan& plan, const std::vector<PlannedCase>& cases, TensorFiles files,
@@ -104,36 +128,27 @@ Result<Returned> ReadManifest(const fs::path& dir) {
   const auto text = ReadWholeFile(path);
   if (!text) return UsageError(text.error().message + "; `assay inputs` writes it");
   const auto bad = [&](const std::string& what) { return UsageError(fmt::format("{}: {}", path.string(), what)); };
-  try {
-    const Json json = ParseJson(*text);
-    if (!json.is_object()) return bad("it is no JSON object, or nested too deep; write the inputs anew");
-    if (json.at("format") != kManifestFormat) {
-      return bad(fmt::format("its format is not {}; write the inputs anew", kManifestFormat));
-    }
-    auto plan = ParsePlanJson(json.at("plan").dump());
-    if (!plan) return bad(plan.error().message);
-    Returned returned{*std::move(plan), {}};
-    std::map<std::string, std::string> requirements;
-    for (const PlanEntry& entry : returned.plan.entries) requirements[entry.id] = entry.requirement;
-    std::set<std::string> seen;
-    for (const Json& one : json.at("cases")) {
-      auto again = ReturnedCaseOf(one, dir);
-      if (!again) return bad(again.error().message);
-      const std::string id = again->planned.spec.Id();
-      const auto planned = requirements.find(id);
-      if (planned == requirements.end() || planned->second != RequirementOf(again->planned)) {
-        return bad(fmt::format(
-            "{} is not in its plan with that requirement: the manifest was changed; take the one that was sent out, or "
-            "write the inputs anew",
-            id));
-      }
-      if (!seen.insert(id).second) return bad(id + " is there twice: it would count twice; write the inputs anew");
-      returned.cases.push_back(*std::move(again));
-    }
-    return returned;
-  } catch (const Json::exception& e) {
-    return bad(fmt::format("it is no manifest: {}; write the inputs anew", e.what()));
+  const Json json = ParseJson(*text);
+  JsonFields fields(json, path.string());
+  const int64_t format = fields.Integer("format");
+  if (fields.problem().empty() && format != kManifestFormat) {
+    return bad(fmt::format("its format is not {}; write the inputs anew", kManifestFormat));
   }
+  if (fields.problem().empty() && !json.contains("plan")) return bad("it has no plan; write the inputs anew");
+  if (!fields.problem().empty()) return UsageError(fields.problem() + "; write the inputs anew");
+  auto plan = ParsePlanJson(json["plan"].dump());
+  if (!plan) return bad(plan.error().message);
+  Returned returned{*std::move(plan), {}};
+  std::map<std::string, std::string> requirements;
+  for (const PlanEntry& entry : returned.plan.entries) requirements[entry.id] = entry.requirement;
+  std::set<std::string> seen;
+  Status taken;
+  fields.EachOf("cases", [&](JsonFields& one) {
+    if (taken) taken = TakeCase(one, dir, requirements, seen, returned);
+  });
+  if (!fields.problem().empty()) return UsageError(fields.problem() + "; write the inputs anew");
+  if (!taken) return bad(taken.error().message);
+  return returned;
 }
 
 bool HasReturned(const ReturnedCase& returned) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/check/suite_case.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "harness/base/text.h"
 #include "harness/plan/catalog.h"
 
 namespace assay {
@@ -58,7 +61,12 @@ Json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data) {
   Json json = {{"id", spec.Id()},   {"op", spec.op},     {"dtype", DTypeListText(spec.dtypes)},
                {"fill", spec.fill}, {"seed", spec.seed}, {"requirement", RequirementOf(planned)}};
   json["attrs"] = Json::object();
-  for (const AttrDef& attr : schema.attrs) json["attrs"][attr.key] = reader.Text(attr.key);
+  for (const AttrDef& attr : schema.attrs) {
+    const std::string text(reader.Text(attr.key));
+    // A word such as attention's scale=auto stands for a number, which backends get, and so does whoever gets the case.
+    const bool is_word = attr.type == AttrType::kFloat && !ParseNumber<double>(text);
+    json["attrs"][attr.key] = is_word ? fmt::format("{}", data.problem.Float(attr.key)) : text;
+  }
   json["inputs"] = OperandsJson(data.problem.inputs);
   json["outputs"] = OperandsJson(data.problem.outputs);
   return json;

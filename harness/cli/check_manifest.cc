@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -103,6 +104,18 @@ int Report(const ManifestOptions& options, const Returned& returned, RunFolder& 
   return ExitCodeOfRecords(records, flags);
 }
 
+// Whoever judges may ask for less, or more, than the suite did: plan and records say what was asked for.
+void Require(const std::string& requirement, Returned& returned) {
+  if (requirement.empty()) return;
+  for (ReturnedCase& one : returned.cases) one.planned.requirement = requirement;
+  std::map<std::string, std::string> required;
+  for (const ReturnedCase& one : returned.cases) required[one.planned.spec.Id()] = RequirementOf(one.planned);
+  for (PlanEntry& entry : returned.plan.entries) {
+    if (const auto it = required.find(entry.id); it != required.end()) entry.requirement = it->second;
+  }
+  returned.plan.hash = PlanHash(returned.plan.entries);
+}
+
 }  // namespace
 
 int CheckManifest(const ManifestOptions& options) {
@@ -113,6 +126,12 @@ int CheckManifest(const ManifestOptions& options) {
       return Complain(kExitUsage, "--contract: " + contract.error().message);
     }
   }
+  if (!options.requirement.empty()) {
+    if (auto required = ParseRequirement(options.requirement); !required) {
+      return Complain(kExitUsage, "--require: " + required.error().message);
+    }
+  }
+  Require(options.requirement, *returned);
   returned->plan.devices = {{options.backend, ""}};
   WatchForInterrupts();
   auto folder = RunFolder::Create(options.out);

@@ -10,6 +10,7 @@ namespace assay::cli {
 struct ManifestOptions {
   std::filesystem::path manifest;  // the folder; "": none was given
   std::string contract;            // by which all are judged; "": JudgeOutputs' own
+  std::string requirement;         // that all have to meet; "": what the manifest says of each
   std::string backend = "user";    // the name of the column
   std::filesystem::path out;       // "": out/<time>
   bool strict = false;

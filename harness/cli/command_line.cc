@@ -23,6 +23,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/evidence/source_revision.h"
 #include "harness/results/environment.h"
 #include "reports/table.h"
 
@@ -123,6 +124,14 @@ void RefuseEmptyTexts(CLI::App& app) {
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) RefuseEmptyTexts(*verb);
 }
 
+// An option that may be repeated takes one value each time: what follows may be the file that the verb is about.
+void TakeOneValueEach(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return !o->get_positional(); })) {
+    if (option->get_items_expected_max() > 1) option->allow_extra_args(false);
+  }
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) TakeOneValueEach(*verb);
+}
+
 // Names of files are made whole with it, and options without a folder mean it.
 std::string FolderProblem() {
   std::error_code error;
@@ -146,6 +155,12 @@ std::string ObeyMaxVectors() {
   return status ? "" : fmt::format("ASSAY_MAX_VECTORS in the environment: {}; or unset it", status.error().message);
 }
 
+// "assay 0.1.0 (0123abcd...)": a commit, marked where the working tree differed from it.
+std::string VersionLine() {
+  const std::string_view revision = kSourceRevision;
+  return fmt::format("assay {}{}", ToolVersion(), revision.empty() ? "" : fmt::format(" ({})", revision));
+}
+
 // fmt throws when standard output cannot be written to, which is no error of this program.
 int RunVerb(const Action& action) try { return action(); } catch (const std::system_error& e) {
   if (std::ferror(stdout) == 0) throw;
@@ -162,7 +177,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its writer
   CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
   app.formatter(std::make_shared<HelpText>(TextWidth(STDOUT_FILENO)));
-  app.set_version_flag("--version", "assay " + ToolVersion());
+  app.set_version_flag("--version", VersionLine());
   app.require_subcommand(1);
   Action action;
   AddRunVerb(app, action);
@@ -185,6 +200,7 @@ int Main(int argc, char** argv) {
   AddGoldenVerb(app, action);
   AddWorkerVerb(app, action);
   RefuseEmptyTexts(app);
+  TakeOneValueEach(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

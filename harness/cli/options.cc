@@ -26,7 +26,9 @@ std::string DrawSeed(std::string& text) {
 void SayOnceThatDesignsAreSearched() {
   static std::once_flag said;
   std::call_once(said, [] {
-    fmt::print(stderr, "assay: choosing the cases of covering designs: some seconds, once for each build of assay\n");
+    fmt::print(stderr,
+               "assay: choosing the cases of covering designs: up to a minute for all operators, once for each build "
+               "of assay\n");
   });
 }
 
@@ -101,7 +103,8 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
 
 void AddPython(CLI::App& app, BackendOptions& o) {
   app.add_option("--python", o.python,
-                 "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
+                 "interpreter of files of kernels; default: $ASSAY_PYTHON, which is the one that an installed package "
+                 "belongs to, that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
   AddNumber<double>(app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
                     fmt::format("seconds that a worker may take to import a file of kernels, with the modules that it "

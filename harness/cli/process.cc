@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/process.h"
 
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "harness/cases/host_memory.h"
 #include "harness/cli/terminal/output.h"
@@ -24,6 +27,29 @@ bool IsWorker(int argc, char** argv) {
 void PrepareProcess(int argc, char** argv) {
   umask(umask(0) | S_IWOTH);  // records are evidence: nobody else writes to them, whatever the shell says
   if (!IsWorker(argc, argv)) KeepFreedMemory();
+}
+
+int RunOnLargeStack(const std::function<int()>& program) {
+  constexpr size_t kLeast = size_t{1} << 20,
+                   kGranted = size_t{8} << 20;  // what Linux grants where nobody says otherwise
+  const auto guarded = [&] {
+    try {
+      return program();
+    } catch (const std::exception& e) {
+      return ComplainOfException(e);
+    }
+  };
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeast) return guarded();
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return guarded();
+  const bool set =
+      ::pthread_attr_setstacksize(&attributes, kGranted) == 0 && ::pthread_setattr_default_np(&attributes) == 0;
+  ::pthread_attr_destroy(&attributes);
+  if (!set) return guarded();
+  int code = 0;
+  std::thread([&] { code = guarded(); }).join();
+  return code;
 }
 
 int RefuseMistakes() {

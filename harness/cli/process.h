@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 
 namespace assay::cli {
 
@@ -11,6 +12,10 @@ bool IsWorker(int argc, char** argv);
 
 // File permissions, and how memory is kept.
 void PrepareProcess(int argc, char** argv);
+
+// Runs the program, and returns its exit code, in a thread with room where the shell grants a small stack (ulimit -s 64),
+// which threads without a size of their own would have as well. An exception of it becomes its exit code.
+int RunOnLargeStack(const std::function<int()>& program);
 
 // Says which operators' definitions are wrong, and returns the exit code of that; 0: none is.
 int RefuseMistakes();

@@ -108,7 +108,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
                     "other. Run as before, or give --allow-changed, which the reports then say",
                     options.out->string(), fmt::join(changes, "; ")));
   }
-  Json history = was.is_object() && was.contains(kResumed) ? was[kResumed] : Json::array();
+  Json history = was.is_object() && was.contains(kResumed) && was[kResumed].is_array() ? was[kResumed] : Json::array();
   history.push_back({{"timestamp", TimestampUtc()}, {"results_before", resumed->records.size()}, {"changes", changes}});
   environment[kResumed] = std::move(history);
   for (const std::string& change : changes) Note("changed since the run began: " + change);

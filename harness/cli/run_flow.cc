@@ -150,6 +150,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   if (options.jobs > 0) SetThreadCount(options.jobs);
   options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
   if (options.evidence_seed) options.backend.sandbox.hidden.push_back(*options.evidence_seed);
+  options.backend.interrupted = WatchAndAsk;  // from when plugins are loaded: planning can be ended at once
   std::vector<std::string> notes;
   auto prepared = prepare(options, notes);
   for (const std::string& note : notes) Complain(kExitOk, note);

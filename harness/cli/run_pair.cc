@@ -66,11 +66,16 @@ std::map<std::string, double> ReadLaunches(const Json& environment, const Record
   return found;
 }
 
-// What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known.
+// What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known. A file of kernels
+// in Python is called by its file's name, which says nothing of what is in it.
+constexpr const char* kKernelsName = "kernels in Python";
 std::string PluginName(const Json& environment, std::string_view backend) {
-  if (!environment.is_object() || !environment.contains("backends")) return "";
-  for (const auto& device : environment["backends"]) {
+  if (!environment.is_object()) return "";
+  const auto backends = environment.find("backends");
+  if (backends == environment.end() || !backends->is_array()) return "";
+  for (const auto& device : *backends) {
     if (StringOf(device, "backend") != backend) continue;
+    if (fs::path(StringOf(device, "plugin")).extension() == ".py") return kKernelsName;
     if (std::string name = StringOf(device, "plugin_name"); !name.empty()) return name;
   }
   return "";

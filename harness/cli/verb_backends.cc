@@ -62,6 +62,7 @@ void PrintText(const Device& c) {
   if (!c.description.library_version.empty()) fmt::print("             {}\n", c.description.library_version);
   if (!c.device.properties.empty()) fmt::print("             {}\n", c.device.properties);
   fmt::print("             {} ({})\n", c.path, c.origin);
+  if (!c.hidden.empty()) fmt::print("             it does not see {}\n", c.hidden);
 }
 
 // The backends that the configuration knew and that no plugin stands for, by name and reason. Only where everything is

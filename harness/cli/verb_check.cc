@@ -122,7 +122,8 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                   "permits intermediates in a 16-bit type of the inputs. Without math= functions may be off by {} ulp",
                   kDefaultMathUlp));
   verb.add_option("--require", o.request.requirement,
-                  "a contract that --contract has to meet: what holds in a weaker one alone is below_contract");
+                  "a contract that --contract has to meet: what holds in a weaker one alone is below_contract. With "
+                  "--manifest it takes the place of what each case requires");
   verb.add_option("--exact-ulp", o.request.exact_ulp,
                   "the data are integers on which every legal order is exact: results must equal the rounded golden "
                   "value within this many ulp (0: the very number; -0 is 0)")
@@ -165,8 +166,8 @@ void RequireOneKind(const CLI::App& verb) {
     if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
   }
   const std::vector<const char*> others =
-      manifest ? std::vector{"--op",      "--attr",      "--input", "--output",       "--dtype",
-                             "--require", "--exact-ulp", "--tier",  "--write-golden", "--json"}
+      manifest ? std::vector{"--op",        "--attr", "--input",        "--output", "--dtype",
+                             "--exact-ulp", "--tier", "--write-golden", "--json"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
     if (verb.count(name) == 0) continue;
@@ -177,6 +178,7 @@ void RequireOneKind(const CLI::App& verb) {
 ManifestOptions WholeManifest(const CheckOptions& o) {
   ManifestOptions options = o.manifest;
   options.contract = o.request.contract;
+  options.requirement = o.request.requirement;
   options.strict = o.strict;
   options.progress = o.progress;
   return options;

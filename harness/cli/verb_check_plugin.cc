@@ -95,8 +95,8 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
   verb->add_option("--case", o->cases,
                    "case that the plugin offers, when it offers none of the smoke suite; may be repeated")
       ->type_name("ID");
-  verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',')->allow_extra_args(false);
-  verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',')->allow_extra_args(false);
+  verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
+  verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
   AddSandbox(*verb, o->sandbox);
   verb->add_flag("--list", o->list, "print the checks and what each asks for");

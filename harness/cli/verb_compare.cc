@@ -168,7 +168,15 @@ int Compare(const CompareOptions& options) {
   Print(options.json ? ComparisonJson(*comparison, code)
                      : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows,
                                                        TextWidth(STDOUT_FILENO)}));
-  if (options.github) Print(ComparisonAnnotations(*comparison));
+  if (options.github) {
+    const std::string annotations = ComparisonAnnotations(*comparison);
+    // GitHub reads both streams; a program that reads JSON reads standard output.
+    if (options.json) {
+      fmt::print(stderr, "{}", annotations);
+    } else {
+      Print(annotations);
+    }
+  }
   if (!written) return Complain(kExitHarness, written.error().message);
   if (!lacks.empty()) {
     Complain(code, fmt::format("the base is not whole, so that nobody knows what got worse: {}. Run it again, or give "
@@ -185,7 +193,8 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
   verb->add_option("NEW", o->now, "the same of the run that is judged");
-  verb->add_option("--builds", o->builds, "compare two builds of one backend in one run instead")
+  verb->add_option("--builds", o->builds,
+                   "compare two builds of one backend, or two files of kernels, in one run instead")
       ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
@@ -195,9 +204,9 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
   verb->add_flag("--strict", o->strict, "times that cannot be true, of either run, fail the comparison");
   verb->add_option("--markdown", o->markdown, "write the comparison as Markdown too")->type_name("FILE");
-  auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
-  verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
-      ->excludes(json);
+  verb->add_flag("--json", o->json, "print JSON instead of text");
+  verb->add_flag("--github", o->github,
+                 "print annotations for GitHub too, one per backend and operator; with --json on standard error");
   AddColor(*verb, o->color);
   AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "how many rows each list has at most");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });

@@ -12,6 +12,7 @@
 #include "harness/cli/evidence_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
+#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/evidence/conform/finding.h"
@@ -51,6 +52,8 @@ tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::
   auto prepared = PrepareRun(run, notes);
   if (!prepared) return prepared;
   const std::vector<Device>& devices = prepared->devices;
+  if (Interrupted())
+    return tl::unexpected(Refusal{kExitInterrupted, "interrupted while plugins were loaded: nothing ran"});
   if (devices.size() != 1) {
     return tl::unexpected(Refusal{
         kExitUsage,
@@ -63,10 +66,17 @@ tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::
       Refusal{kExitRequiredAbsent, fmt::format("{} cannot be used: {}", devices[0].backend, devices[0].problem)});
 }
 
+// The shipped plugin has the kernels of the shipped profiles; another profile may name any kernel of the corpus.
+fs::path ControlPlugin(const Profile& profile) {
+  const fs::path corpus = ShippedCorpus("corpus");
+  std::error_code error;
+  return !profile.is_shipped && fs::is_regular_file(corpus, error) ? corpus : ShippedCorpus("control");
+}
+
 RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const fs::path& folder, uint64_t seed) {
   RunOptions control;
   Fix(profile.control_cases, seed, control);
-  control.backend.plugins = {fmt::format("{}={}", kControlBackend, ShippedCorpus(kControlBackend).string())};
+  control.backend.plugins = {fmt::format("{}={}", kControlBackend, ControlPlugin(profile).string())};
   control.backend.backends = {kControlBackend};
   control.backend.sandbox.hidden = run.backend.sandbox.hidden;
   for (const auto* kernels : {&profile.sound, &profile.faulty}) {
@@ -80,13 +90,12 @@ RunOptions ControlOptions(const Profile& profile, const RunOptions& run, const f
 }
 
 // Before anything is made: a session without a control shows nothing.
-Status CheckControlIsThere() {
-  const fs::path corpus = ShippedCorpus(kControlBackend);
+Status CheckControlIsThere(const Profile& profile) {
+  const fs::path plugin = ControlPlugin(profile);
   std::error_code error;
-  if (fs::is_regular_file(corpus, error)) return {};
-  return UsageError(fmt::format(
-      "the negative control needs {}: build it (./scripts/build.sh release assay_backend_corpus, or target all)",
-      corpus.string()));
+  if (fs::is_regular_file(plugin, error)) return {};
+  return UsageError(
+      fmt::format("the negative control needs {}: build it (./scripts/build.sh release product)", plugin.string()));
 }
 
 // The finding, or an exit code.
@@ -124,7 +133,8 @@ void PrintFinding(const ConformanceFinding& finding) {
 int Conform(ConformOptions options) {
   const auto profile = LoadProfile(options.profile);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  if (const Status control = CheckControlIsThere(); !control) return Complain(kExitUsage, control.error().message);
+  if (const Status control = CheckControlIsThere(*profile); !control)
+    return Complain(kExitUsage, control.error().message);
   auto secret = FindSecret(options.run);
   if (!secret) return Complain(kExitUsage, secret.error().message);
   const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);

@@ -13,6 +13,7 @@
 #include "harness/plan/cover/coverage.h"
 #include "harness/plan/design_store.h"
 #include "harness/plan/selection.h"
+#include "ops/case_space.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -26,10 +27,26 @@ std::string AttrText(const AttrDef& attr) {
   return text + (attr.doc.empty() ? "" : "  " + attr.doc);
 }
 
+// The types that generated cases have, "bf16-bf16-f32" where operands differ; those of suites may have more.
+std::string TypesText(const Operator& op) {
+  std::vector<std::string> types;
+  for (const Knob& knob : op.Space().knobs) {
+    const auto at = std::ranges::find(knob.keys, "dtypes") - knob.keys.begin();
+    if (at == std::ssize(knob.keys)) continue;
+    for (const auto& value : knob.values) {
+      if (std::ranges::find(types, value[at]) == types.end()) types.push_back(value[at]);
+    }
+  }
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
 void PrintSchema(const OpSchema& schema, bool verbose) {
   fmt::print("{:<12} {}\n", schema.op, schema.doc);
   if (!verbose) return;
   fmt::print("  dtypes of    {}\n", fmt::join(schema.operands, ", "));
+  const Operator* op = OperatorRegistry::Global().Find(schema.op);
+  if (const std::string types = op == nullptr ? "" : TypesText(*op); !types.empty())
+    fmt::print("  types        {}\n", types);
   if (schema.outputs.size() > 1) fmt::print("  outputs      {}\n", fmt::join(schema.outputs, ", "));
   for (const OperandDoc& o : schema.layouts) {
     const std::string line = fmt::format("  {:<12} {:<22} {}", o.name, o.layout, o.doc);
@@ -115,8 +132,10 @@ void AddListVerb(CLI::App& app, Action& action) {
   auto verbose = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
   verb->require_subcommand(1);
-  CLI::App* ops = verb->add_subcommand("ops", "List operators; --verbose adds operands, attributes and defaults");
-  ops->add_flag("-v,--verbose", *verbose, "print operands, attributes and defaults too");
+  CLI::App* ops =
+      verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
+  ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
+  ops->add_option("NAME", selection->ops, "only these operators");
   ops->add_option("--op", selection->ops, "only these, comma separated")->delimiter(',');
   ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
   CLI::App* cases = verb->add_subcommand(

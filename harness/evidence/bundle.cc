@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/base/json_fields.h"
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/data/tensor.h"
@@ -36,11 +39,16 @@ std::string SafeName(std::string name) {
 }
 
 // The lists that environment.json names as "path xxh3:hash".
-Status AddWaivers(const Json& environment, BundledRun& bundle) {
+Status AddWaivers(JsonFields& environment, BundledRun& bundle) {
   size_t number = 0;
-  for (const Json& entry : environment.value("expectations", Json::array())) {
-    const std::string text = entry.get<std::string>();
+  for (const std::string& text : environment.Texts("expectations", JsonFields::Absent::kIsFine)) {
     const size_t space = text.rfind(" xxh3:");
+    if (space == text.npos) {
+      return UsageError(
+          fmt::format("environment.json: expectations has '{}', and has to name files with their hashes "
+                      "(PATH xxh3:HASH): give the file as the run wrote it",
+                      text));
+    }
     const fs::path path = text.substr(0, space);
     const auto contents = ReadWholeFile(path);
     if (!contents)
@@ -54,20 +62,28 @@ Status AddWaivers(const Json& environment, BundledRun& bundle) {
 }
 
 // Plugins and what their workers had loaded. A plugin that is not what it was before the run made other results.
-Result<Json> FilesOf(const Json& environment) {
+Result<Json> FilesOf(JsonFields& environment) {
+  constexpr auto kFine = JsonFields::Absent::kIsFine;
   std::vector<std::string> paths;
-  for (const Json& device : environment.value("backends", Json::array())) {
-    if (device.contains("plugin")) paths.push_back(device["plugin"]);
-    for (const Json& library : device.value("loaded_libraries", Json::array())) paths.push_back(library);
-  }
+  const auto add = [&](JsonFields& device) {
+    if (std::string plugin = device.Text("plugin", kFine); !plugin.empty()) paths.push_back(std::move(plugin));
+    std::ranges::move(device.Texts("loaded_libraries", kFine), std::back_inserter(paths));
+  };
+  environment.EachOf("backends", add, kFine);
   Json now = DescribeFiles(paths);
-  const Json before = environment.value(kHashesKey, Json::object()).value("files", Json::object());
-  for (const auto& [path, hash] : before.items()) {
-    if (now["files"].contains(path) && now["files"][path] != hash) {
-      return UsageError(fmt::format("{} was changed since the run began: bundle a run of what is there now", path));
-    }
-  }
-  return now;
+  std::string changed;
+  const auto compare = [&](const std::string& path, const std::string& hash) {
+    if (now["files"].contains(path) && now["files"][path] != hash) changed = path;
+  };
+  environment.Within(
+      kHashesKey,
+      [&](JsonFields& hashes) {
+        hashes.Within(
+            "files", [&](JsonFields& files) { files.EachText(compare); }, kFine);
+      },
+      kFine);
+  if (changed.empty()) return now;
+  return UsageError(fmt::format("{} was changed since the run began: bundle a run of what is there now", changed));
 }
 
 // The outputs of what was drawn and of what fails, as far as the run has kept them.
@@ -138,10 +154,12 @@ Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challen
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());
-  if (auto added = AddWaivers(environment, bundle); !added) return tl::unexpected(added.error());
+  JsonFields fields(environment, "environment.json");
+  if (auto added = AddWaivers(fields, bundle); !added) return tl::unexpected(added.error());
   if (auto drawn = AddSample(run, finished->records, challenge, bundle); !drawn) return tl::unexpected(drawn.error());
-  auto files = FilesOf(environment);
+  auto files = FilesOf(fields);
   if (!files) return tl::unexpected(files.error());
+  if (!fields.problem().empty()) return UsageError(fields.problem() + ": give the file as the run wrote it");
   const Json statement = {{"format", kBundleFormat},
                           {"made", TimestampUtc()},
                           {"claims", Claims(*plan, finished->records, finished->strict, finished->interrupted)},

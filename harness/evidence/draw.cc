@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/base/entropy.h"
+#include "harness/base/json_fields.h"
 #include "harness/base/json_text.h"
 #include "harness/evidence/conform/finding.h"
 #include "harness/evidence/sha256.h"
@@ -96,27 +97,29 @@ std::string EvidenceJson(const Sample& sample) {
   return DumpJson(json, 1) + "\n";
 }
 
-Result<Sample> ParseEvidence(const std::string& text) try {
+Result<Sample> ParseEvidence(const std::string& text) {
   const Json json = ParseJson(text);
-  if (json.at("format") != kDrawFormat) {
+  JsonFields fields(json, kEvidenceFile);
+  const int64_t format = fields.Integer("format");
+  if (fields.problem().empty() && format != kDrawFormat) {
     return UsageError(fmt::format(
-        "evidence.json has format {}, this program reads {}: use the version of assay that wrote it, or run again",
-        json.at("format").dump(), kDrawFormat));
+        "{} has format {}, this program reads {}: use the version of assay that wrote it, or run again", kEvidenceFile,
+        format, kDrawFormat));
   }
-  Sample sample{.committed = json.at("committed"),
-                .challenge = json.at("challenge"),
-                .results = json.at("results").get<std::vector<std::string>>()};
-  for (const Json& d : json.at("draws")) {
-    sample.draws.push_back({.commitment = d.at("commitment"),
-                            .secret = d.at("secret"),
-                            .challenge = d.at("challenge"),
-                            .count = d.at("count"),
-                            .shard = {d.at("shard_index"), d.at("shard_count")},
-                            .most_bytes = d.at("most_output_bytes")});
-  }
-  return sample;
-} catch (const Json::exception&) {
-  return UsageError("evidence.json is none that assay wrote: take it from a copy of the run");
+  Sample sample{.committed = fields.Text("committed"),
+                .challenge = fields.Text("challenge"),
+                .results = fields.Texts("results")};
+  fields.EachOf("draws", [&](JsonFields& d) {
+    sample.draws.push_back(
+        {.commitment = d.Text("commitment"),
+         .secret = d.Text("secret"),
+         .challenge = d.Text("challenge"),
+         .count = static_cast<decltype(EvidenceDraw::count)>(d.Integer("count")),
+         .shard = {static_cast<int>(d.Integer("shard_index")), static_cast<int>(d.Integer("shard_count"))},
+         .most_bytes = static_cast<decltype(EvidenceDraw::most_bytes)>(d.Integer("most_output_bytes"))});
+  });
+  if (fields.problem().empty()) return sample;
+  return UsageError(fields.problem() + ": give the file as the run wrote it");
 }
 
 }  // namespace assay

@@ -31,4 +31,10 @@ OnnxResult MapOnnxCumSum(const OnnxCall& call);
 OnnxResult MapOnnxTopK(const OnnxCall& call);
 OnnxResult MapGather(const OnnxCall& call);
 
+// onnx_elements.cc
+OnnxResult MapOnnxPow(const OnnxCall& call);
+OnnxResult MapOnnxQuantize(const OnnxCall& call);
+OnnxResult MapOnnxDequantize(const OnnxCall& call);
+OnnxResult MapOnnxRope(const OnnxCall& call);
+
 }  // namespace assay

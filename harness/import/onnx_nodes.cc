@@ -54,6 +54,10 @@ const std::map<std::string_view, OnnxOperator>& OnnxOperators() {
       {"CumSum", {"exclusive reverse", MapOnnxCumSum}},
       {"TopK", {"axis largest sorted", MapOnnxTopK}},
       {"Gather", {"axis", MapGather}},
+      {"Pow", {"", MapOnnxPow}},
+      {"QuantizeLinear", {"axis block_size output_dtype precision saturate", MapOnnxQuantize}},
+      {"DequantizeLinear", {"axis block_size output_dtype", MapOnnxDequantize}},
+      {"RotaryEmbedding", {"interleaved num_heads rotary_embedding_dim", MapOnnxRope}},
       {"Attention",
        {"is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision", MapOnnxAttention}}};
   return operators;

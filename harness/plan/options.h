@@ -48,6 +48,7 @@ struct BackendOptions {
   std::optional<double> import_timeout_s;  // --import-timeout: of a file of kernels, by each worker; kImportTimeoutS
   SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
+  std::function<bool()> interrupted = {};  // whether the user wants loading to end; asked before the first plugin too
 };
 
 inline constexpr const char* kEach = "each";

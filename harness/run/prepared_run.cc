@@ -56,17 +56,24 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
   return run;
 }
 
+bool IsInterrupted(const RunOptions& options) {
+  return options.backend.interrupted && options.backend.interrupted();
+}
+
 tl::expected<void, Refusal> AddDevices(const RunOptions& options, PreparedRun& run, std::vector<std::string>& notes) {
   auto devices = OpenDevices(options.backend, run.absent);
   if (!devices) return Usage(devices.error());
   run.devices = *std::move(devices);
+  if (run.devices.empty() && IsInterrupted(options)) {
+    return tl::unexpected(Refusal{kExitInterrupted, "interrupted while plugins were loaded: nothing ran"});
+  }
   for (const std::string& name : run.absent) {
     notes.push_back(fmt::format("required and absent: {}; see assay backends", name));
   }
   if (run.devices.empty()) {
     return tl::unexpected(Refusal{run.absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
   }
-  if (options.devices == kPool) {
+  if (options.devices == kPool && !IsInterrupted(options)) {
     if (auto pooled = PoolDevices(run.devices); !pooled) return Usage(pooled.error());
     const auto shares = [](const Device& c) { return !c.pool.empty(); };
     if (std::ranges::none_of(run.devices, shares)) notes.push_back("--devices pool: no backend has several devices");
@@ -105,9 +112,8 @@ tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::ve
     ++at;
     return &asked->problem;
   };
-  if (auto known = CheckImplementations(options.backend.implementations, run->devices, next, notes); !known) {
-    return Usage(known.error());
-  }
+  const auto known = CheckImplementations(options.backend.implementations, run->devices, next, notes);
+  if (!known && !IsInterrupted(options)) return Usage(known.error());
   run->selection.others = std::vector<PlannedCase>();  // other runs have them
   if (auto added = AddExpectations(options, *run, notes); !added) return tl::unexpected(added.error());
   return run;

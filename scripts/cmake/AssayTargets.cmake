@@ -107,11 +107,12 @@ function(assay_add_layer)
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
-# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [APART]): a backend plugin,
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [SHIPPED | APART]): a backend plugin,
 # hidden but for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from
-# them. APART: one that takes long to build and has no device here belongs to target gpu, not to product.
+# them. SHIPPED: one of another folder that a verb needs, so that it is always installed. APART: one that takes long to
+# build and has no device here belongs to target gpu, not to product.
 function(assay_add_plugin)
-  cmake_parse_arguments(arg "APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SHIPPED;APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY ${ASSAY_PLUGIN_DIR})
   endif()
@@ -130,7 +131,7 @@ function(assay_add_plugin)
   # A plugin that no run needs is not part of `product`: it is installed when it was built.
   set(optional "")
   set(bundled ${ASSAY_BUNDLED})
-  if(arg_APART OR NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR)
+  if(NOT arg_SHIPPED AND (arg_APART OR NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR))
     set(optional OPTIONAL)
     set(bundled "")
   endif()

@@ -48,6 +48,27 @@ class BadInput(Cli):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("the current folder cannot be used: No such file or directory; change to another one", done.stderr)
 
+    def test_the_version_says_the_revision_of_the_sources(self):
+        self.assertRegex(self.assay("--version").stdout, r"^assay \d+\.\d+\.\d+( \([0-9a-z.-]*[0-9a-f]{7,40}(-dirty)?\))?\n$")
+
+    def test_list_ops_takes_names_and_shows_types(self):
+        listed = self.assay("list", "ops", "matmul", "softmax", "--verbose").stdout
+        self.assertEqual([line.split()[0] for line in listed.splitlines() if line[0] != " "], ["matmul", "softmax"])
+        self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, bf16-bf16-f32, f16-f16-f32, i8-i8-i32\n")
+        self.fails(2, "matmull", "list", "ops", "matmull")
+
+    def test_an_option_that_may_be_repeated_leaves_the_file_behind_its_value(self):
+        env = {"MY_SWITCH": "1"}
+        done = self.assay("check-plugin", "--pass-env", "MY_SWITCH", PLUGIN, "--only", "entry", env=env)
+        self.assertNotIn("name the plugin's .so file", done.stderr)
+        self.assertNotIn("--pass-env", done.stderr)
+        self.fails(2, f"not expected: {CASE}", "run", "--case", CASE, CASE)
+
+    def test_a_small_stack_is_room_enough(self):
+        for verb in (("list", "ops", "--verbose"), ("run", "--case", CASE, "--backend", "cpu", "--no-perf", "--out", "small")):
+            done = self.assay(*verb, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (65536, 65536)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_names_that_do_not_exist_are_refused_with_those_that_do(self):
         run = ("run", "--case", CASE, "--out", "o")
         self.fails(2, "--impl nowhere: no backend offers an implementation of that name for these cases; there are "

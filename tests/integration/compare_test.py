@@ -133,6 +133,23 @@ class Compare(Base):
         self.assertIn("--builds: 'old,new' of renamed have no result of the same case and implementation",
                       self.compare(2, "renamed", "--builds", "old,new").stderr)
 
+    def test_two_files_of_kernels_are_builds_whatever_they_are_called(self):
+        self.one_run("ab", *BOTH, "--plugin", f"old={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "old,new",
+                     "--impl", "ok")
+        path = self.dir / "ab/environment.json"
+        environment = json.loads(path.read_text())
+        for device in environment["backends"]:
+            device.update(plugin=f"/k/{device['backend']}_softmax.py", plugin_name=f"{device['backend']}_softmax")
+        path.write_text(json.dumps(environment))
+        self.assertIn("2 results in both runs", self.compare(0, "ab", "--builds", "old,new").stdout)
+
+    def test_annotations_stand_beside_json_on_standard_error(self):
+        self.one_run("good", *BOTH, "--plugin", f"m={PLUGIN}", "--backend", "m", "--impl", "ok")
+        self.change_records("good", "bad", lambda records: [dict(r, verdict="mismatch", outcome="mismatch") for r in records])
+        done = self.compare(1, "good", "bad", "--github", "--json")
+        self.assertTrue(json.loads(done.stdout))
+        self.assertIn("::error", done.stderr)
+
     def test_two_backends_are_no_builds_of_one(self):
         self.one_run("two", *BOTH, "--backend", "cpu,other", "--plugin", f"other={PLUGIN}", "--impl", "naive,ok")
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN"""
+"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN CONTROL_PLUGIN"""
 import json
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +11,8 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, CPU, CORPUS = sys.argv[1:4]
+ASSAY, CPU, CORPUS, CONTROL = sys.argv[1:5]
+PROFILES = pathlib.Path(__file__).resolve().parents[2] / "ops/profiles"
 PROFILE = """cases = "mine.suite"
 mandatory = ["matmul/f32", "softmax/f32"]
 [control]
@@ -185,7 +188,7 @@ class Conform(OwnFolder):
         done = subprocess.run([alone, "conform", "--profile", "mine.toml", "--backend", "cpu", "--out", "out"], cwd=self.dir,
                               env=self.env, capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertIn(f"the negative control needs {self.dir}/lib/assay/corpus/libassay_corpus.so: build it", done.stderr)
+        self.assertIn(f"the negative control needs {self.dir}/lib/assay/corpus/libassay_control.so: build it", done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertFalse((self.dir / "out").exists())
 
@@ -196,5 +199,24 @@ class Conform(OwnFolder):
         self.assay("conform", code=2)  # of which backend?
 
 
+class Shipped(OwnFolder):
+    """What an installation has: the program, and the plugin with the kernels of the control alone."""
+
+    def test_every_kernel_of_the_shipped_control_is_in_its_plugin_and_holds(self):
+        for folder, file in (("bin", ASSAY), ("lib/assay/plugins", CPU), ("lib/assay/corpus", CONTROL)):
+            (self.dir / folder).mkdir(parents=True)
+            shutil.copy(file, self.dir / folder)
+        shipped = (PROFILES / "conformance-1.0.toml").read_text()
+        control = shipped[shipped.index("[control]"):]
+        self.assertEqual(len(re.findall(r'"\w+:(?:legal|fault)\.', control)), 31)
+        shutil.copy(PROFILES / "conformance-1.0.control.suite", self.dir)
+        (self.dir / "mine.suite").write_text("matmul dtypes=f32 m=7 n=5 k=129 fill=normal\n")
+        (self.dir / "mine.toml").write_text('cases = "mine.suite"\nmandatory = ["matmul/f32"]\n' + control)
+        done = subprocess.run([self.dir / "bin/assay", "conform", "--profile", "mine.toml", "--backend", "cpu", "--out", "out", "--progress",
+                               "none"], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("control: all 25 faulty kernels were rejected, all 6 sound ones passed", done.stdout)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -89,6 +89,22 @@ class Ending(Base):
                 self.assertEqual(again.stdout.split("\nreport:")[0], stdout.split("\nrecords:")[0])
                 self.assertEqual({name: self.text(name) for name in before}, before)
 
+    def test_a_signal_while_a_plugin_hangs_at_load_ends_with_reports_too(self):
+        self.env["ASSAY_MISBEHAVE"] = "hang_on_load"
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                shutil.rmtree(self.dir / "out", ignore_errors=True)
+                process = self.start("--case", CASE, "--plugin", f"hanging={PLUGIN}", "--backend", "cpu,hanging", "--no-perf",
+                                     "--progress", "none")
+                while not any(map(children_of, children_of(process.pid))):  # the supervisor's own child
+                    time.sleep(0.05)
+                time.sleep(1)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, stderr)
+                self.everywhere("1 of 1 planned cases", stdout)
+                self.assertIn("hanging", self.text("summary.md"))
+
     def test_a_run_under_nohup_outlives_its_terminal(self):
         process = self.start(*HANGING, "--timeout", "1", prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.await_text(self.dir / "out/results.jsonl")

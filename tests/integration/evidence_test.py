@@ -381,6 +381,49 @@ class Damaged(Base):
         self.verify("nothing", code=2)
 
 
+class Fields(Base):
+    """Files of a run in which a field is of another kind: whoever reads them says which, and nobody meets an exception."""
+
+    def says_no_exception(self, *args):
+        done = self.assay(*args)
+        for word in ("exception", "map::at", "internal error", "bad_"):
+            self.assertNotIn(word, done.stdout + done.stderr, args)
+        self.assertIn(done.returncode, (0, 1, 2, 3), (args, done.stderr))
+        return done
+
+    def test_a_bundle_names_the_field(self):
+        self.run_with_evidence()
+        path = self.dir / "out/environment.json"
+        whole = json.loads(path.read_text())
+        for change, text in (({"expectations": [{}]}, "environment.json: expectations[0] is {}, and has to be a text"),
+                             ({"expectations": ["mine.toml"]}, "environment.json: expectations has 'mine.toml', and has to name files"),
+                             ({"backends": [{"plugin": 3}]}, "environment.json: backends[0].plugin is 3, and has to be a text"),
+                             ({"hashes_before_the_run": 1}, ""), ({"backends": {}}, "backends is {}, and has to be a list")):
+            path.write_text(json.dumps({**whole, **change}))
+            done = self.says_no_exception("bundle", "out", "-o", "bad.zst")
+            (self.dir / "bad.zst").unlink(missing_ok=True)
+            self.assertIn(text, done.stderr)
+        path.write_text(json.dumps({**whole, "sandbox": True}))
+        self.bundle("out", "sandbox.zst")
+        self.assertIn("environment.json: sandbox is true, and has to be a text", self.verify("sandbox.zst", code=1).stdout)
+
+    def test_no_field_of_any_file_ends_in_an_exception(self):
+        self.run_with_evidence()
+        for name in ("environment.json", "plan.json", "evidence.json"):
+            path = self.dir / "out" / name
+            kept = path.read_text()
+            whole = json.loads(kept)
+            for key in whole:
+                for wrong in (True, [{}]):
+                    path.write_text(json.dumps({**whole, key: wrong}))
+                    (self.dir / "bad.zst").unlink(missing_ok=True)
+                    if self.says_no_exception("bundle", "out", "-o", "bad.zst").returncode == 0:
+                        self.says_no_exception("verify", "bad.zst", "--progress", "none")
+                self.says_no_exception("report", "out")
+                self.says_no_exception("compare", "out", "out")
+            path.write_text(kept)
+
+
 class DamagedOften(Damaged):
     FLIPS = 1000
 

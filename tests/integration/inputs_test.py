@@ -87,6 +87,36 @@ class Inputs(OwnFolder):
         self.answer_softmax(case)
         self.assertEqual(self.check(1, "--contract", "bf16acc")["softmax"]["verdict"], "below_contract")
 
+    def test_whoever_judges_may_require_another_contract(self):
+        self.answer_softmax(self.write(cases=CASES[:1])["softmax"])
+        weaker = ("--contract", "bf16acc;mid=bf16;math=256")
+        done = self.assay("check", "--manifest", "cases", "--out", "strict", *weaker)
+        self.assertIn("below_contract", done.stdout)
+        done = self.assay("check", "--manifest", "cases", "--out", "asked", *weaker, "--require", "bf16acc;mid=bf16;math=256")
+        self.assertNotIn("below_contract", done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        plan = json.loads((self.dir / "asked/plan.json").read_text())
+        self.assertTrue(all("mid=bf16" in case["requirement"] for case in plan["cases"]))
+        self.assertEqual(self.assay("report", "asked").returncode, 0)
+        self.assertIn("--require", self.assay("check", "--manifest", "cases", "--out", "no", "--require", "acc=f99").stderr)
+
+    def test_a_word_for_a_number_is_that_number(self):
+        case = self.write(cases=["attention/f32/b=1,h=1,l=4,s=4,d=16/fill=normal/seed=0"])["attention"]
+        self.assertEqual(float(case["attrs"]["scale"]), 0.25)
+
+    def test_a_damaged_manifest_names_the_field(self):
+        self.write()
+        path = self.dir / "cases/manifest.json"
+        whole = json.loads(path.read_text())
+        for change, text in (({"format": "1"}, 'format is "1", and has to be an integer'), ({"cases": {}}, "cases is {}, and has to be a list"),
+                             ({"cases": [{**whole["cases"][0], "folder": 3}]}, "cases[0].folder is 3, and has to be a text"),
+                             ({"cases": [{"id": "x"}]}, "cases[0].requirement is missing")):
+            path.write_text(json.dumps({**whole, **change}))
+            done = self.assay("check", "--manifest", "cases", "--out", "out")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertNotIn("exception", done.stderr)
+
     def test_a_requirement_of_the_suite_is_kept(self):
         (self.dir / "own.suite").write_text("require contract=bf16acc\nsoftmax dtypes=f32 shape=4x33\n")
         done = self.assay("inputs", "--suite", "./own.suite", "--out", "cases")
@@ -168,7 +198,7 @@ class Inputs(OwnFolder):
             (self.dir / "cases/manifest.json").write_text(text)
             done = self.assay("check", "--manifest", "cases")
             self.assertEqual(done.returncode, 2)
-            self.assertIn("manifest.json: ", done.stderr)
+            self.assertIn("manifest.json", done.stderr)
         self.assertEqual(self.assay("inputs", "--suite", "smoke", "--filter", "nothing", "--out", "new").returncode, 4)
 
 

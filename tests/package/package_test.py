@@ -57,6 +57,7 @@ class Package(unittest.TestCase):
 
     def binaries(self):
         return [self.tree / "bin/assay", self.tree / "lib/libassay.so", *(self.tree / "lib/assay/plugins").glob("*.so"),
+                self.tree / "lib/assay/corpus/libassay_control.so",
                 *(self.tree / "lib/assay/deps").iterdir()]
 
     def test_the_name_says_version_and_system(self):
@@ -72,6 +73,9 @@ class Package(unittest.TestCase):
             self.assertTrue(needed, binary)
             for name in needed:
                 self.assertTrue(SYSTEM.match(name) or name in inside, f"{binary.name} needs {name}")
+
+    def test_of_the_corpus_the_control_of_conform_is_inside(self):
+        self.assertEqual([p.name for p in (self.tree / "lib/assay/corpus").iterdir()], ["libassay_control.so"])
 
     def test_libraries_inside_are_taken_before_the_systems(self):
         for binary in self.binaries():

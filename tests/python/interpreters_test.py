@@ -2,6 +2,7 @@
 """The interpreter that becomes a worker, and how it imports kernels: interpreters_test.py ASSAY [CLASS]."""
 import pathlib
 import shutil
+import subprocess
 import textwrap
 import time
 import unittest
@@ -46,6 +47,32 @@ class Environments(Files):
         """)
         done, records = self.run_kernels(path, "--case", CASE, "--no-perf")
         self.assertEqual([(r["verdict"], r["reason"]) for r in records], [("pass", "")], done.stdout + done.stderr)
+
+    def test_the_environment_that_assay_is_installed_for_comes_before_the_one_in_use(self):
+        bare, other = (self.dir / name for name in ("installed for", "in use"))
+        for folder in (bare, other):
+            venv.EnvBuilder(symlinks=True).create(folder)
+        path = self.write_after("")
+        done = self.assay("backends", "--kernels", str(path), ASSAY_PYTHON=str(bare / "bin/python3"), VIRTUAL_ENV=str(other))
+        self.assertIn(f"the interpreter {bare}/bin/python3 has no NumPy", done.stdout)
+        started = self.assay_of_a_wheel(bare)
+        self.assertEqual(started, str(bare / "bin/python3"))
+
+    def assay_of_a_wheel(self, environment):
+        """What the entry point of a wheel leaves in ASSAY_PYTHON for the program that it becomes."""
+        prefix = self.dir / "wheel/assay/_prefix"
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "lib").mkdir()
+        (prefix / "bin/assay").write_text("#!/bin/sh\necho $ASSAY_PYTHON\n")
+        (prefix / "bin/assay").chmod(0o755)
+        (prefix / "lib/libassay.so").touch()
+        code = ("import sys; sys.path[:0] = [sys.argv[1], sys.argv[2]]; import numpy; from assay import _program; "
+                "_program.find = lambda found=sys.argv[3]: found; sys.argv = ['assay']; _program.main()")
+        module = pathlib.Path(__file__).resolve().parents[2] / "harness/python"
+        import numpy
+        done = subprocess.run([environment / "bin/python3", "-c", code, module, pathlib.Path(numpy.__file__).parents[1],
+                               prefix / "lib/libassay.so"], capture_output=True, text=True, check=False)
+        return done.stdout.strip() or done.stderr
 
     def test_one_without_numpy_is_named_with_what_to_do(self):
         """Also where the file itself needs none, and where nobody has named the interpreter."""

@@ -29,6 +29,58 @@ class Imports(Program):
         self.assertEqual(found, {("right", "pass"), ("leaves", "crash")}, done.stdout + done.stderr)
         self.assertEqual(len(records), 4)
 
+    def test_neighbours_are_found_in_a_project_with_its_environment_its_runs_and_much_else(self):
+        """What is no module is not looked through; what is left out is named where an import fails for it."""
+        self.write("def twice(x):\n    return x + x\n", name="helper.py")
+        path = self.write("""
+            import helper
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        folders = [path.parent / name for name in ("venv", ".git", "out/first", "data")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+            for i in range(20001):
+                (folder / str(i)).symlink_to("x")
+        (path.parent / "venv/pyvenv.cfg").touch()
+        (path.parent / "out/first/results.jsonl").touch()
+        (path.parent / "data/large.py").write_text("")
+        done, records = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout + done.stderr)
+        self.assertIn(f"all of {path.parent}/data, which has more than 20000 entries", done.stdout + done.stderr)
+        path = self.write("from data import large\n")
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", out="closed")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"data/large.py is there, but workers do not see it: open its folder with --grant {path.parent}/data", done.stderr)
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", "--grant", str(path.parent / "data"), out="opened")
+        self.assertNotIn("large", done.stderr)
+
+    def test_a_module_in_a_folder_that_is_left_out_whole_is_named(self):
+        self.write("", name="helper.py")
+        path = self.write("import helper\n")
+        done = self.assay("backends", "--kernels", str(path), "--python", sys.executable, HOME=str(path.parent))
+        self.assertIn("ModuleNotFoundError: No module named 'helper'", done.stdout)
+        self.assertIn(f"{path.parent}/helper.py is there, but workers do not see it: open its folder with --grant {path.parent}, or put "
+                      "the kernels and what they import into a folder of their own", done.stdout)
+
+    def test_a_variable_that_is_read_in_vain_is_said_once(self):
+        path = self.write("""
+            import os
+            SWITCH = os.environ.get("MY_OWN_SWITCH"), os.environ.get('MY_UNSET'), "MY_PART_OF_A_TEXT is none"
+            @assay.kernel("exp", contract="f32acc", dtypes=["f32"])
+            def right(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        env = {"MY_OWN_SWITCH": "1", "MY_PART_OF_A_TEXT": "1"}
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", **env)
+        text = "mine does not see the variable MY_OWN_SWITCH, which it names; --pass-env MY_OWN_SWITCH shows it"
+        self.assertEqual((done.stdout + done.stderr).count(text), 1, done.stdout + done.stderr)
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", "--pass-env", "MY_OWN_SWITCH", out="passed", **env)
+        self.assertNotIn("MY_OWN_SWITCH, which", done.stdout + done.stderr)
+        listed = self.assay("backends", "--kernels", str(path), "--python", sys.executable, "--backend", "mine", **env).stdout
+        self.assertIn("it does not see the variable MY_OWN_SWITCH, which it names", listed)
+
     def test_an_import_that_hangs_ends_a_run_before_its_first_case(self):
         path = self.write("import time\ntime.sleep(1000)  # for ever\n")
         done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--import-timeout", "4",

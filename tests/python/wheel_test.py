@@ -53,6 +53,10 @@ class Wheel(unittest.TestCase):
         self.assertIn("assay/_prefix/share/doc/assay/harness/judge/README.md", names)  # which messages name
         self.assertFalse([name for name in names if name.endswith((".png", ".jsonl.gz"))])
 
+    def test_the_control_of_conform_is_inside(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            self.assertIn("assay/_prefix/lib/assay/corpus/libassay_control.so", wheel.namelist())
+
     def test_the_program_has_its_plugins_and_suites(self):
         self.assertIn("smoke", self.must(self.bin / "assay", "list", "suites").split())
         self.must(self.bin / "assay", "run", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf",

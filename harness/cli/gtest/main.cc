@@ -158,9 +158,9 @@ int RunTests(int argc, char** argv) {
 }  // namespace
 }  // namespace assay::cli
 
-int main(int argc, char** argv) try {
-  assay::cli::PrepareProcess(argc, argv);
-  return assay::cli::IsWorker(argc, argv) ? assay::cli::Main(argc, argv) : assay::cli::RunTests(argc, argv);
-} catch (const std::exception& e) {
-  return assay::cli::ComplainOfException(e);
+int main(int argc, char** argv) {
+  return assay::cli::RunOnLargeStack([&] {
+    assay::cli::PrepareProcess(argc, argv);
+    return assay::cli::IsWorker(argc, argv) ? assay::cli::Main(argc, argv) : assay::cli::RunTests(argc, argv);
+  });
 }

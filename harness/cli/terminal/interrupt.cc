@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <mutex>
 
 namespace assay::cli {
 namespace {
@@ -19,9 +20,17 @@ void OnInterrupt(int number) {
 }  // namespace
 
 void WatchForInterrupts() {
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
-  if (std::signal(SIGHUP, OnInterrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  static std::once_flag watched;  // else a second Ctrl-C would only be noted as well
+  std::call_once(watched, [] {
+    std::signal(SIGINT, OnInterrupt);
+    std::signal(SIGTERM, OnInterrupt);
+    if (std::signal(SIGHUP, OnInterrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  });
+}
+
+bool WatchAndAsk() {
+  WatchForInterrupts();
+  return Interrupted();
 }
 
 bool Interrupted() {

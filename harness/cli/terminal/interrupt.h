@@ -8,5 +8,6 @@ namespace assay::cli {
 // From now on. A second Ctrl-C or SIGTERM ends the process at once.
 void WatchForInterrupts();
 bool Interrupted();
+bool WatchAndAsk();  // Interrupted(), and watches from its first call on
 
 }  // namespace assay::cli

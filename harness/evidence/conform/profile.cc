@@ -168,7 +168,8 @@ Result<Profile> LoadProfile(const std::string& name) {
   }
   profile->sha256 = Sha256Hex(all);
   // Nobody's own list passes for one that everybody has.
-  if (path->parent_path() != ProfileFolder()) {
+  profile->is_shipped = path->parent_path() == ProfileFolder();
+  if (!profile->is_shipped) {
     profile->name += fmt::format(" (not shipped, {})", profile->sha256.substr(0, 12));
   }
   return profile;

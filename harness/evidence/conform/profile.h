@@ -26,6 +26,7 @@ struct Profile {
   std::vector<std::string> apart;  // attributes ("softcap", "kind=argmax") whose cases are features of their own
   std::vector<ControlKernel> sound, faulty;  // of the negative control
   std::string sha256;                        // over the profile's file and its suites
+  bool is_shipped = false;
 };
 
 // `name`: of a shipped profile, or the path of a .toml file. Errors: there is none, or file, line and what is wrong.

@@ -40,6 +40,26 @@ bool IsSecret(std::string_view name) {
   return std::ranges::any_of(kSecrets, [&](std::string_view secret) { return name.find(secret) != name.npos; });
 }
 
+// Of every session; a library has words like these for other reasons.
+constexpr std::string_view kOfSession[] = {"USER",  "LOGNAME", "SHELL", "SHLVL", "TERM",    "PWD",     "OLDPWD",
+                                           "MAIL",  "EDITOR",  "PAGER", "LINES", "COLUMNS", "DISPLAY", "HOSTNAME",
+                                           "TMOUT", "VISUAL",  "LESS",  "PS1",   "PS2",     "IFS",     "VIRTUAL_ENV"};
+
+// As a text of its own: between quotes in a script, at the end of a string in a library.
+bool Names(std::string_view file, std::string_view name, bool is_script) {
+  for (size_t at = file.find(name); at != file.npos; at = file.find(name, at + 1)) {
+    const char before = at == 0 ? '\0' : file[at - 1];
+    const char behind = at + name.size() < file.size() ? file[at + name.size()] : '\0';
+    const bool quoted = (before == '"' || before == '\'') && behind == before;
+    if (is_script ? quoted : before == '\0' && behind == '\0') return true;
+  }
+  return false;
+}
+
+std::string_view NameOf(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
 }  // namespace
 
 bool IsPassed(std::string_view name) {
@@ -57,6 +77,20 @@ std::vector<std::string> PassedVariables(std::span<const std::string> more) {
     if (IsPassed(name) || std::ranges::find(more, name) != more.end()) variables.emplace_back(text);
   }
   return variables;
+}
+
+std::vector<std::string> NamedInVain(std::string_view file, bool is_script, std::span<const std::string> variables) {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view name = NameOf(*entry);
+    const auto is_it = [&](std::string_view variable) { return NameOf(variable) == name; };
+    const auto begins_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    if (name.size() < 4 || std::ranges::any_of(variables, is_it) || std::ranges::any_of(kOfHost, begins_with)) continue;
+    if (std::ranges::find(kOfSession, name) != std::end(kOfSession) || !Names(file, name, is_script)) continue;
+    names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 void DefaultVariable(std::vector<std::string>& variables, std::string_view name, std::string_view value) {

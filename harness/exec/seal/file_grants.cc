@@ -58,6 +58,15 @@ bool HoldsAllKinds(const fs::path& folder) {
   return folder == "/" || (home != nullptr && *home == '/' && Lies(RealPath(home), folder));
 }
 
+// Version control, virtual environments and packages of other languages: large, and nothing that a plugin imports from
+// beside itself. An interpreter's own environment is granted as such.
+bool IsForeign(const fs::path& folder) {
+  constexpr std::string_view kNames[] = {".git", ".hg", ".svn", ".tox", ".nox", "node_modules"};
+  std::error_code error;
+  return std::ranges::find(kNames, folder.filename().string()) != std::end(kNames) ||
+         fs::exists(folder / "pyvenv.cfg", error) || fs::exists(folder / "conda-meta", error);
+}
+
 bool IsLibrary(const fs::path& path) {
   return path.filename().string().find(".so") != std::string::npos;
 }
@@ -137,18 +146,52 @@ void FileGrants::GrantSystem() {
   }
 }
 
-bool FileGrants::HideRuns(const fs::path& folder) {
+bool FileGrants::HideRuns(const fs::path& folder, const fs::path& root, int most) {
   std::error_code error;
-  int entries = 0;
-  for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
-       !error && it != end; it.increment(error)) {
-    if (++entries > kMostEntries) return false;
-    if (IsBundle(it->path())) hidden_.push_back(RealPath(it->path()));
-    if (it->path().filename() != "results.jsonl") continue;
-    runs_.push_back(it->path().parent_path().lexically_relative(folder.parent_path()));
-    hidden_.push_back(RealPath(it->path().parent_path()));
+  if (fs::exists(folder / "results.jsonl", error)) {
+    runs_.push_back(folder.lexically_relative(root.parent_path()));
+    hidden_.push_back(RealPath(folder));
+    return true;
   }
-  return !error;
+  if (folder != root && IsForeign(folder)) {
+    foreign_.push_back(RealPath(folder));
+    return true;
+  }
+  std::vector<fs::path> folders;
+  int entries = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (++entries > most || ++entries_ > kMostEntriesInAll) return false;
+    if (IsBundle(entry.path())) hidden_.push_back(RealPath(entry.path()));
+    std::error_code unknown;
+    if (!entry.is_symlink(unknown) && entry.is_directory(unknown)) folders.push_back(entry.path());
+  }
+  if (error) return error == std::errc::permission_denied;  // which closes it to the worker as well
+  std::ranges::sort(folders);
+  for (const fs::path& below : folders) {
+    const int before = entries_;
+    if (folder == root) {
+      if (!HideRuns(below, root, kMostEntries)) unsearched_.push_back(RealPath(below));
+    } else if (!HideRuns(below, root, most - entries)) {
+      return false;
+    }
+    entries += entries_ - before;
+  }
+  return true;
+}
+
+void FileGrants::GrantFolder(const fs::path& folder) {
+  std::error_code error;
+  if (!HideRuns(folder, folder, kMostEntries)) {
+    if (fs::exists(folder, error)) unsearched_.push_back(folder);
+    return;
+  }
+  // For this folder's sake alone: what else names one of them, as an interpreter's path does, opens it.
+  const size_t hidden = hidden_.size();
+  for (const auto* left_out : {&unsearched_, &foreign_}) {
+    hidden_.insert(hidden_.end(), left_out->begin(), left_out->end());
+  }
+  Search(folder);
+  hidden_.resize(hidden);
 }
 
 std::string FileGrants::HiddenText() const {
@@ -159,9 +202,10 @@ std::string FileGrants::HiddenText() const {
                        runs_.size() == 1 ? "" : "such as ", runs_.front().string());
   }
   if (!unsearched_.empty()) {
-    text +=
-        fmt::format("{}all of {} but its libraries, which has more than {} entries or cannot be read; --grant shows it",
-                    text.empty() ? "" : ", and ", unsearched_.front().string(), kMostEntries);
+    const bool one = unsearched_.size() == 1;
+    text += fmt::format("{}all of {}{}, which {} more than {} entries or cannot be read; --grant shows {}",
+                        text.empty() ? "" : ", and ", one ? "" : fmt::format("{} folders such as ", unsearched_.size()),
+                        unsearched_.front().string(), one ? "has" : "have", kMostEntries, one ? "it" : "them");
   }
   return text;
 }
@@ -169,11 +213,11 @@ std::string FileGrants::HiddenText() const {
 void FileGrants::GrantLinked(const fs::path& plugin) {
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     // Where --grant or a variable shows the folder, earlier runs in it stay hidden all the same.
-    if (const fs::path folder = RealPath(file.parent_path()); !HoldsAllKinds(folder)) HideRuns(folder);
+    if (const fs::path folder = RealPath(file.parent_path()); !HoldsAllKinds(folder)) HideRuns(folder, folder, kMostEntries);
     grants_.push_back({file.string(), FileUse::kRead});
     for (const fs::path& library : LinkedLibraries(file, LibraryPath())) Read(library);
   }
-  runs_.clear();
+  runs_.clear(), unsearched_.clear(), foreign_.clear();  // nothing of the folder was granted
 }
 
 void FileGrants::GrantPlugin(const fs::path& plugin) {
@@ -185,14 +229,7 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
     GrantLibraries(folder);
     if (HoldsAllKinds(folder)) continue;
     const fs::path brought = RealPath(folder / "../deps");  // where a package keeps what it brings
-    for (const fs::path& whole : {folder, brought}) {
-      std::error_code error;
-      if (HideRuns(whole)) {
-        Search(whole);
-      } else if (fs::exists(whole, error)) {
-        unsearched_.push_back(whole);
-      }
-    }
+    for (const fs::path& whole : {folder, brought}) GrantFolder(whole);
   }
 }
 

@@ -11,7 +11,9 @@
 
 namespace assay {
 
-inline constexpr int kMostEntries = 20000;  // of a folder that is looked through for earlier runs
+// Entries right in the plugin's folder, or below one of its folders, that are looked through for earlier runs; of all of
+// its folders together.
+inline constexpr int kMostEntries = 20000, kMostEntriesInAll = 200000;
 
 class FileGrants {
  public:
@@ -45,13 +47,18 @@ class FileGrants {
   // The libraries right in it, wherever they lie that links lead to.
   void GrantLibraries(const std::filesystem::path& folder);
   void GrantLinked(const std::filesystem::path& plugin);
-  // Folders and bundles of earlier runs below `folder`, with the golden values of what failed there. False: there is too
-  // much to look through.
-  bool HideRuns(const std::filesystem::path& folder);
+  // The folder of a file of kernels, or of what it brings. Left out are earlier runs, which have the golden values of
+  // what failed, bundles, folders with too much in them to look through for runs, and those that are no part of it.
+  void GrantFolder(const std::filesystem::path& folder);
+  // Hides runs and bundles below `folder`, which is named as seen from the one above `root`. False: it has more than
+  // `most` entries, or cannot be read.
+  bool HideRuns(const std::filesystem::path& folder, const std::filesystem::path& root, int most);
   void GrantAround(const std::filesystem::path& folder, FileUse use);
   std::vector<std::filesystem::path> hidden_;
   std::vector<std::filesystem::path> runs_,
       unsearched_;  // that were found beside the plugin; runs_: as seen from there
+  std::vector<std::filesystem::path> foreign_;  // folders there that are no part of a plugin: IsForeign()
+  int entries_ = 0;                             // that were looked through
   std::vector<FileGrant> grants_;
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/seal/surroundings.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "harness/base/whole_file.h"
 #include "harness/exec/seal/environment.h"
 #include "harness/exec/seal/file_grants.h"
 #include "harness/exec/seal/supervisor.h"
@@ -34,6 +37,17 @@ std::vector<std::string> SealedVariables(const SealOptions& options, const fs::p
   return variables;
 }
 
+// To `hidden`: variables that are set and that the plugin asks for, as nobody would know why it finds none.
+void AddNamedInVain(const std::string& plugin, const std::vector<std::string>& variables, std::string& hidden) {
+  const Result<std::string> file = plugin.empty() ? Result<std::string>("") : ReadWholeFile(plugin);
+  if (!file) return;  // whoever loads it says so
+  const std::vector<std::string> names = NamedInVain(*file, fs::path(plugin).extension() == ".py", variables);
+  if (names.empty()) return;
+  hidden += fmt::format("{}{} {}, which it names; --pass-env {} shows {}", hidden.empty() ? "" : ", and ",
+                        names.size() == 1 ? "the variable" : "the variables", fmt::join(names, ", "),
+                        fmt::join(names, " --pass-env "), names.size() == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::string& plugin,
@@ -61,6 +75,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));
   made.seal.files = grants.all();
   made.hidden = grants.HiddenText();
+  AddNamedInVain(plugin, made.variables, made.hidden);
   return made;
 }
 

@@ -75,7 +75,10 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
     plans_.erase(plan);
     return Ok();
   }
-  return plans_.at(plan).Answer(call, request, std::move(fds));
+  const auto prepared = plans_.find(plan);
+  if (prepared == plans_.end())
+    return Failed(ASSAY_ERROR, fmt::format("worker: {} of plan {}, which is not here", call, plan));
+  return prepared->second.Answer(call, request, std::move(fds));
 }
 
 Json PluginCalls::Load(const Json& request) {

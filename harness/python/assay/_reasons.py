@@ -26,7 +26,23 @@ def explain(error: BaseException, kernels: str) -> str:
         text = no_numpy()
     else:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return text + places(traceback.extract_tb(error.__traceback__), kernels)
+    return text + _closed_to_worker(error) + places(traceback.extract_tb(error.__traceback__), kernels)
+
+
+def _closed_to_worker(error: BaseException) -> str:
+    """A sealed worker sees that a file is there, and cannot open it: which one, and what to do."""
+    if "ASSAY_WORKER_FOLDER" not in os.environ:  # set in a sealed worker alone
+        return ""
+    path = ""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        stems = [os.path.join(folder, error.name.partition(".")[0]) for folder in sys.path if folder.startswith("/")]
+        path = next((p for stem in stems for p in (stem + ".py", stem) if os.path.exists(p)), "")
+    elif isinstance(error, PermissionError) and isinstance(error.filename, str) and os.path.exists(error.filename):
+        path = os.path.abspath(error.filename)
+    if not path:
+        return ""
+    return (f"; {path} is there, but workers do not see it: open its folder with --grant {shlex.quote(os.path.dirname(path))}, or put "
+            "the kernels and what they import into a folder of their own")
 
 
 def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:

@@ -42,7 +42,13 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
   options.timeouts_are_constant = backend.timeout_s.has_value();
-  return std::make_shared<WorkerSession>(std::move(options));
+  auto session = std::make_shared<WorkerSession>(std::move(options));
+  session->EndWhen(backend.interrupted);
+  return session;
+}
+
+bool IsInterrupted(const BackendOptions& options) {
+  return options.interrupted && options.interrupted();
 }
 
 // Of a device: a core for each beside those of the harness, which judges what they compute.
@@ -368,7 +374,18 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(*std::move(plugins)));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
-  for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
+  for (const PluginCandidate& candidate : candidates) {
+    if (IsInterrupted(options)) {
+      devices.push_back(Unusable(candidate, Outcome::kInterrupted, "the run was interrupted before it was loaded"));
+    } else {
+      AppendDevices(candidate, options, devices);
+    }
+  }
+  // Nothing is known of what was not loaded to its end: the run begins, and ends with reports that say so.
+  if (IsInterrupted(options)) {
+    std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
+    return devices;
+  }
 
   if (options.refuse_no_plugin) {
     if (auto are = CheckArePlugins(options, devices); !are) return tl::unexpected(are.error());

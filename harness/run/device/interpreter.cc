@@ -33,6 +33,8 @@ constexpr std::string_view kQuestion =
     "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
 
 std::string InUse() {
+  const char* installed_for = std::getenv("ASSAY_PYTHON");
+  if (installed_for != nullptr && *installed_for == '/') return installed_for;
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
 }

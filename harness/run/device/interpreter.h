@@ -28,7 +28,8 @@ inline bool IsKernelFile(const std::filesystem::path& path) {
 // The file of kernels of a framework that the module assay knows. Errors: it knows none of that name.
 Result<std::filesystem::path> FrameworkKernels(const std::string& name);
 
-// `stated`: of --python; "": that of $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
+// `stated`: of --python; "": $ASSAY_PYTHON, which the program of a wheel sets to its own, that of
+// $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
 // and without the kernels, where its modules lie. Errors: it cannot be run, has not answered within
 // `import_timeout_s`, is too old, or this installation has no module assay.
 // `import_timeout_s`: also WorkerOptions::import_timeout_s, before which it says where the import is.

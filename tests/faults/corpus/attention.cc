@@ -37,12 +37,4 @@ std::string AttentionContract(Description op) {
   return AttentionClass(op, ";det=yes;batchinv=yes");
 }
 
-std::vector<Entry> AttentionEntries() {
-  std::vector<Entry> all;
-  for (const auto& list : {AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
-}
-
 }  // namespace corpus

@@ -196,8 +196,4 @@ AttentionSpec AttentionSpecOf(Description op);
 std::string AttentionClass(Description op, const std::string& more);
 std::string AttentionContract(Description op);  // with det and batchinv
 
-std::vector<Entry> AttentionLegalEntries();
-std::vector<Entry> AttentionMaskFaults();       // keys, heads, masks
-std::vector<Entry> AttentionNumericalFaults();  // scores, exponentials, narrowings, memory
-
 }  // namespace corpus

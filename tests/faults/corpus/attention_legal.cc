@@ -3,7 +3,7 @@
 #include "tests/faults/corpus/attention_plan.h"
 
 namespace corpus {
-namespace {
+namespace attention_legal {
 
 using plugin::BF16;
 using plugin::F16;
@@ -77,9 +77,10 @@ Entry NarrowMatrices(const char* name, TextOf contract) {
   });
 }
 
-}  // namespace
+}  // namespace attention_legal
 
 std::vector<Entry> AttentionLegalEntries() {
+  using namespace attention_legal;
   return {
       Tiled<0>("legal.materialised"),
       Legal("legal.materialised-pairwise",

@@ -3,7 +3,7 @@
 #include "tests/faults/corpus/attention_plan.h"
 
 namespace corpus {
-namespace {
+namespace attention_mask {
 
 bool IsLastRow(const AttentionSpec& s, const Query& q) {
   return q.row == s.l - 1;
@@ -223,9 +223,10 @@ std::vector<Entry> VisibilityFaults() {
   };
 }
 
-}  // namespace
+}  // namespace attention_mask
 
 std::vector<Entry> AttentionMaskFaults() {
+  using namespace attention_mask;
   std::vector<Entry> all = VisibilityFaults();
   const std::vector<Entry> others = {
       Fault("fault.heads-swapped", SeveralHeads,

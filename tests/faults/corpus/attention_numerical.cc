@@ -4,7 +4,7 @@
 #include "tests/faults/corpus/exponentials.h"
 
 namespace corpus {
-namespace {
+namespace attention_numerical {
 
 using plugin::BF16;
 using plugin::F16;
@@ -260,9 +260,10 @@ std::vector<Entry> NarrowingFaults() {
   };
 }
 
-}  // namespace
+}  // namespace attention_numerical
 
 std::vector<Entry> AttentionNumericalFaults() {
+  using namespace attention_numerical;
   std::vector<Entry> all = {
       OfPlan<LastRowsUnwritten>("fault.last-row-of-each-head-unwritten", AttentionWhyNot),
       OfPlan<LastElementUnwritten>("fault.last-element-unwritten", AttentionWhyNot),

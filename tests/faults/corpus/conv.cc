@@ -21,12 +21,4 @@ std::string ConvContract(Description op) {
   return ConvClass(op, "f32acc", ";det=yes;batchinv=yes");
 }
 
-std::vector<Entry> ConvEntries() {
-  std::vector<Entry> all;
-  for (const auto& list : {ConvLegalEntries(), ConvWinogradEntries(), ConvTermFaults(), ConvOtherFaults()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
-}
-
 }  // namespace corpus

@@ -191,9 +191,4 @@ Entry ConvEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
           }};
 }
 
-std::vector<Entry> ConvLegalEntries();
-std::vector<Entry> ConvTermFaults();       // taps, channels, groups, padding, terms
-std::vector<Entry> ConvOtherFaults();      // bias, narrowings, memory
-std::vector<Entry> ConvWinogradEntries();  // legal and faulty
-
 }  // namespace corpus

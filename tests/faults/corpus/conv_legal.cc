@@ -6,7 +6,7 @@
 #include "tests/faults/corpus/orders.h"
 
 namespace corpus {
-namespace {
+namespace conv_legal {
 
 using plugin::BF16;
 using plugin::F16;
@@ -90,9 +90,10 @@ Entry Legal(const char* name, Make make) {
   return ConvEntry(name, ConvContract, ConvWhyNot, make);
 }
 
-}  // namespace
+}  // namespace conv_legal
 
 std::vector<Entry> ConvLegalEntries() {
+  using namespace conv_legal;
   return {
       Legal("legal.direct", []<class T>(std::type_identity<T>) { return ConvKernel<T>{}; }),
       Legal("legal.direct-fma", []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = FmaDot<T>}; }),

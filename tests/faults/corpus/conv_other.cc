@@ -3,7 +3,7 @@
 #include "tests/faults/corpus/conv_kernel.h"
 
 namespace corpus {
-namespace {
+namespace conv_other {
 
 using plugin::BF16;
 using plugin::F16;
@@ -163,9 +163,10 @@ Entry Fault(const char* name, TextOf why_not, Make make) {
   return ConvEntry(name, ConvContract, why_not, make);
 }
 
-}  // namespace
+}  // namespace conv_other
 
 std::vector<Entry> ConvOtherFaults() {
+  using namespace conv_other;
   return {
       Fault("fault.bias-missing", Biased,
             []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasMissing<T>}; }),

@@ -5,7 +5,7 @@
 #include "tests/faults/corpus/conv_kernel.h"
 
 namespace corpus {
-namespace {
+namespace conv_terms {
 
 constexpr int kLastAxis = 2;
 
@@ -221,9 +221,10 @@ Entry Keeps(const char* name, TextOf why_not) {
   return Fault(name, why_not, []<class T>(std::type_identity<T>) { return ConvKernel<T>{.keeps = kKeeps}; });
 }
 
-}  // namespace
+}  // namespace conv_terms
 
 std::vector<Entry> ConvTermFaults() {
+  using namespace conv_terms;
   return {
       Reads<StrideOneMore>("fault.stride-one-more", SeveralColumns),
       Reads<StrideOne>("fault.stride-ignored", Strided),

@@ -4,7 +4,6 @@
 
 #include "backends/common/host.h"
 #include "backends/common/status.h"
-#include "ops/formula_operator.h"
 #include "tests/faults/corpus/entry.h"
 
 namespace corpus {
@@ -12,14 +11,8 @@ namespace {
 
 constexpr std::string_view kFault = "fault.", kEffect = ".effect";
 
-const std::vector<Entry>& AllEntries() {
-  static const std::vector<Entry> entries = [] {
-    std::vector<Entry> all;
-    for (const auto& list : {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(),
-                             FftEntries(), FormulaEntries(), HeldEntries(), FreshEntries()})
-      all.insert(all.end(), list.begin(), list.end());
-    return all;
-  }();
+const std::vector<Entry>& Entries() {
+  static const std::vector<Entry> entries = AllEntries();
   return entries;
 }
 
@@ -37,16 +30,13 @@ void NameWhatFollows(const plugin::OpDesc& op) {
 
 class CorpusDevice : public plugin::HostDevice {
  public:
-  // Formulas read all operands before they write; the other operators have no output in place that is asked for.
-  bool TakesAliases(const plugin::OpDesc& op) override {
-    const assay::Operator* known = assay::OperatorRegistry::Global().Find(op.name());
-    return dynamic_cast<const assay::FormulaOperator*>(known) != nullptr;
-  }
+  bool TakesAliases(const plugin::OpDesc& op) override { return corpus::TakesAliases(op); }
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
     NameWhatFollows(op);
+    if (const std::string reason = WhyNotAtAll(op); !reason.empty()) throw plugin::Unsupported("{}", reason);
     std::vector<plugin::Implementation> found;
     std::string reasons;
-    for (const Entry& entry : AllEntries()) {
+    for (const Entry& entry : Entries()) {
       if (entry.op != op.name()) continue;
       const std::string reason = entry.why_not(op);
       if (!reason.empty()) {
@@ -64,9 +54,10 @@ class CorpusDevice : public plugin::HostDevice {
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     NameWhatFollows(op);
+    if (const std::string reason = WhyNotAtAll(op); !reason.empty()) throw plugin::Unsupported("{}", reason);
     const bool exact = implementation.ends_with(kEffect);
     const std::string name = implementation.substr(0, implementation.size() - (exact ? kEffect.size() : 0));
-    for (const Entry& entry : AllEntries()) {
+    for (const Entry& entry : Entries()) {
       if (entry.op != op.name() || entry.name != name) continue;
       std::string reason = entry.why_not(op);
       if (exact && !TakesEffects(op)) reason = "an effect is computed to f64 or c128 outputs only";

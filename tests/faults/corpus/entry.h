@@ -33,15 +33,33 @@ struct Entry {
   std::function<std::unique_ptr<plugin::Plan>(const plugin::OpDesc&, bool exact)> create;
 };
 
-// One list per operator.
-std::vector<Entry> MatmulEntries();
-std::vector<Entry> ReduceEntries();
-std::vector<Entry> AttentionEntries();
-std::vector<Entry> SoftmaxEntries();
-std::vector<Entry> ConvEntries();
-std::vector<Entry> FftEntries();
-// Of every operator that is a formula.
-std::vector<Entry> FormulaEntries();
+// A plugin's entries, and which descriptions it takes: all_entries.cc has the corpus, control_entries.cc the control.
+std::vector<Entry> AllEntries();
+bool TakesAliases(const plugin::OpDesc& op);  // an output in place of an operand
+// Why the plugin has nothing for the description, or could not compute an effect, whatever the entry; "": it may.
+std::string WhyNotAtAll(const plugin::OpDesc& op);
+
+std::vector<Entry> MatmulLegalEntries();     // orders of summation
+std::vector<Entry> MatmulUnitEntries();      // matrix units of GPUs, and roundings that classes permit
+std::vector<Entry> MatmulTermFaults();       // terms lost, repeated or mixed up
+std::vector<Entry> MatmulPrecisionFaults();  // narrowings
+std::vector<Entry> MatmulMemoryFaults();     // elements read from or written to the wrong place, or not at all
+std::vector<Entry> MatmulEpilogueFaults();   // alpha, beta, bias, non-finite values
+std::vector<Entry> ReduceLegalEntries();
+std::vector<Entry> ReduceTermFaults();   // terms lost or repeated, wrong starts, counts, comparisons
+std::vector<Entry> ReduceOtherFaults();  // narrowings, memory
+std::vector<Entry> AttentionLegalEntries();
+std::vector<Entry> AttentionMaskFaults();       // keys, heads, masks
+std::vector<Entry> AttentionNumericalFaults();  // scores, exponentials, narrowings, memory
+std::vector<Entry> SoftmaxLegalEntries();
+std::vector<Entry> SoftmaxFaults();
+std::vector<Entry> ConvLegalEntries();
+std::vector<Entry> ConvTermFaults();       // taps, channels, groups, padding, terms
+std::vector<Entry> ConvOtherFaults();      // bias, narrowings, memory
+std::vector<Entry> ConvWinogradEntries();  // legal and faulty
+std::vector<Entry> FftLegalEntries();
+std::vector<Entry> FftFaults();
+std::vector<Entry> FormulaEntries();  // operators that are formulas
 // Those that held_back.txt names: nothing is adjusted to them.
 std::vector<Entry> HeldEntries();
 // Those that fresh.txt names.

@@ -32,11 +32,4 @@ bool AreSmooth(const FftSpec& s) {
   return std::ranges::all_of(s.n, [](int64_t n) { return LargestFactor(n) <= 31; });
 }
 
-std::vector<Entry> FftEntries() {
-  std::vector<Entry> all = FftLegalEntries();
-  const std::vector<Entry> faults = FftFaults();
-  all.insert(all.end(), faults.begin(), faults.end());
-  return all;
-}
-
 }  // namespace corpus

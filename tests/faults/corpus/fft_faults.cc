@@ -3,7 +3,7 @@
 #include "tests/faults/corpus/fft_plan.h"
 
 namespace corpus {
-namespace {
+namespace fft_faults {
 
 using plugin::BF16;
 using plugin::F16;
@@ -344,9 +344,10 @@ std::vector<Entry> PlaceFaults() {
   };
 }
 
-}  // namespace
+}  // namespace fft_faults
 
 std::vector<Entry> FftFaults() {
+  using namespace fft_faults;
   std::vector<Entry> all = ArithmeticFaults();
   const std::vector<Entry> others = PlaceFaults();
   all.insert(all.end(), others.begin(), others.end());

@@ -250,7 +250,4 @@ std::string FftWhen(Description op, Test test, const char* otherwise) {
   return !reason.empty() ? reason : test(plugin::ParseFft(op)) ? "" : otherwise;
 }
 
-std::vector<Entry> FftLegalEntries();
-std::vector<Entry> FftFaults();
-
 }  // namespace corpus

@@ -4,7 +4,7 @@
 #include "tests/faults/corpus/fft_plan.h"
 
 namespace corpus {
-namespace {
+namespace fft_legal {
 
 template <class T>
 Point<T> FmaProduct(Point<T> a, Point<T> b) {
@@ -34,9 +34,10 @@ std::string Short(Description op) {
       "the defining sum is for one axis of at most 4096");
 }
 
-}  // namespace
+}  // namespace fft_legal
 
 std::vector<Entry> FftLegalEntries() {
+  using namespace fft_legal;
   return {
       FftEntry("legal.stockham-2", FftContract, PowersOfTwo,
                []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = StockhamTransform<T>}; }),

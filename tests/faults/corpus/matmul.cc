@@ -28,13 +28,4 @@ bool HasInputs(const plugin::OpDesc& op, plugin::DType dtype) {
   return op.inputs()[0].dtype == dtype;
 }
 
-std::vector<Entry> MatmulEntries() {
-  std::vector<Entry> all;
-  for (const auto& list : {MatmulLegalEntries(), MatmulUnitEntries(), MatmulTermFaults(), MatmulPrecisionFaults(),
-                           MatmulMemoryFaults(), MatmulEpilogueFaults()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
-}
-
 }  // namespace corpus

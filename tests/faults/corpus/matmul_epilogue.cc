@@ -6,7 +6,7 @@
 #include "tests/faults/corpus/matmul_plan.h"
 
 namespace corpus {
-namespace {
+namespace matmul_epilogue {
 
 template <class T>
 class AlphaTwice : public CleanMatmul<T> {
@@ -171,9 +171,10 @@ std::string F32Range(Description op) {
   return "this overflows f32";
 }
 
-}  // namespace
+}  // namespace matmul_epilogue
 
 std::vector<Entry> MatmulEpilogueFaults() {
+  using namespace matmul_epilogue;
   return {
       MatmulFault<AlphaTwice>("fault.alpha-applied-twice", NeedsAlpha),
       MatmulFault<AlphaOfEverything>("fault.alpha-applied-to-c-and-bias", NeedsAlphaAndAddend),

@@ -7,7 +7,7 @@
 #include "tests/faults/corpus/orders.h"
 
 namespace corpus {
-namespace {
+namespace matmul_legal {
 
 template <class A>
 using V = typename A::Value;
@@ -130,9 +130,10 @@ Entry Order(const char* name, Pick pick, TextOf contract = MatmulContract) {
   });
 }
 
-}  // namespace
+}  // namespace matmul_legal
 
 std::vector<Entry> MatmulLegalEntries() {
+  using namespace matmul_legal;
   return {
       Order<Plain>("legal.sequential", []<class A>(std::type_identity<A>) { return SequentialDot<A>; }),
       Order<WithFma>("legal.sequential-fma", []<class A>(std::type_identity<A>) { return SequentialDot<A>; }),

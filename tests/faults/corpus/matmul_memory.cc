@@ -6,7 +6,7 @@
 #include "tests/faults/corpus/matmul_plan.h"
 
 namespace corpus {
-namespace {
+namespace matmul_memory {
 
 template <class T>
 class UnwrittenPart : public CleanMatmul<T> {
@@ -169,9 +169,10 @@ std::string RealMatrix(Description op) {
   return s.m < 2 || s.k < 2 ? "a vector is its own transpose" : MatmulWhyNot(op);
 }
 
-}  // namespace
+}  // namespace matmul_memory
 
 std::vector<Entry> MatmulMemoryFaults() {
+  using namespace matmul_memory;
   return {
       MatmulFault<LastRowUnwritten>("fault.last-row-unwritten"),
       MatmulFault<LastColumnUnwritten>("fault.last-column-unwritten"),

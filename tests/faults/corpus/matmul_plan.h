@@ -140,11 +140,4 @@ Entry MatmulFault(const char* name, std::string (*why_not)(const plugin::OpDesc&
           }};
 }
 
-std::vector<Entry> MatmulLegalEntries();     // orders of summation
-std::vector<Entry> MatmulUnitEntries();      // matrix units of GPUs, and roundings that classes permit
-std::vector<Entry> MatmulTermFaults();       // terms lost, repeated or mixed up
-std::vector<Entry> MatmulPrecisionFaults();  // narrowings
-std::vector<Entry> MatmulMemoryFaults();     // elements read from or written to the wrong place, or not at all
-std::vector<Entry> MatmulEpilogueFaults();   // alpha, beta, bias, non-finite values
-
 }  // namespace corpus

@@ -5,7 +5,7 @@
 #include "tests/faults/corpus/matmul_schedule.h"
 
 namespace corpus {
-namespace {
+namespace matmul_precision {
 
 using plugin::BF16;
 using plugin::F16;
@@ -168,9 +168,10 @@ Entry Store(const char* name, TextOf why_not, Pick pick) {
 template <class T>
 using Type = std::type_identity<T>;
 
-}  // namespace
+}  // namespace matmul_precision
 
 std::vector<Entry> MatmulPrecisionFaults() {
+  using namespace matmul_precision;
   return {
       Sum("fault.f16-accumulation", Narrow, []<class T>(Type<T>) { return SequentialDot<Narrowed<T, F16>>; }),
       Sum("fault.bf16-accumulation", Narrow, []<class T>(Type<T>) { return SequentialDot<Narrowed<T, BF16>>; }),

@@ -6,7 +6,7 @@
 #include "tests/faults/corpus/matmul_plan.h"
 
 namespace corpus {
-namespace {
+namespace matmul_terms {
 
 constexpr int64_t kTile = 16;   // rows and columns of a tile of y
 constexpr int64_t kPanel = 32;  // terms that a kernel holds at a time
@@ -215,9 +215,10 @@ Entry Fault(const char* name, Region region = Region::kEverywhere,
           }};
 }
 
-}  // namespace
+}  // namespace matmul_terms
 
 std::vector<Entry> MatmulTermFaults() {
+  using namespace matmul_terms;
   using enum Region;
   return {
       Fault<LastDropped>("fault.last-k-dropped-everywhere"),

@@ -50,12 +50,4 @@ bool IsSummation(Description op) {
   return !IsSelection(s) && s.kind != ReduceKind::kProd;
 }
 
-std::vector<Entry> ReduceEntries() {
-  std::vector<Entry> all;
-  for (const auto& list : {ReduceLegalEntries(), ReduceTermFaults(), ReduceOtherFaults()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
-}
-
 }  // namespace corpus

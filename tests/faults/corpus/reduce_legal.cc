@@ -7,7 +7,7 @@
 #include "tests/faults/corpus/reduce_plan.h"
 
 namespace corpus {
-namespace {
+namespace reduce_legal {
 
 using plugin::BF16;
 using plugin::F16;
@@ -183,9 +183,10 @@ Entry Ordered(const char* name, TextOf contract = ReduceContract) {
                      []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{ReduceValue<Plain<T>, Order>}; });
 }
 
-}  // namespace
+}  // namespace reduce_legal
 
 std::vector<Entry> ReduceLegalEntries() {
+  using namespace reduce_legal;
   return {
       Ordered<SequentialOrder>("legal.sequential"),
       Ordered<Reordered<Shuffled>>("legal.shuffled-terms"),

@@ -5,7 +5,7 @@
 #include "tests/faults/corpus/reduce_plan.h"
 
 namespace corpus {
-namespace {
+namespace reduce_other {
 
 using plugin::BF16;
 using plugin::F16;
@@ -159,9 +159,10 @@ Entry Narrowing(const char* name, TextOf why_not, Make make) {
 template <class T>
 using Type = std::type_identity<T>;
 
-}  // namespace
+}  // namespace reduce_other
 
 std::vector<Entry> ReduceOtherFaults() {
+  using namespace reduce_other;
   return {
       Fault<WrongAxis>("fault.strides-of-wrong-axis", ManyOutputs),
       Fault<TailGarbage>("fault.tail-of-vector-reads-garbage", NeedsVectorTail),

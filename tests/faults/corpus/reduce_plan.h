@@ -213,8 +213,4 @@ Entry ReduceEntry(std::string name, TextOf contract, TextOf why_not, Make make) 
           }};
 }
 
-std::vector<Entry> ReduceLegalEntries();
-std::vector<Entry> ReduceTermFaults();   // terms lost or repeated, wrong starts, counts, comparisons
-std::vector<Entry> ReduceOtherFaults();  // narrowings, memory
-
 }  // namespace corpus

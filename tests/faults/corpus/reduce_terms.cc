@@ -6,7 +6,7 @@
 #include "tests/faults/corpus/reduce_plan.h"
 
 namespace corpus {
-namespace {
+namespace reduce_terms {
 
 bool IsSpecialPlace(const ReduceContext& c) {
   return c.output == c.spec->outputs / 2;
@@ -227,9 +227,10 @@ Entry Fault(const char* name, TextOf why_not, Pick pick) {
 template <class T>
 using Type = std::type_identity<T>;
 
-}  // namespace
+}  // namespace reduce_terms
 
 std::vector<Entry> ReduceTermFaults() {
+  using namespace reduce_terms;
   return {
       Fault("fault.last-term-dropped-everywhere", Adds, []<class T>(Type<T>) { return LastDropped<T>; }),
       Fault("fault.last-term-dropped-in-one-output", Adds, []<class T>(Type<T>) { return LastDroppedOnce<T>; }),

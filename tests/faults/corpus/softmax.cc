@@ -31,11 +31,4 @@ std::string SoftmaxContract(Description op) {
   return SoftmaxClass(op, "f32acc", ";det=yes;batchinv=yes");
 }
 
-std::vector<Entry> SoftmaxEntries() {
-  std::vector<Entry> all = SoftmaxLegalEntries();
-  const std::vector<Entry> faults = SoftmaxFaults();
-  all.insert(all.end(), faults.begin(), faults.end());
-  return all;
-}
-
 }  // namespace corpus

@@ -4,7 +4,7 @@
 #include "tests/faults/corpus/softmax_plan.h"
 
 namespace corpus {
-namespace {
+namespace softmax_faults {
 
 using plugin::BF16;
 using plugin::F16;
@@ -310,9 +310,10 @@ std::vector<Entry> ElementFaults() {
   };
 }
 
-}  // namespace
+}  // namespace softmax_faults
 
 std::vector<Entry> SoftmaxFaults() {
+  using namespace softmax_faults;
   std::vector<Entry> all = {OfPlan<LastRowUnwritten>("fault.last-row-unwritten"),
                             OfPlan<LastElementUnwritten>("fault.last-element-unwritten")};
   for (const auto& list : {SumFaults(), ElementFaults()}) all.insert(all.end(), list.begin(), list.end());

@@ -4,7 +4,7 @@
 #include "tests/faults/corpus/softmax_plan.h"
 
 namespace corpus {
-namespace {
+namespace softmax_legal {
 
 using plugin::F16;
 
@@ -132,9 +132,10 @@ Entry Legal(const char* name, Make make) {
   return SoftmaxEntry(name, SoftmaxContract, SoftmaxWhyNot, make);
 }
 
-}  // namespace
+}  // namespace softmax_legal
 
 std::vector<Entry> SoftmaxLegalEntries() {
+  using namespace softmax_legal;
   return {
       Legal("legal.two-pass", []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{}; }),
       Legal("legal.shuffled-terms",

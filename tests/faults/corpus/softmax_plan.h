@@ -125,7 +125,4 @@ Entry SoftmaxEntry(std::string name, TextOf contract, TextOf why_not, Make make)
           }};
 }
 
-std::vector<Entry> SoftmaxLegalEntries();
-std::vector<Entry> SoftmaxFaults();
-
 }  // namespace corpus

@@ -159,15 +159,61 @@ TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
   EXPECT_EQ(none.HiddenText(), "");
 }
 
-// So many that nobody can say what lies among them.
+// So many that nobody can say what lies among them; what lies beside them stays.
 TEST_F(GrantsTest, OfKernelsSayWhichFolderIsTooLarge) {
-  Make("v/mine.py");
-  fs::create_directories(root_ / "v/many");
-  for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / "v/many" / std::to_string(i));
+  Make("v/mine.py"), Make("v/helpers/rows.py");
+  const auto fill = [&](const std::string& folder) {
+    fs::create_directories(root_ / folder);
+    for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / folder / std::to_string(i));
+  };
+  fill("v/many/deep");
   FileGrants grants({});
   grants.GrantPlugin(root_ / "v/mine.py");
-  EXPECT_THAT(Granted(grants), testing::ElementsAre("v/mine.py"));
-  EXPECT_THAT(grants.HiddenText(), testing::StartsWith("all of " + (root_ / "v").string() + " but its libraries"));
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("v names", "v/helpers", "v/mine.py", "v/mine.py"));
+  EXPECT_EQ(grants.HiddenText(), "all of " + (root_ / "v/many").string() +
+                                     ", which has more than 20000 entries or cannot be read; --grant shows it");
+  fill("v");
+  FileGrants whole({});
+  whole.GrantPlugin(root_ / "v/mine.py");
+  EXPECT_THAT(Granted(whole), testing::ElementsAre("v/mine.py"));
+  EXPECT_THAT(whole.HiddenText(), testing::StartsWith("all of " + (root_ / "v").string() + ", which has"));
+}
+
+// A project with its environment and its runs: neither is imported from beside a file, and neither is looked
+// through.
+TEST_F(GrantsTest, OfKernelsDoNotCountWhatIsNoPartOfThem) {
+  Make("v/mine.py"), Make("v/helpers/rows.py"), Make("v/out/first/results.jsonl");
+  for (const char* folder : {"v/venv", "v/.git", "v/web/node_modules", "v/out/first/failures"}) {
+    fs::create_directories(root_ / folder);
+    for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / folder / std::to_string(i));
+  }
+  Make("v/venv/pyvenv.cfg"), Make("v/web/page.js");
+  FileGrants grants({});
+  grants.GrantPlugin(root_ / "v/mine.py");
+  const auto granted = Granted(grants);
+  EXPECT_THAT(granted, testing::IsSupersetOf({"v names", "v/helpers", "v/web/page.js"}));
+  for (const char* folder : {"v", "v/venv", "v/.git", "v/web", "v/web/node_modules", "v/out", "v/out/first"})
+    EXPECT_THAT(granted, testing::Not(Contains(folder)));
+  EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (v/out/first)");
+  grants.Search(root_ / "v/venv");  // as of an interpreter's path
+  EXPECT_THAT(Granted(grants), Contains("v/venv"));
+}
+
+// Code that reads a variable has its name as a text of its own; a session's are named for other reasons.
+TEST(Environment, NamesWhatAPluginAsksForInVain) {
+  ::setenv("VENDOR_SWITCH", "1", 1), ::setenv("USER", "me", 1), ::setenv("CUDA_HOME", "/x", 1);
+  const auto in = [](const std::string& file, bool is_script) {
+    return NamedInVain(file, is_script, PassedVariables({}));
+  };
+  const std::string nul(1, '\0');
+  EXPECT_THAT(in("x" + nul + "VENDOR_SWITCH" + nul + "USER" + nul + "CUDA_HOME" + nul, false),
+              testing::ElementsAre("VENDOR_SWITCH"));
+  EXPECT_THAT(in("MY_VENDOR_SWITCH" + nul + "VENDOR_SWITCHES" + nul, false), testing::IsEmpty());
+  EXPECT_THAT(in("os.environ['VENDOR_SWITCH']", true), testing::ElementsAre("VENDOR_SWITCH"));
+  EXPECT_THAT(in("# VENDOR_SWITCH, \"VENDOR_SWITCH is none\"", true), testing::IsEmpty());
+  const std::string passed[] = {"VENDOR_SWITCH"};
+  EXPECT_THAT(NamedInVain("\"VENDOR_SWITCH\"", true, PassedVariables(passed)), testing::IsEmpty());
+  ::unsetenv("VENDOR_SWITCH");
 }
 
 TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {

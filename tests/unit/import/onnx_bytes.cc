@@ -57,6 +57,12 @@ std::string IntTensor(const std::vector<int64_t>& shape, const std::vector<int64
   return TensorOf(7, shape, Raw(data));
 }
 
+std::string ByteTensor(const std::vector<int64_t>& shape) {
+  int64_t elements = 1;
+  for (const int64_t extent : shape) elements *= extent;
+  return TensorOf(2, shape, std::string(static_cast<size_t>(elements), '\0'));
+}
+
 std::string OneNode(std::string_view op, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs, const std::vector<std::string>& attributes,
                     int64_t opset) {

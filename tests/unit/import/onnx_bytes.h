@@ -20,6 +20,7 @@ std::string IntsAttribute(std::string_view name, const std::vector<int64_t>& val
 // A TensorProto of f32 with that data as raw bytes.
 std::string RealTensor(const std::vector<int64_t>& shape, const std::vector<float>& data);
 std::string IntTensor(const std::vector<int64_t>& shape, const std::vector<int64_t>& data);
+std::string ByteTensor(const std::vector<int64_t>& shape);  // of u8, zeros
 
 // A ModelProto of one node, whose graph has its inputs and outputs.
 std::string OneNode(std::string_view op, const std::vector<std::string>& inputs,

@@ -93,6 +93,56 @@ TEST(Onnx, Attention) {
             "left_window_size: an attribute that is not known here");
 }
 
+TEST(Onnx, Powers) {
+  EXPECT_EQ(OnnxId(OneNode("Pow", {"x", "p"}, {"y"}, {}), {Zeros({2, 3}), Zeros({2, 3})}, {Zeros({2, 3})}),
+            "pow/f32/n=6/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("Pow", {"x", "p"}, {"y"}, {}), {Zeros({2, 3}), Zeros({1})}, {Zeros({2, 3})}),
+            "one power of several numbers; here each number has its own");
+}
+
+TEST(Onnx, CodesOfEightBits) {
+  const auto quantised = [](const std::string& scale, const std::string& zero, int64_t axis) {
+    return OnnxId(OneNode("QuantizeLinear", {"x", "s", "z"}, {"q"}, {IntAttribute("axis", axis)}),
+                  {Zeros({2, 3, 4}), scale, zero}, {ByteTensor({2, 3, 4})});
+  };
+  EXPECT_EQ(quantised(Zeros({}), ByteTensor({}), 1), "quantize/f32-f32-u8-u8/rows=1,n=24/fill=normal/seed=0");
+  EXPECT_EQ(quantised(Zeros({2}), ByteTensor({2}), 0), "quantize/f32-f32-u8-u8/rows=2,n=12,per=row/fill=normal/seed=0");
+  EXPECT_EQ(quantised(Zeros({4}), ByteTensor({4}), -1),
+            "quantize/f32-f32-u8-u8/rows=6,n=4,per=column/fill=normal/seed=0");
+  EXPECT_EQ(quantised(Zeros({3}), ByteTensor({3}), 1),
+            "scales along an axis in the middle; here rows or columns have them");
+  EXPECT_EQ(OnnxId(OneNode("QuantizeLinear", {"x", "s"}, {"q"}, {}), {Zeros({6}), Zeros({})}, {ByteTensor({6})}),
+            "quantize/f32-f32-u8/rows=1,n=6/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("DequantizeLinear", {"q", "s", "z"}, {"y"}, {}),
+                   {ByteTensor({6}), Zeros({}), ByteTensor({})}, {Zeros({6})}),
+            "dequantize/u8-f32-u8-f32/rows=1,n=6/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("DequantizeLinear", {"q", "s"}, {"y"}, {}), {ByteTensor({6}), Zeros({})}, {Zeros({6})}),
+            "dequantize/u8-f32-f32/rows=1,n=6/fill=normal/seed=0");
+  EXPECT_EQ(OnnxId(OneNode("DequantizeLinear", {"q", "s"}, {"y"}, {IntAttribute("block_size", 2)}),
+                   {ByteTensor({6}), Zeros({3})}, {Zeros({6})}),
+            "a scale for each block of an axis");
+}
+
+TEST(Onnx, Rotations) {
+  const auto turned = [](const std::vector<int64_t>& x, const std::vector<int64_t>& table,
+                         const std::vector<std::string>& attributes) {
+    return OnnxId(OneNode("RotaryEmbedding", {"x", "c", "s"}, {"y"}, attributes),
+                  {Zeros(x), Zeros(table), Zeros(table)}, {Zeros(x)});
+  };
+  EXPECT_EQ(turned({1, 4, 3, 8}, {1, 3, 4}, {}), "rope/f32/b=4,l=3,h=1,d=8/fill=normal/seed=0");
+  EXPECT_EQ(turned({2, 3, 32}, {2, 3, 4}, {IntAttribute("num_heads", 4)}),
+            "rope/f32/b=1,l=6,h=4,d=8/fill=normal/seed=0");
+  EXPECT_EQ(turned({2, 4, 3, 8}, {2, 3, 4}, {}), "tables of each batch, where here all batches have one");
+  EXPECT_EQ(turned({1, 4, 3, 8}, {1, 3, 4}, {IntAttribute("interleaved", 1)}),
+            "pairs of neighbours; here of the halves of a head");
+  EXPECT_EQ(turned({1, 4, 3, 8}, {1, 3, 2}, {IntAttribute("rotary_embedding_dim", 4)}),
+            "a part of each head is turned");
+  EXPECT_EQ(OnnxId(OneNode("RotaryEmbedding", {"x", "c", "s", "p"}, {"y"}, {}),
+                   {Zeros({1, 4, 3, 8}), Zeros({50, 4}), Zeros({50, 4}), IntTensor({1, 3}, {0, 1, 2})},
+                   {Zeros({1, 4, 3, 8})}),
+            "positions that choose rows of the tables");
+}
+
 TEST(Onnx, DataComeInTheOperandsShapes) {
   const TemporaryFolder folder;
   const std::string x = RealTensor({2, 1, 3}, {1, 2, 3, 4, 5, 6}), y = RealTensor({2, 1, 3}, {7, 8, 9, 10, 11, 12});

@@ -23,6 +23,17 @@ def _plain(case):
     return only(epilogue="fused")(case)
 
 
+def _convolves(case):
+    """A bias is a node of its own, before which the convolution has been rounded."""
+    rounds_twice = "bias" in case.shapes and case.dtypes[0] == "bf16"
+    return not rounds_twice or "the bias is another node, which rounds to bf16 before it adds"
+
+
+def _probabilities(dtypes, attrs):
+    """On processors with instructions for bf16 (AMX) they are rounded before they meet the values."""
+    return "mid=bf16" if dtypes[0] == "bf16" else ""
+
+
 def _attends(case):
     """The node has one number of heads, and makes NaN of a row that sees no key."""
     if case.shapes["q"][1] != case.shapes["k"][1]:
@@ -41,12 +52,12 @@ def _transforms(case):
 
 COLUMNS = [
     Column("matmul", ops.matmul, NARROW, supports=_plain),
-    Column("conv", ops.conv, NARROW),
+    Column("conv", ops.conv, NARROW, supports=_convolves),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
     Column("softmax", ops.softmax, NARROW, extra="masked=nan;ftz=out"),
     Column("reduce", ops.reduce, NARROW, supports=only(kind=tuple(ops.REDUCTIONS), nan="propagate")),
     Column("fft", ops.fft, ("c64", "f32-c64", "c64-f32"), supports=_transforms),
-    Column("attention", ops.attention, NARROW, shown=("mask_per_head",), supports=_attends),
+    Column("attention", ops.attention, NARROW, extra=_probabilities, shown=("mask_per_head",), supports=_attends),
     Column("layer_norm", ops.layer_norm, ("f32",), supports=only(stats=False)),
     Column("group_norm", ops.group_norm, ("f32", "f16")),
     Column("gelu", ops.gelu, NARROW),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The corpus: every entry.
+#include "ops/formula_operator.h"
+#include "tests/faults/corpus/entry.h"
+
+namespace corpus {
+
+std::vector<Entry> AllEntries() {
+  std::vector<Entry> all;
+  for (const auto& list :
+       {MatmulLegalEntries(),  MatmulUnitEntries(),     MatmulTermFaults(),    MatmulPrecisionFaults(),
+        MatmulMemoryFaults(),  MatmulEpilogueFaults(),  ReduceLegalEntries(),  ReduceTermFaults(),
+        ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
+        SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
+        ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
+        FormulaEntries(),      HeldEntries(),           FreshEntries()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+// Formulas read all operands before they write; the other operators have no output in place that is asked for.
+bool TakesAliases(const plugin::OpDesc& op) {
+  const assay::Operator* known = assay::OperatorRegistry::Global().Find(op.name());
+  return dynamic_cast<const assay::FormulaOperator*>(known) != nullptr;
+}
+
+std::string WhyNotAtAll(const plugin::OpDesc&) {
+  return "";
+}
+
+}  // namespace corpus
