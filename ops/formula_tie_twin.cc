@@ -30,7 +30,7 @@ bool KeepsIntegers(const formula::Node& node) {
                                  Function::kNegate,  Function::kAbs,  Function::kMaximum,
                                  Function::kMinimum, Function::kLess, Function::kSelect};
   if (node.kind == Kind::kMap) return std::ranges::find(kExact, node.function) != std::end(kExact);
-  if (node.kind == Kind::kConst) return node.constant == std::trunc(node.constant);
+  if (node.kind == Kind::kConst) return node.constant == std::trunc(node.constant) && node.constant_lo == 0;
   return node.kind != Kind::kRound && node.kind != Kind::kTopK;
 }
 

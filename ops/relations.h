@@ -21,9 +21,9 @@ std::optional<Problem> TryRebind(const Operator& op, const Problem& problem, con
 
 // The slices in reverse order (of an odd number the first stays), as a claim or a property.
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes);
-// Another number of them: `key` is the attribute that counts them, resized by `resized(n)` (a list may hold it).
-// Relations "<name>1", "<name>_part" of about half, "<name>7" and "<name>17", as far as they are fewer and the operator
-// takes them; and, where that is cheap, more: the slices again and again in "<name>64" and "<name>129".
+// Other numbers of slices; `resized(n)` sets the attribute that counts them to n (a list may hold it). Relations
+// "<name>1", "<name>_part" of about half, "<name>7" and "<name>17", where these are fewer and the operator takes them;
+// where it is cheap, also more, with the slices again and again: "<name>64" and "<name>129".
 std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
                                const SliceAxes& axes, const std::function<AttrList(int64_t)>& resized);
 

@@ -25,7 +25,7 @@ struct BasicRow {
   std::string (*contract)(const Facts&..., const OpDesc&);
   std::string (*why_not)(const Facts&..., const OpDesc&);  // the reason against this row; "" when it takes the op
   Create* create;
-  // Its library or driver says only when it prepares a plan that it does not take the description: query() makes one.
+  // Its library or driver refuses a description only when it prepares a plan, so that query() prepares one.
   bool refuses_late = false;
 };
 
@@ -88,30 +88,41 @@ std::vector<Implementation> QueryTable(Table<DeviceType, Facts...> rows, const O
       [&](const auto& row) { return row.contract(facts..., op); });
 }
 
-// Makes plans to see whether they can be made. What fails other than by a refusal is told to whoever asks for that plan
-// next: a driver that fails once has failed.
+// Makes plans to see whether they can be made. A failure that is no refusal is told to whoever asks for that plan next:
+// a driver that fails once has failed.
 class TriedPlans {
  public:
   void Clear() { failures_.clear(); }
   // Why `create` refuses; "" where it does not.
   template <class Create>
-  std::string Try(const std::string& name, Create create) {
+  std::string Try(const std::string& name, const OpDesc& op, Create create) {
     try {
       create();
     } catch (const Error& error) {
       if (error.status() == ASSAY_UNSUPPORTED) return error.what();
-      failures_[name] = std::current_exception();
+      failures_[KeyOf(name, op)] = std::current_exception();
     } catch (const std::exception&) {
-      failures_[name] = std::current_exception();
+      failures_[KeyOf(name, op)] = std::current_exception();
     }
     return "";
   }
-  void RethrowFailure(const std::string& name) {
-    const auto failure = failures_.extract(name);
+  void RethrowFailure(const std::string& name, const OpDesc& op) {
+    const auto failure = failures_.extract(KeyOf(name, op));
     if (!failure.empty()) std::rethrow_exception(failure.mapped());
   }
 
  private:
+  // The implementation, the operator and the operands' types and shapes: a failure is that of this question alone.
+  static std::string KeyOf(const std::string& name, const OpDesc& op) {
+    std::string key = name + ' ' + op.name() + ' ' + op.DTypesText();
+    for (const auto* operands : {&op.inputs(), &op.outputs()}) {
+      for (const Tensor& tensor : *operands) {
+        key += ' ';
+        for (const int64_t extent : tensor.shape) key += std::to_string(extent) + 'x';
+      }
+    }
+    return key;
+  }
   std::map<std::string, std::exception_ptr> failures_;
 };
 
@@ -123,7 +134,7 @@ std::vector<Implementation> QueryDevice(Table<DeviceType, Facts...> rows, Device
   const auto why_not = [&](const auto& row) {
     std::string reason = row.why_not(facts..., op);
     if (!reason.empty() || !row.refuses_late) return reason;
-    return tried.Try(row.name, [&] { row.create(device, op); });
+    return tried.Try(row.name, op, [&] { row.create(device, op); });
   };
   return QueryRows(rows, op, why_not, [&](const auto& row) { return row.contract(facts..., op); });
 }

@@ -25,7 +25,7 @@ std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
   SelectDevice(traits_.index);
-  tried_.RethrowFailure(implementation);
+  tried_.RethrowFailure(implementation, op);
   return plugin::CreateFromTable(rows_, *this, op, implementation, traits_);
 }
 

@@ -47,7 +47,7 @@ std::vector<plugin::Capability> Device::Capabilities() {
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
-  tried_.RethrowFailure(implementation);
+  tried_.RethrowFailure(implementation, op);
   return plugin::CreateFromTable(Rows(), *this, op, implementation, traits_);
 }
 

@@ -23,7 +23,7 @@ struct Traits {
   uint32_t units = 0;
   bool is_cpu = false;
 
-  // Of an operand or a workspace, in whose allocation there are guards or canaries besides.
+  // Largest operand or workspace: its allocation has guards or canaries besides.
   uint64_t MostBytes() const {
     constexpr uint64_t kAround = uint64_t{1} << 18;
     return max_alloc_bytes - std::min(max_alloc_bytes, kAround + base_align_bytes);

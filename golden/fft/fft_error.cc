@@ -106,9 +106,9 @@ double BluesteinError(int64_t n, const FftArithmetic& a) {
 }
 
 // Terms that are zero are added exactly. A butterfly of 3, 5 or 7 multiplies its one input by constants of modulus up
-// to one and adds few such products, which are within the sums that StageError allows for, of one term. Those of larger
-// primes may be short convolutions, whose factors are larger, and have the bound of any data. There is one layer of
-// twiddles between two stages each; the turns by an eighth within a radix of 8 are among them.
+// to one and adds few such products, which are within the sums that StageError allows for, of one term. Butterflies
+// of larger primes may be short convolutions, whose factors are larger, and have the bound of any data. There is one
+// layer of twiddles between two stages each; the turns by an eighth within a radix of 8 are among them.
 double ImpulseError(int64_t n, const FftArithmetic& a) {
   const double narrow = a.operand * (2 + a.operand) + a.stored;
   double sum = 0;

@@ -36,10 +36,10 @@ double RadixError(int64_t n, const FftArithmetic& a);
 // |dy_k| <= BluesteinError ||y||_2 for every k; M is PaddedLength(n) or twice that.
 double BluesteinError(int64_t n, const FftArithmetic& a);
 
-// The same of a single input that is not zero: nothing cancels, and every output is a product of twiddles, so that each
-// has an error relative to itself. |dy_k| <= ImpulseError |y_k| for n without primes above kLargestButterfly.
+// Error of the transform of an impulse: nothing cancels, and every output is a product of twiddles, so that each has an
+// error relative to itself. |dy_k| <= ImpulseError |y_k| for n without primes above kLargestButterfly.
 double ImpulseError(int64_t n, const FftArithmetic& a);
-// ... by the defining sum: one product with a twiddle.
+// DirectImpulseError: by the defining sum, one product with a twiddle.
 double DirectImpulseError(const FftArithmetic& a);
 
 // Real transforms packed into complex ones of half the length: even and odd parts are taken apart (an addition each),

@@ -109,7 +109,7 @@ double MaxOrNan(const double* x, int64_t k) {
   return max;
 }
 
-// sum of p times the number of larger terms.
+// The mean number of larger terms, weighted by p.
 double MeanRank(const double* x, int64_t k, double max) {
   std::vector<double> e(x, x + k);
   double total = 0;

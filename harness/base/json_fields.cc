@@ -74,7 +74,7 @@ std::vector<std::string> JsonFields::Texts(std::string_view key, Absent absent) 
   return texts;
 }
 
-void JsonFields::EachOf(std::string_view key, const Take& take, Absent absent) {
+void JsonFields::VisitList(std::string_view key, const Take& take, Absent absent) {
   const Json* found = Find(key, absent);
   if (found == nullptr || !Expect(found->is_array(), *found, key, "a list")) return;
   for (size_t i = 0; i < found->size() && problem_->empty(); ++i) {
@@ -83,14 +83,14 @@ void JsonFields::EachOf(std::string_view key, const Take& take, Absent absent) {
   }
 }
 
-void JsonFields::Within(std::string_view key, const Take& take, Absent absent) {
+void JsonFields::VisitObject(std::string_view key, const Take& take, Absent absent) {
   const Json* found = Find(key, absent);
   if (found == nullptr) return;
   JsonFields fields(*found, PlaceOf(key), problem_);
   if (problem_->empty()) take(fields);
 }
 
-void JsonFields::EachText(const std::function<void(const std::string&, const std::string&)>& take) {
+void JsonFields::VisitTexts(const std::function<void(const std::string&, const std::string&)>& take) {
   if (!problem_->empty()) return;
   for (const auto& [key, value] : value_.items()) {
     if (!Expect(value.is_string(), value, key, "a text")) return;

@@ -28,10 +28,10 @@ class JsonFields {
   std::vector<std::string> Texts(std::string_view key, Absent absent = Absent::kIsWrong);
   // Calls take(fields) for each object of a list, or for the one that the key names.
   using Take = std::function<void(JsonFields& fields)>;
-  void EachOf(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
-  void Within(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
+  void VisitList(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
+  void VisitObject(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
   // The texts of all members of the object, by name.
-  void EachText(const std::function<void(const std::string& key, const std::string& text)>& take);
+  void VisitTexts(const std::function<void(const std::string& key, const std::string& text)>& take);
 
   const std::string& problem() const { return *problem_; }  // "" where there is none
 

@@ -41,7 +41,7 @@ bool Fails(const Record* r) {
 // Why no weaker arithmetic is named for a failure.
 std::string WhyUnexplained(const Record& r, std::string_view what) {
   if (what == "below_contract") return "the kernel declares less than the case requires";
-  if (what != "mismatch") return "it is no failure of values";
+  if (what != "mismatch") return kNoFailureOfValues;
   if (r.decided_by == "memory") return "memory was written or read that is not the kernel's";
   if (r.nonfinite_mismatch.value_or(0) > 0) return "values are wrong among NaN and infinities";
   if (!r.decided_by.empty()) return "other executions than the first one failed: " + r.decided_by;
@@ -119,7 +119,7 @@ class Judging {
     failure.worst_elements = r.worst_elements, failure.reproduce = r.reproduce;
   }
 
-  // What single results are too small to show.
+  // Adds findings of all results together, which single results are too small to show.
   void AddPooled() {
     std::vector<Record> counted;
     for (const auto& [id, of] : by_case_) {

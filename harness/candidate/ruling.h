@@ -27,12 +27,14 @@ struct CaseCounts {
   size_t not_run = 0;
 };
 
+inline constexpr const char* kNoFailureOfValues = "it is no failure of values";
+
 struct CandidateFailure {
   std::string set;   // "visible" or "hidden"; "": of the file or all results together
   std::string what;  // a verdict, "unsupported", "timing_invalid", "pooled" or "load"
   std::string case_id, implementation, reason, where, worst_elements, reproduce;
   std::string arithmetic;  // a weaker one that explains the errors; "": why_unexplained says why there is none
-  std::string why_unexplained;
+  std::string why_unexplained = kNoFailureOfValues;
 };
 
 struct CaseSpeed {

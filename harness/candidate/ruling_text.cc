@@ -24,8 +24,9 @@ Json FailureJson(const CandidateFailure& failure) {
                {"where", failure.where},
                {"worst_elements", failure.worst_elements},
                {"reproduce", failure.reproduce}};
-  if (!failure.arithmetic.empty()) json["arithmetic"] = failure.arithmetic;
-  if (!failure.why_unexplained.empty()) json["arithmetic_unknown"] = failure.why_unexplained;
+  const bool explained = !failure.arithmetic.empty();
+  json["arithmetic"] = explained ? Json(failure.arithmetic) : Json();
+  if (!explained) json["arithmetic_unknown"] = failure.why_unexplained;
   return json;
 }
 

@@ -25,13 +25,13 @@ TimeComparison OfAll(const RunComparison& comparison) {
   return {};
 }
 
-// Whatever speaks against a time: MakeUnsure() says so of all of them in the end.
+// Clears the doubt about a time: MakeUnsure() takes the doubts of all times into account in the end.
 Record WithoutDoubt(Record record) {
   record.timing_unsure.clear();
   return record;
 }
 
-// With the host's clock around the calls in the place of what the kernel's side says.
+// Replaces the kernel's own times by those of the host's clock around the calls.
 Record ByWall(Record record) {
   record.time_median_s = record.time_wall_s;
   record.round_medians_s = record.round_walls_s;
@@ -44,7 +44,7 @@ bool Contradict(TimeVerdict a, TimeVerdict b) {
          (a == TimeVerdict::kSlower && b == TimeVerdict::kFaster);
 }
 
-// The same cases, compared by one clock.
+// All pairs, compared by one clock.
 struct ByOneClock {
   RunTimes times;
   RunComparison comparison;
@@ -61,8 +61,8 @@ struct ByOneClock {
   }
 };
 
-// A time in doubt is no more than a sign, whichever of the two has it, and by either clock: work may have been left to
-// transfers.
+// Makes both ratios unsure where a time of either side is in doubt: work may have been left to transfers, which neither
+// clock counts.
 void MakeUnsure(const std::vector<SpeedPair>& pairs, CandidateSpeed& speed) {
   for (const auto& [candidate, reference] : pairs) {
     for (const Record* r : {candidate, reference}) {

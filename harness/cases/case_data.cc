@@ -158,7 +158,8 @@ CaseData PrepareRandomSet(const CaseData& data) {
 BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {
   const CaseOutput& of = data.outputs[output];
   BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
-  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);  // check has none: it only advises
+  // check has none, and says itself whether data look random.
+  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
   if (!fill || !StatisticFits(*fill, bound.statistic)) bound.statistic.applicable = false;
   return bound;
 }

@@ -29,7 +29,7 @@ class HeldTwin {
   // From here on it is kept.
   const Twin& Keep() const;
   size_t output() const { return output_; }
-  // The twin's, without making it. One that is made again is not sparse.
+  // The twin's tolerance and sparseness, without making it. A twin that is made again is never sparse.
   double ToleranceUlp() const { return tolerance_ulp_; }
   bool IsSparse() const { return sparse_; }
 

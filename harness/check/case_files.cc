@@ -143,7 +143,7 @@ Result<Returned> ReadManifest(const fs::path& dir) {
   for (const PlanEntry& entry : returned.plan.entries) requirements[entry.id] = entry.requirement;
   std::set<std::string> seen;
   Status taken;
-  fields.EachOf("cases", [&](JsonFields& one) {
+  fields.VisitList("cases", [&](JsonFields& one) {
     if (taken) taken = TakeCase(one, dir, requirements, seen, returned);
   });
   if (!fields.problem().empty()) return UsageError(fields.problem() + "; write the inputs anew");

@@ -91,7 +91,7 @@ namespace {
 
 using Begin = std::function<void(const char* stage)>;
 
-// By which contract a user's outputs are judged, and whether what breaks it is to be explained.
+// The contract that judges a user's outputs, and whether to explain failures by it.
 struct JudgeBy {
   const Contract& contract;
   const Contract& required;
@@ -126,8 +126,8 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
     LadderGoldens none(0);  // each is needed once, where there are no twins
-    evidence.lower_class =
-        FindLowerClass(*data.op, problem, by.contract, output.golden, {data.inputs, &got}, {}, &none);
+    evidence.lower_class = FindLowerClass(*data.op, problem, by.contract, output.golden,
+                                          {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
   begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
@@ -164,6 +164,10 @@ Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterCon
   const Decision both[] = {decision, DecisionOf(loose)};
   const bool passes = decision.verdict == Verdict::kPass;  // and is suspect
   if (passes && WorstOf(both) == 1) return tight;
+  Decision& decided = loose.outputs[loose.worst].decision;
+  if (decision.verdict == Verdict::kMismatch && decided.verdict == Verdict::kInconclusive) {
+    decided.reason += "; without intermediates of 16 bits it is a mismatch: " + decision.reason;
+  }
   user.contract = *user.with_intermediates, user.required = required;
   return loose;
 }

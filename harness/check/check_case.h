@@ -31,7 +31,7 @@ struct UserCase {
   std::vector<Tensor> got;  // of each output
   Contract contract;
   bool contract_is_default = false;
-  // What is permitted where `contract` is the default and a type of 16 bits is among the inputs: intermediates in it.
+  // The default with intermediates of 16 bits, where an input has such a type and nobody states a contract.
   std::optional<Contract> with_intermediates;
   Contract required;                   // the same where nothing is required
   std::string required_text;           // as it goes into the record

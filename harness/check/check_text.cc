@@ -89,7 +89,7 @@ std::string OpenLine(const Evidence& evidence) {
                      evidence.power->unbounded, NumElements(evidence.shape));
 }
 
-// Whether the result would hold without what the default permits beside it.
+// Says whether the result also holds without the 16-bit intermediates that the default permits.
 std::string StricterLine(const CheckResult& result) {
   if (!result.stricter) return "";
   const std::string what =

@@ -104,7 +104,7 @@ Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, co
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   Result<Problem> problem = BindTypes(op, spec, operands, asker);
-  // Golden values of what selects follow the attribute nan, so that a contract by which NaN loses sets it.
+  // Golden values of selections follow the attribute nan, so a contract by which NaN loses sets it.
   const auto contract = ParseDeclaration(request.contract);
   const bool ignores = contract && contract->nan == NanPolicy::kIgnore;
   if (!problem || !ignores || states_nan || op.schema().Find("nan") == nullptr || !op.Selects(*problem)) return problem;

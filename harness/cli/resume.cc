@@ -71,7 +71,7 @@ std::vector<std::string> AskedWords(const RunOptions& options) {
 
 Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
   if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
-  // Which outputs are kept was drawn when it began; those of its first part cannot be had again.
+  // The secret was in the memory of the first part, and which outputs it kept is not known.
   std::error_code error;
   if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence > 0) {
     return UsageError(
@@ -111,6 +111,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   Json history = was.is_object() && was.contains(kResumed) && was[kResumed].is_array() ? was[kResumed] : Json::array();
   history.push_back({{"timestamp", TimestampUtc()}, {"results_before", resumed->records.size()}, {"changes", changes}});
   environment[kResumed] = std::move(history);
+  if (was.is_object() && was.contains("timestamp")) environment["timestamp"] = was["timestamp"];  // when the run began
   for (const std::string& change : changes) Note("changed since the run began: " + change);
   if (!resumed->torn.empty()) Note(resumed->torn);
   auto folder = RunFolder::Continue(*options.out, resumed->records, resumed->offers);

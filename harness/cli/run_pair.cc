@@ -66,8 +66,8 @@ std::map<std::string, double> ReadLaunches(const Json& environment, const Record
   return found;
 }
 
-// What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known. A file of kernels
-// in Python is called by its file's name, which says nothing of what is in it.
+// Finds the name that a backend's plugin gives itself, whatever name it ran under; "" when that is not known. A file of
+// kernels in Python is called by its file's name, which says nothing of what is in it.
 constexpr const char* kKernelsName = "kernels in Python";
 std::string PluginName(const Json& environment, std::string_view backend) {
   if (!environment.is_object()) return "";

@@ -25,6 +25,12 @@ struct BundleOptions {
 
 int Bundle(const BundleOptions& options) {
   std::error_code error;
+  if (!options.out.native().ends_with(".tar.zst")) {
+    return Complain(kExitUsage,
+                    fmt::format("--out {0} does not end in .tar.zst, by which the sandbox knows what to hide "
+                                "from plugins: give --out {0}.tar.zst",
+                                options.out.string()));
+  }
   if (fs::exists(options.out, error)) {
     return Complain(kExitUsage,
                     fmt::format("{} is there already: give another --out or remove it", options.out.string()));
@@ -51,7 +57,9 @@ void AddBundleVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
       "bundle", "Put a run with its evidence into one file, which assay verify checks without the hardware");
   verb->add_option("RUN", o->run, "output folder of a run, best one with --evidence")->required();
-  verb->add_option("-o,--out", o->out, "the file, which must not be there")->type_name("FILE")->capture_default_str();
+  verb->add_option("-o,--out", o->out, "the file, whose name ends in .tar.zst, and which must not be there")
+      ->type_name("FILE")
+      ->capture_default_str();
   verb->add_option(
       "--challenge", o->challenge,
       "text by which results are drawn too, of whoever got the hash of the run's files that the run printed");

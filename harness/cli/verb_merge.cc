@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/merged_report.h"
 #include "harness/cli/options.h"
@@ -48,6 +51,23 @@ Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
   return {};
 }
 
+// Finds the first shard that kept no outputs although another one did; null: there is none.
+const fs::path* FindWithoutOutputs(const std::vector<fs::path>& dirs) {
+  const auto has_none = [](const fs::path& dir) {
+    std::error_code error;
+    return !fs::exists(dir / kEvidenceFile, error);
+  };
+  const auto without = std::ranges::find_if(dirs, has_none);
+  return without == dirs.end() || std::ranges::all_of(dirs, has_none) ? nullptr : &*without;
+}
+
+// The commitment would be of a sample that the merged run does not have.
+std::string RemoveCommitment(const std::string& environment) {
+  Json json = ParseJson(environment);
+  json.erase(kCommitmentKey);
+  return DumpJson(json, 2) + "\n";
+}
+
 // Each shard had a secret of its own. Called last, as the note is about all other files.
 Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder) {
   Sample all;
@@ -67,13 +87,17 @@ Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder)
 Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, RunFolder& folder) {
   const auto write_plan = [&](const TextSink& write) { WritePlanJson(merged.plan, write); };
   if (auto status = folder.StreamText("plan.json", write_plan); !status) return status;
-  if (auto status = folder.WriteText("environment.json", merged.environment); !status) return status;
+  const fs::path* const without = FindWithoutOutputs(dirs);
+  const std::string environment = without != nullptr ? RemoveCommitment(merged.environment) : merged.environment;
+  if (auto status = folder.WriteText("environment.json", environment); !status) return status;
   for (const Offer& offer : merged.offers) {
     if (auto status = folder.Append(offer); !status) return status;
   }
   if (auto status = folder.Rewrite(merged.records); !status) return status;
   if (auto status = CopyTensors(dirs, folder.path()); !status) return status;
-  return MergeEvidence(dirs, folder);
+  if (without == nullptr) return MergeEvidence(dirs, folder);
+  Note(fmt::format("shard {} kept no outputs: the merged run has no sample", without->string()));
+  return {};
 }
 
 int Merge(const MergeOptions& options) {

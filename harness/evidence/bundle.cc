@@ -69,17 +69,17 @@ Result<Json> FilesOf(JsonFields& environment) {
     if (std::string plugin = device.Text("plugin", kFine); !plugin.empty()) paths.push_back(std::move(plugin));
     std::ranges::move(device.Texts("loaded_libraries", kFine), std::back_inserter(paths));
   };
-  environment.EachOf("backends", add, kFine);
+  environment.VisitList("backends", add, kFine);
   Json now = DescribeFiles(paths);
   std::string changed;
   const auto compare = [&](const std::string& path, const std::string& hash) {
     if (now["files"].contains(path) && now["files"][path] != hash) changed = path;
   };
-  environment.Within(
+  environment.VisitObject(
       kHashesKey,
       [&](JsonFields& hashes) {
-        hashes.Within(
-            "files", [&](JsonFields& files) { files.EachText(compare); }, kFine);
+        hashes.VisitObject(
+            "files", [&](JsonFields& files) { files.VisitTexts(compare); }, kFine);
       },
       kFine);
   if (changed.empty()) return now;

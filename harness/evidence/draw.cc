@@ -102,14 +102,13 @@ Result<Sample> ParseEvidence(const std::string& text) {
   JsonFields fields(json, kEvidenceFile);
   const int64_t format = fields.Integer("format");
   if (fields.problem().empty() && format != kDrawFormat) {
-    return UsageError(fmt::format(
-        "{} has format {}, this program reads {}: use the version of assay that wrote it, or run again", kEvidenceFile,
-        format, kDrawFormat));
+    return UsageError(
+        fmt::format("{} has format {}, this program reads {}: use the version of assay that wrote it, or run again",
+                    kEvidenceFile, format, kDrawFormat));
   }
-  Sample sample{.committed = fields.Text("committed"),
-                .challenge = fields.Text("challenge"),
-                .results = fields.Texts("results")};
-  fields.EachOf("draws", [&](JsonFields& d) {
+  Sample sample{
+      .committed = fields.Text("committed"), .challenge = fields.Text("challenge"), .results = fields.Texts("results")};
+  fields.VisitList("draws", [&](JsonFields& d) {
     sample.draws.push_back(
         {.commitment = d.Text("commitment"),
          .secret = d.Text("secret"),

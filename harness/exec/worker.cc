@@ -73,7 +73,7 @@ Call<void> Worker::Load() {
   const bool answered = running();  // else the message has what it printed
   Stop();
   std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
-  if (options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
+  if (options_.words.empty() && options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
     why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
   }
   return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));

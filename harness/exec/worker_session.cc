@@ -81,7 +81,7 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
   return answer;
 }
 
-// What was there when the run began and is not any more has failed: only what was never there is absent. In the same
+// A device that was there when the run began and is gone has failed: only what was never there is absent. In the same
 // way only what was never offered is unsupported, or a plugin would be rid of a wrong result by refusing to hand it
 // out.
 void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) {

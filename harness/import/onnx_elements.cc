@@ -18,7 +18,7 @@ OnnxResult MapOnnxPow(const OnnxCall& call) {
 
 namespace {
 
-// x as rows, and what has a scale of its own.
+// x as a matrix, and which part of it has its own scale: the tensor, a row or a column.
 struct Codes {
   int64_t rows, n;
   std::string per;
@@ -38,7 +38,7 @@ Result<Codes> CodesOf(const OnnxCall& call) {
   return UsageError("scales along an axis in the middle; here rows or columns have them");
 }
 
-// Floating-point codes have a zero of their own, which ONNX states as one of theirs.
+// Floating-point codes need no zero point: the one that ONNX states for them is 0.
 bool HasZero(const OnnxCall& call, DType codes) {
   return call.Input(2) != nullptr && !IsFloat(codes);
 }

@@ -78,10 +78,10 @@ struct Evidence {
   int64_t unwritten = 0;                    // elements that kept the prefill in both runs
   std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
   bool bits_equal = true;                   // between runs on identical inputs
-  // Tensors of a user's: the statistic makes a result suspect, and fails it beyond kUserElementThreshold alone. What
-  // counts of the power is MutationPower::BlindTo.
+  // Tensors of a user: the statistic makes a result suspect, and fails it beyond kUserElementThreshold alone. From the
+  // mutation power only MutationPower::BlindTo counts.
   bool user_data = false;
-  // Why these are no data that the statistic speaks of (WhyNotRandom); "": they are. None: no element of a user's is
+  // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: no element of a user's tensor is
   // far enough off for that to matter.
   std::optional<std::string> not_random;
   bool sums = true;                          // whether a result has terms that are added; for advice

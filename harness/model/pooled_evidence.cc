@@ -54,14 +54,15 @@ class InputNumbers {
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
-// What one result adds. Results that have data in common can err alike: their deviations add, not their variances.
+// The contribution of one result. Results that have data in common can err alike: their deviations add, not their
+// variances.
 struct Addition {
   uint32_t inputs = 0, data = 0;
   double deviation = 0, step = 0;
 };
 
-// Which of the results have data in common: each gets the number of the first one that it is joined to, by its inputs
-// or by its first rows, be it through others.
+// Groups results that have data in common: each gets the number of the first one that it is joined to, directly or
+// through others, by its inputs or by its first rows.
 std::vector<size_t> GroupByData(const std::vector<Addition>& additions) {
   std::vector<size_t> first(additions.size());
   const auto root = [&](size_t i) {
@@ -96,7 +97,7 @@ struct Pool {
     additions.push_back({inputs, evidence.data, std::sqrt(std::max(0.0, evidence.variance)), evidence.step});
   }
 
-  // In the order of the hashes of their inputs.
+  // Adds the variances of results with common data, in the order of the hashes of their inputs.
   void AddAlike(const std::vector<uint32_t>& ranks) {
     for (Addition& one : additions) one.inputs = ranks[one.inputs];
     std::ranges::stable_sort(additions, {}, &Addition::inputs);

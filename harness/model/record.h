@@ -99,8 +99,8 @@ struct Record {
   Number memory_fraction, compute_fraction, ceiling_gbytes_per_s, ceiling_gflops;
   std::string bound_by;
   std::string roofline_note;  // what is missing or remarkable about it; "": nothing
-  // What an execution takes at most, by the host's clock, where that does not confirm time_median_s: executions are too
-  // short, or the host was too busy (then timing_unsure says so). Null: it does.
+  // Upper limit of an execution's time by the host's clock, where that does not confirm time_median_s; null: it does.
+  // timing_unsure says why where the host was busy.
   Number time_at_most_s;
   std::string timing_unsure;
   std::string timing_invalid;              // why the time cannot be true: it does not count then; "": valid
@@ -148,7 +148,7 @@ struct Record {
   // margins by that contract. "" and null: none does, or none was sought.
   std::string lower_class, lower_class_name, lower_class_contract;
   Number lower_class_bound_margin, lower_class_stat_margin;
-  // Of a user's result by the default contract, which permits intermediates of 16 bits: the contract without them,
+  // For a user's result by the default contract, which permits intermediates of 16 bits: the contract without them,
   // whether the result holds by that one too, and why not. "" and null: there is no such contract.
   std::string stricter_contract, stricter_reason;
   std::optional<bool> stricter_holds;
@@ -234,8 +234,7 @@ inline const std::string& PlannedDevice(const Record& record) {
   return record.pool.empty() ? record.device : record.pool;
 }
 
-// What stands for the time of an execution: its median, or where the host's clock does not confirm that, the most that
-// it takes.
+// The time of an execution: its median, or its upper limit where the host's clock does not confirm that.
 inline const Number& BelievedSeconds(const Record& record) {
   return record.time_at_most_s ? record.time_at_most_s : record.time_median_s;
 }

@@ -9,7 +9,8 @@
 namespace assay {
 
 // Keys of environment.json that say how a run ended: by its user, at its first failures, before it began, without a
-// backend that it needs, or with a device that went away after it had given its verdicts. Two say how it was asked.
+// backend that it needs, or with a device that went away after it had given its verdicts. strict and published_seed
+// say how it was asked.
 inline constexpr const char* kInterruptedKey = "interrupted";
 inline constexpr const char* kStoppedKey = "stopped_at_failures";
 inline constexpr const char* kStrictKey = "strict";

@@ -93,9 +93,9 @@ struct AttentionRow {
   std::vector<int64_t> weightless_keys;
   // Keys with values that are not finite and with little weight: where it vanishes, implementations differ.
   std::vector<int64_t> unclear_keys;
-  double largest = 0;   // score with its mask, of all keys
-  double reach = 0;     // largest intermediate of a score
-  // The same of scores that an added -inf hides or infinite operands make -inf: a unit may have NaN there.
+  double largest = 0;  // score with its mask, of all keys
+  double reach = 0;    // largest intermediate of a score
+  // Reach of scores that an added -inf hides or infinite operands make -inf: a unit may have NaN there.
   double hidden_reach = 0;
   double products = 0;  // largest |scale| (sum q^4 sum k^4)^(1/4), at least sqrt(sum (scale q k)^2), of its keys
   double operand = 0;   // largest finite |q| and |k| that is read, behind an added -inf too

@@ -101,8 +101,8 @@ class Bounder {
            2 * e_.u * fact(kStored) >= most_exponent_ || fact(kLargest) > largest_operand_;
   }
 
-  // Whether a mask alone makes them so, which leaves all scores at -inf as soon as log2 e multiplies them: kernels that
-  // have zero for a row without keys divide by no sum of zero here either.
+  // Whether the mask alone makes all scores -inf as soon as log2 e multiplies them: kernels that have zero for a row
+  // without keys divide by no sum of zero here either.
   bool IsSunkByMask(const Plane& rows, int64_t i) const {
     const int64_t first = i / op_.dv * kRowFacts;
     const auto fact = [&](RowFact f) { return rows[first + f]; };
@@ -111,8 +111,8 @@ class Bounder {
            fact(kLargest) <= largest_operand_;
   }
 
-  // Whether sums of exp(score - largest score so far) v may overflow before they are divided. A key alone weighs 1; an
-  // exponential is no larger than the distance of the scores lets it be, which those that rescale seldom keep.
+  // Whether sums of exp(score - largest score so far) v may overflow before they are divided. A key alone weighs 1;
+  // an exponential is at most exp(distance of the scores), and at most kSeldom where kernels rescale seldom.
   bool SumsMayOverflow(const Golden& golden, const Plane& rows, int64_t i) const {
     const double y = golden.value[static_cast<size_t>(i)];
     const int64_t row = i / op_.dv;
@@ -171,13 +171,13 @@ class Bounder {
   }
 
  private:
-  // Relative errors of a row's sums: of numerator, to sum w |v|, of denominator, and of both with their division. And
-  // what log-sums of its units may cost: a key's weight, and all weights in common.
+  // Relative errors of a row's sums: of the numerator to sum w |v|, of the denominator, and of both with their
+  // division. log_weight and log_all are the cost of log-sums of units: of a key's weight, and of all in common.
   struct RowErrors {
     double numerator = 0, denominator = 0, ending = 0, sums = 0, log_weight = 0, log_all = 0;
   };
 
-  // On the path of a key: its product with v and an addition for each other one of these keys, a product and an
+  // The path of a key has its product with v and an addition for each other one of these keys, a product and an
   // exponential for each later block with a larger score and each merge. Keys that are hidden, or whose exponential is
   // zero, add zeros, and where the maximum stays the factor is exp(0) = 1. A key alone has one exponential, above and
   // below the line.
@@ -202,8 +202,8 @@ class Bounder {
     return errors;
   }
 
-  // Of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where n is
-  // relative to M = sum w |v| and the others to o.
+  // Error of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where
+  // n is relative to M = sum w |v| and the others to o.
   static double OfSums(const RowErrors& of_row, double magnitude, double size) {
     return (of_row.numerator * (1 + of_row.ending) * magnitude + (of_row.denominator + of_row.ending) * size) /
            (1 - of_row.denominator);

@@ -25,7 +25,7 @@ double ValueCode(const AttentionCase& op, int64_t head, int64_t key, int variant
   return static_cast<double>(negative ? -magnitude : magnitude);
 }
 
-// What q has to be for scores beyond kDead where k is -1; 1 where a cap or a small scale does not let it.
+// Value of q that puts scores beyond kDead where k is -1; 1 where a cap or a small scale does not let it.
 double SteepFactor(const AttentionCase& op) {
   constexpr double kMost = 4096;  // whose products f16 holds
   const double factor = std::exp2(std::ceil(std::log2(1.1 * kDead / std::abs(op.scale))));
@@ -33,7 +33,7 @@ double SteepFactor(const AttentionCase& op) {
   return capped || factor > kMost ? 1 : std::copysign(std::max(1.0, factor), op.scale);
 }
 
-// A key that causality and window leave to the middle row.
+// A key that causality and window leave visible to the middle row.
 int64_t LiveKey(const AttentionCase& op) {
   const AttentionCase::Range keys = op.KeysOf(op.l / 2);
   return std::min(op.s - 1, (keys.first + keys.last) / 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of f64 whose scores no double holds, in binary128. What a contract promises of their results is nothing: its
-// units lose the same scores.
+// Queries of f64 whose scores no double holds, in binary128. A contract promises nothing about their results: its units
+// lose these scores too.
 #include <quadmath.h>
 
 #include <algorithm>

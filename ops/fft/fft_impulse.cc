@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twins of fft that show what twiddles are worth: in each transform one input is 1 and all others are 0. The bound of
-// other data follows from the norm of the whole result and is many times what coarse twiddles change. Of an impulse
+// other data follows from the norm of the whole result and is many times what coarse twiddles change. With an impulse
 // nothing cancels: output k is one root of unity, which fast algorithms put together from few twiddles, so that each
 // output has an error of its own (ImpulseError) and all of them have the deviation that the statistic assumes.
 // Real transforms may be packed into complex ones of half the length, whose outputs k and m - k are off by e each and
@@ -104,7 +104,7 @@ Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& 
     // The output's own rounding, and what a double does not keep of the golden value.
     const double rounding = contract.out == OutputRounding::kNearest ? ulp / 2 : ulp;
     const double tolerance = error * modulus + rounding + golden.error[i] + bound.constant;
-    // Of a value near zero an ulp would be too small a unit to write the tolerance in.
+    // An ulp of a value near zero is too small a unit for the tolerance.
     const double least = tolerance * 0x1p-20;
     if (std::abs(y) < least) y = least;
     twin.tolerances.push_back((tolerance + least) / UlpAt(format, y));

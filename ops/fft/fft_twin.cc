@@ -63,7 +63,7 @@ Tensor TwinSignal(const FftCase& fft, const Operand& operand, int parts, int var
 int FftTwinVariants(const Problem& problem, const Contract& contract) {
   const FftCase fft = FftCaseOf(problem);
   const int parts = PartsOf(fft, contract);
-  // Not alone: the first twin is the second input set of timed loops, which shows every input.
+  // Impulses are never alone: the first twin is the second input set of timed loops, which shows every input.
   return parts == 0 ? 0 : parts + FftImpulseVariants(fft, contract);
 }
 

@@ -36,7 +36,7 @@ struct InputRule {
   double overflow_at = 0;  // may become infinite from here on; 0: nowhere
 };
 
-// What z = 1 - f costs: a share of its own; or, as a difference, shares of f and of 1 + |f|.
+// Cost of z = 1 - f: a share of its own; or, as a difference, shares of f and of 1 + |f|.
 struct TailTerms {
   double own = 0, of_f = 0, of_both = 0;
   double Of(double z) const {

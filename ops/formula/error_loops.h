@@ -39,7 +39,7 @@ struct RoundingTerms {
 void RoundEach(const RoundingTerms& terms, const MapStep& step, const Operands& reach, const double* linear, double* r);
 void RoundInQuadrature(const RoundingTerms& terms, const MapStep& step, double* r);
 
-// r += what 1 - f costs.
+// r += the cost of 1 - f.
 void RoundTail(bool quadrature, const TailTerms& terms, const MapStep& step, const double* linear, double* r);
 
 }  // namespace assay::formula

@@ -140,7 +140,7 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
   }
 }
 
-// What rescaling costs a sum. A term is multiplied by exp(old maximum - new one) for each larger term that comes after
+// Cost of rescaling a sum. A term is multiplied by exp(old maximum - new one) for each larger term that comes after
 // it and is a new maximum; where the maximum stays the factor is 1. (1 + rescale)^k - 1 is convex in k, so that k times
 // a share of its largest value covers it. Where the largest term is not 1, the formula subtracts another number than
 // the maximum, so that the sum is multiplied once more. Terms that are no exponentials alone do not say how many come.

@@ -84,7 +84,7 @@ Quad Apply(Function function, Quad x, Quad y, Quad z) {
   return x;
 }
 
-// Where each number of a result finds its operand's, in a block of one lane.
+// For each number of a result, the place of its operand's number in a block of one lane.
 std::vector<size_t> PlacesOf(const Expansion& expansion, size_t operand, size_t result) {
   std::vector<double> numbers(operand), scratch;
   std::iota(numbers.begin(), numbers.end(), 0.0);
@@ -197,7 +197,7 @@ class Lane {
     }
   }
 
-  // In the order of the numbers as sums of two doubles.
+  // Selects in the order that the numbers have as sums of two doubles.
   void Select(size_t at) {
     const Node& node = plan_.graph().nodes[at];
     const Quads& from = Of(node.args[0]);

@@ -38,8 +38,8 @@ Result<AttrList> InferMatmul(const std::vector<Operand>& inputs, AttrList given)
 // plane "rounded_product" |alpha ab| for epilogue=rounded.
 Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tensor> inputs);
 
-// Elements of f64 whose magnitude leaves double's range, epilogue included, once more by golden/sums/scaled_sum.h.
-// Those of epilogue=rounded keep an infinite error: an infinity may come from either rounding.
+// Computes elements of f64 whose magnitude leaves double's range, epilogue included, once more by
+// golden/sums/scaled_sum.h. With epilogue=rounded the error stays infinite: an infinity may come from either rounding.
 void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golden& golden);
 
 // The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes

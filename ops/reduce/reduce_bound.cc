@@ -175,8 +175,8 @@ BoundModel SelectionBound(const ReduceCase& op, const Golden& golden, const Cont
   bound.exact = true;
   if (integers) return bound;
   if (contract.nan == NanPolicy::kAny || (contract.nan == NanPolicy::kIgnore && !op.ignore_nan)) {
-    // The golden value follows the case's policy, the plane the other one. What declares that NaN loses is right where
-    // it does, whatever the case asks for, which its requirement says.
+    // The golden value follows the case's policy, the plane the other one. A kernel by whose declaration
+    // NaN loses is right where it does, whatever the case asks for: the case's requirement rejects the declaration.
     bound.also_value = golden.Extra("other_policy");
     const Plane& with_nan = *golden.Extra("nan_inputs");
     AdmitWhere(bound, with_nan, 1, kAlsoValue);

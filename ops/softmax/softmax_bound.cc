@@ -83,8 +83,9 @@ struct Distances {
   Plane distance, peak;
 };
 
-// What base 2 costs beside the rounding of x - m that the formula has: a product with log2 e, a factor that is rounded
-// too. Of the element's own exponential, and of the row's sum. The unit roundoff u covers two of these three already.
+// Adds what base 2 costs beside the rounding of x - m that the formula has: a product with log2 e, a factor that is
+// rounded too, in the element's own exponential and in the row's sum. The unit roundoff u covers two of these three
+// already.
 void AddBaseTwo(const SoftmaxCase& op, const Golden& golden, double u, const Distances& rows,
                 std::vector<double>& reach) {
   const double more = 0.5 * u * (1 + 4 * u);

@@ -41,12 +41,25 @@ double RelativeReach(const Problem& problem, const Contract& contract, const std
   return Join(SoftmaxReach(problem, unstored, row, 0) * visible, errors.mid);
 }
 
+// exp(0) is 1 by any contract, so that the accumulator's integers make the sum exact as far as they reach: left are a
+// division, or a logarithm, and the roundings beside it.
+std::optional<double> ReachOfExactSum(const Contract& contract, double visible) {
+  const bool whole = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore;
+  if (!whole || visible > std::ldexp(1.0, contract.AccExactBits())) return std::nullopt;
+  const OperationErrors errors(contract);
+  return 2 * errors.eps + 4 * errors.u;
+}
+
 ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
   const double u_out = OutputRoundoff(contract, problem.output().dtype), v = static_cast<double>(visible);
   std::vector<double> row(static_cast<size_t>(op.terms), -kInfinity);
   std::fill_n(row.begin(), visible, 0.0);
-  if (op.log) return {visible, SoftmaxReach(problem, contract, row, 0) + u_out * std::log(v)};
-  const double relative = RelativeReach(problem, contract, row, v);
+  const double exact = ReachOfExactSum(contract, v).value_or(kInfinity);
+  if (op.log) {
+    const double reach = std::min(SoftmaxReach(problem, contract, row, 0), exact * std::log(v));
+    return {visible, reach + u_out * std::log(v)};
+  }
+  const double relative = std::min(RelativeReach(problem, contract, row, v), exact);
   // Below a power of two the output's spacing halves.
   const bool lost = contract.out == OutputRounding::kNearest && relative < u_out / 2;
   const bool faithful = contract.math_ulp <= 1 && v < std::ldexp(1.0, contract.AccExactBits());

@@ -86,7 +86,7 @@ void FastRow(bool log, double max, RowWork& row) {
   const double shared = row.spread + row.Share() * (3 + static_cast<double>(kSigmaPanel));
   for (size_t i = 0; i < row.x.size(); ++i) {
     const double y = log ? row.x[i] - max - log_total : row.e[i] / total;
-    // A quarter of them: the largest numbers leave no room for a sum.
+    // In quarters, since sums of the largest numbers would overflow.
     const double distance = row.distance[i] / 4, quarter = shared / 4;
     const double units = log ? distance + quarter + log_total / 2 + std::abs(y) / 4 : y * (quarter + distance + 1);
     row.y[i] = y;

@@ -42,7 +42,7 @@ function timeText(seconds) {
 // Below about four operations per byte a case moves data rather than computes.
 const computes = (record) => record.flops && record.bytes && record.flops > 4 * record.bytes;
 
-// The most that an execution takes stands for a time that the host's clock does not confirm.
+// The upper limit of an execution's time replaces a median that the host's clock does not confirm.
 const believed = (record) => present(record.time_at_most_s) ? record.time_at_most_s : record.time_median_s;
 const medianText = (record) => (present(record.time_at_most_s) ? '≤ ' : '') + timeText(believed(record));
 

@@ -51,10 +51,12 @@ TEST(CorpusFft, ANanThatReachesAnotherRowIsWrong) {
   };
   const Judged special = verdict("fft/f32-c64/kind=r2c,n=16,batch=8/fill=special/seed=0");
   EXPECT_EQ(special.verdict, Verdict::kMismatch) << special.reason;
-  EXPECT_EQ(verdict("fft/f32-c64/kind=r2c,n=16,batch=8/fill=normal/seed=0").verdict, Verdict::kPass);
+  // On finite numbers only the claim of batchinv=yes is broken, where a last row is alone.
+  const Judged normal = verdict("fft/f32-c64/kind=r2c,n=16,batch=8/fill=normal/seed=0");
+  EXPECT_THAT(normal.reason, testing::HasSubstr("metamorphic channel"));
 }
 
-// No output's error is beyond the bound of the whole transform: of an impulse each output is a few twiddles.
+// No output's error is beyond the bound of the whole transform, but each output of an impulse is a few twiddles.
 TEST(CorpusFft, CoarseTwiddlesAreSeen) {
   Corpus corpus;
   for (const char* fault :
@@ -74,7 +76,7 @@ TEST(CorpusFft, CoarseTwiddlesAreSeen) {
   }
 }
 
-// Sixteen transforms share their error at each frequency: none is beyond 8 deviations. Of impulses it shows.
+// Sixteen transforms share their error at each frequency: none is beyond 8 deviations. Impulses show it.
 TEST(CorpusFft, AnErrorThatGrowsAlongTheFrequenciesIsSeen) {
   Corpus corpus;
   const auto judged = corpus.Judge("fft/c64/kind=c2c,n=60,batch=16/fill=normal/seed=0", "fault.twiddles-by-recurrence");

@@ -200,7 +200,7 @@ class Conform(OwnFolder):
 
 
 class Shipped(OwnFolder):
-    """What an installation has: the program, and the plugin with the kernels of the control alone."""
+    """An installation has the program, and the plugin with the kernels of the control alone."""
 
     def test_every_kernel_of_the_shipped_control_is_in_its_plugin_and_holds(self):
         for folder, file in (("bin", ASSAY), ("lib/assay/plugins", CPU), ("lib/assay/corpus", CONTROL)):

@@ -155,7 +155,7 @@ void Walk(const Json& value, const Json::json_pointer& path,
   for (size_t i = 0; value.is_array() && i < std::min<size_t>(value.size(), 2); ++i) Walk(value[i], path / i, look);
 }
 
-// Nothing where the change would change nothing.
+// nullopt: the change would leave the file as it is.
 std::optional<Json> Apply(const Json& whole, const Json::json_pointer& path, Kind kind) {
   Json json = whole;
   if (kind == Kind::kRemoved) {
@@ -168,7 +168,7 @@ std::optional<Json> Apply(const Json& whole, const Json::json_pointer& path, Kin
   return json == whole ? std::nullopt : std::optional(json);
 }
 
-// "backends[].vendor" or "cpu": what a list of claimed fields names.
+// The names that a list of claimed fields may have for it: "backends[].vendor" or "cpu".
 std::vector<std::string> NamesOf(const Json::json_pointer& path) {
   std::vector<std::string> parts;
   for (Json::json_pointer p = path; !p.empty(); p.pop_back()) parts.insert(parts.begin(), p.back());

@@ -200,7 +200,7 @@ static int make_datagrams(void) {
   return socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0 || socket(AF_UNIX, SOCK_RAW, 0) >= 0 ||
          socketpair(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0, pair) == 0;
 }
-/* A name that is in no folder, as CUDA has one: it may have it, and nobody reaches it there. */
+/* A name in no folder, like CUDA's: binding it is permitted, and nobody can connect to it. */
 static int serve_socket(void) {
   struct sockaddr_un name = {AF_UNIX, ""};
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
@@ -236,7 +236,7 @@ static int leave_daemon_and_hang(void) {
   while (pause() == -1) continue;
   return 0;
 }
-/* So deep that no path leads there. */
+/* Folders so deep that no path reaches the innermost. */
 static int leave_deep_folders(void) {
   for (int i = 0; i < 5000; ++i) {
     if (mkdir("deep", 0700) != 0 || chdir("deep") != 0) return 1;

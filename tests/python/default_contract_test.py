@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens where nobody states a contract: default_contract_test.py [CLASS]."""
+"""Judges results for which nobody states a contract: default_contract_test.py [CLASS]."""
 import unittest
 import warnings
 
@@ -10,7 +10,7 @@ import narrow
 
 
 class Intermediates(unittest.TestCase):
-    """What frameworks make of operands of 16 bits passes, and the answer says whether it would in f32 as well."""
+    """Results of frameworks for operands of 16 bits pass, and the answer says whether they would in f32 as well."""
 
     def both(self, op, make, names, output, **attrs):
         for dtype, store in narrow.ROUND.items():
@@ -116,7 +116,7 @@ class Suspect(unittest.TestCase):
         return (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
 
     def test_another_epsilon_fails_or_warns(self):
-        """By how much it changes: 18 standard deviations of rows of variance 1, 4 times that of rows of a quarter."""
+        """The change is 18 standard deviations for rows of variance 1, and 4 times that for rows of a quarter."""
         rng = np.random.default_rng(0)
         x, gamma = rng.standard_normal((64, 1024), np.float32), np.ones(1024, np.float32)
         assay.assert_close("rms_norm", [x, gamma], self.norm(x, 1e-6), eps=1e-6, strict=True)

@@ -90,6 +90,32 @@ class Columns(Program):
         """, "--case", self.PLAIN)
         self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout)
 
+    def test_what_refuses_a_case_when_it_compiles_does_not_offer_it(self):
+        """It compiles once, when it is asked; what fails otherwise is an error of the case."""
+        done, records = self.of_columns("""
+            from assay._frameworks import Unsupported
+            compiled, executed = [], []
+            def softmax(x, *, axis=-1, **_):
+                layout = (x.shape, x.strides)
+                if not x.any():
+                    if x.shape == (4, 9):
+                        raise Unsupported("there is no kernel for 9 columns")
+                    if x.shape == (4, 7):
+                        raise ValueError("a compiler's fault")
+                    assert layout not in compiled or layout in executed, "it is compiled twice"
+                    compiled.append(layout)
+                else:
+                    assert layout in compiled, "it is executed before it was compiled"
+                    executed.append(layout)
+                e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+                return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+            softmax.compiles = softmax.may_refuse = True
+            register([Column("softmax", softmax, ("f32",), extra="masked=nan")], "numpy", "plain")
+        """, *(word for n in (8, 9, 7) for word in ("--case", self.PLAIN.replace("4x8", f"4x{n}"))))
+        self.assertEqual([r["verdict"] for r in records], ["pass", "unsupported", "error"], done.stdout + done.stderr)
+        self.assertIn("plain: there is no kernel for 9 columns", records[1]["reason"])
+        self.assertIn("a compiler's fault", records[2]["reason"])
+
     def test_frameworks_that_are_not_there(self):
         done = self.assay("backends", "--framework", "troch")
         self.assertEqual(done.returncode, 2)

@@ -55,11 +55,13 @@ class Environments(Files):
         path = self.write_after("")
         done = self.assay("backends", "--kernels", str(path), ASSAY_PYTHON=str(bare / "bin/python3"), VIRTUAL_ENV=str(other))
         self.assertIn(f"the interpreter {bare}/bin/python3 has no NumPy", done.stdout)
+        done = self.assay("backends", "--kernels", str(path), ASSAY_PYTHON="python-absent", VIRTUAL_ENV=str(other))
+        self.assertIn("the interpreter python-absent cannot be run", done.stdout + done.stderr)
         started = self.assay_of_a_wheel(bare)
         self.assertEqual(started, str(bare / "bin/python3"))
 
     def assay_of_a_wheel(self, environment):
-        """What the entry point of a wheel leaves in ASSAY_PYTHON for the program that it becomes."""
+        """Returns the ASSAY_PYTHON that the entry point of a wheel leaves for the program that it becomes."""
         prefix = self.dir / "wheel/assay/_prefix"
         (prefix / "bin").mkdir(parents=True)
         (prefix / "lib").mkdir()

@@ -12,7 +12,7 @@ SIZES = [CASE.replace("257", str(n)) for n in (65, 130, 257, 300, 513, 700)]
 
 class Imports(Program):
     def test_a_slow_import_is_no_timeout_of_a_call(self):
-        """Neither where a run begins nor in the worker that follows one that has ended."""
+        """This holds where a run begins and in the worker that follows one that has ended."""
         path = self.write("""
             import os, time
             time.sleep(5)
@@ -30,7 +30,7 @@ class Imports(Program):
         self.assertEqual(len(records), 4)
 
     def test_neighbours_are_found_in_a_project_with_its_environment_its_runs_and_much_else(self):
-        """What is no module is not looked through; what is left out is named where an import fails for it."""
+        """Folders that hold no modules are not looked through; a left-out one is named where an import fails for it."""
         self.write("def twice(x):\n    return x + x\n", name="helper.py")
         path = self.write("""
             import helper

@@ -21,14 +21,14 @@ def normals(rng, round_to, *shape):
 
 
 def attention(q, k, v, store):
-    """As in PyTorch's math backend: scores, probabilities and the result are stored by `store`, sums are in f32."""
+    """PyTorch's math backend: scores, probabilities and the result are stored by `store`, sums are in f32."""
     scores = store(store(q @ np.swapaxes(k, -1, -2)) * np.float32(q.shape[-1] ** -0.5))
     e = np.exp(scores - scores.max(-1, keepdims=True))
     return store(store(e / e.sum(-1, keepdims=True, dtype=np.float32)) @ v)
 
 
 def attention_of_onnx(q, k, v, store):
-    """As the reference of ONNX has it: both factors are scaled by the root, and every step is stored."""
+    """The reference of ONNX: both factors are scaled by the root, and every step is stored."""
     root = store(np.float32(q.shape[-1] ** -0.25))
     scores = store(store(q * root) @ np.swapaxes(store(k * root), -1, -2))
     e = store(np.exp(store(scores - scores.max(-1, keepdims=True))))
@@ -36,7 +36,7 @@ def attention_of_onnx(q, k, v, store):
 
 
 def softmax(x, store):
-    """As JAX has it: differences, exponentials, their sum and quotients are stored."""
+    """JAX's softmax: differences, exponentials, their sum and quotients are stored."""
     e = store(np.exp(store(x - x.max(-1, keepdims=True))))
     return store(e / store(e.sum(-1, keepdims=True, dtype=np.float32)))
 

@@ -17,7 +17,7 @@ def erf(x):
 
 class PlainBugs(unittest.TestCase):
     def is_mismatch(self, op, inputs, output, dtype, **attrs):
-        """By what is demanded of f32 sums, in every type."""
+        """Fails the requirement of f32 sums, in every type."""
         names = [name for name, _ in inputs] + [output[0]]
         verdict = assay.check(op, dict(inputs), dict([output]), dtypes=dict.fromkeys(names, dtype), **attrs)
         self.assertEqual((verdict.verdict, verdict.arithmetic), ("mismatch", None), f"{op} {dtype}: {verdict.reason}")

@@ -88,7 +88,7 @@ def gains_nothing(text="gains nothing: each timed execution has data of its own"
 
 def only_at_most():
     """No figure is believed: where the host's clock does not confirm the time, as executions are too short or the host is
-    busy, the record says what it takes at most, which is not below half of what the honest plugin takes."""
+    busy, the record gives an upper limit, which is not below half of what the honest plugin takes."""
     def look(outcome, arena, cheat):
         limits = [r["time_at_most_s"] for r in outcome.records]
         if not limits or None in limits:

@@ -71,6 +71,11 @@ Json ListIn(const Json& object, const char* key) {
   return member.is_array() ? member : Json::array();
 }
 
+bool HoldsAsDeclared(const Record& r) {
+  return r.verdict == "pass" || r.verdict == "inconclusive" ||
+         (r.verdict == "below_contract" && r.lower_class_name.empty());
+}
+
 std::optional<BundleContents> ReadContents(const BundleFiles& files, const fs::path& folder, Verification& found) {
   for (const auto& [name, contents] : files) {
     if (auto written = WriteFileAtomically(folder / name, {{contents.data(), contents.size()}}, Durability::kWhenever);

@@ -57,12 +57,17 @@ void CheckWaivers(const BundleContents& bundle, Verification& found);
 // The sample follows from secret, challenges and files, and its outputs are there, with those of failures.
 void CheckSample(const BundleContents& bundle, Verification& found);
 
+// Whether nothing was found wrong with the values, though they may be of a weaker contract than required.
+bool HoldsAsDeclared(const Record& r);
+
 // How much was computed again.
 struct Recomputed {
   size_t judged = 0;                // results whose outputs were judged again
   size_t results = 0;               // that have outputs
-  size_t cases = 0, all_cases = 0;  // whose inputs and golden values were made again
+  size_t cases = 0, all_cases = 0;  // whose inputs were made again and are those of a record
+  size_t golden_cases = 0;          // cases whose golden values have the recorded bits as well
   size_t other_goldens = 0;         // results with golden values of tier fast that differ in their last bits
+  size_t verdict_alone = 0;         // judged results among them: nothing but the verdict was compared
   size_t differing = 0;             // judged results whose executions differ, so that their metrics are of another
   bool has_random = false;          // some case has a margin that random data beside its own may decide
 

@@ -158,8 +158,6 @@ class Consistency {
     }
   }
 
-  bool agrees() const { return agrees_; }
-
  private:
   bool SandboxAgrees() const {
     const std::string said = TextIn(environment_, "sandbox");
@@ -172,7 +170,6 @@ class Consistency {
   // Each text once: of many records the first shows it.
   void Expect(bool holds, const std::string& otherwise) {
     if (holds) return;
-    agrees_ = false;
     if (std::ranges::find(found_.contradicted, otherwise) == found_.contradicted.end()) {
       found_.contradicted.push_back(otherwise);
     }
@@ -182,7 +179,6 @@ class Consistency {
   Verification& found_;
   const Json &environment_, &statement_;
   const Json merged_ = ListIn(environment_, "merged");
-  bool agrees_ = true;
 };
 
 }  // namespace
@@ -190,12 +186,13 @@ class Consistency {
 void CheckAgreement(const BundleContents& bundle, Verification& found) {
   Consistency agreement(bundle, found);
   agreement.CheckClaims();
+  const size_t before = found.contradicted.size();
   agreement.CheckVersions();
   agreement.CheckHashes();
   agreement.CheckDevices();
   agreement.CheckTimes();
   agreement.CheckCommitment();
-  if (agreement.agrees()) {
+  if (found.contradicted.size() == before) {
     found.Confirm(
         "agreement: versions, devices, hashes of files and times are the same in environment, plan, statement "
         "and records");

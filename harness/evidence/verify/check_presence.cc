@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "harness/evidence/verify/bundle_contents.h"
@@ -73,12 +74,14 @@ class Presence {
   void AddRecords() {
     for (const Record& r : bundle_.run.records) {
       const auto cell = cells_.find({r.case_id, r.backend, PlannedDevice(r)});
-      if (r.verdict == "missing" || (r.backend == kHarnessBackend && r.implementation.empty())) continue;
-      if (cell == cells_.end()) {
+      if (r.verdict == "missing") continue;
+      if (r.backend == kHarnessBackend && r.implementation.empty()) {
+        broken_off_.insert(r.case_id);
+      } else if (cell == cells_.end()) {
         found_.Contradict("results.jsonl: {} of {} {} is not planned", r.case_id, r.backend, PlannedDevice(r));
       } else if (r.implementation.empty()) {
         ++cell->second.without_implementation;
-        nothing_ += r.verdict == "unsupported";
+        nothing_ += r.verdict == "unsupported" || r.verdict == "unavailable";
       } else {
         ++cell->second.recorded[r.implementation];
       }
@@ -91,6 +94,11 @@ class Presence {
       found_.Contradict("results.jsonl: {} of {}: a record says that nothing was offered, and {} has an offer", id,
                         backend, kOffersFile);
     }
+    if (broken_off_.contains(id) && cell.offers + cell.without_implementation > 0) {
+      found_.Contradict(
+          "results.jsonl: {}: assay broke it off, and {} has an offer or a record of it: run the case again", id,
+          backend);
+    }
     for (const auto& [name, count] : cell.recorded) {
       const auto offered = cell.offered.find(name);
       if (offered == cell.offered.end() || offered->second < count) {
@@ -102,6 +110,7 @@ class Presence {
   const BundleContents& bundle_;
   Verification& found_;
   std::map<Column, Cell> cells_;
+  std::set<std::string> broken_off_;  // cases that have a record of assay itself
   size_t nothing_ = 0;
 };
 

@@ -13,7 +13,11 @@ namespace {
 class SampleCheck {
  public:
   SampleCheck(const BundleContents& bundle, const Sample& sample, Verification& found)
-      : bundle_(bundle), sample_(sample), found_(found), drawn_(sample.results.begin(), sample.results.end()) {}
+      : bundle_(bundle),
+        sample_(sample),
+        found_(found),
+        before_(found.contradicted.size()),
+        drawn_(sample.results.begin(), sample.results.end()) {}
 
   bool FollowsFromFiles() {
     const std::vector<std::string> names = NamesToDrawFrom(bundle_.run.records, sample_.MostBytes());
@@ -32,7 +36,7 @@ class SampleCheck {
       found_.Open("{} results with outputs of more than {} bytes, of which none could be drawn",
                   could_be - names.size(), sample_.MostBytes());
     }
-    return holds_;
+    return Holds();
   }
 
   // The outputs of drawn results and of failures are there, and no other.
@@ -76,7 +80,7 @@ class SampleCheck {
     }
     if (sample_.results.empty()) {
       found_.Open("any output: of {} results none was drawn", bundle_.run.records.size());
-    } else if (holds_) {
+    } else if (Holds()) {
       found_.Confirm(
           "sample: {} results follow from commitment, challenges and the hash of the run's files, and have "
           "their outputs",
@@ -86,18 +90,16 @@ class SampleCheck {
 
  private:
   static std::string Named(const Record& r) { return r.case_id + " of " + r.backend + " " + r.implementation; }
-  void Contradict(const std::string& what) {
-    holds_ = false;
-    found_.Contradict("{}: {}", kEvidenceFile, what);
-  }
+  bool Holds() const { return found_.contradicted.size() == before_; }
+  void Contradict(const std::string& what) { found_.Contradict("{}: {}", kEvidenceFile, what); }
 
   const BundleContents& bundle_;
   const Sample& sample_;
   Verification& found_;
+  const size_t before_;  // contradictions when the check began
   const std::set<std::string> drawn_;
   std::set<std::string> kept_;  // results whose outputs the run could keep
   size_t unstored_ = 0;
-  bool holds_ = true;
 };
 
 }  // namespace

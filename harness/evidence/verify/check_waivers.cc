@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/data/tensor.h"
@@ -41,17 +42,25 @@ class Waivers {
     }
   }
 
-  void CheckRecords() {
+  // Decides which rules have expired, as a run does once, when it begins. Shards of a merged run began by themselves.
+  void DateRules() {
+    if (!bundle_.IsMerged()) rules_of_[0] = CopyRulesAt(TextIn(bundle_.environment, "timestamp"));
+    for (const Json& part : ListIn(bundle_.environment, "merged")) {
+      rules_of_[MemberIn(part, "shard").get<int>()] = CopyRulesAt(TextIn(part, "timestamp"));
+    }
+  }
+
+  // Returns how many results are waived.
+  size_t CheckRecords() {
     size_t waived = 0;
     for (const Record& r : bundle_.run.records) {
       waived += IsKnown(r);
       if (r.verdict != "missing" && !FollowsFromLists(r)) {
         found_.Contradict("results.jsonl: {} of {} {}: outcome {} ({}) does not follow from the lists of the bundle",
                           r.case_id, r.backend, r.implementation, r.outcome, r.known_issue);
-        hold_ = false;
       }
     }
-    if (hold_) found_.Confirm("waivers: {} results are waived, each by a rule that the bundle has", waived);
+    return waived;
   }
 
  private:
@@ -67,7 +76,20 @@ class Waivers {
     std::ranges::move(list->rules, std::back_inserter(rules_));
   }
 
-  // Whether a run would have made this of the record by these lists on its day. Faults of memory, which are never
+  std::vector<Expectation> CopyRulesAt(const std::string& begin) const {
+    std::vector<Expectation> rules = rules_;
+    for (Expectation& rule : rules) {
+      rule.expired = !rule.expires.empty() && rule.expires < begin.substr(0, rule.expires.size());
+    }
+    return rules;
+  }
+
+  const std::vector<Expectation>& FindRulesFor(const Record& r) {
+    const auto entry = bundle_.entries.find(r.case_id);
+    return rules_of_[bundle_.IsMerged() && entry != bundle_.entries.end() ? entry->second->shard : 0];
+  }
+
+  // Whether a run would have made this of the record by these lists when it began. Faults of memory, which are never
   // waived, are seen by decided_by alone.
   bool FollowsFromLists(const Record& r) {
     Record again = r;
@@ -76,11 +98,8 @@ class Waivers {
     again.known_owner = again.known_expires = "";
     if (again.fault != kHarnessBackend) again.fault = "";
     again.reason = "";
-    for (Expectation& rule : rules_) {
-      rule.expired = !rule.expires.empty() && rule.expires < r.timestamp.substr(0, rule.expires.size());
-    }
     const bool of_memory = r.decided_by == "memory" || !IsKnown(r);
-    ApplyExpectations(rules_, of_memory && r.outcome != "unexpected_pass" && r.verdict != "pass", again);
+    ApplyExpectations(FindRulesFor(r), of_memory && r.outcome != "unexpected_pass" && r.verdict != "pass", again);
     const bool same = again.outcome == r.outcome && again.known_issue == r.known_issue && again.fault == r.fault &&
                       again.read_on == r.read_on && again.known_reason == r.known_reason &&
                       again.known_where == r.known_where && again.known_owner == r.known_owner &&
@@ -88,23 +107,25 @@ class Waivers {
     return same && (again.outcome == again.verdict || r.reason.ends_with(again.reason));
   }
 
-  void Contradict(std::string what) {
-    hold_ = false;
-    found_.contradicted.push_back(std::move(what));
-  }
+  void Contradict(std::string what) { found_.contradicted.push_back(std::move(what)); }
 
   const BundleContents& bundle_;
   Verification& found_;
   std::vector<Expectation> rules_;
-  bool hold_ = true;
+  std::map<int, std::vector<Expectation>> rules_of_;  // by shard of a merged run, else of 0
 };
 
 }  // namespace
 
 void CheckWaivers(const BundleContents& bundle, Verification& found) {
+  const size_t before = found.contradicted.size();
   Waivers waivers(bundle, found);
   waivers.ReadLists();
-  waivers.CheckRecords();
+  waivers.DateRules();
+  const size_t waived = waivers.CheckRecords();
+  if (found.contradicted.size() == before) {
+    found.Confirm("waivers: {} results are waived, each by a rule that the bundle has", waived);
+  }
 }
 
 }  // namespace assay

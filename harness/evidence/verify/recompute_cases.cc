@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "harness/base/stopwatch.h"
 #include "harness/check/suite_case.h"
@@ -45,9 +46,13 @@ class CaseAgain {
     auto data = PrepareInputs(*bound);
     if (!data) return found_.Open("{}: this machine cannot make the case: {}", first.case_id, data.error().message);
     ComputeGoldens(*data, first.tier);
-    ++tally_.cases;
     CaseContext context(*planned, *data);
-    for (const Record& record : records) CheckRecord(context, record);
+    bool compared = false, same_golden = true;
+    for (const Record& record : records) {
+      const std::optional<bool> same = CheckRecord(context, record);
+      compared = compared || same, same_golden = same_golden && same.value_or(true);
+    }
+    tally_.cases += compared, tally_.golden_cases += compared && same_golden;
   }
 
  private:
@@ -66,12 +71,14 @@ class CaseAgain {
     data.golden_hash = GoldenHashOf(data);
   }
 
-  void CheckRecord(CaseContext& context, const Record& record) {
+  // Returns whether the golden values have the recorded bits; nothing where the record is not of these inputs.
+  std::optional<bool> CheckRecord(CaseContext& context, const Record& record) {
     // Nothing is made for a case that no device can take.
-    if (record.input_hash.empty() && record.golden_hash.empty() && record.implementation.empty()) return;
+    if (record.input_hash.empty() && record.golden_hash.empty() && record.implementation.empty()) return {};
     const CaseData& data = context.data();
-    const auto contradict = [&](const std::string& what) {
+    const auto contradict = [&](const std::string& what) -> std::optional<bool> {
       found_.Contradict("{} of {} {}: {}", record.case_id, record.backend, record.implementation, what);
+      return {};
     };
     if (record.input_hash != data.input_hash) return contradict("its inputs are not those of the case");
     if (record.tier != Name(data.golden().tier)) return contradict("its tier is not that of the case");
@@ -89,6 +96,7 @@ class CaseAgain {
     tally_.other_goldens += !same;
     const bool stored = !record.output_hash.empty() && bundle_.files.contains(StoredOutputFile(record));
     if (stored && record.backend != kHarnessBackend) JudgeStoredResult(bundle_, context, record, same, tally_, found_);
+    return same;
   }
 
   const BundleContents& bundle_;
@@ -156,19 +164,20 @@ Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
         "judged by this machine's",
         tally.other_goldens);
   }
-  if (tally.cases < tally.all_cases) {
+  if (done < cases.size()) {
     found.Open("inputs and golden values of {} of {} cases: the time for them was over, see --recompute",
-               tally.all_cases - tally.cases, tally.all_cases);
+               cases.size() - done, cases.size());
   }
   if (found.contradicted.size() > contradicted) return tally;
   found.Confirm(
-      "inputs and golden values: those of {} of {} cases, made again from their ids, have the recorded hashes",
-      tally.cases, tally.all_cases);
+      "inputs of {} cases, and golden values of {}, of {} in all, made again from their ids, have the recorded hashes",
+      tally.cases, tally.golden_cases, tally.all_cases);
   if (tally.judged > 0) {
     found.Confirm(
         "judgement: the stored outputs of {} have the recorded hashes, and figures, class and verdict follow "
-        "from them",
-        tally.ShareText());
+        "from them{}",
+        tally.ShareText(),
+        tally.verdict_alone == 0 ? "" : fmt::format(", of {} of them the verdict alone", tally.verdict_alone));
   }
   return tally;
 }

@@ -40,12 +40,12 @@ bool IsSecret(std::string_view name) {
   return std::ranges::any_of(kSecrets, [&](std::string_view secret) { return name.find(secret) != name.npos; });
 }
 
-// Of every session; a library has words like these for other reasons.
+// Variables that every session has; a library has words like these for other reasons.
 constexpr std::string_view kOfSession[] = {"USER",  "LOGNAME", "SHELL", "SHLVL", "TERM",    "PWD",     "OLDPWD",
                                            "MAIL",  "EDITOR",  "PAGER", "LINES", "COLUMNS", "DISPLAY", "HOSTNAME",
                                            "TMOUT", "VISUAL",  "LESS",  "PS1",   "PS2",     "IFS",     "VIRTUAL_ENV"};
 
-// As a text of its own: between quotes in a script, at the end of a string in a library.
+// Finds the name as a text of its own: between quotes in a script, at the end of a string in a library.
 bool Names(std::string_view file, std::string_view name, bool is_script) {
   for (size_t at = file.find(name); at != file.npos; at = file.find(name, at + 1)) {
     const char before = at == 0 ? '\0' : file[at - 1];

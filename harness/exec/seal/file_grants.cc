@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "harness/base/text.h"
 #include "harness/exec/seal/linked_libraries.h"
@@ -102,6 +103,7 @@ bool FileGrants::HoldsHidden(const fs::path& real) const {
 
 void FileGrants::Grant(const fs::path& path, FileUse use) {
   const fs::path real = RealPath(path);
+  HideBeside(real);
   if (IsHidden(real)) return;
   if (HoldsHidden(real)) {
     GrantAround(real, use);
@@ -118,15 +120,15 @@ void FileGrants::Search(const fs::path& folder) {
 
 void FileGrants::GrantAround(const fs::path& folder, FileUse use) {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.is_symlink(error)) Grant(entry.path(), use);  // what it leads to is granted where it lies, or is not
+  for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
+    if (!entry->is_symlink(error)) Grant(entry->path(), use);  // what it leads to is granted where it lies, or is not
   }
 }
 
 void FileGrants::GrantLibraries(const fs::path& folder) {
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (IsLibrary(entry.path()) && entry.is_regular_file(error)) Read(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
+    if (IsLibrary(entry->path()) && entry->is_regular_file(error)) Read(entry->path());
   }
 }
 
@@ -141,8 +143,8 @@ void FileGrants::GrantSystem() {
   }
   for (const char* path : kWritable) ReadAndWrite(path);
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/dev", error)) {
-    if (entry.path().filename().string().starts_with("nvidia")) ReadAndWrite(entry.path());
+  for (fs::directory_iterator entry("/dev", error), end; entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with("nvidia")) ReadAndWrite(entry->path());
   }
 }
 
@@ -159,11 +161,11 @@ bool FileGrants::HideRuns(const fs::path& folder, const fs::path& root, int most
   }
   std::vector<fs::path> folders;
   int entries = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
     if (++entries > most || ++entries_ > kMostEntriesInAll) return false;
-    if (IsBundle(entry.path())) hidden_.push_back(RealPath(entry.path()));
+    if (IsBundle(entry->path())) hidden_.push_back(RealPath(entry->path()));
     std::error_code unknown;
-    if (!entry.is_symlink(unknown) && entry.is_directory(unknown)) folders.push_back(entry.path());
+    if (!entry->is_symlink(unknown) && entry->is_directory(unknown)) folders.push_back(entry->path());
   }
   if (error) return error == std::errc::permission_denied;  // which closes it to the worker as well
   std::ranges::sort(folders);
@@ -211,13 +213,22 @@ std::string FileGrants::HiddenText() const {
 }
 
 void FileGrants::GrantLinked(const fs::path& plugin) {
+  std::set<fs::path> folders;
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
-    // Where --grant or a variable shows the folder, earlier runs in it stay hidden all the same.
-    if (const fs::path folder = RealPath(file.parent_path()); !HoldsAllKinds(folder)) HideRuns(folder, folder, kMostEntries);
+    if (fs::path folder = RealPath(file.parent_path()); !HoldsAllKinds(folder)) folders.insert(std::move(folder));
     grants_.push_back({file.string(), FileUse::kRead});
     for (const fs::path& library : LinkedLibraries(file, LibraryPath())) Read(library);
   }
-  runs_.clear(), unsearched_.clear(), foreign_.clear();  // nothing of the folder was granted
+  beside_.assign(folders.begin(), folders.end());
+}
+
+void FileGrants::HideBeside(const fs::path& real) {
+  std::erase_if(beside_, [&](const fs::path& folder) {
+    if (!Lies(folder, real) && !Lies(real, folder)) return false;
+    HideRuns(folder, folder, kMostEntries);
+    runs_.clear(), unsearched_.clear(), foreign_.clear();  // reported for files of kernels alone
+    return true;
+  });
 }
 
 void FileGrants::GrantPlugin(const fs::path& plugin) {

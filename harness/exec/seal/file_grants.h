@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// Entries right in the plugin's folder, or below one of its folders, that are looked through for earlier runs; of all of
-// its folders together.
+// Entries right in the plugin's folder, or below one of its folders, that are looked through for earlier runs; of all
+// of its folders together.
 inline constexpr int kMostEntries = 20000, kMostEntriesInAll = 200000;
 
 class FileGrants {
@@ -22,22 +22,22 @@ class FileGrants {
 
   void Read(const std::filesystem::path& path) { Grant(path, FileUse::kRead); }
   void ReadAndWrite(const std::filesystem::path& path) { Grant(path, FileUse::kWrite); }
-  // To read it, and to list it even where something in it is hidden, of which only names show: whoever looks for a module
-  // there, as Python's import does, lists the folder.
+  // To read it, and to list it even where something in it is hidden, of which only names show: whoever looks for a
+  // module there, as Python's import does, lists the folder.
   void Search(const std::filesystem::path& folder);
   // The libraries, drivers' files and devices of the system, and what the process may know about itself. `self` is its
   // folder in /proc.
   void GrantSystem();
-  // The plugin and the libraries that it links, and nothing else of its folder, where secrets and results may lie. A file
-  // of kernels imports what lies beside it: its folder, unless that is one where all kinds of files lie.
+  // The plugin and the libraries that it links, and nothing else of its folder, where secrets and results may lie. A
+  // file of kernels imports what lies beside it: its folder, unless that is one where all kinds of files lie.
   void GrantPlugin(const std::filesystem::path& plugin);
   // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
   void GrantNamedBy(const std::vector<std::string>& variables);
 
   const std::vector<FileGrant>& all() const { return grants_; }
 
-  // What beside a file of kernels stays hidden from it that its user may have meant it to see: folders of earlier runs,
-  // how many and one of them, and a folder with too much in it to look through. "" where nothing does.
+  // Says which folders beside a file of kernels stay hidden though its user may have meant them to be seen: earlier
+  // runs, how many and one of them, and a folder with too much in it to look through. "" where there is none.
   std::string HiddenText() const;
 
  private:
@@ -54,9 +54,12 @@ class FileGrants {
   // `most` entries, or cannot be read.
   bool HideRuns(const std::filesystem::path& folder, const std::filesystem::path& root, int most);
   void GrantAround(const std::filesystem::path& folder, FileUse use);
+  // Hides earlier runs and bundles beside the plugin, as far as they are found, once `real` shows some of its folder.
+  void HideBeside(const std::filesystem::path& real);
   std::vector<std::filesystem::path> hidden_;
+  std::vector<std::filesystem::path> beside_;  // folders of a plugin that were not looked through for runs yet
   std::vector<std::filesystem::path> runs_,
-      unsearched_;  // that were found beside the plugin; runs_: as seen from there
+      unsearched_;                              // that were found beside the plugin; runs_: as seen from there
   std::vector<std::filesystem::path> foreign_;  // folders there that are no part of a plugin: IsForeign()
   int entries_ = 0;                             // that were looked through
   std::vector<FileGrant> grants_;

@@ -10,6 +10,6 @@ namespace assay {
 
 // Removes the folder with all that is in it, and follows no link. Returns "" or why something is left. Precondition:
 // whoever wrote there has ended.
-std::string RemoveFolder(const std::filesystem::path& folder);
+[[nodiscard]] std::string RemoveFolder(const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 
 #include "harness/exec/seal/remove_folder.h"
 
@@ -96,7 +97,12 @@ void AwaitWorker(pid_t worker, const sigset_t& awaited) {
   int status = 0;
   ::waitpid(worker, &status, 0);
   EndDescendants(awaited);
-  if (const char* folder = std::getenv(kFolderVariable); folder != nullptr) RemoveFolder(folder);
+  if (const char* folder = std::getenv(kFolderVariable); folder != nullptr) {
+    if (const std::string problem = RemoveFolder(folder); !problem.empty()) {
+      std::fprintf(stderr, "assay: a plugin's temporary folder cannot be removed (%s); rm -r %s\n", problem.c_str(),
+                   folder);
+    }
+  }
   EndAs(status);
 }
 

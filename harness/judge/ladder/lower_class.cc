@@ -12,6 +12,7 @@
 #include "harness/judge/ladder/partial_sums.h"
 #include "harness/judge/ladder/place_pattern.h"
 #include "harness/judge/metrics.h"
+#include "ops/part_of_case.h"
 
 namespace assay {
 namespace {
@@ -30,7 +31,7 @@ struct Candidate {
   std::optional<DType> partials = std::nullopt;
   // Of an accumulator whose sums are formed. Where they are not recognised, statistic and `fills` have to tell.
   std::optional<DType> accumulator = std::nullopt;
-  // What every result of the class is a number of, whatever the data; 0: of the output's precision.
+  // Significant bits of every result of the class, whatever the data; 0: those of the output.
   int precision = 0;
 };
 
@@ -217,11 +218,22 @@ double BytesOf(const Golden& golden) {
   return bytes;
 }
 
+// Slices beside those of the worst elements that a weaker arithmetic has to explain before the whole case is tried.
+constexpr int64_t kOtherSlices = 4;
+
 class Search {
  public:
   Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden,
-         LadderGoldens& goldens)
-      : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {}
+         const JudgedOutput& main, LadderGoldens& goldens)
+      : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {
+    std::vector<int64_t> elements;
+    for (const WorstElement& worst : main.worst) elements.push_back(worst.index);
+    if (elements.empty()) return;
+    part_ = TakePart(op, problem, main.inputs, elements, kOtherSlices);
+    if (!part_) return;
+    part_got_ = part_->TakeOutput(*main.got);
+    part_golden_ = std::make_shared<const Golden>(op.ComputeGolden(part_->problem, part_->inputs, golden.tier));
+  }
 
   // What the class is called with these results, and the main output's metrics by it, if it explains all outputs.
   struct Explanation {
@@ -232,11 +244,11 @@ class Search {
   std::optional<Explanation> Explains(const Candidate& candidate, const JudgedOutput& main,
                                       std::span<const JudgedOutput> twins) const {
     std::string name = candidate.name;
+    if (part_ && IsRefutedByPart(candidate)) return std::nullopt;
     const auto order = RecognisedSums(candidate, main);
     if (candidate.partials && !order) return std::nullopt;
     if (order) name += (candidate.partials ? " " : ", ") + *order;
-    Contract contract = declared_;
-    if (candidate.judge_by) candidate.judge_by(contract);
+    const Contract contract = JudgingContract(candidate);
     const As as = order ? As::kRecognised : As::kMain;
     auto metrics = MetricsIfHolds(candidate, contract, main, as);
     const auto holds = [&](const JudgedOutput& twin) {
@@ -280,16 +292,47 @@ class Search {
     return FindNarrowedOrder(problem_, orders, judge, ElementJudge(golden_, bound, contract, got.dtype()), got);
   }
 
+  Contract JudgingContract(const Candidate& candidate) const {
+    Contract contract = declared_;
+    if (candidate.judge_by) candidate.judge_by(contract);
+    return contract;
+  }
+
+  BoundModel BoundBy(const Candidate& candidate, const Problem& problem, const Golden& golden,
+                     const Contract& contract) const {
+    BoundModel bound = op_.Bound(problem, golden, contract);
+    AddRoundings(candidate.roundings, bound);
+    return bound;
+  }
+
+  // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
+  static void LimitToMagnitude(BoundModel& bound) {
+    for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
+    if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
+  }
+
+  // Whether elements of a part of the case are beyond what the class permits, so that the whole is.
+  bool IsRefutedByPart(const Candidate& candidate) const {
+    const bool as_they_are = !candidate.operand && !candidate.golden;
+    const auto golden = as_they_are ? part_golden_ : MakeGolden(candidate, part_->problem, part_->inputs, false);
+    if (golden == nullptr) return false;
+    const Contract contract = JudgingContract(candidate);
+    BoundModel bound = BoundBy(candidate, part_->problem, *golden, contract);
+    LimitToMagnitude(bound);
+    return !Measure(*golden, bound, contract, *part_got_, {.only_if_holds = true}).Holds();
+  }
+
   // Null where the class makes nothing else of the case's operands.
-  LadderGoldens::Made MakeGolden(const Candidate& candidate, std::span<const Tensor> inputs, bool is_twin) const {
+  LadderGoldens::Made MakeGolden(const Candidate& candidate, const Problem& problem, std::span<const Tensor> inputs,
+                                 bool is_twin) const {
     if (candidate.golden) {
-      auto golden = candidate.golden(op_, problem_, inputs, golden_.tier);
+      auto golden = candidate.golden(op_, problem, inputs, golden_.tier);
       return golden ? std::make_shared<const Golden>(*std::move(golden)) : nullptr;
     }
     std::vector<Tensor> rounded;
-    if (candidate.operand && !RoundOperands(candidate, op_, problem_, inputs, rounded) && !is_twin) return nullptr;
+    if (candidate.operand && !RoundOperands(candidate, op_, problem, inputs, rounded) && !is_twin) return nullptr;
     return std::make_shared<const Golden>(
-        op_.ComputeGolden(problem_, candidate.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
+        op_.ComputeGolden(problem, candidate.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
   }
 
   std::optional<ErrorMetrics> MetricsIfHolds(const Candidate& candidate, const Contract& contract,
@@ -299,20 +342,17 @@ class Search {
     if (is_twin || candidate.operand || candidate.golden) {
       const bool as_they_are = !candidate.operand && !candidate.golden;
       own = goldens_.Get(as_they_are ? "" : candidate.field + " " + candidate.name, output.inputs,
-                         [&] { return MakeGolden(candidate, output.inputs, is_twin); });
+                         [&] { return MakeGolden(candidate, problem_, output.inputs, is_twin); });
       if (own == nullptr) return std::nullopt;
     }
     const Golden& golden = own ? *own : golden_;
-    BoundModel bound = op_.Bound(problem_, golden, contract);
-    AddRoundings(candidate.roundings, bound);
+    BoundModel bound = BoundBy(candidate, problem_, golden, contract);
     if (candidate.partials && as == As::kRecognised && !bound.statistic.applicable) {
       auto own_errors = StatisticOfOwnErrors(golden, *output.got, contract.AccUnitRoundoff());
       if (!own_errors) return std::nullopt;
       bound.statistic = *std::move(own_errors);
     }
-    // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
-    for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
-    if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
+    LimitToMagnitude(bound);
     ErrorMetrics metrics =
         Measure(golden, bound, contract, *output.got, {.even_if_stagnating = true, .only_if_holds = true});
     if (!metrics.Holds()) return std::nullopt;
@@ -360,6 +400,10 @@ class Search {
   const Contract& declared_;
   const Golden& golden_;
   LadderGoldens& goldens_;
+  // The slices with the worst elements of the main output, what they are and what they should be.
+  std::optional<PartOfCase> part_;
+  std::optional<Tensor> part_got_;
+  LadderGoldens::Made part_golden_;
 };
 
 }  // namespace
@@ -382,7 +426,7 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
                                          std::span<const JudgedOutput> twins, LadderGoldens* goldens) {
   if (!IsFloat(main.got->dtype()) || IsComplex(main.got->dtype()) || golden.exact) return std::nullopt;
   LadderGoldens own;
-  const Search search(op, problem, declared, golden, goldens == nullptr ? own : *goldens);
+  const Search search(op, problem, declared, golden, main, goldens == nullptr ? own : *goldens);
   for (const Candidate& candidate : Ladder()) {
     Contract weaker = declared;
     candidate.weaken(weaker);

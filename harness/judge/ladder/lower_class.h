@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/judge/metrics.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -20,6 +21,9 @@ namespace assay {
 struct JudgedOutput {
   std::span<const Tensor> inputs;
   const Tensor* got = nullptr;  // canonical, see Operator::Canonicalise
+  // The elements that are furthest off by the declared contract, where they are known: what they refute needs no golden
+  // value of the whole case.
+  std::span<const WorstElement> worst = {};
 };
 
 struct LowerClass {

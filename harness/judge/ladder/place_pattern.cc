@@ -13,14 +13,14 @@ constexpr double kLeastRatio = 4;
 constexpr double kLeastShare = 0.01, kMostShare = 0.95;  // what the deviations say of a share is not sure beyond
 constexpr double kDeclaredDeviations = 3;                // that no result of the declared arithmetic usually exceeds
 
-// Results that are off, and how many were to be expected there, but for a common factor.
+// Results, how many of them are off, and how many were to be expected, up to a common factor.
 struct Count {
   double results = 0, off = 0, expected = 0;
   Count& operator+=(const Count& other) {
     results += other.results, off += other.off, expected += other.expected;
     return *this;
   }
-  // By how much their own share of those off makes them more likely than this one; logarithm.
+  // Log of the likelihood ratio of these counts: by their own share of results that are off, over `share`.
   double Gain(double share) const {
     const double kept = results - off, other = std::clamp(share, kLeastShare, kMostShare);
     const auto part = [&](double count, double of) { return count > 0 ? count * std::log(count / results / of) : 0; };
@@ -28,7 +28,7 @@ struct Count {
   }
 };
 
-// Whether the rate within differs from that outside, of counts that are independent.
+// Whether the rate within differs from the rate outside; the counts are independent.
 bool Differs(const Count& within, const Count& all) {
   const Count rest{all.results - within.results, all.off - within.off, all.expected - within.expected};
   if (!(within.expected > 0) || !(rest.expected > 0)) return false;
@@ -70,6 +70,7 @@ bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, c
     counts[i] = {1, std::fabs(judged.error) > permitted ? 1.0 : 0.0, sigma / (sigma + spacing + permitted)};
     all += counts[i];
   }
+  if (all.off > kMostShare * all.results) return false;  // they are off everywhere
   const Shape &shape = got.shape(), strides = RowMajorStrides(shape);
   const auto differs_over = [&](int64_t places, const auto& place_of) {
     std::vector<Count> at(static_cast<size_t>(places));

@@ -19,7 +19,7 @@ bool IsAsked(const PooledValue& value) {
   return value.counts && before <= kLargestError * value.spacing && value.place > kNearTie * before;
 }
 
-// One of each golden value.
+// Marks one result for each golden value.
 std::vector<bool> FindDistinct(std::span<const PooledValue> values) {
   std::vector<size_t> order;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -43,8 +43,8 @@ bool HasRoundings(const ElementJudge& judge) {
   return is_narrow && (model.lean || model.shared);
 }
 
-// The mean of |delta| is at most T + sqrt(1 + drift^2) sigma. What errors of a block exceed it by, they do together;
-// given these, each result is one trial.
+// The mean of |delta| is at most T + sqrt(1 + drift^2) sigma. The errors of a block exceed it together; given
+// these errors, each result is one trial.
 PooledEvidence RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift) {
   const std::vector<bool> distinct = FindDistinct(values);
   PooledEvidence sums{.question = std::string(kRoundingsQuestion), .proves = true, .step = 1.0 / 3};

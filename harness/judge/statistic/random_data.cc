@@ -15,10 +15,10 @@ constexpr int64_t kFewest = 256;         // elements of the operand that speaks 
 constexpr int64_t kMostCompared = 4096;  // values, and pairs of neighbours for each distance
 constexpr int64_t kMostRows = 64;        // that are summed along each axis
 constexpr double kMostOfMean = 100;      // the largest square over the mean one
-// In deviations of random data, which exceed it with a chance of 4e-8; an operand has some 200 of these tests.
+// Standard deviations that random data exceed with a chance of 4e-8; an operand has some 200 of these tests.
 constexpr double kMostDeviations = 5.5;
 
-// Every so many-th, of at most kMostCompared.
+// The step that leaves at most kMostCompared of n.
 int64_t StepOver(int64_t n) {
   return (n + kMostCompared - 1) / kMostCompared;
 }
@@ -92,7 +92,7 @@ bool Relates(const std::vector<double>& values, const Ranks& ranks, int64_t exte
   return is_large(ranked, ranked2) || is_large(sized, sized2);
 }
 
-// One sum of terms in a narrower precision, and how far its rounding errors together are off in their deviations.
+// A sum of terms in a narrower precision, which tells whether its rounding errors have a bias.
 class RunningSum {
  public:
   explicit RunningSum(int precision) { format_.precision = precision; }
@@ -112,7 +112,7 @@ class RunningSum {
   double sum_ = 0, error_ = 0, squares_ = 0;
 };
 
-// Forward and backward, of the terms and of their squares. `read(t)` gives a term.
+// Whether running sums of the terms or of their squares, forward or backward, are biased. `read(t)` gives a term.
 template <class F>
 bool RoundsOneWay(int64_t terms, int precision, const F& read) {
   RunningSum sums[] = {RunningSum(precision), RunningSum(precision), RunningSum(precision), RunningSum(precision)};

@@ -17,11 +17,12 @@ namespace assay {
 // large ones, no relation between neighbours along any axis, and running sums (also of squares, and of the products of
 // the element with the largest deviation) whose rounding errors in `contract`'s accumulator, forward and backward, are
 // no further off than random ones. Constant operands and those of fewer than kFewestTold elements are left out, and
-// some other one has to be there. Of independent data of a continuous distribution one set in 10,000 is refused.
+// some other one has to be there. One in 10,000 sets of independent data of a continuous distribution is refused.
 std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                          const ElementJudge& judge, const Tensor& got, const Contract& contract);
 
-// Of one operand; precondition: it is of floats or complex numbers. `precision`: of the sums that are tried.
+// Overload for one operand; precondition: it is of floats or complex numbers. `precision` is that of the sums that are
+// tried.
 std::string WhyNotRandom(const Tensor& tensor, int precision);
 
 inline constexpr int64_t kFewestTold = 32;

@@ -18,7 +18,7 @@ TYPES = {
 KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int32 int64 complex64 complex128 bool "
          "are judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
 
-# What is judged and holds them exactly.
+# Types that are judged and hold these exactly.
 _WIDER = {"int16": "int32", "uint32": "int64"}
 
 _HOST_DEVICES = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost

@@ -19,6 +19,7 @@ from ._reasons import explain, no_numpy
 
 OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY, DEVICE_LOST = range(6)
 NO_ANSWER = -1
+_MOST_KEPT = 16  # executions that query() made and prepare() has not taken
 
 
 def _version_of(name: str) -> str:
@@ -64,6 +65,7 @@ class Bridge:
         self._file, self._operators, self._load = kernels, operators, load
         self._loaded = False
         self._executions: dict[int, Execution] = {}
+        self._made: dict[tuple[str, str], Execution] = {}  # by query(), for prepare(): by the kernel's name and the question
         self._next = 1
         self._status: Any = None  # of the call that is made, and no longer: it is the caller's memory
         self._interruption = ""
@@ -180,13 +182,14 @@ class Bridge:
             properties += f"{';' if properties else ''}launch_us={launch_us}"
         return f"{device}\t{memory}\t{int(tools.has_memory)}\t{properties}"
 
-    def _offered(self, device: int, asked: Description) -> tuple[list[_kernels.Kernel], str]:
-        """The kernels that take the case, and why the others do not."""
+    def _offered(self, device: int, asked: Description, tries: bool) -> tuple[list[_kernels.Kernel], str]:
+        """The kernels that take the case, and why the others do not. `tries`: to make those ready that may still refuse."""
         case, known = asked.case, self._operators.get(asked.case.op, {"operands": [], "attrs": {}})
         there = [k for k in _kernels.registered() if k.op == case.op and k.device == self._devices()[device]]
         taken, reasons = [], []
         for kernel in there:
             why = kernel.why_not(case, known["operands"], known["attrs"]) or self._type_problem(kernel, asked)
+            why = why or (self._refusal(kernel, device, asked) if tries else "")
             if why:
                 reasons.append(f"{kernel.name}: {why}")
             else:
@@ -205,10 +208,33 @@ class Bridge:
             return str(reason)
         return ""
 
+    def _execution(self, kernel: _kernels.Kernel, asked: Description) -> Execution:
+        return Execution(kernel, asked.case, self._operators[asked.case.op]["operands"], asked.inputs, asked.outputs)
+
+    @staticmethod
+    def _key(kernel: _kernels.Kernel, device: int, asked: Description) -> tuple[str, str]:
+        return kernel.name, repr((device, asked))
+
+    def _refusal(self, kernel: _kernels.Kernel, device: int, asked: Description) -> str:
+        """Why it refuses the case when it compiles, "" where it does not. prepare() takes what was made here, and finds
+        other exceptions again."""
+        key = self._key(kernel, device, asked)
+        if key in self._made or not getattr(kernel.function, "may_refuse", False):
+            return ""
+        try:
+            self._made[key] = self._execution(kernel, asked)
+        except Unsupported as reason:
+            return str(reason)
+        except Exception:
+            return ""
+        while len(self._made) > _MOST_KEPT:
+            del self._made[next(iter(self._made))]
+        return ""
+
     def query(self, device: int, op: int, status: Any, text: int, capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
-            taken, why = self._offered(device, asked)
+            taken, why = self._offered(device, asked, tries=True)
             if not taken:
                 raise Unsupported(why)
             return "".join(f"{kernel.name}\t{kernel.contract_of(asked.case)}\n" for kernel in taken)
@@ -218,12 +244,12 @@ class Bridge:
                 capacity: int) -> None:
         def body() -> str:
             asked = read(op, self._operators)
-            taken, why = self._offered(device, asked)
+            taken, why = self._offered(device, asked, tries=False)
             chosen = [kernel for kernel in taken if kernel.name == implementation.decode()]
             if not chosen:
                 raise Unsupported(why)
-            order = self._operators[asked.case.op]["operands"]
-            self._executions[self._next] = Execution(chosen[0], asked.case, order, asked.inputs, asked.outputs)
+            made = self._made.pop(self._key(chosen[0], device, asked), None)
+            self._executions[self._next] = made or self._execution(chosen[0], asked)
             plan[0] = self._next
             self._next += 1
             return ""

@@ -24,7 +24,8 @@ def type_name(code: int, bits: int) -> str:
 
 
 class Unsupported(Exception):
-    pass
+    """A case is not offered. The worker may say so when it is asked what it offers: a function that raises this when it is
+    first called has `compiles` and `may_refuse`, so that query() calls it."""
 
 
 class Unavailable(Exception):
@@ -235,7 +236,7 @@ class Jax(Numpy):
         return self.jax.block_until_ready(self.jax.device_put(view, self.device, may_alias=shared))
 
     def output(self, view: Any, operand: Operand) -> Any:
-        raise Unsupported("JAX writes to no array: return the result instead of taking out=")
+        raise WrongResult("JAX writes to no array: return the result instead of taking out=")
 
     def complete(self, result: Any) -> None:
         self.jax.block_until_ready(result)

@@ -15,8 +15,6 @@ class TensorMemory:
     """An operand's part of a buffer as a tensor; a new one each time, as a kernel may reshape what it gets."""
 
     def __init__(self, torch: Any, device: Any, buffers: dict[int, Any], operand: Operand) -> None:
-        if any(stride < 0 for stride in operand.strides):
-            raise Unsupported(f"operand {operand.name} runs backwards, which no tensor of PyTorch does")
         self._torch, self._device, self._buffers, self._operand = torch, device, buffers, operand
         self._dtype = getattr(torch, operand.type)
         reach = sum((extent - 1) * stride for extent, stride in zip(operand.shape, operand.strides))
@@ -54,6 +52,11 @@ class TorchDevice(Torch):
             return 0, ""
         found = self.events.get_device_properties(self.device)
         return getattr(found, "total_memory", 0), properties(getattr(found, "name", ""), capability(self.torch, self.device))
+
+    def dtype(self, operand: Operand) -> Any:
+        if any(stride < 0 for stride in operand.strides):
+            raise Unsupported(f"operand {operand.name} runs backwards, which no tensor of PyTorch does")
+        return super().dtype(operand)
 
     def memory(self, operand: Operand) -> TensorMemory:
         self.dtype(operand)

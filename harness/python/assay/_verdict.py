@@ -108,8 +108,8 @@ class Verdict:
 
     @property
     def stricter(self) -> Optional[Stricter]:
-        """Of a result by the default contract that permits intermediates of 16 bits: whether it holds without them. None:
-        the contract permits none, or somebody stated it."""
+        """Whether a result by the default contract that permits intermediates of 16 bits holds without them. None: the
+        contract permits none, or somebody stated it."""
         record = self._fields()
         if record.get("stricter_holds") is None:
             return None

@@ -34,7 +34,7 @@ constexpr std::string_view kQuestion =
 
 std::string InUse() {
   const char* installed_for = std::getenv("ASSAY_PYTHON");
-  if (installed_for != nullptr && *installed_for == '/') return installed_for;
+  if (installed_for != nullptr && *installed_for != '\0') return installed_for;
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
 }

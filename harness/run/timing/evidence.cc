@@ -35,7 +35,7 @@ constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 // Executions of a call are alike, but for the first, which wakes threads up.
 constexpr double kEvenFactor = 1.5, kWakeSlack = 100e-6;
 
-// What calls took of what the plugin says, up to which they confirm it.
+// Calls confirm what the plugin says up to this ratio.
 constexpr double kConfirmed = 2;
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
@@ -48,7 +48,7 @@ double Lower(const std::vector<double>& values, bool sure) {
   return Quantile(values, 0.5);
 }
 
-// A median that is surely smaller than this.
+// Upper confidence limit of the median.
 double SurelyBelow(std::vector<double> values) {
   for (double& x : values) x = -x;
   return -SurelyAbove(std::move(values));
@@ -213,7 +213,7 @@ std::string TimeEvidence::Doubt() const {
 }
 
 // Half the truth is permitted: a claim that is no more than half of what calls took is not confirmed. Where transfers
-// are in doubt, what they took more may have been work.
+// are in doubt, their additional time may have been work.
 double TimeEvidence::AtMost() const {
   if (called_s_.empty() || cold_) return 0;
   const double called_s = Quantile(called_s_, 0.5);

@@ -38,17 +38,17 @@ class TimeEvidence {
   // count, none where none does.
   bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                std::optional<double> typical_s);
-  // By the kind of its data: changed since its last execution, or seen before.
+  // Adds an execution by the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
-  // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
+  // Adds the downloads of one output, at once after its execution and again. `execution_s`: as the plugin says.
   // `wait_s`: how much longer than a round trip a call of nothing took just before the first.
   void AddDownloads(double execution_s, double first_s, double again_s, double wait_s = 0);
   // Whether a first download leaves no doubt, whatever others would take.
   bool IsFast(double execution_s, double first_s) const;
-  // Of changed inputs, and of as many bytes to operands that are never executed; `execution_s`: the median
+  // Adds uploads of changed inputs, and of as many bytes to operands that are never executed. `execution_s`: the median
   // of the call that came next, as the plugin says. `wait_s`: of a call of nothing just before the changed ones.
   void AddUploads(double execution_s, double changed_s, double unused_s, double wait_s = 0);
-  // Of a call of nothing behind one that executes.
+  // Adds the wait of a call of nothing behind one that executes.
   void AddWait(double wait_s) { waits_s_.push_back(wait_s); }
   // Whether such calls are needed: nothing accounts for the calls so far.
   bool NeedsWaits() const { return accounted_ == 0 && called_s_.size() >= kEnoughToSuspect && !cold_; }
@@ -59,11 +59,11 @@ class TimeEvidence {
   std::string Doubt() const;
   // Whether no more calls would make a doubt about what they took a contradiction.
   bool IsSettled() const { return waits_s_.size() >= kMostWaits; }
-  // What an execution takes at most, by the host's clock, where that does not confirm what the plugin says; 0: it does.
+  // Upper limit of an execution's time by the host's clock; 0: that confirms what the plugin says.
   double AtMost() const;
   // Whether all that is there says so, but is too little to be sure: more of it decides.
   bool IsSuspicious() const;
-  // What was suspicious when the time was over: transfers so slow that there were too few of them to be sure.
+  // Names what was suspicious when the time was over: transfers so slow that there were too few of them to be sure.
   std::string Undecided() const;
   // A call that did nothing.
   void AddRoundTrip(double seconds) { round_trip_s_ = std::min(round_trip_s_, seconds); }
@@ -75,13 +75,13 @@ class TimeEvidence {
   bool IsComplete() const { return HasDownloads() && HasSeen(); }
 
  private:
-  // What a transfer took more than another one, which tells little where that one was held up.
+  // The additional time of a transfer over another one, which tells little where that one was held up.
   struct Surplus {
     double execution_s = 0, excess_s = 0, wait_s = 0;
     bool other_was_fast = false;
   };
   using Excesses = std::vector<Surplus>;
-  // Whether what a call of nothing waited for is taken off: it stands for what the machine may have done.
+  // Whether the wait of a call of nothing is subtracted: it stands for what the machine may have done.
   enum class Waits : uint8_t { kTakenOff, kLeft };
   Surplus Compare(double execution_s, double seconds, double other_s, double factor, double wait_s) const;
   bool IsEnough(const Excesses& excesses) const;

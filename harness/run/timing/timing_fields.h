@@ -24,7 +24,7 @@ void AddWall(Record& record, double wall_s);
 // What the first round tells beside its durations: wall clock, transfers, why it ended.
 void SetFirstRound(Record& record, const Timing& timing);
 
-// Where the host's clock does not confirm the durations of one more round: the most that any such round says stays.
+// Raises the upper limit of the time where the host's clock does not confirm the durations of one more round.
 void AddLimit(Record& record, const Timing& timing);
 
 // A plugin that did not flush leaves no time, but the reason.

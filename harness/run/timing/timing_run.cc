@@ -227,8 +227,8 @@ Call<void> TimingRun::Send(std::span<const Piece> pieces) {
     const Call<double> sent = session_.Upload(plan_, same);
     if (!sent) return tl::unexpected(sent.error());
     unused_s = *sent;
-    // The second of two waits where the first has used up the worker's share of a busy processor: this one in its
-    // place.
+    // The second of two calls waits where the first has used up the worker's share of a busy processor: a call of
+    // nothing waits in its place.
     const Call<double> nothing_s = CallNothing();
     if (!nothing_s) return tl::unexpected(nothing_s.error());
     uploads_before_ = UploadPair{0, *unused_s, *nothing_s - round_trip_s_};

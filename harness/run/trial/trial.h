@@ -51,7 +51,7 @@ class Trial {
 };
 
 // Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled evidence. It
-// becomes canonical. Also what somebody does who judges a stored output again.
+// becomes canonical. Stored outputs that are judged again take the same way.
 void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
                    Tensor& output, OutputFindings& found);
 

@@ -180,6 +180,11 @@ std::vector<Entry> ScoreFaults() {
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.scale = ScaleInBF16<T>}; }),
       Fault("fault.scale-of-5-decimals", ScaledByMoreDigits,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.scale = ScaleOfFiveDigits<T>}; }),
+  };
+}
+
+std::vector<Entry> ExponentialFaults() {
+  return {
       Fault("fault.log2e-is-1.4427", SeveralKeys,
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.tile = 16, .exponential = ExponentialOfFiveDigits<T>};
@@ -214,6 +219,11 @@ std::vector<Entry> ScoreFaults() {
             }),
       Fault("fault.exp2-without-log2e", SeveralKeys,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = ExponentialOfTwo<T>}; }),
+  };
+}
+
+std::vector<Entry> TileFaults() {
+  return {
       Fault("fault.maximum-misses-tail", Tail,
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.counts_for_max = ExceptTailTile, .exponential = ExponentialInF32Range<T>};
@@ -269,7 +279,9 @@ std::vector<Entry> AttentionNumericalFaults() {
       OfPlan<LastElementUnwritten>("fault.last-element-unwritten", AttentionWhyNot),
       OfPlan<DimensionsSwapped>("fault.last-two-dimensions-swapped", SeveralOutputDimensions),
   };
-  for (const auto& list : {ScoreFaults(), NarrowingFaults()}) all.insert(all.end(), list.begin(), list.end());
+  for (const auto& list : {ScoreFaults(), ExponentialFaults(), TileFaults(), NarrowingFaults()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
   return all;
 }
 

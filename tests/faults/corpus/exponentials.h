@@ -66,7 +66,7 @@ T ExponentialOf12Bits(T x, T max) {
   return RoundedToBits(12, std::exp(x - max));
 }
 
-// A denominator that is never zero.
+// The reciprocal of a denominator that an epsilon keeps from being zero.
 template <class T>
 T ReciprocalWithEpsilon(T x) {
   return T{1} / (x + static_cast<T>(1e-6L));

@@ -40,8 +40,8 @@ class FftPlan : public DensePlan<T> {
     Finish(output);
   }
 
-  // Of one axis. Each pair of rows is the real and the imaginary part of one line, whose spectrum is taken apart. The
-  // second row of an odd batch's last pair is zero.
+  // Transforms one axis. Each pair of rows is the real and the imaginary part of one line, whose spectrum is taken
+  // apart. The second row of an odd batch's last pair is zero.
   void TransformPairs(const std::vector<T>& x, T scale, DenseOutput<T>& output) const {
     const int64_t n = spec_.n.back(), half = n / 2 + 1;
     const auto at = [&](int64_t row, int64_t j) {

@@ -120,7 +120,7 @@ T ShiftNotAddedBack(std::vector<T> x, const ReduceContext& c) {
   return CleanReduce(x, c) - max;
 }
 
-// With another exponential of a term less the maximum, which is the result where it is not finite.
+// logsumexp with another exponential. A maximum that is not finite is the result.
 template <class T, T (*kExponential)(T, T)>
 T LogSumExpWith(std::vector<T> x, const ReduceContext&) {
   const T max = SequentialOrder::Fold(x, 0, [](T a, T b) { return Extreme<1>(a, b, false); });

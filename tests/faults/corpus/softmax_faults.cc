@@ -232,7 +232,7 @@ std::vector<Entry> SumFaults() {
   };
 }
 
-std::vector<Entry> ElementFaults() {
+std::vector<Entry> ExponentialFaults() {
   return {
       Fault("fault.exp-to-bf16", Probabilities,
             []<class T>(std::type_identity<T>) {
@@ -248,6 +248,11 @@ std::vector<Entry> ElementFaults() {
               return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfTwo<T>, Same<T>, 0>,
                                       .probability = ProbabilityWith<T, ExponentialOfTwo<T>>};
             }),
+  };
+}
+
+std::vector<Entry> QuotientFaults() {
+  return {
       Fault("fault.not-divided", Probabilities,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = NotDivided<T>}; }),
       Fault("fault.reciprocal-in-f16", Probabilities,
@@ -266,6 +271,12 @@ std::vector<Entry> ElementFaults() {
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.probability = ProbabilityBy<T, ReciprocalWithEpsilon<T>>};
             }),
+  };
+}
+
+// Exponentials by too few terms or digits.
+std::vector<Entry> CoarseExponentialFaults() {
+  return {
       Fault("fault.ln2-in-one-part", Several,
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfShortLn2<T>, Same<T>, 0>,
@@ -289,6 +300,11 @@ std::vector<Entry> ElementFaults() {
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOf12Bits<T>, Same<T>, 0>};
             }),
+  };
+}
+
+std::vector<Entry> ElementFaults() {
+  return {
       Fault("fault.log-missing", Logarithms,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.logarithm = Probability<T>}; }),
       Fault("fault.sum-not-logged", Logarithms,
@@ -316,7 +332,10 @@ std::vector<Entry> SoftmaxFaults() {
   using namespace softmax_faults;
   std::vector<Entry> all = {OfPlan<LastRowUnwritten>("fault.last-row-unwritten"),
                             OfPlan<LastElementUnwritten>("fault.last-element-unwritten")};
-  for (const auto& list : {SumFaults(), ElementFaults()}) all.insert(all.end(), list.begin(), list.end());
+  for (const auto& list :
+       {SumFaults(), ExponentialFaults(), QuotientFaults(), CoarseExponentialFaults(), ElementFaults()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
   return all;
 }
 

@@ -21,7 +21,7 @@ std::string ProblemOf(const std::string& text) {
     draw.Text("challenge", JsonFields::Absent::kIsFine);
     draw.Flag("given");
   };
-  fields.EachOf("draws", take);
+  fields.VisitList("draws", take);
   return fields.problem();
 }
 
@@ -49,7 +49,7 @@ TEST(JsonFields, GiveNothingBehindAProblem) {
   const Json json = ParseJson(R"({"a": 1, "b": "text", "c": {"x": "1", "y": 2}})");
   JsonFields fields(json, "f.json");
   EXPECT_EQ(fields.Text("b"), "text");
-  fields.Within("c", [](JsonFields& c) { c.EachText([](const std::string&, const std::string&) {}); });
+  fields.VisitObject("c", [](JsonFields& c) { c.VisitTexts([](const std::string&, const std::string&) {}); });
   EXPECT_EQ(fields.problem(), "f.json: c.y is 2, and has to be a text");
   EXPECT_EQ(fields.Text("b"), "");
   EXPECT_EQ(fields.Integer("a"), 0);

@@ -73,7 +73,7 @@ TEST_F(JudgingResults, AcceptsWhatPassesEverywhereAndSaysHowFast) {
   EXPECT_TRUE(json["first_failure"].is_null());
 }
 
-// What a kernel says of its time, and the clock around its calls.
+// The two clocks are the kernel's own and the host's around its calls.
 TEST_F(JudgingResults, IsUnsureHowFastWhereTheTwoClocksContradict) {
   for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
   for (Record& r : records_) {
@@ -107,9 +107,18 @@ TEST_F(JudgingResults, NamesTheArithmeticOfAFailureOrSaysWhyNot) {
   const auto failures = RulingJson(Judge(), {})["failures"];
   EXPECT_EQ(failures[0]["arithmetic"], "bf16 operands");
   EXPECT_FALSE(failures[0].contains("arithmetic_unknown"));
-  EXPECT_FALSE(failures[1].contains("arithmetic"));
+  EXPECT_TRUE(failures[1].at("arithmetic").is_null());
   EXPECT_EQ(failures[1]["arithmetic_unknown"], "no weaker arithmetic that is known gives these values");
   EXPECT_EQ(failures[2]["arithmetic_unknown"], "values are wrong among NaN and infinities");
+}
+
+TEST_F(JudgingResults, SaysThatAFailureWithoutValuesHasNoArithmetic) {
+  for (size_t i = 0; i < 3; ++i) Add(i, i == 0 ? "crash" : "pass", "pass");
+  for (const Ruling& ruling : {Judge(), CannotLoadCandidate("no such file")}) {
+    const auto failure = RulingJson(ruling, {})["first_failure"];
+    EXPECT_TRUE(failure.at("arithmetic").is_null());
+    EXPECT_EQ(failure.at("arithmetic_unknown"), "it is no failure of values");
+  }
 }
 
 TEST_F(JudgingResults, RejectsByTheFirstFailureInTheOrderOfTheCases) {
@@ -142,7 +151,7 @@ TEST_F(JudgingResults, RejectsTimesThatCannotBeTrue) {
   EXPECT_EQ(ruling.times_invalid, 1u);
 }
 
-// What a busy host may have done itself is held against nobody, and is no proof of speed by either clock.
+// A delay that a busy host may have caused is held against nobody, and is no proof of speed by either clock.
 TEST_F(JudgingResults, IsUnsureHowFastWhereTheHostWasBusy) {
   for (const size_t doubted : {size_t{4}, size_t{5}}) {
     records_.clear();

@@ -29,7 +29,7 @@ void Append(const T& record, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&record), sizeof record);
 }
 
-// A shared library of nothing but what it links; its bytes lie in memory, at another address, as in the file.
+// A shared library with nothing but its links. In memory its bytes lie at another address than in the file.
 std::string LibraryBytes(const Links& links) {
   constexpr uint64_t kAddress = 0x1000, kDynamic = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
   std::string strings(1, '\0');

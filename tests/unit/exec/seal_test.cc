@@ -159,7 +159,7 @@ TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
   EXPECT_EQ(none.HiddenText(), "");
 }
 
-// So many that nobody can say what lies among them; what lies beside them stays.
+// A folder with too many entries is hidden as a whole; its neighbours stay.
 TEST_F(GrantsTest, OfKernelsSayWhichFolderIsTooLarge) {
   Make("v/mine.py"), Make("v/helpers/rows.py");
   const auto fill = [&](const std::string& folder) {

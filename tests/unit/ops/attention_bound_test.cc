@@ -118,7 +118,7 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
   }
 }
 
-// Of a row that sees one key, the exponential is above and below the line, and no sum rounds: an epsilon in the
+// A row that sees one key has its exponential above and below the line, and no sum rounds: an epsilon in the
 // denominator shows. Other rows have as many roundings as they see keys.
 TEST(AttentionBound, RoundingsAreThoseOfTheKeysThatARowSees) {
   for (const char* declaration : {"acc=f32;math=1", "acc=f32;math=2", "acc=f32;math=4"}) {
@@ -205,8 +205,8 @@ TEST(AttentionBound, SumsOverflowWhereTheValuesDoThatARowSees) {
   EXPECT_FALSE(together.Accepts(3, kInf) || together.Accepts(3, kNaN)) << "another column";
 }
 
-// In units of log2 e all scores are -inf: any weights, or none, but no more than there is in v. What a row is that sees
-// nothing the contract says: NaN where that is NaN.
+// In units of log2 e all scores are -inf: any weights are right, or none, but no result beyond v. The contract says
+// what a row is that sees nothing: NaN where it declares NaN.
 TEST(AttentionBound, ARowMaskedByTheLowestNumberHasSomeWeights) {
   const double lowest = -FormatOf(DType::kF32).max_finite;
   const Given a("attention/f32/b=1,h=1,l=2,s=2,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, 3, 7},

@@ -34,7 +34,7 @@ C32 PointOf(const FftCase& fft, const double* x, int64_t j) {
   return {static_cast<float>(x[2 * at.index]), sign * static_cast<float>(x[2 * at.index + 1])};
 }
 
-// What transforms of one axis make of the twin's inputs.
+// Judges the results of transforms of one axis on the twin's inputs.
 TwinOutcome Judge(const Problem& problem, const Twin& twin, const LineTransform& line, const Twiddles& w) {
   const FftCase fft = FftCaseOf(problem);
   const std::vector<double> x = twin.inputs[0].ToDoubles();
@@ -149,7 +149,7 @@ TEST(FftImpulse, CoarseTwiddlesAreSeen) {
   for (const Coarse& fault : coarse) {
     for (const int64_t n : {8, 16, 60, 64, 128, 256, 1000, 1024}) {
       if (n < fault.least) continue;
-      // Of short lines every place counts.
+      // Short lines have an impulse in every place.
       const int64_t batch = n <= 75 ? n + 3 : 9;
       const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={},batch={}/fill=normal/seed=0", n, batch));
       for (const LineTransform& line : {LineTransform(DecimatedInTime), LineTransform(DecimatedInFrequency)}) {

@@ -16,7 +16,7 @@ namespace {
 using test::C32;
 using test::Signal;
 
-// All but impulses (fft_impulse_test.cc).
+// All twins but impulses (fft_impulse_test.cc).
 std::vector<Twin> TwinsOfAllInputs(const Problem& problem, std::string_view contract) {
   std::vector<Twin> twins = TwinsOf(problem, contract);
   std::erase_if(twins, [](const Twin& twin) { return twin.sparse; });

@@ -92,8 +92,8 @@ struct LogsumexpRow {
   double (*term)(int64_t k, int64_t n);
 };
 
-// Blocks of one term, every exponential off by as much as is permitted, always to the same side. What rescales is a new
-// maximum: where the first term is the largest one nothing does.
+// Blocks of one term, every exponential off by as much as is permitted, always to the same side. Only a new maximum
+// rescales: nothing does where the first term is the largest one.
 TEST(LogSumExpBound, CountsTheRescalingsOfAnOnlineSum) {
   constexpr int64_t kTerms = 4096;
   for (const LogsumexpRow& row :

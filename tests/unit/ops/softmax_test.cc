@@ -123,7 +123,7 @@ Golden LogSoftmaxOf(const Problem& problem, const std::vector<double>& x, Tier t
   return golden;
 }
 
-// Infinite is what rounds to that, however x - m is formed.
+// A result is infinite only where it rounds to infinity, however x - m is formed.
 TEST(SoftmaxGolden, LogarithmsOfDistancesThatNoDoubleHolds) {
   const Problem three = Bind("softmax/f64/shape=1x3,log=1/fill=normal/seed=0");
   const Problem two = Bind("softmax/f64/shape=1x2,log=1/fill=normal/seed=0");
@@ -165,7 +165,7 @@ TEST(SoftmaxGolden, LongRowsAreAsExactAsShortOnes) {
   }
 }
 
-// The nearest number of 12 bits, and what is cut off to 12.
+// Rounds to the nearest number of 12 bits, or cuts off to 12.
 double Of12Bits(double x, bool cuts) {
   int exponent = 0;
   const double scaled = std::ldexp(std::frexp(x, &exponent), 12);
@@ -194,8 +194,8 @@ int64_t RefusedWith12Bits(const std::string& id, bool cuts) {
 }
 
 // Relative errors of positive terms do not add up: the logarithm of their sum has that of one exponential, and a
-// rescaling where the maximum rises. What is cut off to 12 bits lies to one side, in every row; rounded to nearest it
-// averages out, and stays within what the additions of longer rows may cost.
+// rescaling where the maximum rises. Errors of cutting off to 12 bits lie to one side, in every row; those of rounding
+// to nearest average out, and stay within the cost of the additions of longer rows.
 TEST(SoftmaxBound, LogarithmsHaveTheErrorOfOneExponential) {
   for (int seed = 0; seed < 8; ++seed) {
     for (const char* shape : {"32x32", "32x128", "32x512"}) {

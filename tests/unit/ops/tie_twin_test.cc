@@ -82,7 +82,7 @@ TEST(TieTwin, OnlyWhereTiesGoToEven) {
   EXPECT_FALSE(TieTwinOf("reduce/f16/shape=4x64,axes=1,kind=mean/fill=normal/seed=0", "f32acc;math=2"));
 }
 
-// What rounds its results: how its twins show which way ties go, or why nothing is exactly half way there.
+// An operator that rounds its results: how its twins show which way ties go, or why it has none.
 struct OperatorTies {
   const char* op;
   const char* id;     // of a case with ties; "": there are none
@@ -164,7 +164,7 @@ TEST(TieTwin, EveryOperatorThatRoundsExactResultsHasOne) {
   }
 }
 
-// Of sums, all types and shapes of the operators that were not among the first to have ties.
+// All types and shapes of sums by operators that were not among the first to have ties.
 TEST(TieTwin, FormulasHaveThemInEveryShape) {
   for (const char* id : {"cumsum/bf16/rows=1,n=7/fill=normal/seed=0", "cumsum/bf16/rows=300,n=1000/fill=normal/seed=0",
                          "cumsum/f16/rows=2,n=3000/fill=normal/seed=0",

@@ -71,7 +71,8 @@ def _declared(column: Column) -> Callable[..., Any]:
     parameters = [p for p in inspect.signature(column.function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     parameters += [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in column.shown]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.compiles = getattr(column.function, "compiles", False)  # type: ignore[attr-defined]
+    for mark in ("compiles", "may_refuse"):
+        setattr(call, mark, getattr(column.function, mark, False))
     return call
 
 

@@ -86,11 +86,16 @@ def _name(provider):
     return provider.removesuffix("ExecutionProvider").lower()
 
 
+def _bound(column, provider):
+    function = functools.partial(column.function, provider)
+    # Its sessions are made when a case is offered: other providers than the CPU's may be without the node or a device.
+    function.compiles = function.may_refuse = provider != "CPUExecutionProvider"
+    return column._replace(function=function, name=_name(provider) + ("-" + column.name if column.name else ""))
+
+
 def register_all():
     """Each node on each execution provider that this ONNX Runtime has, under its name."""
     for provider in onnxruntime.get_available_providers():
         if provider == "AzureExecutionProvider":  # computes nothing by itself
             continue
-        bound = [column._replace(function=functools.partial(column.function, provider),
-                                 name=_name(provider) + ("-" + column.name if column.name else "")) for column in COLUMNS]
-        register(bound, "numpy", _name(provider))
+        register([_bound(column, provider) for column in COLUMNS], "numpy", _name(provider))

@@ -39,8 +39,8 @@ def attention(q, k, v, mask=None, *, causal=False, align="br", window=0, scale=N
 
 
 def with_backend(name):
-    """attention with one backend only. What this one cannot take PyTorch says when it is called: the first call is one
-    of those that prepare a case."""
+    """attention with one backend only. PyTorch says only when it is called what this one cannot take: the first call is
+    made on zeros, when a case is offered."""
     backend = BACKENDS[name]
 
     @functools.wraps(attention)
@@ -55,5 +55,5 @@ def with_backend(name):
                 raise
             raise Unsupported(f"PyTorch has no kernel of {name} for this call") from error
 
-    run.compiles = True
+    run.compiles, run.may_refuse = True, name != "sdpa-math"
     return run

@@ -16,8 +16,8 @@
 namespace assay::test {
 namespace {
 
-// How many golden values have no certificate, in both tiers, after each of these has been held against 400 bits. What
-// cancellation may cost is counted in the largest result.
+// Compares golden values of both tiers with 400 bits and returns how many have no certificate. The cost of cancellation
+// is relative to the largest result.
 int CompareUnbounded(const Problem& problem, const std::vector<Tensor>& inputs) {
   const auto& op = dynamic_cast<const FormulaOperator&>(Op(problem.spec.op));
   const formula::Definition definition = op.DefinitionOf(problem);

@@ -65,7 +65,7 @@ void ExpectPower(double x, double p, const char* declared, const std::vector<dou
   ExpectTaken(GivenCase("pow/f32/n=1/fill=normal/seed=0", {{x}, {p}}, declared), 0, right);
 }
 
-// One pass over the row forms inf - inf; what has no infinity has no NaN, and no number is right in its place.
+// One pass over the row forms inf - inf. Rows without an infinity have no NaN, and no number is right in its place.
 TEST(SpecialMeans, OfARowWithAnInfinityAreThatOrNan) {
   const std::vector<std::vector<double>> numbers = {
       {1, -kInfinite, 3, 4, kInfinite, 2, 3, 4, 1, 2, 3, 4}, {1, 1, 1, 1}, {0, 0, 0, 0}};

@@ -135,7 +135,7 @@ TEST(PooledPower, ErrorsOfEitherSignBehindNarrowOutputs) {
               [](const PooledCase& c) { return Attend(c, c.inputs); }, faulty, {"roundings", 4e-3, 3e-3});
 }
 
-// What errs alike in all results shows where rows share errors, too.
+// A common error of all results shows where rows share errors, too.
 TEST(PooledPower, RowsThatAreAllTooSmall) {
   const auto faulty = [](const PooledCase& c) {
     std::vector<double> got = Attend(c, c.inputs);

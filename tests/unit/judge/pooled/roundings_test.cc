@@ -34,7 +34,7 @@ TEST(Roundings, EqualResultsAreOne) {
   EXPECT_EQ(RoundingsOf(values, 1000, 0).information, 1);
 }
 
-// Sums of few narrow numbers lie there, and what errs the least bit takes the other side.
+// Sums of few narrow numbers are ties, which the least error rounds to the other side.
 TEST(Roundings, TiesAndErrorsOfTheSizeOfASpacingTellNothing) {
   PooledValue coarse = Value(1.3, kSpacing);
   coarse.sigma = kSpacing / 4;

@@ -37,7 +37,7 @@ struct World {
   double download_extra_s = 0, upload_extra_s = 0;
   bool device_clock = false, cold = false;
   std::function<double()> jitter = [] { return 0.0; };
-  // What a transfer behind another one waits besides, as a worker does that has used up its share of a processor.
+  // Additional wait of a transfer behind another one, when the worker has used up its share of a processor.
   std::function<double()> second_extra_s = [] { return 0.0; };
 };
 
@@ -93,7 +93,7 @@ TEST(Evidence, SaysNothingAgainstTheTruthOnABusyMachine) {
   }
 }
 
-// With twenty processes beside two processors nearly every call waits, those of nothing like all others.
+// With twenty processes on two processors nearly every call waits, calls of nothing included.
 TEST(Evidence, OfATruthOnAHostThatIsOverloadedIsADoubtAtMost) {
   std::mt19937_64 random(5);
   int doubts = 0, runs = 0;
@@ -116,7 +116,7 @@ TEST(Evidence, OfATruthOnAHostThatIsOverloadedIsADoubtAtMost) {
   EXPECT_GT(doubts, runs / 4);
 }
 
-// It is in doubt or found, and no figure of it is believed that hides the work.
+// The lie is in doubt or found, and no figure that hides the work is believed.
 TEST(Evidence, OfALieOnAnOverloadedHostBelievesNoFigure) {
   std::mt19937_64 random(6);
   for (int run = 0; run < 200; ++run) {
@@ -135,7 +135,7 @@ TEST(Evidence, OfExecutionsTooShortForTheHostsClockIsTheMostThatTheyTake) {
   EXPECT_EQ(liar.Contradiction(), "");
   EXPECT_NEAR(liar.AtMost(), 5e-6, 1e-9);
   EXPECT_EQ(liar.Doubt(), "");
-  // What surrounds a device's short executions is no part of them, and nobody can say so.
+  // The overhead around a device's short executions is no part of them, but nothing proves that here.
   EXPECT_NEAR(Watch({.true_s = 60e-6, .claimed_s = 2e-6, .seen_s = 2e-6, .device_clock = true}).AtMost(), 60e-6, 1e-9);
 }
 

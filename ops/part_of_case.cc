@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/part_of_case.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "ops/slices.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kLeastSaving = 4;
+
+std::vector<int64_t> ChooseSlices(const Shape& shape, const SliceAxes& axes, std::span<const int64_t> elements,
+                                  int64_t more) {
+  const int64_t inner = NumElements(Shape(shape.begin() + axes.output + 1, shape.end()));
+  std::set<int64_t> chosen;
+  for (const int64_t element : elements) chosen.insert(element / inner % axes.extent);
+  for (int64_t k = 0; k < more; ++k) chosen.insert(k * axes.extent / more);
+  return {chosen.begin(), chosen.end()};
+}
+
+// Extents that are required attributes follow from the operands. One with a default, such as batch, stays, so that there
+// is no part along its axis.
+AttrList KeepOptional(const OpSchema& schema, AttrList attrs) {
+  std::erase_if(attrs, [&](const auto& attr) {
+    const AttrDef* def = schema.Find(attr.first);
+    return def != nullptr && def->default_value.empty();
+  });
+  return attrs;
+}
+
+std::optional<Problem> BindPart(const Operator& op, const Problem& problem, const SliceAxes& axes, int64_t count) {
+  std::vector<Operand> operands = problem.inputs;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (axes.inputs[i] >= 0) operands[i].shape[axes.inputs[i]] = count;
+  }
+  Shape output = problem.output().shape;
+  output[axes.output] = count;
+  CaseSpec spec = problem.spec;
+  auto attrs = op.InferAttrs(operands, KeepOptional(op.schema(), spec.attrs));
+  if (!attrs) return std::nullopt;
+  spec.attrs = *std::move(attrs);
+  auto bound = op.Bind(spec);
+  if (!bound || bound->inputs.size() != operands.size() || problem.focus >= bound->outputs.size()) return std::nullopt;
+  Problem part = FocusedOn(*std::move(bound), problem.focus);
+  const auto fits = [](const Operand& a, const Operand& b) { return a.shape == b.shape && a.dtype == b.dtype; };
+  if (!std::ranges::equal(part.inputs, operands, fits) || part.output().shape != output) return std::nullopt;
+  return part;
+}
+
+}  // namespace
+
+Tensor PartOfCase::TakeOutput(const Tensor& output) const {
+  return TakeAlong(output, axis, indices);
+}
+
+std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const int64_t> elements, int64_t more) {
+  std::vector<SliceAxes> slices = op.Slices(problem);
+  std::ranges::stable_sort(slices, std::greater(), &SliceAxes::extent);
+  for (const SliceAxes& axes : slices) {
+    if (axes.output < 0 || problem.output().shape[axes.output] != axes.extent) continue;
+    const std::vector<int64_t> indices = ChooseSlices(problem.output().shape, axes, elements, more);
+    if (std::ssize(indices) * kLeastSaving > axes.extent) continue;
+    const auto is_whole = [&](size_t i) {
+      return axes.inputs[i] < 0 || inputs[i].shape()[axes.inputs[i]] == axes.extent;
+    };
+    bool whole = true;
+    for (size_t i = 0; i < inputs.size(); ++i) whole = whole && is_whole(i);
+    std::optional<Problem> bound = whole ? BindPart(op, problem, axes, std::ssize(indices)) : std::nullopt;
+    if (!bound) continue;
+    PartOfCase part{*std::move(bound), {}, axes.output, indices};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      part.inputs.push_back(axes.inputs[i] < 0 ? inputs[i].Clone() : TakeAlong(inputs[i], axes.inputs[i], indices));
+    }
+    return part;
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some slices of a case as a case of its own: each output element has the terms that it has in the whole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/operator.h"
+
+namespace assay {
+
+struct PartOfCase {
+  Problem problem;
+  std::vector<Tensor> inputs;
+  int64_t axis = 0;              // of the output, along which the slices were taken
+  std::vector<int64_t> indices;  // of the slices, ascending
+
+  Tensor TakeOutput(const Tensor& output) const;
+};
+
+// The slices that hold these output elements, and `more` others at even distances, along the longest axis that allows
+// it. nullopt: the operator has no such axis, or the part would not be below a quarter of the case.
+std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const int64_t> elements, int64_t more);
+
+}  // namespace assay
