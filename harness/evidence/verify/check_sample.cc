@@ -68,6 +68,12 @@ class SampleCheck {
     for (const EvidenceDraw& draw : sample_.draws) {
       found_.Open("that the commitment {} was made before the run: compare it with what was handed in",
                   draw.commitment);
+      // They stand in evidence.json alone, which is written after the files whose hash goes into the draw.
+      found_.Open(
+          "that the run was asked for {} results, with the challenge '{}' and outputs of up to {} bytes: compare them "
+          "with "
+          "what was agreed before the run",
+          draw.count, draw.challenge, draw.most_bytes);
     }
     if (sample_.challenge.empty()) {
       found_.Open(
