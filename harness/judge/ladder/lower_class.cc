@@ -364,7 +364,7 @@ class Search {
     if (as != As::kRecognised && NarrowsSums(contract) && KeepsToPlacesBy(judge, *output.got)) return std::nullopt;
     if (is_twin || SaysMoreThanStatistic(candidate, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
-    if (own != nullptr && !LeavesLess(judge, *output.got)) return std::nullopt;
+    if (own != nullptr && candidate.field.starts_with("in=") && !LeavesLess(judge, *output.got)) return std::nullopt;
     if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
     return metrics;
   }
