@@ -48,4 +48,22 @@ std::string DumpJson(const Json& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
+const Json& MemberIn(const Json& object, const char* key) {
+  static const Json none;
+  if (!object.is_object()) return none;
+  const auto it = object.find(key);
+  return it == object.end() ? none : *it;
+}
+
+std::string TextIn(const Json& object, const char* key) {
+  const Json& member = MemberIn(object, key);
+  return member.is_string() ? member.get<std::string>() : "";
+}
+
+const Json& ListIn(const Json& object, const char* key) {
+  static const Json none = Json::array();
+  const Json& member = MemberIn(object, key);
+  return member.is_array() ? member : none;
+}
+
 }  // namespace assay

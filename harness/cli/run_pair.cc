@@ -25,13 +25,6 @@ Json EnvironmentOf(const fs::path& run) {
   return ParseJson(text.value_or(""));
 }
 
-// "" where the file, which anybody may have written, has something else there.
-std::string StringOf(const Json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
 // A text for each member, in the order of their names: the file may have been written by another version, or sorted.
 std::string SortedText(const Json& value) {
   if (!value.is_object()) return DumpJson(value);
@@ -54,7 +47,7 @@ std::string HostOf(const Json& environment) {
 // Of each backend that has records.
 std::map<std::string, double> ReadLaunches(const Json& environment, const RecordView& records) {
   std::map<std::string, double> found;
-  const std::string text = StringOf(environment, "launch_us");
+  const std::string text = TextIn(environment, "launch_us");
   if (text.empty()) return found;
   std::vector<std::string> words;
   for (const std::string_view word : Split(text, ',')) words.emplace_back(Trim(word));
@@ -74,9 +67,9 @@ std::string PluginName(const Json& environment, std::string_view backend) {
   const auto backends = environment.find("backends");
   if (backends == environment.end() || !backends->is_array()) return "";
   for (const auto& device : *backends) {
-    if (StringOf(device, "backend") != backend) continue;
-    if (fs::path(StringOf(device, "plugin")).extension() == ".py") return kKernelsName;
-    if (std::string name = StringOf(device, "plugin_name"); !name.empty()) return name;
+    if (TextIn(device, "backend") != backend) continue;
+    if (fs::path(TextIn(device, "plugin")).extension() == ".py") return kKernelsName;
+    if (std::string name = TextIn(device, "plugin_name"); !name.empty()) return name;
   }
   return "";
 }

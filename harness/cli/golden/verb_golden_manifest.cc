@@ -44,11 +44,7 @@ Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& pat
   std::vector<ManifestEntry> entries;
   const Json cases = json.value("cases", Json());
   for (const auto& [id, pinned] : cases.items()) {
-    const auto hash = [&](const char* key) {
-      return pinned.is_object() && pinned.contains(key) && pinned[key].is_string() ? pinned[key].get<std::string>()
-                                                                                   : "";
-    };
-    entries.push_back({id, hash("inputs"), hash("golden")});
+    entries.push_back({id, TextIn(pinned, "inputs"), TextIn(pinned, "golden")});
     if (entries.back().inputs.empty() || entries.back().golden.empty()) {
       return UsageError(fmt::format("{}: case {} lacks its hashes 'inputs' and 'golden'", path.string(), id));
     }

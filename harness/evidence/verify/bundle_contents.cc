@@ -2,7 +2,6 @@
 #include "harness/evidence/verify/bundle_contents.h"
 
 #include "harness/base/atomic_file.h"
-#include "harness/base/json_text.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/conform/finding.h"
 #include "harness/evidence/statement.h"
@@ -56,20 +55,6 @@ Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string TextIn(const Json& object, const char* key) {
-  const Json member = MemberIn(object, key);
-  return member.is_string() ? member.get<std::string>() : "";
-}
-
-Json MemberIn(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object.at(key) : Json();
-}
-
-Json ListIn(const Json& object, const char* key) {
-  Json member = MemberIn(object, key);
-  return member.is_array() ? member : Json::array();
-}
 
 bool HoldsAsDeclared(const Record& r) {
   return r.verdict == "pass" || r.verdict == "inconclusive" ||

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
+#include "harness/base/json_text.h"
 #include "harness/evidence/container.h"
 #include "harness/evidence/draw.h"
 #include "harness/evidence/verify.h"
@@ -19,12 +19,6 @@
 #include "harness/results/missing.h"
 
 namespace assay {
-
-// Members of an object whose text anybody may have written: "", null and an empty list where there is none, or another
-// kind of value.
-std::string TextIn(const Json& object, const char* key);
-Json MemberIn(const Json& object, const char* key);
-Json ListIn(const Json& object, const char* key);
 
 struct BundleContents {
   const BundleFiles& files;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
@@ -30,7 +29,7 @@ class Consistency {
 
   void CheckVersions() {
     const std::string version = bundle_.plan.tool_version;
-    const Json program = MemberIn(MemberIn(statement_, "before_the_run"), "program");
+    const Json& program = MemberIn(MemberIn(statement_, "before_the_run"), "program");
     Expect(TextIn(environment_, "tool_version") == version, "environment.json: tool_version is not that of the plan");
     Expect(program.is_null() || TextIn(program, "version") == version,
            "statement.json: before_the_run has another version than the plan");
@@ -45,14 +44,14 @@ class Consistency {
 
   // Hashes of program, plugins and lists, as they were before the run and are now.
   void CheckHashes() {
-    const Json before = MemberIn(environment_, kHashesKey), now = MemberIn(statement_, "at_bundling");
-    const Json stated = MemberIn(statement_, "before_the_run");
+    const Json &before = MemberIn(environment_, kHashesKey), &now = MemberIn(statement_, "at_bundling");
+    const Json& stated = MemberIn(statement_, "before_the_run");
     Expect(stated == (before.is_null() ? Json::object() : before),
            "statement.json: before_the_run is not what environment.json has");
     Expect(!bundle_.sample || before.is_object(), "environment.json: it has no hashes of program and plugins");
     Expect(MemberIn(now, "program").is_object() && MemberIn(now, "files").is_object(),
            "statement.json: at_bundling has no hashes");
-    const Json then = MemberIn(before, "files"), files = MemberIn(now, "files");
+    const Json &then = MemberIn(before, "files"), &files = MemberIn(now, "files");
     std::set<std::string> paths;
     for (const Json& device : ListIn(environment_, "backends")) {
       if (!TextIn(device, "plugin").empty()) paths.insert(TextIn(device, "plugin"));
@@ -100,15 +99,11 @@ class Consistency {
         here.emplace(TextIn(device, "backend"), TextIn(device, device.contains("pool") ? "pool" : "device"));
       }
     };
-    std::deque<Json> backends;  // what `devices` refers to
     if (bundle_.IsMerged()) {
-      for (const Json& part : merged_) {
-        backends.push_back(ListIn(part, "backends"));
-      }
+      for (const Json& part : merged_) add(ListIn(part, "backends"));
     } else {
-      backends.push_back(ListIn(environment_, "backends"));
+      add(ListIn(environment_, "backends"));
     }
-    for (const Json& list : backends) add(list);
     for (const PlanDevice& device : bundle_.plan.devices) planned.emplace(device.backend, device.device);
     const std::set<std::pair<std::string, std::string>> a(here.begin(), here.end()), b(planned.begin(), planned.end());
     Expect(a == b, "environment.json: its backends and devices are not those of plan.json");
@@ -178,7 +173,7 @@ class Consistency {
   const BundleContents& bundle_;
   Verification& found_;
   const Json &environment_, &statement_;
-  const Json merged_ = ListIn(environment_, "merged");
+  const Json& merged_ = ListIn(environment_, "merged");
 };
 
 }  // namespace

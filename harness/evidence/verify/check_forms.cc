@@ -91,7 +91,7 @@ void CheckForms(const BundleContents& bundle, Verification& found) {
     if (MemberIn(device, "usable") != false) forms.CheckKeys("environment.json: backends", device, kOfDevice);
   }
   for (const char* key : {"expectations", "backends", "asked"}) {
-    const Json member = MemberIn(bundle.environment, key);
+    const Json& member = MemberIn(bundle.environment, key);
     if (!member.is_null() && !member.is_array()) found.Contradict("environment.json: '{}' is no list", key);
   }
 }

@@ -22,7 +22,7 @@ class Waivers {
   // The lists of environment.json, which the run began with, are those of the bundle.
   void ReadLists() {
     std::set<std::string> files;
-    const Json lists = ListIn(bundle_.environment, "expectations");
+    const Json& lists = ListIn(bundle_.environment, "expectations");
     for (size_t n = 0; n < lists.size(); ++n) {
       const std::string text = lists[n].is_string() ? lists[n].get<std::string>() : "";
       const size_t space = text.rfind(" xxh3:");
@@ -46,7 +46,12 @@ class Waivers {
   void DateRules() {
     if (!bundle_.IsMerged()) rules_of_[0] = CopyRulesAt(TextIn(bundle_.environment, "timestamp"));
     for (const Json& part : ListIn(bundle_.environment, "merged")) {
-      rules_of_[MemberIn(part, "shard").get<int>()] = CopyRulesAt(TextIn(part, "timestamp"));
+      const Json& shard = MemberIn(part, "shard");
+      if (shard.is_number_integer()) {
+        rules_of_[shard.get<int>()] = CopyRulesAt(TextIn(part, "timestamp"));
+      } else {
+        Contradict("environment.json: a part of what was merged says no shard");
+      }
     }
   }
 
@@ -66,7 +71,7 @@ class Waivers {
  private:
   void ReadList(const std::string& file, const std::string& path, const std::string& hash) {
     const std::string text = TextOfFile(bundle_.files, file);
-    const Json hashes = MemberIn(MemberIn(bundle_.environment, kHashesKey), "files");
+    const Json& hashes = MemberIn(MemberIn(bundle_.environment, kHashesKey), "files");
     const std::string sha256 = TextIn(hashes, path.c_str());
     if (HashHex(HashBytes(text.data(), text.size())) != hash || (!sha256.empty() && sha256 != Sha256Hex(text))) {
       return Contradict(file + ": it is not the list that the run began with");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostLikelihood = 16;  // log of the ratio, which chance exceeds 2 times in 10^8
 constexpr double kLeastRatio = 4;
-constexpr double kLeastShare = 0.01, kMostShare = 0.95;  // what the deviations say of a share is not sure beyond
+constexpr double kLeastSure = 0.01, kMostSure = 0.95;  // what the deviations say of a share is not sure beyond
 constexpr double kDeclaredDeviations = 3;                // that no result of the declared arithmetic usually exceeds
 
 // Results, how many of them are off, and how many were to be expected, up to a common factor.
@@ -22,7 +22,7 @@ struct Count {
   }
   // Log of the likelihood ratio of these counts: by their own share of results that are off, over `share`.
   double Gain(double share) const {
-    const double kept = results - off, other = std::clamp(share, kLeastShare, kMostShare);
+    const double kept = results - off, other = std::clamp(share, kLeastSure, kMostSure);
     const auto part = [&](double count, double of) { return count > 0 ? count * std::log(count / results / of) : 0; };
     return part(off, other) + part(kept, 1 - other);
   }
@@ -70,7 +70,7 @@ bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, c
     counts[i] = {1, std::fabs(judged.error) > permitted ? 1.0 : 0.0, sigma / (sigma + spacing + permitted)};
     all += counts[i];
   }
-  if (all.off > kMostShare * all.results) return false;  // they are off everywhere
+  if (all.off > kMostSure * all.results) return false;  // they are off everywhere
   const Shape &shape = got.shape(), strides = RowMajorStrides(shape);
   const auto differs_over = [&](int64_t places, const auto& place_of) {
     std::vector<Count> at(static_cast<size_t>(places));
