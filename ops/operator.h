@@ -151,6 +151,7 @@ struct SliceAxes {
   std::vector<int64_t> inputs;
   int64_t output = 0;  // -1: of sums over all the slices, which stay within their bound
   int64_t extent = 1;
+  bool alone = true;  // a slice of the output needs the same slices of the inputs alone, and not the whole axis
 };
 
 class Operator {

@@ -2,6 +2,8 @@
 #include "ops/part_of_case.h"
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -21,12 +23,13 @@ std::vector<int64_t> ChooseSlices(const Shape& shape, const SliceAxes& axes, std
   return {chosen.begin(), chosen.end()};
 }
 
-// Extents that are required attributes follow from the operands. One with a default, such as batch, stays, so that there
-// is no part along its axis.
-AttrList KeepOptional(const OpSchema& schema, AttrList attrs) {
+// Extents that are required attributes follow from the operands. One with a default, such as batch, stays, so that
+// there is no part along its axis.
+AttrList DropExtents(const OpSchema& schema, AttrList attrs) {
   std::erase_if(attrs, [&](const auto& attr) {
     const AttrDef* def = schema.Find(attr.first);
-    return def != nullptr && def->default_value.empty();
+    const bool counts = def != nullptr && (def->type == AttrType::kInt || def->type == AttrType::kDims);
+    return counts && def->default_value.empty();
   });
   return attrs;
 }
@@ -39,7 +42,7 @@ std::optional<Problem> BindPart(const Operator& op, const Problem& problem, cons
   Shape output = problem.output().shape;
   output[axes.output] = count;
   CaseSpec spec = problem.spec;
-  auto attrs = op.InferAttrs(operands, KeepOptional(op.schema(), spec.attrs));
+  auto attrs = op.InferAttrs(operands, DropExtents(op.schema(), spec.attrs));
   if (!attrs) return std::nullopt;
   spec.attrs = *std::move(attrs);
   auto bound = op.Bind(spec);
@@ -58,18 +61,18 @@ Tensor PartOfCase::TakeOutput(const Tensor& output) const {
 
 std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const int64_t> elements, int64_t more) {
+  if (problem.focus != 0) return std::nullopt;  // slices are those of the first output
   std::vector<SliceAxes> slices = op.Slices(problem);
   std::ranges::stable_sort(slices, std::greater(), &SliceAxes::extent);
   for (const SliceAxes& axes : slices) {
-    if (axes.output < 0 || problem.output().shape[axes.output] != axes.extent) continue;
+    if (axes.output < 0 || !axes.alone || problem.output().shape[axes.output] != axes.extent) continue;
     const std::vector<int64_t> indices = ChooseSlices(problem.output().shape, axes, elements, more);
     if (std::ssize(indices) * kLeastSaving > axes.extent) continue;
-    const auto is_whole = [&](size_t i) {
+    const auto has_slices = [&](size_t i) {
       return axes.inputs[i] < 0 || inputs[i].shape()[axes.inputs[i]] == axes.extent;
     };
-    bool whole = true;
-    for (size_t i = 0; i < inputs.size(); ++i) whole = whole && is_whole(i);
-    std::optional<Problem> bound = whole ? BindPart(op, problem, axes, std::ssize(indices)) : std::nullopt;
+    if (!std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), has_slices)) continue;
+    std::optional<Problem> bound = BindPart(op, problem, axes, std::ssize(indices));
     if (!bound) continue;
     PartOfCase part{*std::move(bound), {}, axes.output, indices};
     for (size_t i = 0; i < inputs.size(); ++i) {

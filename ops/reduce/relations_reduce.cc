@@ -127,6 +127,7 @@ std::vector<SliceAxes> SoftmaxSlices(const Problem& problem) {
     if (axis != along) axes.push_back(Along(problem, axis, axis));
   }
   axes.push_back(Along(problem, along, along));
+  axes.back().alone = false;  // the sum is that of all
   return Several(std::move(axes));
 }
 
