@@ -2,8 +2,6 @@
 #include "golden/golden.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 
 #include "harness/base/multiversion.h"
@@ -15,13 +13,6 @@
 namespace assay {
 namespace {
 
-float RoundUpToFloat(double value) {
-  const float nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) >= value || std::isnan(value)) return nearest;
-  if (nearest < 0) return std::nextafter(nearest, 0.0F);
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + 1);  // the next one, as positive floats are ordered
-}
-
 // target_clones knows no templates, so the loops are spelt for each type.
 ASSAY_MULTIVERSION void Copy(const double* __restrict from, int64_t n, float* __restrict to) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
@@ -29,6 +20,15 @@ ASSAY_MULTIVERSION void Copy(const double* __restrict from, int64_t n, float* __
 
 void Copy(const double* from, int64_t n, double* to) {
   std::copy_n(from, n, to);
+}
+
+// As Plane::SetUp.
+ASSAY_MULTIVERSION void RoundUp(const double* __restrict from, int64_t n, float* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float nearest = static_cast<float>(from[i]);
+    const uint32_t up = static_cast<double>(nearest) < from[i] ? 1 : 0;
+    to[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + up);
+  }
 }
 
 ASSAY_MULTIVERSION void CopyUp(const double* __restrict from, int64_t n, double up, double least,
@@ -58,13 +58,14 @@ Plane Plane::Unset(int64_t size, bool wide) {
   return plane;
 }
 
-void Plane::SetUp(int64_t i, double value) {
-  wide_ ? f64_[i] = value : f32_[i] = RoundUpToFloat(value);
-}
-
 void Plane::SetRow(int64_t first, std::span<const double> values) {
   const auto n = std::ssize(values);
   wide_ ? Copy(values.data(), n, f64_.data() + first) : Copy(values.data(), n, f32_.data() + first);
+}
+
+void Plane::SetRowUp(int64_t first, std::span<const double> values) {
+  const auto n = std::ssize(values);
+  wide_ ? Copy(values.data(), n, f64_.data() + first) : RoundUp(values.data(), n, f32_.data() + first);
 }
 
 // The branch-free form of rounding up: 2^-52 covers the product's own rounding, 2^-23 the conversion of a normal

@@ -3,6 +3,7 @@
 // implementation may be off follows from these planes and a contract (bound.h).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,8 +38,18 @@ class Plane {
   int64_t size() const { return static_cast<int64_t>(wide_ ? f64_.size() : f32_.size()); }
   double operator[](int64_t i) const { return wide_ ? f64_[i] : f32_[i]; }
   void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
-  void SetUp(int64_t i, double value);  // rounds up to the plane's type
+  // Rounds up to the plane's type. Without a branch on the rounding, which goes either way as often.
+  void SetUp(int64_t i, double value) {
+    if (wide_) {
+      f64_[i] = value;
+      return;
+    }
+    const float nearest = static_cast<float>(value);
+    const uint32_t up = static_cast<double>(nearest) < value ? 1 : 0;  // to the next one, as positive floats are ordered
+    f32_[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + up);
+  }
   void SetRow(int64_t first, std::span<const double> values);
+  void SetRowUp(int64_t first, std::span<const double> values);  // each as SetUp does
   void SetRowUp(int64_t first, std::span<const double> values, double factor);  // factor * value, rounded up
   std::span<float> f32() { return f32_; }
   std::span<const float> f32() const { return f32_; }

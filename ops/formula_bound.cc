@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/binding.h"
 #include "ops/formula/evaluate.h"
@@ -169,10 +170,10 @@ double HeldReach(double reach, double y, bool wide) {
 }
 
 std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, const Evaluation& evaluation, bool wide) {
-  std::vector<double> held(reach.size());
-  for (size_t i = 0; i < held.size(); ++i) held[i] = HeldReach(reach[i], evaluation.value[i], wide);
-  auto plane = std::make_shared<Plane>(std::ssize(held), wide);
-  plane->SetRowUp(0, held, 1);
+  auto plane = std::make_shared<Plane>(Plane::Unset(std::ssize(reach), wide));
+  ParallelFor(plane->size(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) plane->SetUp(i, HeldReach(reach[i], evaluation.value[i], wide));
+  });
   return plane;
 }
 
@@ -180,8 +181,8 @@ void KeepInputs(std::span<const Tensor> inputs, Golden& golden) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType type = inputs[i].dtype();
     const std::vector<double> elements = inputs[i].ToDoubles();
-    Plane plane(std::ssize(elements), SizeOf(type) == 8 || type == DType::kI32);
-    for (int64_t k = 0; k < plane.size(); ++k) plane.Set(k, elements[static_cast<size_t>(k)]);
+    Plane plane = Plane::Unset(std::ssize(elements), SizeOf(type) == 8 || type == DType::kI32);
+    plane.SetRow(0, elements);
     golden.extra.emplace_back(fmt::format("input.{}", i), std::move(plane));
   }
 }
@@ -212,7 +213,8 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   const Definition definition = DefinitionOf(problem, contract.alg);
   const Graph& graph = definition.graph();
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
-  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd), formula::SystematicRules(contract, TypesOf(problem), dd)};
+  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd),
+                                   formula::SystematicRules(contract, TypesOf(problem), dd)};
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
   const DType out = problem.output().dtype;
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/store/store.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -210,11 +211,14 @@ bool IsGoldenFile(const std::filesystem::path& path) {
 
 std::string GoldenHash(const Golden& golden) {
   // One pattern for every NaN: payloads depend on the machine.
-  const auto canonical = [](std::vector<double> values) {
-    for (double& v : values) {
-      if (std::isnan(v)) v = std::numeric_limits<double>::quiet_NaN();
+  const auto canonical = [](const std::vector<double>& values) {
+    const auto is_nan = [](double x) { return std::isnan(x); };
+    std::vector<double> alike;
+    if (std::ranges::any_of(values, is_nan)) {
+      alike = values;
+      std::ranges::replace_if(alike, is_nan, std::numeric_limits<double>::quiet_NaN());
     }
-    return HashBytes(values.data(), values.size() * sizeof(double));
+    return HashBytes((alike.empty() ? values : alike).data(), values.size() * sizeof(double));
   };
   const uint64_t hashes[] = {canonical(golden.value), canonical(golden.value_lo)};
   return HashHex(HashBytes(hashes, sizeof hashes));

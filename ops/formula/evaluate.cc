@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <mutex>
 
 #include "harness/base/check.h"
@@ -97,60 +98,104 @@ class Worker {
   std::vector<Rearranged> rearranged_;
 };
 
+// The arrays of a worker's block in the space of the output.
+class OutputArrays {
+ public:
+  OutputArrays(const BlockPlan& plan, const NodeSpaces& spaces, bool double_double, std::span<const ErrorRules> rules)
+      : plan_(plan),
+        worker_(plan, spaces, double_double, rules),
+        expansion_(plan, plan.graph().At(plan.output().node).axes, OutputSet(plan.output())) {}
+
+  EvaluatedBlock Evaluate(int64_t first, int64_t lanes, std::span<const std::vector<double>> inputs) {
+    worker_.Run(first, lanes, inputs);
+    expanded_.clear(), beside_.clear();
+    const int output = plan_.output().node;
+    EvaluatedBlock block;
+    block.value = InOutput(worker_.values().Hi(output), lanes);
+    block.value_lo = InOutput(worker_.values().Lo(output), lanes);
+    for (const Propagation& propagation : worker_.propagations()) {
+      const NodeError& error = propagation.At(output);
+      block.reach.push_back(error.zero ? std::span<const double>() : InOutput(error.reach, lanes));
+      block.beside.push_back(InOutput(beside_.emplace_back(error.beside.begin(), error.beside.end()), lanes));
+    }
+    return block;
+  }
+
+  const std::vector<Propagation>& propagations() const { return worker_.propagations(); }
+
+ private:
+  std::span<const double> InOutput(std::span<const double> from, int64_t lanes) {
+    if (expansion_.trivial() || from.empty()) return from;
+    const AxisSet axes = OutputSet(plan_.output());
+    std::vector<double>& to = expanded_.emplace_back(static_cast<size_t>(plan_.Size(axes, lanes)));
+    expansion_.Run(from.data(), lanes, to.data());
+    return to;
+  }
+
+  const BlockPlan& plan_;
+  Worker worker_;
+  const Expansion expansion_;
+  std::deque<std::vector<double>> expanded_, beside_;  // of the last block
+};
+
+void Store(const EvaluatedBlock& block, std::span<const double> from, std::vector<double>& to) {
+  const double* next = from.data();
+  for (const int64_t offset : block.inner) {
+    for (const int64_t lane : block.lanes) to[static_cast<size_t>(offset + lane)] = *next++;
+  }
+}
+
 }  // namespace
 
-Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
-                    bool double_double, std::span<const ErrorRules> rules) {
+std::vector<uint8_t> EvaluateBlocks(const Graph& graph, const OutputInfo& output,
+                                    std::span<const std::vector<double>> inputs, bool double_double,
+                                    std::span<const ErrorRules> rules,
+                                    const std::function<void(const EvaluatedBlock&)>& use) {
   RequireFloatEnvironment("golden formula");
   const BlockPlan plan(graph, output);
   const NodeSpaces spaces(plan);
-  const Expansion to_output(plan, graph.At(output.node).axes, OutputSet(output));
   const std::vector<int64_t> inner = plan.InnerOffsets(output.axes);
+  std::vector<uint8_t> any_instead_of_nan(rules.size());
+  const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();
+  ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
+    OutputArrays arrays(plan, spaces, double_double, rules);
+    for (int64_t number = begin; number < end; ++number) {
+      const int64_t first = number * plan.block(), lanes = std::min(plan.block(), plan.lanes() - first);
+      EvaluatedBlock block = arrays.Evaluate(first, lanes, inputs);
+      const std::vector<int64_t> lane_offsets = plan.LaneOffsets(output.axes, first, lanes);
+      block.inner = inner, block.lanes = lane_offsets;
+      use(block);
+    }
+    for (size_t i = 0; i < rules.size(); ++i) {
+      if (arrays.propagations()[i].any_instead_of_nan()) std::atomic_ref(any_instead_of_nan[i]).store(1);
+    }
+  });
+  return any_instead_of_nan;
+}
+
+Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
+                    bool double_double, std::span<const ErrorRules> rules) {
   const auto size = static_cast<size_t>(graph.ExtentOf(OutputSet(output)));
   Evaluation result;
   result.value.resize(size);
   if (double_double) result.value_lo.resize(size);
   result.reach.assign(rules.size(), std::vector<double>(size));
   result.beside.resize(rules.size());
-  result.any_instead_of_nan.assign(rules.size(), 0);
   std::mutex sizing;
   const auto beside_of = [&](size_t rule) -> std::vector<double>& {
     const std::lock_guard lock(sizing);
     result.beside[rule].resize(size);
     return result.beside[rule];
   };
-
-  const int64_t blocks = (plan.lanes() + plan.block() - 1) / plan.block();
-  ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
-    Worker worker(plan, spaces, double_double, rules);
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * plan.block(), lanes = std::min(plan.block(), plan.lanes() - first);
-      worker.Run(first, lanes, inputs);
-      const std::vector<int64_t> lane_offsets = plan.LaneOffsets(output.axes, first, lanes);
-      std::vector<double> wide;
-      const auto store = [&](std::span<const double> from, std::vector<double>& to) {
-        if (!to_output.trivial()) {
-          wide.resize(inner.size() * (plan.HasLanes(OutputSet(output)) ? static_cast<size_t>(lanes) : 1));
-          to_output.Run(from.data(), lanes, wide.data());
-          from = wide;
-        }
-        const double* next = from.data();
-        for (const int64_t offset : inner) {
-          for (const int64_t lane : lane_offsets) to[static_cast<size_t>(offset + lane)] = *next++;
-        }
-      };
-      store(worker.values().Hi(output.node), result.value);
-      if (double_double) store(worker.values().Lo(output.node), result.value_lo);
-      for (size_t i = 0; i < rules.size(); ++i) {
-        const NodeError& error = worker.propagations()[i].At(output.node);
-        if (!error.zero) store(error.reach, result.reach[i]);
-        if (!error.beside.empty()) store(std::vector<double>(error.beside.begin(), error.beside.end()), beside_of(i));
-      }
-    }
+  const auto store = [&](const EvaluatedBlock& block) {
+    Store(block, block.value, result.value);
+    if (double_double) Store(block, block.value_lo, result.value_lo);
     for (size_t i = 0; i < rules.size(); ++i) {
-      if (worker.propagations()[i].any_instead_of_nan()) std::atomic_ref(result.any_instead_of_nan[i]).store(1);
+      if (!block.reach[i].empty()) Store(block, block.reach[i], result.reach[i]);
+      if (!block.beside[i].empty()) Store(block, block.beside[i], beside_of(i));
     }
-  });
+  };
+  result.any_instead_of_nan = EvaluateBlocks(graph, output, inputs, double_double, rules, store);
   return result;
 }
 

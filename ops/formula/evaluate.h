@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,5 +27,19 @@ inline Beside BesideAt(const Evaluation& evaluation, size_t propagation, size_t 
 // inputs[i]: the elements of input i in its layout. `double_double`: values are unevaluated sums of two doubles.
 Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
                     bool double_double, std::span<const ErrorRules> propagations);
+
+// Some of the output's elements: inner[k] + lanes[l] of its layout is number k * lanes.size() + l of each array.
+struct EvaluatedBlock {
+  std::span<const int64_t> inner, lanes;
+  std::span<const double> value, value_lo;
+  std::vector<std::span<const double>> reach, beside;  // of each propagation; empty: zeros
+};
+
+// The same for graphs whose output is too large to be kept as doubles: tells `use`, on all threads, one block after the
+// other. All that a reduction joins is in one block. Returns Evaluation::any_instead_of_nan.
+std::vector<uint8_t> EvaluateBlocks(const Graph& graph, const OutputInfo& output,
+                                    std::span<const std::vector<double>> inputs, bool double_double,
+                                    std::span<const ErrorRules> propagations,
+                                    const std::function<void(const EvaluatedBlock&)>& use);
 
 }  // namespace assay::formula

@@ -26,8 +26,8 @@ constexpr double kExpVariance = 4.0 / 3;  // of an error uniform within 1 ulp = 
 
 // One row: x to y, with what its errors need.
 struct RowWork {
-  explicit RowWork(int64_t n) : x(n), distance(n), e(n), y(n), y_lo(n), error(n) {}
-  std::vector<double> x, distance, e, y, y_lo, error;  // distance = m - x_j >= 0
+  explicit RowWork(int64_t n) : x(n), distance(n), e(n), y(n), y_lo(n), error(n), size(n), sigma(n) {}
+  std::vector<double> x, distance, e, y, y_lo, error, size, sigma;  // distance = m - x_j >= 0
   // variance: the row's shared part, in u^2, relative. rest: the sum of all exponentials but the largest one, which is
   // 1 exactly: so the logarithm of 1 + rest keeps its digits where the rest is small.
   double spread = 0, variance = 0, rest = 0;
@@ -126,6 +126,22 @@ void ReproducibleRow(bool log, double max, RowWork& row) {
   }
 }
 
+// Sizes and standard deviations of the row's results; what is not finite has neither, nor an error.
+ASSAY_MULTIVERSION void MeasureDeviations(bool log, const double* __restrict y, const double* __restrict distance,
+                                          double variance, double* __restrict size, double* __restrict sigma,
+                                          double* __restrict error, int64_t n) {
+  const double largest = std::numeric_limits<double>::max();
+  for (int64_t i = 0; i < n; ++i) {
+    const bool finite = std::abs(y[i]) <= largest;
+    size[i] = finite ? std::abs(y[i]) : 0;
+    error[i] = finite ? error[i] : 0;
+    const double own = distance[i] * distance[i], square = size[i] * size[i];
+    const double relative = log ? own + square : square * (own + 2 * kExpVariance);
+    const double deviation = std::sqrt(relative + (log ? 1 : square) * variance);
+    sigma[i] = finite && deviation <= largest ? deviation : 0;
+  }
+}
+
 // The row's maximum; NaN when a NaN or +inf makes it undefined, -inf when all are.
 double Maximum(const std::vector<double>& x) {
   double max = -kInfinity;
@@ -138,17 +154,17 @@ double Maximum(const std::vector<double>& x) {
 
 class Builder {
  public:
-  Builder(const Problem& problem, const Tensor& x, Tier tier) : op_(problem), x_(x.ToDoubles()), tier_(tier) {
+  Builder(const Problem& problem, const Tensor& x, Tier tier)
+      : op_(problem), tier_(tier), masked_(static_cast<size_t>(op_.rows)) {
     KeepInputs({&x, 1}, golden_);
     const bool wide = SizeOf(problem.output().dtype) == 8;
     golden_.shape = problem.output().shape;
     golden_.tier = tier;
-    golden_.value.resize(x_.size());
-    if (tier == Tier::kReproducible) golden_.value_lo.resize(x_.size());
+    golden_.value.resize(static_cast<size_t>(x.size()));
+    if (tier == Tier::kReproducible) golden_.value_lo.resize(golden_.value.size());
     for (Plane* plane : {&golden_.magnitude, &golden_.sigma, &golden_.error}) {
-      *plane = Plane(x.size(), wide);
+      *plane = Plane::Unset(x.size(), wide);
     }
-    masked_ = Plane(x.size(), false);
   }
 
   Golden Run() {
@@ -156,46 +172,65 @@ class Builder {
       RowWork work(op_.terms);
       for (int64_t row = begin; row < end; ++row) Row(row, work);
     });
-    const auto flags = masked_.f32();
-    if (std::ranges::find(flags, 1.0f) != flags.end()) golden_.extra.emplace_back("masked", std::move(masked_));
+    if (std::ranges::find(masked_, 1) != masked_.end()) AddMasked();
     return std::move(golden_);
   }
 
  private:
   void Row(int64_t row, RowWork& work) {
-    for (int64_t k = 0; k < op_.terms; ++k) work.x[k] = x_[op_.Offset(row, k)];
+    const Plane& x = golden_.extra[0].second;
+    for (int64_t k = 0; k < op_.terms; ++k) work.x[k] = x[op_.Offset(row, k)];
     const double max = Maximum(work.x);
     if (!std::isfinite(max)) {
-      for (int64_t k = 0; k < op_.terms; ++k) {
-        golden_.value[op_.Offset(row, k)] = kNaN;
-        if (max == -kInfinity) masked_.Set(op_.Offset(row, k), 1);
-      }
+      for (int64_t k = 0; k < op_.terms; ++k) StoreNaN(op_.Offset(row, k));
+      masked_[static_cast<size_t>(row)] = max == -kInfinity ? 1 : 0;
       return;
     }
     Exponentials(work.x.data(), max, work.distance.data(), work.e.data(), op_.terms);
     DropInfinite(work);
     tier_ == Tier::kFast ? FastRow(op_.log, max, work) : ReproducibleRow(op_.log, max, work);
-    for (int64_t k = 0; k < op_.terms; ++k) Store(op_.Offset(row, k), k, work);
+    MeasureDeviations(op_.log, work.y.data(), work.distance.data(), work.variance, work.size.data(), work.sigma.data(),
+                      work.error.data(), op_.terms);
+    Store(row, work);
   }
 
-  void Store(int64_t i, int64_t k, const RowWork& work) {
-    const double y = work.y[k], size = std::isfinite(y) ? std::abs(y) : 0;
-    golden_.value[i] = y;
-    if (!golden_.value_lo.empty()) golden_.value_lo[i] = work.y_lo[k];
-    golden_.magnitude.SetUp(i, size);
-    golden_.error.SetUp(i, std::isfinite(y) ? work.error[k] : 0);
-    const double own = work.distance[k] * work.distance[k];
-    const double relative = op_.log ? own + size * size : size * size * (own + 2 * kExpVariance);
-    const double shared = op_.log ? 1 : size * size;
-    const double deviation = std::sqrt(relative + shared * work.variance);
-    golden_.sigma.Set(i, std::isfinite(deviation) && std::isfinite(y) ? deviation : 0);
+  void AddMasked() {
+    Plane& plane = golden_.AddExtra("masked", false);
+    for (int64_t row = 0; row < op_.rows; ++row) {
+      for (int64_t k = 0; k < op_.terms; ++k) plane.Set(op_.Offset(row, k), masked_[static_cast<size_t>(row)]);
+    }
+  }
+
+  void StoreNaN(int64_t i) {
+    golden_.value[i] = kNaN;
+    for (Plane* plane : {&golden_.magnitude, &golden_.sigma, &golden_.error}) plane->Set(i, 0);
+  }
+
+  void Store(int64_t row, const RowWork& work) {
+    const int64_t first = op_.Offset(row, 0);
+    for (int64_t k = 0; k < op_.terms; ++k) {
+      const auto i = static_cast<size_t>(first + k * op_.inner);
+      golden_.value[i] = work.y[k];
+      if (!golden_.value_lo.empty()) golden_.value_lo[i] = work.y_lo[k];
+    }
+    if (op_.inner == 1) {
+      golden_.magnitude.SetRowUp(first, work.size);
+      golden_.error.SetRowUp(first, work.error);
+      golden_.sigma.SetRow(first, work.sigma);
+      return;
+    }
+    for (int64_t k = 0; k < op_.terms; ++k) {
+      const int64_t i = first + k * op_.inner;
+      golden_.magnitude.SetUp(i, work.size[k]);
+      golden_.error.SetUp(i, work.error[k]);
+      golden_.sigma.Set(i, work.sigma[k]);
+    }
   }
 
   const SoftmaxCase op_;
-  const std::vector<double> x_;
   const Tier tier_;
   Golden golden_;
-  Plane masked_;
+  std::vector<char> masked_;  // by row: nothing but -inf
 };
 
 }  // namespace
