@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "harness/base/text.h"
@@ -110,6 +111,24 @@ void FileGrants::Grant(const fs::path& path, FileUse use) {
   } else {
     grants_.push_back({real.string(), use});
   }
+}
+
+void FileGrants::GrantAsked(const fs::path& path) {
+  const fs::path real = RealPath(path);
+  const auto told = std::tuple(runs_, unsearched_, foreign_);  // of the plugin's folder alone
+  HideRuns(real, real, kMostEntries);
+  std::tie(runs_, unsearched_, foreign_) = told;
+  ReadAndWrite(path);
+}
+
+bool FileGrants::Hides(const fs::path& path) const {
+  std::error_code error;
+  const fs::path real = RealPath(path);
+  return IsHidden(real) || IsBundle(real) || fs::exists(real / "results.jsonl", error);
+}
+
+bool FileGrants::HidesPartOf(const fs::path& path) const {
+  return HoldsHidden(RealPath(path));
 }
 
 void FileGrants::Search(const fs::path& folder) {
