@@ -251,12 +251,12 @@ class Options(Sandbox):
 
     def test_what_is_hidden_cannot_be_granted(self):
         (self.dir / "seed").write_text("0123456789abcdef0123456789abcdef\n")
-        (self.dir / "old").mkdir()
-        for name in ("old/results.jsonl", "night.assay.tar.zst", "out"):
+        (self.dir / "old/failures").mkdir(parents=True)
+        for name in ("old/results.jsonl", "old/plan.json", "night.assay.tar.zst", "out"):
             (self.dir / name).write_text("answers") if name != "out" else (self.dir / name).mkdir()
         (self.dir / "link").symlink_to("seed")
         evidence = ("--evidence", "1", "--evidence-seed", "seed")
-        for path in ("seed", "link", "./seed", str(self.dir / "seed"), "out", "old", "night.assay.tar.zst", "store"):
+        for path in ("seed", "link", "./seed", str(self.dir / "seed"), "out", "old", "old/failures", "night.assay.tar.zst", "store"):
             (self.dir / "store").mkdir(exist_ok=True)
             done, records = self.attempt("read_files", "--grant", path, *evidence, out="out")
             self.assertEqual((done.returncode, records), (2, []), path)

@@ -77,6 +77,17 @@ bool IsBundle(const fs::path& path) {
   return path.native().ends_with(".tar.zst");
 }
 
+// Whether it is the folder of a run or lies in one, as failures/ with its golden values does. A file of that name
+// alone, further up, may be anybody's.
+bool LiesInRun(const fs::path& real) {
+  std::error_code error;
+  if (fs::exists(real / "results.jsonl", error)) return true;
+  for (fs::path folder = real; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "results.jsonl", error) && fs::exists(folder / "plan.json", error)) return true;
+  }
+  return false;
+}
+
 std::vector<fs::path> LibraryPath() {
   std::vector<fs::path> folders;
   const char* list = std::getenv("LD_LIBRARY_PATH");
@@ -122,9 +133,8 @@ void FileGrants::GrantAsked(const fs::path& path) {
 }
 
 bool FileGrants::Hides(const fs::path& path) const {
-  std::error_code error;
   const fs::path real = RealPath(path);
-  return IsHidden(real) || IsBundle(real) || fs::exists(real / "results.jsonl", error);
+  return IsHidden(real) || IsBundle(real) || LiesInRun(real);
 }
 
 bool FileGrants::HidesPartOf(const fs::path& path) const {
