@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "harness/base/amounts.h"
 #include "reports/incomplete.h"
 #include "reports/known.h"
 #include "reports/strictness.h"
@@ -87,7 +88,8 @@ std::string FaultLine(const RecordView& records, const EnvironmentRows& environm
   }
   std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));
   if (failed.empty() && known.empty() && missing > 0) {
-    return fmt::format("Nothing is at fault in what ran; {} results are missing.", missing);
+    return fmt::format("Nothing is at fault in what ran; {} {} missing.", Counted(missing, "result"),
+                       missing == 1 ? "is" : "are");
   }
   if (failed.empty() && known.empty()) return "Nothing is at fault.";
   if (!known.empty()) line += fmt::format(" Failures known before: {}.", Listed(known));

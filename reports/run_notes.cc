@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/amounts.h"
 #include "harness/base/text.h"
 #include "reports/environment.h"
 #include "reports/pooled.h"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "harness/base/amounts.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
 #include "reports/text.h"

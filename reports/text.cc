@@ -85,10 +85,6 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string Counted(int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string ValidUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -16,9 +16,6 @@ std::string Escaped(std::string_view text);
 // line breaks as \n; invalid UTF-8 is replaced by U+FFFD.
 std::string Printable(std::string_view text);
 
-// "1 case", "2 cases".
-std::string Counted(int64_t count, std::string_view noun);
-
 // Valid UTF-8, invalid bytes replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);
 

@@ -42,6 +42,10 @@ std::optional<double> ParseAge(std::string_view text) {
   return ParseUnit(text, kAgeUnits);
 }
 
+std::string Counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string BytesText(int64_t bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   auto value = static_cast<double>(bytes);

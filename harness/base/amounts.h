@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and times as people write them.
+// Counts, sizes and times as people write them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace assay {
 
+std::string Counted(int64_t count, std::string_view noun);  // "1 case", "2 cases"
 std::string BytesText(int64_t bytes);  // "12.3 MB"
 std::string AgeText(double seconds);   // "3 d"
 

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "harness/base/amounts.h"
+
 namespace assay {
 namespace {
 
@@ -84,7 +86,8 @@ std::string RejectedLine(const Ruling& ruling) {
 }
 
 std::string AcceptedLine(const Ruling& ruling) {
-  return fmt::format("{} cases pass; {}", ruling.visible.passed + ruling.hidden.passed, SpeedText(ruling.speed));
+  const size_t passed = ruling.visible.passed + ruling.hidden.passed;
+  return fmt::format("{} {}; {}", Counted(passed, "case"), passed == 1 ? "passes" : "pass", SpeedText(ruling.speed));
 }
 
 std::string ExplainRejection(const Ruling& ruling) {

@@ -182,6 +182,30 @@ void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
+// What to say of a mismatch that is none where equal elements may stand in any order; "" for any other.
+std::string TieHint(const CheckRequest& request, const UserCase& user) {
+  const Operator& op = *user.data.op;
+  const AttrDef* const tie = op.schema().Find("tie");
+  if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
+  CaseSpec spec = user.data.problem.spec;
+  if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
+  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "tie"; });
+  spec.attrs.emplace_back("tie", "any");
+  auto canonical = Canonicalise(spec, op.schema());
+  auto problem = canonical ? op.Bind(*canonical) : tl::unexpected(canonical.error());
+  if (!problem) return "";
+  UserCase other{.asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
+  other.data.op = &op, other.data.inputs = ClonesOf(user.data.inputs);
+  for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({FocusedOn(*problem, k)});
+  other.data.problem = *std::move(problem);
+  ComputeMissingGoldens(request, other.data);
+  const Begin silent = [](const char*) {};
+  const Findings found = JudgeOutputsBy(request, other, {user.contract, user.required, false}, silent);
+  if (DecisionOf(found).verdict != Verdict::kPass) return "";
+  return fmt::format("; it passes with {}, which lets equal elements stand in any order",
+                     user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
+}
+
 // Judged in a millisecond or two by one thread.
 bool IsSmall(const Problem& problem) {
   constexpr double kFlops = 1e7, kBytes = 0x1p19;
@@ -206,6 +230,8 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
   result.record = UserRecord(user, result);
+  const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
+  if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);
   return result;
 }
 

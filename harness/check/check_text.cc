@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/amounts.h"
 #include "harness/judge/worst.h"
 
 namespace assay {
@@ -124,8 +125,8 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   const std::string origin = user.contract_is_default
                                  ? fmt::format(" (the default; {} states another)", OptionName(user.asker, "contract"))
                                  : "";
-  std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
-                                 r.shape, metrics.elements, r.contract, origin);
+  std::string text = fmt::format("{}{}  {} {} {}, {}\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype, r.shape,
+                                 Counted(metrics.elements, "element"), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);

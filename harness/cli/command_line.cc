@@ -79,6 +79,14 @@ std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& re
   return DidYouMean(wrong->substr(0, wrong->find('=')), known);
 }
 
+// Hint for a file behind --json, which takes none; "" for anything else.
+std::string JsonMeant(const CLI::App& verb, const std::vector<std::string>& rest) {
+  const CLI::Option* const json = verb.get_option_no_throw("--json");
+  const auto file = std::ranges::find_if(rest, [](const std::string& word) { return word.ends_with(".json"); });
+  if (json == nullptr || json->count() == 0 || file == rest.end()) return "";
+  return fmt::format("; --json takes no file: it prints to standard output, so end the command with `> {}`", *file);
+}
+
 // What is wrong with the options of a verb. CLI11 itself names the words that nobody expects from the last to the
 // first.
 std::string OptionProblem(const CLI::ParseError& error, const std::vector<std::string>& rest) {
@@ -105,8 +113,8 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> second = verb.get_subcommands();
   const std::string see = fmt::format("see assay {} --help", verb.get_name());
   if (known.empty() || !second.empty()) {
-    return fmt::format("{}; {}{}", OptionProblem(error, rest), see,
-                       OptionMeant(second.empty() ? verb : *second[0], rest));
+    const CLI::App& of = second.empty() ? verb : *second[0];
+    return fmt::format("{}; {}{}{}", OptionProblem(error, rest), see, OptionMeant(of, rest), JsonMeant(of, rest));
   }
   return fmt::format("{} takes one of {}{}; {}{}", verb.get_name(), fmt::join(known, ", "),
                      has_word ? fmt::format(", not '{}'", rest[0]) : "", see,

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/statement.h"
+#include "harness/results/environment.h"
 
 namespace assay::cli {
 namespace {
@@ -54,12 +56,12 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, st
   for (const Device& device : run.devices()) files.push_back(device.path);
   for (const std::string& list : run.prepared.expectations.files) files.push_back(list.substr(0, list.rfind(" xxh3:")));
   run.environment[kHashesKey] = DescribeFiles(files);
-  run.environment[kCommitmentKey] = evidence.draw.commitment;
+  run.environment[kEvidenceKey] = TermsOf(evidence.draw);
   if (auto status = run.folder.WriteJson("environment.json", run.environment); !status) {
     return tl::unexpected(status.error());
   }
-  Note(fmt::format("evidence: outputs are kept, of which assay bundle draws those of {} results; commitment {}",
-                   options.evidence, evidence.draw.commitment));
+  Note(fmt::format("evidence: outputs are kept, of which assay bundle draws those of {}; commitment {}",
+                   Counted(static_cast<int64_t>(options.evidence), "result"), evidence.draw.commitment));
   run.settings.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
                                                                 const std::vector<Tensor>& outputs) {
     stored->Keep(record, problem, outputs);
@@ -70,10 +72,9 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, st
 void EndEvidence(BegunEvidence evidence, const BegunRun& run) {
   if (!evidence.stored) return;
   if (!evidence.stored->problem().empty()) Note("outputs that are not kept: " + evidence.stored->problem());
-  evidence.draw.most_bytes = evidence.stored->most_bytes();
-  if (evidence.draw.most_bytes < kMostStoredBytes) {
-    Note(fmt::format("outputs of results of more than {} bytes are not kept, since all together exceed {} GiB",
-                     evidence.draw.most_bytes, kMostKeptBytes >> 30));
+  if (const uint64_t most = evidence.stored->most_bytes(); most < kMostStoredBytes) {
+    Note(fmt::format("outputs of results of more than {} bytes are not kept, since all together exceed {} GiB", most,
+                     kMostKeptBytes >> 30));
   }
   if (auto status = run.folder.WriteText(kEvidenceFile, EvidenceJson({.draws = {evidence.draw}})); !status) {
     return Note(status.error().message);

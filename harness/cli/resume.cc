@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/run_settings.h"
@@ -116,7 +117,9 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   if (!resumed->torn.empty()) Note(resumed->torn);
   auto folder = RunFolder::Continue(*options.out, resumed->records, resumed->offers);
   if (!folder) return tl::unexpected(folder.error());
-  Note(fmt::format("{} results of {} stand; the rest is run now", resumed->records.size(), options.out->string()));
+  const auto standing = static_cast<int64_t>(resumed->records.size());
+  Note(fmt::format("{} of {} {}; the rest is run now", Counted(standing, "result"), options.out->string(),
+                   standing == 1 ? "stands" : "stand"));
   return Resumption{*std::move(folder), std::make_shared<ResumedRun>(*std::move(resumed))};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json.h"
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
@@ -42,7 +43,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   if (result.interrupted) environment[kInterruptedKey] = true;
   if (result.stopped) {
     const size_t most = run.settings.most_failures;
-    environment[kStoppedKey] = fmt::format("{} failure{}", most, most == 1 ? "" : "s");
+    environment[kStoppedKey] = Counted(static_cast<int64_t>(most), "failure");
   }
   if (!result.lost.empty()) environment[kDeviceLostKey] = result.lost;
   environment["backends"] = DescribeDevices(devices);

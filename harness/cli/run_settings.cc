@@ -75,7 +75,9 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
     Note(unknown);
   }
   out["machine_before"] = DescribeMachineState();
-  if (const std::string unset = FindUnset(options.backend.sandbox); !unset.empty()) Note(unset);
+  for (const std::string& note : {FindUnset(options.backend.sandbox), FindPartlyGranted(options.backend.sandbox)}) {
+    if (!note.empty()) Note(note);
+  }
   if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
   if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
   if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;

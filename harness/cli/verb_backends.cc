@@ -103,7 +103,9 @@ int ListBackends(const BackendsOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", DumpJson(all, 2));
-  if (const std::string gap = SandboxGap(*devices); !gap.empty()) Complain(kExitOk, gap);
+  for (const std::string& note : {FindUnset(options.backend.sandbox), SandboxGap(*devices)}) {
+    if (!note.empty()) Complain(kExitOk, note);
+  }
   if (!absent.empty()) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay bundle RUN: one file of a run that somebody without the hardware can verify.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "harness/base/amounts.h"
+#include "harness/base/scratch.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/evidence/bundle.h"
+#include "harness/evidence/draw.h"
 #include "harness/evidence/sha256.h"
 #include "harness/evidence/signature.h"
+#include "harness/evidence/verify.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -23,30 +29,78 @@ struct BundleOptions {
   std::string challenge;
 };
 
-int Bundle(const BundleOptions& options) {
+// The nearest name that a bundle can have: "r.tar.zst" for "r.tar" and "r.zst".
+fs::path NameForBundle(const fs::path& out) {
   std::error_code error;
-  if (!options.out.native().ends_with(".tar.zst")) {
-    return Complain(kExitUsage,
-                    fmt::format("--out {0} does not end in .tar.zst, by which the sandbox knows what to hide "
-                                "from plugins: give --out {0}.tar.zst",
-                                options.out.string()));
+  if (!out.has_filename() || fs::is_directory(out, error)) return out / BundleOptions().out;
+  fs::path name = out;
+  const std::string_view packed[] = {".zst", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".zip"};
+  while (!name.stem().empty() && std::ranges::count(packed, name.extension().string()) > 0) name.replace_extension();
+  return name += ".tar.zst";
+}
+
+Status CheckOut(const fs::path& out) {
+  std::error_code error;
+  if (!out.native().ends_with(".tar.zst") || out.filename() == ".tar.zst" || fs::is_directory(out, error)) {
+    return UsageError(
+        fmt::format("--out {} is no name that ends in .tar.zst, by which the sandbox knows what to hide from plugins: "
+                    "give --out {}",
+                    out.string(), NameForBundle(out).string()));
   }
-  if (fs::exists(options.out, error)) {
-    return Complain(kExitUsage,
-                    fmt::format("{} is there already: give another --out or remove it", options.out.string()));
+  for (const fs::path& file : {out, SignatureOf(out)}) {
+    if (!fs::exists(file, error)) continue;
+    return UsageError(fmt::format("{} is there already: give another --out or remove it", file.string()));
   }
+  return {};
+}
+
+// Refuses what assay verify would refuse, whatever the device did.
+Status CheckIsWhole(const fs::path& run, const BundledRun& bundle) {
+  const Scratch scratch("bundle");
+  if (scratch.path.empty()) return Fail(ErrorCode::kIo, "cannot make a temporary folder; set TMPDIR");
+  const std::vector<std::string> wrong = FindContradictions(bundle.files, scratch.path);
+  if (wrong.empty()) return {};
+  return UsageError(fmt::format(
+      "{}: assay verify would refuse a bundle of it: {}{}. Give the folder as the run left it at its end, or "
+      "run it again{}",
+      run.string(), wrong[0], wrong.size() > 1 ? fmt::format(" (and {} more)", wrong.size() - 1) : "",
+      bundle.files.contains(kEvidenceFile)
+          ? " with another --out: one with evidence is evidence as a whole"
+          : fmt::format("; what is missing alone is run by the same command with --out {} --resume", run.string())));
+}
+
+// Nothing stands at --out before all is done: the bundle is written and signed under another name beside it.
+Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
+  const fs::path unsigned_ =
+      options.out.parent_path() / fmt::format(".{}.{}", getpid(), options.out.filename().string());
+  Status status = WriteContainer(unsigned_, bundle.files);
+  if (status && options.key) status = SignFile(unsigned_, *options.key);
+  std::error_code error;
+  if (status && options.key) fs::rename(SignatureOf(unsigned_), SignatureOf(options.out), error);
+  if (status && !error) fs::rename(unsigned_, options.out, error);
+  if (status && error) {
+    status = Fail(ErrorCode::kIo, fmt::format("cannot write {}: {}", options.out.string(), error.message()));
+    fs::remove(SignatureOf(options.out), error);
+  }
+  for (const fs::path& left : {unsigned_, SignatureOf(unsigned_)}) fs::remove(left, error);
+  return status;
+}
+
+int Bundle(const BundleOptions& options) {
+  if (auto fine = CheckOut(options.out); !fine) return Complain(kExitUsage, fine.error().message);
   const auto bundle = CollectBundle(options.run, options.challenge);
   if (!bundle) return Complain(kExitUsage, bundle.error().message);
   for (const std::string& note : bundle->notes) Note(note);
-  if (auto written = WriteContainer(options.out, bundle->files); !written) {
-    return Complain(kExitHarness, written.error().message);
+  Status written = CheckIsWhole(options.run, *bundle);
+  if (written) written = WriteBundle(options, *bundle);
+  if (!written) {
+    return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   }
-  Print(fmt::format("bundle: {} ({} files, {} kB)\nsha256: {}\n", options.out.string(), bundle->files.size(),
-                    fs::file_size(options.out, error) / 1024, Sha256OfFile(options.out).value_or("unreadable")));
-  if (!options.key) return kExitOk;
-  if (auto signed_ = SignFile(options.out, *options.key); !signed_)
-    return Complain(kExitUsage, signed_.error().message);
-  Print(fmt::format("signature: {}\n", SignatureOf(options.out).string()));
+  std::error_code error;
+  Print(fmt::format("bundle: {} ({}, {} kB)\nsha256: {}\n", options.out.string(),
+                    Counted(std::ssize(bundle->files), "file"), fs::file_size(options.out, error) / 1024,
+                    Sha256OfFile(options.out).value_or("unreadable")));
+  if (options.key) Print(fmt::format("signature: {}\n", SignatureOf(options.out).string()));
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
@@ -47,10 +48,13 @@ int CheckPlugin(const CheckPluginOptions& options) {
     for (const PluginCheck& check : PluginChecks()) fmt::print("{:<18} {}\n", check.name, check.rule);
     return kExitOk;
   }
+  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   if (options.plugin.empty()) return Complain(kExitUsage, "check-plugin: name the plugin's .so file");
   if (const std::string problem = FindFileProblem(options.plugin); !problem.empty())
     return Complain(kExitUsage, problem);
-  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
+  for (const std::string& note : {FindUnset(options.sandbox), FindPartlyGranted(options.sandbox)}) {
+    if (!note.empty()) Complain(kExitOk, note);
+  }
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {
       if (IsPluginCheck(name)) continue;
@@ -80,8 +84,8 @@ int CheckPlugin(const CheckPluginOptions& options) {
         {"plugin", options.plugin}, {"checks", checks}, {"failed", failed}, {"crashed", ended}, {"skipped", skipped}};
     fmt::print("{}\n", DumpJson(out, 2));
   } else {
-    fmt::print("{} checks: {} failed, {} of them by a crash or a hang; {} skipped\n", all.size(), failed, ended,
-               skipped);
+    fmt::print("{}: {} failed, {} of them by a crash or a hang; {} skipped\n", Counted(std::ssize(all), "check"),
+               failed, ended, skipped);
   }
   return ended > 0 ? kExitHarness : failed > 0 ? kExitFailed : kExitOk;
 }

@@ -164,10 +164,10 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
                                         fmt::join(options.run.backend.implementations, ","))));
     return;
   }
-  Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", cases, ProgramWord(),
+  Print(fmt::format("\nexplored: {}; the same again: {} {}\n", Counted(cases, "case"), ProgramWord(),
                     AgainText(options, settings, cases)));
   if (result.forgotten > 0) {
-    Print(fmt::format("          {} results that passed or are unsupported are in no file\n", result.forgotten));
+    Print(fmt::format("          passed or unsupported, and in no file: {}\n", Counted(result.forgotten, "result")));
   }
   for (const auto& [op, sets] : explorer.Coverage()) {
     for (const Explored& set : sets) {
@@ -178,8 +178,9 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
   }
   if (explorer.failures() == 0) return;
   const std::string suite = (folder.path() / kFailuresSuite).string();
-  Print(fmt::format("failures: {} cases; {} small ones that show them, again: {} run --no-perf --suite {}{}\n",
-                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), SharedOptions(options.run)));
+  Print(fmt::format("failures: {}; {} small ones that show them, again: {} run --no-perf --suite {}{}\n",
+                    Counted(explorer.failures(), "case"), explorer.saved(), ProgramWord(), Quoted(suite),
+                    SharedOptions(options.run)));
 }
 
 // What ran: a case that none of the records is about was cut off by the end, or left none.

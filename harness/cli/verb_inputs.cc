@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/amounts.h"
 #include "harness/check/case_files.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
@@ -43,7 +44,7 @@ int WriteInputs(const InputsOptions& options) {
   if (!written) {
     return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   }
-  Print(fmt::format("{} cases: {}\n", selection.cases.size(), (options.out / kManifestFile).string()));
+  Print(fmt::format("{}: {}\n", Counted(std::ssize(selection.cases), "case"), (options.out / kManifestFile).string()));
   return kExitOk;
 }
 

@@ -100,6 +100,12 @@ int ListCoverage(const CaseOptions& options, const CaseListing& how) {
 
 int ListCases(const CaseOptions& options, const CaseListing& how) {
   if (how.json && !how.coverage) return Complain(kExitUsage, "--json is for --coverage");
+  for (const std::string& name : options.ops) {
+    const bool is_case = name.find('/') != name.npos;
+    if (!is_case && (Catalog().find(name) != nullptr || !FindSuite(name, SuiteDirectories()))) continue;
+    return Complain(kExitUsage, fmt::format("list cases takes names of operators: for the {0} '{1}' give --{0} {1}",
+                                            is_case ? "case" : "suite", name));
+  }
   if (how.coverage) return ListCoverage(options, how);
   auto run = PlanCases(options);
   if (!run) return Complain(kExitUsage, run.error().message);
@@ -147,6 +153,7 @@ void AddListVerb(CLI::App& app, Action& action) {
   cases->add_flag("--coverage", how->coverage,
                   "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
   cases->add_flag("--json", how->json, "print the coverage as JSON");
+  cases->add_option("NAME", selection->ops, "only cases of these operators, as --op");
   AddCases(*cases, *selection);
   cases->callback([=, &action] { action = [=] { return ListCases(*selection, *how); }; });
   CLI::App* suites = verb->add_subcommand(

@@ -20,6 +20,7 @@
 #include "harness/cli/write_reports.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/draw.h"
+#include "harness/results/environment.h"
 #include "harness/results/merge.h"
 #include "harness/results/run_folder.h"
 #include "reports/console.h"
@@ -61,10 +62,11 @@ const fs::path* FindWithoutOutputs(const std::vector<fs::path>& dirs) {
   return without == dirs.end() || std::ranges::all_of(dirs, has_none) ? nullptr : &*without;
 }
 
-// The commitment would be of a sample that the merged run does not have.
-std::string RemoveCommitment(const std::string& environment) {
+// They would be terms of a sample that the merged run does not have.
+std::string RemoveTerms(const std::string& environment) {
   Json json = ParseJson(environment);
-  json.erase(kCommitmentKey);
+  json.erase(kEvidenceKey);
+  for (Json& part : json["merged"]) part.erase(kEvidenceKey);
   return DumpJson(json, 2) + "\n";
 }
 
@@ -88,7 +90,7 @@ Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, R
   const auto write_plan = [&](const TextSink& write) { WritePlanJson(merged.plan, write); };
   if (auto status = folder.StreamText("plan.json", write_plan); !status) return status;
   const fs::path* const without = FindWithoutOutputs(dirs);
-  const std::string environment = without != nullptr ? RemoveCommitment(merged.environment) : merged.environment;
+  const std::string environment = without != nullptr ? RemoveTerms(merged.environment) : merged.environment;
   if (auto status = folder.WriteText("environment.json", environment); !status) return status;
   for (const Offer& offer : merged.offers) {
     if (auto status = folder.Append(offer); !status) return status;

@@ -101,6 +101,7 @@ int Power(const PowerOptions& options) {
   run.corpus = CorpusPath(options);
   if (auto found = CheckCorpus(options); !found) return Complain(kExitUsage, found.error().message);
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
+  if (const std::string unset = FindUnset(options.sandbox); !unset.empty()) Complain(kExitOk, unset);
   CaseOptions selection = options.selection;
   if (selection.suite.empty()) selection.suite = options.full ? "power-full" : "power-quick";
   auto planned = PlanCases(selection);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "harness/base/amounts.h"
 #include "harness/base/scratch.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
@@ -55,7 +56,23 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
   return true;
 }
 
+// "": it may be a bundle.
+std::string WhyNoBundle(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return "";
+  fs::path folder = path.has_filename() ? path : path.parent_path();
+  if (fs::exists(folder / kManifestName, error)) {
+    return fmt::format("{} is an unpacked bundle: give the file that it was unpacked from, whose name ends in .tar.zst",
+                       path.string());
+  }
+  return fmt::format(
+      "{0} is a folder, and the file of a bundle is needed: make it with `assay bundle {0} --out "
+      "{1}.assay.tar.zst` and give that",
+      path.string(), folder.string());
+}
+
 int Verify(const VerifyVerb& options) {
+  if (const std::string why = WhyNoBundle(options.bundle); !why.empty()) return Complain(kExitUsage, why);
   const auto container = ReadContainer(options.bundle);
   if (!container) return Complain(kExitUsage, container.error().message);
   if (!container->damage.empty()) {
@@ -63,8 +80,8 @@ int Verify(const VerifyVerb& options) {
     return Complain(kExitFailed, fmt::format("{} is refused: it is not what was bundled", options.bundle.string()));
   }
   Verification found;
-  found.confirmed.push_back(
-      fmt::format("integrity: {} files have the SHA-256 of the MANIFEST", container->files.size()));
+  found.confirmed.push_back(fmt::format("integrity: all of {} have the SHA-256 of the MANIFEST",
+                                        Counted(std::ssize(container->files), "file")));
   const bool signed_well = AddSignature(options, found);
   const Scratch scratch("verify");
   if (scratch.path.empty()) return Complain(kExitHarness, "cannot make a temporary folder; set TMPDIR");

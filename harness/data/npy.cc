@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "harness/base/amounts.h"
 #include "harness/base/atomic_file.h"
 #include "harness/base/whole_file.h"
 #include "harness/data/npy_header.h"
@@ -125,10 +126,10 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::optional<DType> bits_as) {
   const auto size = static_cast<size_t>(SizeOf(*dtype));
   const auto elements = static_cast<uint64_t>(NumElements(header->shape));
   if (bytes.size() % size != 0 || bytes.size() / size != elements) {
-    return Bad(
-        fmt::format("the shape {} of {} needs {} elements, but {} bytes follow the header: the file is cut short "
-                    "or holds more than one array",
-                    ShapeText(header->shape), header->descr, elements, bytes.size()));
+    return Bad(fmt::format(
+        "the shape {} of {} needs {}, but {} bytes follow the header: the file is cut short "
+        "or holds more than one array",
+        ShapeText(header->shape), header->descr, Counted(static_cast<int64_t>(elements), "element"), bytes.size()));
   }
   Tensor tensor(*dtype, header->shape);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());

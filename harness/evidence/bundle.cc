@@ -104,7 +104,8 @@ Status AddOutputs(const fs::path& run, const RecordView& records, const Sample& 
 }
 
 // The files of the run are those that the bundle has, but for the sample.
-Status AddSample(const fs::path& run, const RecordView& records, const std::string& challenge, BundledRun& bundle) {
+Status AddSample(const fs::path& run, const Plan& plan, const RecordView& records, const std::string& challenge,
+                 BundledRun& bundle) {
   if (!bundle.files.contains(kEvidenceFile)) {
     if (!challenge.empty()) return UsageError("--challenge: the run kept no outputs: run with --evidence N");
     bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
@@ -116,7 +117,7 @@ Status AddSample(const fs::path& run, const RecordView& records, const std::stri
     if (draw.secret.empty()) return UsageError(run.string() + ": the run was killed before its end: begin it again");
   }
   sample->committed = CommittedHash(bundle.files), sample->challenge = challenge;
-  sample->results = DrawTexts(NamesToDrawFrom(records, sample->MostBytes()), *sample);
+  sample->results = DrawTexts(FindKept(plan, records, sample->draws).names, *sample);
   bundle.files[kEvidenceFile] = EvidenceJson(*sample);
   return AddOutputs(run, records, *sample, bundle);
 }
@@ -156,7 +157,8 @@ Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challen
   if (!plan) return tl::unexpected(plan.error());
   JsonFields fields(environment, "environment.json");
   if (auto added = AddWaivers(fields, bundle); !added) return tl::unexpected(added.error());
-  if (auto drawn = AddSample(run, finished->records, challenge, bundle); !drawn) return tl::unexpected(drawn.error());
+  auto drawn = AddSample(run, *plan, finished->records, challenge, bundle);
+  if (!drawn) return tl::unexpected(drawn.error());
   auto files = FilesOf(fields);
   if (!files) return tl::unexpected(files.error());
   if (!fields.problem().empty()) return UsageError(fields.problem() + ": give the file as the run wrote it");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -19,8 +18,8 @@
 namespace assay {
 namespace {
 
-// Format 1 drew cases before the run.
-constexpr int kDrawFormat = 2;
+// Format 1 drew cases before the run; those of format 2 stated their terms in evidence.json alone.
+constexpr int kDrawFormat = 3;
 
 constexpr const char* kCommittedFiles[] = {kConformanceFile, kControlFile, "environment.json",
                                            kOffersFile,      "plan.json",  "results.jsonl"};
@@ -32,10 +31,8 @@ size_t Sample::Count() const {
                          [](size_t sum, const EvidenceDraw& draw) { return sum + draw.count; });
 }
 
-uint64_t Sample::MostBytes() const {
-  uint64_t least = std::numeric_limits<uint64_t>::max();
-  for (const EvidenceDraw& draw : draws) least = std::min(least, draw.most_bytes);
-  return least;
+Json TermsOf(const EvidenceDraw& draw) {
+  return {{"commitment", draw.commitment}, {"challenge", draw.challenge}, {"count", draw.count}};
 }
 
 std::string DrawSecret() {
@@ -86,8 +83,7 @@ std::string EvidenceJson(const Sample& sample) {
                     {"challenge", d.challenge},
                     {"count", d.count},
                     {"shard_index", d.shard.index},
-                    {"shard_count", d.shard.count},
-                    {"most_output_bytes", d.most_bytes}});
+                    {"shard_count", d.shard.count}});
   }
   const Json json = {{"format", kDrawFormat},
                      {"draws", std::move(list)},
@@ -114,8 +110,7 @@ Result<Sample> ParseEvidence(const std::string& text) {
          .secret = d.Text("secret"),
          .challenge = d.Text("challenge"),
          .count = static_cast<decltype(EvidenceDraw::count)>(d.Integer("count")),
-         .shard = {static_cast<int>(d.Integer("shard_index")), static_cast<int>(d.Integer("shard_count"))},
-         .most_bytes = static_cast<decltype(EvidenceDraw::most_bytes)>(d.Integer("most_output_bytes"))});
+         .shard = {static_cast<int>(d.Integer("shard_index")), static_cast<int>(d.Integer("shard_count"))}});
   });
   if (fields.problem().empty()) return sample;
   return UsageError(fields.problem() + ": give the file as the run wrote it");

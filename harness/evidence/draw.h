@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/json.h"
 #include "harness/base/result.h"
 #include "harness/plan/selection.h"
 
 namespace assay {
 
 inline constexpr const char* kEvidenceFile = "evidence.json";
-inline constexpr const char* kCommitmentKey = "evidence_commitment";  // of environment.json
 
 // Seeds that are drawn lie below: short enough to type.
 inline constexpr uint64_t kDrawnSeeds = 1'000'000'000;
@@ -27,7 +27,6 @@ struct EvidenceDraw {
   std::string secret, challenge;  // the secret is "" until the run has ended
   size_t count = 0;               // results that were asked for
   Shard shard;
-  uint64_t most_bytes = 0;  // results with larger outputs were not kept, and are not drawn
 };
 
 struct Sample {
@@ -37,8 +36,11 @@ struct Sample {
   std::vector<std::string> results;  // that were drawn, as ResultName() has them, in the order of the draw
 
   size_t Count() const;
-  uint64_t MostBytes() const;  // the least of all draws
 };
+
+// The member kEvidenceKey of environment.json. That file is part of CommittedHash(), unlike evidence.json: nobody can
+// choose other terms once the last challenge is known.
+Json TermsOf(const EvidenceDraw& draw);
 
 std::string DrawSecret();  // 64 hex digits that nobody has seen
 EvidenceDraw MakeDraw(std::string secret, std::string challenge, size_t count, const Shard& shard);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "harness/check/suite_case.h"
@@ -35,16 +36,41 @@ std::string ResultName(const Record& r) {
   return fmt::format("{}\t{}\t{}\t{}", r.case_id, r.backend, r.device, r.implementation);
 }
 
-std::vector<std::string> NamesToDrawFrom(const RecordView& records, uint64_t most) {
-  std::vector<std::string> names;
+uint64_t LimitThatFits(std::span<const uint64_t> sizes, uint64_t budget) {
+  uint64_t limit = kMostStoredBytes;
+  const auto sum_within = [&] {
+    uint64_t sum = 0;
+    for (const uint64_t size : sizes) sum += size <= limit ? size : 0;
+    return sum;
+  };
+  while (sum_within() > budget) limit /= 2;
+  return limit;
+}
+
+KeptResults FindKept(const Plan& plan, const RecordView& records, const std::vector<EvidenceDraw>& draws) {
+  const CaseIndex index = IndexOf(plan.entries);
   std::unordered_map<std::string, uint64_t> bytes_of_case;
+  std::map<std::string, std::pair<uint64_t, const PlanEntry*>> files;
   for (const Record& r : records) {
     if (r.output_hash.empty()) continue;
     const auto [bytes, is_new] = bytes_of_case.try_emplace(r.case_id, 0);
     if (is_new) bytes->second = OutputBytes(r);
-    if (bytes->second <= most) names.push_back(ResultName(r));
+    const auto at = index.find(r.case_id);
+    files[StoredOutputFile(r)] = {bytes->second, at == index.end() ? nullptr : &plan.entries[at->second]};
   }
-  return names;
+  KeptResults kept;
+  for (const EvidenceDraw& draw : draws) {
+    std::vector<uint64_t> sizes;
+    for (const auto& [name, file] : files) {
+      if (file.second != nullptr && InShard(*file.second, draw.shard)) sizes.push_back(file.first);
+    }
+    kept.most_bytes = std::min(kept.most_bytes, LimitThatFits(sizes));
+  }
+  for (const Record& r : records) {
+    const auto bytes = bytes_of_case.find(r.case_id);
+    if (!r.output_hash.empty() && bytes->second <= kept.most_bytes) kept.names.push_back(ResultName(r));
+  }
+  return kept;
 }
 
 Status WriteOutputs(const std::filesystem::path& path, const Record& record, const Problem& problem,
@@ -67,9 +93,13 @@ void StoredOutputs::Keep(const Record& record, const Problem& problem, const std
   const Status written = WriteOutputs(out_ / name, record, problem, outputs);
   const std::lock_guard lock(mutex_);
   if (!written && problem_.empty()) problem_ = written.error().message;
+  if (bytes > most_bytes_) {  // another thread has halved the limit meanwhile
+    std::error_code error;
+    std::filesystem::remove(out_ / name, error);
+    return;
+  }
   if (kept_.emplace(name, bytes).second) sum_ += bytes;
   while (sum_ > budget_) most_bytes_ /= 2, RemoveLargest();
-  if (bytes > most_bytes_) RemoveLargest();  // another thread has halved the limit meanwhile
 }
 
 void StoredOutputs::RemoveLargest() {

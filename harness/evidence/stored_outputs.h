@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/base/result.h"
 #include "harness/data/tensor.h"
+#include "harness/evidence/draw.h"
 #include "harness/model/record_list.h"
+#include "harness/plan/plan.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -25,8 +28,16 @@ std::string StoredOutputFile(const Record& record);
 // Case, backend, device and implementation, separated by tabs.
 std::string ResultName(const Record& record);
 
-// The names of results whose outputs could have been kept: they have some, of at most `most` bytes by their case.
-std::vector<std::string> NamesToDrawFrom(const RecordView& records, uint64_t most);
+// The limit of one result's outputs: kMostStoredBytes, halved until all that lie within it have `budget` bytes at most.
+// It follows from the sizes alone, in whatever order results came.
+uint64_t LimitThatFits(std::span<const uint64_t> sizes, uint64_t budget = kMostKeptBytes);
+
+struct KeptResults {
+  uint64_t most_bytes = kMostStoredBytes;  // results with larger outputs were not kept, and are not drawn
+  std::vector<std::string> names;          // of results that could have been kept, as ResultName() has them
+};
+// Each shard kept outputs up to a limit of its own; the least of them holds for all.
+KeptResults FindKept(const Plan& plan, const RecordView& records, const std::vector<EvidenceDraw>& draws);
 
 // Precondition: as many outputs as the problem has.
 Status WriteOutputs(const std::filesystem::path& path, const Record& record, const Problem& problem,
@@ -40,7 +51,7 @@ class StoredOutputs {
   // May be called by several threads.
   void Keep(const Record& record, const Problem& problem, const std::vector<Tensor>& outputs);
 
-  uint64_t most_bytes() const;  // of one result: larger ones are not kept
+  uint64_t most_bytes() const;  // LimitThatFits() all results until now
   std::string problem() const;  // the first that was not written, and why; "" for none
 
  private:

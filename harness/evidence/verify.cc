@@ -2,6 +2,7 @@
 #include "harness/evidence/verify.h"
 
 #include "golden/store/store.h"
+#include "harness/base/amounts.h"
 #include "harness/evidence/conform/verify_conformance.h"
 #include "harness/evidence/verify/bundle_contents.h"
 
@@ -14,42 +15,59 @@ void CheckPlan(const Plan& plan, Verification& found) {
         "plan.json: inputs and golden values are of versions {} and {}, this program has {} and {}: use assay {}",
         plan.generator_version, plan.golden_version, kGeneratorVersion, kGoldenVersion, plan.tool_version);
   } else {
-    found.Confirm("plan: {} cases with hash {}", plan.entries.size(), plan.hash);
+    found.Confirm("plan: {} with hash {}", Counted(std::ssize(plan.entries), "case"), plan.hash);
   }
 }
 
-void CheckAll(const BundleContents& bundle, const VerifyOptions& options,
-              const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found) {
+// Returns whether the rest can be looked at: this program has the plan's inputs and golden values.
+bool CheckAsRead(const BundleContents& bundle, Verification& found) {
   CheckPlan(bundle.plan, found);
-  if (!found.contradicted.empty()) return;
+  if (!found.contradicted.empty()) return false;
   CheckForms(bundle, found);
   CheckPresence(bundle, found);
   CheckRecords(bundle, found);
   CheckAgreement(bundle, found);
   CheckWaivers(bundle, found);
   CheckSample(bundle, found);
+  return true;
+}
+
+void CheckAll(const BundleContents& bundle, const VerifyOptions& options,
+              const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found) {
+  if (!CheckAsRead(bundle, found)) return;
   const Recomputed recomputed = RecomputeCases(bundle, options.recompute_s, told, found);
   VerifyConformance(bundle, recomputed, options.own_profile, found);
   if (recomputed.judged < recomputed.results) {
-    found.Open("the other {} results, whose outputs the bundle does not have", recomputed.results - recomputed.judged);
+    found.Open("the judgement of {} whose outputs the bundle does not have",
+               Counted(recomputed.results - recomputed.judged, "result"));
   }
   found.Open("times, crashes, and what only a device can repeat");
   ListClaimed(bundle, recomputed, found);
 }
 
-}  // namespace
-
-Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
-                          const std::function<void(const std::string&, size_t, size_t)>& told) {
+template <class Check>
+Verification FindBy(const Check& check, const BundleFiles& files, const std::filesystem::path& scratch) {
   Verification found;
   try {
-    if (const auto bundle = ReadContents(files, scratch, found)) CheckAll(*bundle, options, told, found);
+    if (const auto bundle = ReadContents(files, scratch, found)) check(*bundle, found);
   } catch (const Json::exception&) {
     found.Contradict("a JSON file has a value of another type than assay writes");
   } catch (const tl::bad_expected_access<Error>& e) {
     found.Contradict("a file has something that assay does not write: {}", e.error().message);
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<std::string> FindContradictions(const BundleFiles& files, const std::filesystem::path& scratch) {
+  return FindBy(CheckAsRead, files, scratch).contradicted;
+}
+
+Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
+                          const std::function<void(const std::string&, size_t, size_t)>& told) {
+  return FindBy([&](const BundleContents& bundle, Verification& found) { CheckAll(bundle, options, told, found); },
+                files, scratch);
 }
 
 }  // namespace assay

@@ -43,6 +43,9 @@ struct VerifyOptions {
   double recompute_s = 300;  // for inputs and golden values of results that are not in the sample; 0: without a limit
 };
 
+// Finds what VerifyBundle() contradicts by reading alone: nothing is computed again. `scratch` is an empty folder.
+std::vector<std::string> FindContradictions(const BundleFiles& files, const std::filesystem::path& scratch);
+
 // Precondition: the container has no damage. `scratch` is an empty folder. `told` is called with each case before it is
 // computed again.
 Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "harness/base/amounts.h"
 #include "harness/base/text.h"
 #include "harness/data/fill/fill.h"
 #include "harness/data/tensor.h"
@@ -299,8 +300,8 @@ Result<CaseSpec> ParseId(std::string_view id) {
   const auto fail = [&](std::string_view what) { return UsageError(fmt::format("case id '{}': {}", id, what)); };
   const auto parts = Split(id, '/');
   if (parts.size() != 5) {
-    return fail(
-        fmt::format("has {} parts between '/', expected 5: op/dtypes/key=value,.../fill=NAME/seed=N", parts.size()));
+    return fail(fmt::format("has {} between '/', expected 5: op/dtypes/key=value,.../fill=NAME/seed=N",
+                            Counted(std::ssize(parts), "part")));
   }
   CaseSpec spec;
   if (!IsName(parts[0])) return fail(fmt::format("'{}' is not an operator's name", parts[0]));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "harness/base/amounts.h"
 #include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
 #include "harness/data/fill/fill.h"
@@ -77,8 +78,9 @@ Result<Axis> ParseAxis(const SuiteLine& line, Word word) {
     }
     std::vector<Word> values = group ? SplitBraces(alternative) : std::vector<Word>{alternative};
     if (values.size() != axis.keys.size()) {
-      return line.Fail(alternative.column, fmt::format("{} has {} values for the {} keys {}; give one each",
-                                                       alternative.text, values.size(), axis.keys.size(), left.text));
+      return line.Fail(alternative.column,
+                       fmt::format("{} has {} for the {} keys {}; give one each", alternative.text,
+                                   Counted(std::ssize(values), "value"), axis.keys.size(), left.text));
     }
     axis.alternatives.push_back(std::move(values));
   }

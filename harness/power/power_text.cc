@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/power/power_groups.h"
 
 namespace assay {
@@ -160,7 +161,7 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
       run.suite, Name(run.settings.part), run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds,
       tally.held_back.tensors, run.settings.held_back_from, run.seconds, kEffective);
-  if (run.too_large > 0) text += fmt::format("{} cases beyond --max-flops were left out\n", run.too_large);
+  if (run.too_large > 0) text += fmt::format("left out: {} beyond --max-flops\n", Counted(run.too_large, "case"));
   if (run.sampled_from > 0) {
     text += fmt::format(
         "these cases are a random sample of {}, of each operator in proportion: --sample {} --sample-seed {}\n",

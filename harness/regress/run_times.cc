@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "harness/base/amounts.h"
 #include "harness/base/statistics.h"
 
 namespace assay {
@@ -58,13 +59,13 @@ Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Numbe
 void NoteRounds(size_t tested, size_t fewest, size_t most, TimedHow how, RunComparison& comparison) {
   const char* const of = how == TimedHow::kApart ? " of each run" : "";
   if (most < RoundsNeeded(1, how)) {
-    comparison.never_slower = fmt::format(
-        "with {} rounds nothing that is slower can be told from chance; it takes {}{}", most, RoundsNeeded(1, how), of);
+    comparison.never_slower = fmt::format("with {} nothing that is slower can be told from chance; it takes {}{}",
+                                          Counted(most, "round"), RoundsNeeded(1, how), of);
     comparison.notes.push_back("times: " + comparison.never_slower);
   } else if (fewest < RoundsNeeded(tested, how)) {
     comparison.notes.push_back(
-        fmt::format("times: with {} rounds one slow result among {} cannot be told from chance; it takes {}{}", fewest,
-                    tested, RoundsNeeded(tested, how), of));
+        fmt::format("times: with {} one slow result among {} cannot be told from chance; it takes {}{}",
+                    Counted(fewest, "round"), tested, RoundsNeeded(tested, how), of));
   }
 }
 
@@ -96,9 +97,8 @@ void NoteGroups(const std::vector<TimeComparison>& groups, RunComparison& compar
   size_t most = 0;
   for (const TimeComparison& group : groups) most = std::max(most, group.base_rounds);
   if (most == 0 || most >= needed) return;
-  comparison.notes.push_back(
-      fmt::format("times: with {} rounds none of {} groups can be told to be slower as a whole; it takes {}", most,
-                  groups.size(), needed));
+  comparison.notes.push_back(fmt::format("times: with {} none of {} can be told to be slower as a whole; it takes {}",
+                                         Counted(most, "round"), Counted(groups.size(), "group"), needed));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ inline constexpr const char* kStrictKey = "strict";
 inline constexpr const char* kPublishedSeedKey = "published_seed";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
 inline constexpr const char* kDeviceLostKey = "device_lost";
+// Terms by which outputs are drawn as evidence: an object of a run, or of each part of a merged one.
+inline constexpr const char* kEvidenceKey = "evidence";
 
 Json DescribeEnvironment();
 std::string TimestampUtc();  // 2026-01-31T12:00:00Z

@@ -50,6 +50,15 @@ Result<Plan> ReadPlan(const fs::path& file) {
 
 }  // namespace
 
+Status RefuseBundle(const fs::path& path) {
+  std::error_code error;
+  if (!path.native().ends_with(".tar.zst") || !fs::is_regular_file(path, error)) return {};
+  return UsageError(fmt::format(
+      "{0} is a bundle, and the folder of a run is needed: unpack it with `mkdir run && tar --zstd -xf {0} -C "
+      "run` and give run",
+      path.string()));
+}
+
 ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
   ExitFlags flags;
   flags.interrupted = run.interrupted;
@@ -60,6 +69,7 @@ ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
 }
 
 Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
+  if (auto fine = RefuseBundle(jsonl); !fine) return tl::unexpected(fine.error());
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());
   FinishedRun run;
@@ -70,6 +80,7 @@ Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
 }
 
 Result<FinishedRun> ReadRun(const fs::path& dir) {
+  if (auto fine = RefuseBundle(dir); !fine) return tl::unexpected(fine.error());
   auto read = ReadRecordsAlone(dir / "results.jsonl");
   if (!read) return read;
   FinishedRun run = std::move(*read);

@@ -29,6 +29,9 @@ struct FinishedRun {
 // What its exit code depends on beside its records; `strict`: asked for now.
 ExitFlags FlagsOf(const FinishedRun& run, bool strict);
 
+// Error: it is the file of a bundle, which has the files of a run in it.
+Status RefuseBundle(const std::filesystem::path& path);
+
 // Errors name the file, the line and what to do.
 Result<FinishedRun> ReadRun(const std::filesystem::path& dir);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/model/record_file.h"
@@ -92,8 +93,9 @@ void AddAbsentShards(const std::vector<RunPart>& parts, MergedRun& merged, int c
   for (const RunPart& part : parts) absent.erase(part.plan.shard.index);
   if (absent.empty()) return;
   const auto is_absent = [&](const PlanEntry& entry) { return absent.contains(entry.shard); };
-  merged.notes.push_back(fmt::format("of {} shards these are not there: {}; their {} cases are missing", count,
-                                     fmt::join(absent, ", "), std::ranges::count_if(merged.plan.entries, is_absent)));
+  merged.notes.push_back(fmt::format("of {} shards these are not there: {}; missing with them: {}", count,
+                                     fmt::join(absent, ", "),
+                                     Counted(std::ranges::count_if(merged.plan.entries, is_absent), "case")));
   for (const int index : absent) {
     for (PlanDevice device : parts[0].plan.devices) {
       device.shard = index;
@@ -126,7 +128,7 @@ Json MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged) {
       environment[kDeviceLostKey] = own[kDeviceLostKey];
     }
     Json one = {{"folder", part.dir.filename().string()}, {"shard", part.plan.shard.index}};
-    for (const char* key : {"timestamp", "cpu", "kernel", "os", kInterruptedKey, "backends"}) {
+    for (const char* key : {"timestamp", "cpu", "kernel", "os", kInterruptedKey, kEvidenceKey, "backends"}) {
       if (own.contains(key)) one[key] = own[key];
     }
     list.push_back(std::move(one));
@@ -147,6 +149,7 @@ void SortLikePlan(RecordList& records, const CaseIndex& index) {
 }
 
 Result<Plan> ReadPlanOfPart(const fs::path& dir) {
+  if (auto fine = RefuseBundle(dir); !fine) return tl::unexpected(fine.error());
   const auto text = ReadWholeFile(dir / "plan.json");
   if (!text) return UsageError(fmt::format("{}; give output folders of runs", text.error().message));
   auto plan = ParsePlanJson(*text);

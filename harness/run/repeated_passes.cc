@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/amounts.h"
 #include "harness/cases/host_memory.h"
 #include "harness/run/run_loop.h"
 #include "harness/run/trial/tries.h"
@@ -142,7 +143,7 @@ std::string RepeatedPasses::SummaryText() const {
     tries += Tries(record).count();
     flaky += record.verdict == Name(Verdict::kFlaky);
   });
-  return fmt::format("{} passes: {} tries of {} results, {} of them flaky", passes_, tries, results, flaky);
+  return fmt::format("{} passes: {} tries of {}, {} of them flaky", passes_, tries, Counted(results, "result"), flaky);
 }
 
 }  // namespace assay

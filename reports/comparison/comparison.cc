@@ -9,6 +9,8 @@
 #include <map>
 #include <tuple>
 
+#include "harness/base/amounts.h"
+
 namespace assay {
 namespace {
 
@@ -113,16 +115,15 @@ std::string ComparisonLine(const RunComparison& comparison) {
     timed += WasCompared(r.time);
     unsure += r.time.verdict == TimeVerdict::kUnsure;
   }
-  const auto plural = [](size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
-  std::string line = plural(comparison.Regressions(), "regression");
-  if (const size_t lost = comparison.Incomplete(); lost > 0) line += fmt::format(", {} lost", plural(lost, "result"));
+  std::string line = Counted(comparison.Regressions(), "regression");
+  if (const size_t lost = comparison.Incomplete(); lost > 0) line += fmt::format(", {} lost", Counted(lost, "result"));
   if (const size_t groups = comparison.RegressedGroups(); groups > 0) {
-    line += fmt::format(", {} slower as a whole", plural(groups, "operator"));
+    line += fmt::format(", {} slower as a whole", Counted(groups, "operator"));
   }
-  line += fmt::format("; {} in both runs, {} changed ({} worse)", plural(in_both, "result"), changed, worse);
+  line += fmt::format("; {} in both runs, {} changed ({} worse)", Counted(in_both, "result"), changed, worse);
   if (timed > 0) line += fmt::format("; time: {} compared, {} of them UNSURE", timed, unsure);
   if (const size_t invalid = comparison.TimesInvalid(); invalid > 0) {
-    line += fmt::format("; {} with a time that cannot be true: INVALID", plural(invalid, "result"));
+    line += fmt::format("; {} with a time that cannot be true: INVALID", Counted(invalid, "result"));
   }
   return line;
 }

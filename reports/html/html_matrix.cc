@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "harness/base/amounts.h"
 #include "reports/html/html_parts.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
@@ -70,7 +71,7 @@ std::string PassingHtml(const Cell& passing, const std::string& lines) {
   }
   const VerdictStyle& style = StyleOf("pass");
   return fmt::format("<details class=\"passing\"><summary class=\"line {}\">{}</summary>{}</details>", style.tone,
-                     LineContent(fmt::format("{} implementations", passing.size()), sum, style.symbol), lines);
+                     LineContent(Counted(std::ssize(passing), "implementation"), sum, style.symbol), lines);
 }
 
 std::string CellHtml(const std::string& op, const std::string& dtype, const std::string& backend, const Cell& cell) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "harness/base/amounts.h"
 #include "reports/html/html_parts.h"
 #include "reports/text.h"
 

@@ -96,6 +96,27 @@ class Check(Matmul):
                                   "x=x.npy", "--output", "y.npy", "--contract", "acc=f16", "--exact-ulp", "0")
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
 
+    def test_ties_in_another_order_name_the_attribute_that_takes_them(self):
+        hint = "; it passes with --attr tie=any, which lets equal elements stand in any order"
+        write_npy(self.dir / "x.npy", "f4", (2, 4), [3, 1, 3, 2, 5, 5, 1, 0])
+        write_npy(self.dir / "values.npy", "f4", (2, 2), [3, 3, 5, 5])
+        for places, hinted in (([2, 0, 1, 0], True), ([2, 1, 1, 0], False)):
+            write_npy(self.dir / "indices.npy", "i8", (2, 2), places)
+            line = ["check", "--op", "top_k", "--attr", "k=2", "--input", "x=x.npy", "--output", "values=values.npy", "--output",
+                    "indices=indices.npy"]
+            done = self.assay(*line)
+            self.assertEqual((done.returncode, hint in done.stdout), (1, hinted), done.stdout)
+            done = self.assay(*line, "--attr", "tie=any")
+            self.assertEqual((done.returncode, "tie=any, which" in done.stdout), (0 if hinted else 1, False), done.stdout)
+        for op, attrs, places in (("sort", (), None), ("reduce", ("kind=argmax", "axes=1"), [2, 1])):
+            outputs = ["values=values.npy", "indices=indices.npy"] if places is None else ["y.npy"]
+            write_npy(self.dir / "values.npy", "f4", (2, 4), [1, 2, 3, 3, 0, 1, 5, 5])
+            write_npy(self.dir / "indices.npy", "i8", (2, 4), [1, 3, 2, 0, 3, 2, 0, 1])
+            write_npy(self.dir / "y.npy", "i8", (2,), places or [0, 0])
+            words = [word for attr in attrs for word in ("--attr", attr)] + [word for o in outputs for word in ("--output", o)]
+            done = self.assay("check", "--op", op, "--input", "x=x.npy", *words)
+            self.assertEqual((done.returncode, hint in done.stdout), (1, True), done.stdout + done.stderr)
+
     def test_the_last_integer_that_the_accumulator_holds_is_exact(self):
         for k, code in ((2048, 0), (2049, 2)):
             for name, shape in (("a", (1, k)), ("b", (k, 1))):

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -56,6 +57,41 @@ class BadInput(Cli):
         self.assertEqual([line.split()[0] for line in listed.splitlines() if line[0] != " "], ["matmul", "softmax"])
         self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, bf16-bf16-f32, f16-f16-f32, i8-i8-i32\n")
         self.fails(2, "matmull", "list", "ops", "matmull")
+
+    def test_list_cases_takes_names_of_operators(self):
+        by_option = self.assay("list", "cases", "--suite", "smoke", "--op", "matmul,softmax").stdout
+        self.assertEqual(self.assay("list", "cases", "matmul", "softmax", "--suite", "smoke").stdout, by_option)
+        self.assertIn("softmax/", by_option)
+        self.fails(2, "for the suite 'smoke' give --suite smoke", "list", "cases", "smoke")
+        self.fails(2, f"for the case '{CASE}' give --case {CASE}", "list", "cases", CASE)
+        self.fails(2, "matmull: no such operator", "list", "cases", "matmull")
+
+    def test_json_takes_no_file(self):
+        for words in (("backends",), ("check-plugin", PLUGIN), ("golden", "list")):
+            self.fails(2, "--json takes no file: it prints to standard output, so end the command with `> x.json`", *words,
+                       "--json", "x.json")
+
+    def test_names_of_variables_are_names(self):
+        for name, text in (("A,B,", "--pass-env 'A,B,': it takes one name; give --pass-env A --pass-env B"),
+                           (PLUGIN, f"--pass-env '{PLUGIN}': it is no name of a variable: give one"), ("1A", "--pass-env '1A': it is no name"),
+                           ("A=1", "--pass-env 'A=1': give the name of a variable only")):
+            self.fails(2, text, "check-plugin", "--pass-env", name)
+            self.fails(2, text, "run", "--case", CASE, "--pass-env", name)
+        said = "--pass-env: not set in the environment: NOT_SET; workers do not see it"
+        for words in (("check-plugin", PLUGIN, "--only", "loads"), ("backends", "--plugin", PLUGIN)):
+            done = self.assay(*words, "--pass-env", "NOT_SET", "--pass-env", "IS_SET", env={"IS_SET": "1"})
+            self.assertEqual(done.stderr.count(said), 1, done.stderr)
+
+    def test_one_is_no_plural(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--evidence", "1")
+        self.assertEqual(self.assay("bundle", "out").returncode, 0)
+        said = [self.assay("verify", "run.assay.tar.zst"), self.assay("inputs", "--case", CASE, "--out", "inputs"),
+                self.assay("golden", "list"), self.assay("check-plugin", PLUGIN, "--only", "loads")]
+        text = "".join(done.stdout + done.stderr for done in said)
+        self.assertIn("1 check: ", text)
+        self.assertIn("sample: 1 result drawn by", text)
+        found = re.findall(r"(?<!of )(?<![\d.,])1 (?:[a-z]+ )?(?:result|case|file|record|check|golden value|operator)s\b", text)
+        self.assertEqual(found, [], text)
 
     def test_an_option_that_may_be_repeated_leaves_the_file_behind_its_value(self):
         env = {"MY_SWITCH": "1"}

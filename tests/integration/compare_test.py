@@ -333,6 +333,14 @@ class CompareErrors(Base):
         self.assertIn("cannot read empty/results.jsonl: give the output folder of a run",
                       self.compare(2, "a", "empty").stderr)
         self.assertIn("give two runs", self.compare(2, "a").stderr)
+        (self.dir / "a.tar.zst").write_text("a bundle by its name")
+        unpack = "a.tar.zst is a bundle, and the folder of a run is needed: unpack it with `mkdir run && tar --zstd -xf a.tar.zst -C run`"
+        self.assertIn(unpack, self.compare(2, "a", "a.tar.zst").stderr)
+        for words in (("report", "a.tar.zst"), ("bundle", "a.tar.zst"), ("merge", "a.tar.zst", "--out", "b")):
+            self.assertIn("a.tar.zst", self.fails(2, "is a bundle, and the folder of a run is needed", *words).stderr)
+        for words in (("a", "--json", "x.json"), ("a", "a", "--json", "x.json")):
+            self.assertIn("--json takes no file: it prints to standard output, so end the command with `> x.json`",
+                          self.compare(2, *words).stderr)
         (self.dir / "text.jsonl").write_text("hello\nworld\n")
         self.assertIn("text.jsonl:1: not a record", self.compare(2, "text.jsonl", "a").stderr)
 

@@ -70,7 +70,7 @@ class Repacking {
     if (!plan || !run_ || !environment.is_object()) return;
     if (forgery_.files.contains(kConformanceFile)) Conclude(*plan, environment);
     State(*plan, environment);
-    Draw();
+    Draw(*plan);
   }
 
  private:
@@ -97,11 +97,11 @@ class Repacking {
     Put(kStatementFile, DumpJson(statement, 2) + "\n");
   }
 
-  void Draw() {
+  void Draw(const Plan& plan) {
     auto sample = ParseEvidence(TextOfFile(forgery_.files, kEvidenceFile));
     if (!sample || changed_ == kEvidenceFile) return;
     sample->committed = CommittedHash(forgery_.files);
-    sample->results = DrawTexts(NamesToDrawFrom(run_->records, sample->MostBytes()), *sample);
+    sample->results = DrawTexts(FindKept(plan, run_->records, sample->draws).names, *sample);
     Put(kEvidenceFile, EvidenceJson(*sample));
     const std::set<std::string> drawn(sample->results.begin(), sample->results.end());
     std::set<std::string> stored;
@@ -292,6 +292,8 @@ class EvidenceFields : public testing::Test {
       const std::string line = text.substr(begin, end - begin);
       if (seen.insert(kind_of(ParseJson(line))).second) {
         TryFields(whole, file, text.substr(0, begin), line, text.substr(end), true);
+        if (file == "results.jsonl")
+          Expect(whole, file, text.substr(0, begin) + text.substr(end + 1), {}, "a line, gone");
       }
       begin = end + 1;
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Bundles of runs, and what verifying them finds: evidence_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN
-OTHER_MAJOR_PLUGIN [GROUP...]"""
+OTHER_MAJOR_PLUGIN PACK_BUNDLE [GROUP...]"""
 import hashlib
 import json
 import os
@@ -15,6 +15,8 @@ import unittest
 from own_folder import rule
 from program import Cli, PLUGIN
 
+PACK_BUNDLE = sys.argv[5]
+TERMS = "environment.json: commitment, challenge or count of its evidence are not those of evidence.json"
 SUITE = "matmul dtypes=f32|f64 m=3|4|5 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
 DRAWN = 4
 # Of every kind of output, each kept.
@@ -43,6 +45,18 @@ class Base(Cli):
         done = self.assay("bundle", run, "-o", name, *more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return self.dir / name
+
+    def pack(self, run="out", name="forged.tar.zst"):
+        """A bundle of a folder that assay bundle refuses, as a forger makes it."""
+        (self.dir / name).unlink(missing_ok=True)
+        subprocess.run([PACK_BUNDLE, run, name], cwd=self.dir, env=self.env, check=True)
+        return self.dir / name
+
+    def change_json(self, name, change):
+        path = self.dir / name
+        value = json.loads(path.read_text())
+        change(value)
+        path.write_text(json.dumps(value, indent=1 if name.endswith("evidence.json") else 2) + "\n")
 
     def verify(self, name="run.assay.tar.zst", *more, code=0):
         done = self.assay("verify", str(name), "--progress", "none", *more)
@@ -75,7 +89,7 @@ class Evidence(Base):
             self.assertRegex(statement[part]["program"]["sha256"], "^[0-9a-f]{64}$")
         self.assertEqual(statement["before_the_run"]["program"], statement["at_bundling"]["program"])
         text = self.verify().stdout
-        self.assertIn(f"sample: {DRAWN} results follow from commitment, challenges and the hash of the run's files", text)
+        self.assertIn(f"sample: {DRAWN} results drawn by commitment, challenges and the hash of the run's files", text)
         share = 100 * DRAWN / len(records)
         self.assertIn(f"judgement: the stored outputs of {DRAWN} of {len(records)} results ({share:.3g} %) have", text)
         self.assertIn("inputs of 14 cases, and golden values of 14, of 14 in all", text)
@@ -154,7 +168,7 @@ class Evidence(Base):
         self.assertEqual(len(list((self.dir / "out/outputs").iterdir())), len(records))
         self.bundle()
         text = self.verify().stdout
-        self.assertIn(f"waivers: {len(records)} results are waived", text)
+        self.assertIn(f"waivers: {len(records)} results waived", text)
         self.assertIn(f"judgement: the stored outputs of {len(records)} of {len(records)} results", text)
         # A list that was changed since does not say what the run went by.
         (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-18"))
@@ -178,7 +192,7 @@ class Evidence(Base):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
         self.assertIn("evidence: the run's files have the hash", done.stderr)
-        self.assertIn(f"sample: {2 * DRAWN} results follow", self.verify().stdout)
+        self.assertIn(f"sample: {2 * DRAWN} results drawn by", self.verify().stdout)
 
     def test_a_shard_without_outputs_leaves_the_merged_run_without_a_sample(self):
         self.run_with_evidence("--shard", "0/2", out="with")
@@ -198,15 +212,58 @@ class Evidence(Base):
         self.assertIn("any output: the run kept none", self.verify().stdout)
         self.fails(2, "run.assay.tar.zst is there already", "bundle", "out")
         self.fails(2, "give the output folder of a run", "bundle", ".", "-o", "x.tar.zst")
-        self.fails(2, "--out x.zst does not end in .tar.zst", "bundle", "out", "-o", "x.zst")
+        for name, right in (("x.zst", "x.tar.zst"), ("x.tar", "x.tar.zst"), ("v1.2.tgz", "v1.2.tar.zst"), ("x", "x.tar.zst"),
+                            ("out", "out/run.assay.tar.zst"), ("new/", "new/run.assay.tar.zst")):
+            self.fails(2, f"give --out {right}\n", "bundle", "out", "-o", name)
+            self.bundle("out", right)
+            (self.dir / right).unlink()
+        (self.dir / "x.tar.zst.sig").write_text("of another bundle")
+        self.fails(2, "x.tar.zst.sig is there already", "bundle", "out", "-o", "x.tar.zst")
+
+
+class Refused(Base):
+    """Folders of which a bundle would be refused when it is verified: nothing is written."""
+
+    def refuses(self, text, advice, run="out"):
+        before = sorted(os.listdir(self.dir))
+        done = self.fails(2, text, "bundle", run, "-o", "no.tar.zst")
+        self.assertIn(f"{run}: assay verify would refuse a bundle of it: ", done.stderr)
+        self.assertIn(advice, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.dir)), before)
+        self.assertIn(text, self.verify(self.pack(run, "packed.tar.zst"), code=1).stdout)
+        (self.dir / "packed.tar.zst").unlink()
+
+    def test_what_is_not_there(self):
+        self.run_with_evidence("--evidence", "100")
+        again = "run it again with another --out: one with evidence is evidence as a whole"
+        kept = {name: (self.dir / "out" / name).read_text() for name in ("results.jsonl", "offers.jsonl")}
+        stored = min((self.dir / "out/outputs").iterdir())
+        contents = stored.read_bytes()
+        stored.unlink()
+        self.refuses(f"drawn, and its outputs (outputs/{stored.name}) are not there", again)
+        stored.write_bytes(contents)
+        (self.dir / "out/results.jsonl").write_text("".join(kept["results.jsonl"].splitlines(True)[1:]))
+        self.refuses(" without a record, such as ", again)
+        (self.dir / "out/results.jsonl").write_text(kept["results.jsonl"])
+        (self.dir / "out/offers.jsonl").unlink()
+        self.refuses("offers.jsonl: without what was offered", again)
+
+    def test_a_run_that_goes_on_later(self):
+        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf", "--maxfail", "1", "--plugin", PLUGIN, "--backend",
+                       "misbehaving", "--impl", "naive", "--impl", "drop_last_k")
+        self.refuses(" without a record, such as ", "what is missing alone is run by the same command with --out out --resume")
+
+    def test_shards_that_are_absent(self):
+        self.run_with_evidence("--shard", "0/2", out="part")
+        self.assay("merge", "part", "-o", "merged")
+        self.refuses(" without a record, such as ", "run it again", "merged")
 
 
 class Forged(Base):
     """Changes that somebody makes before bundling, whose hashes are therefore right."""
 
     def refused(self, text, run="out"):
-        (self.dir / "forged.tar.zst").unlink(missing_ok=True)
-        self.bundle(run, "forged.tar.zst")
+        self.pack(run)
         done = self.verify("forged.tar.zst", code=1)
         self.assertIn("contradicted", done.stdout)
         self.assertIn(text, done.stdout)
@@ -288,7 +345,7 @@ class Forged(Base):
         self.refused("assay itself has no result but an error")
         back()
         self.change_records(lambda r: r["case_id"] != first)
-        self.refused("planned results have no record, such as " + first)
+        self.refused("without a record, such as " + first)
         back()
         self.change_records(lambda r: r.update(implementation="", verdict="unsupported", outcome="unsupported", output_hash="",
                                                **{"class": "none"}))
@@ -310,8 +367,7 @@ class Forged(Base):
         (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-17", owner="me", expires=tomorrow))
         self.run_wrong_kernel("--expectations", "rules.toml", code=0)
         self.change_records(lambda r: r.update(timestamp="2999-01-01T00:00:00Z"))  # of a run that lasted into another day
-        (self.dir / "forged.tar.zst").unlink(missing_ok=True)
-        self.bundle("out", "forged.tar.zst")
+        self.pack()
         text = self.verify("forged.tar.zst", code=1).stdout
         self.assertIn("is not between run and bundle", text)
         self.assertNotIn("does not follow from the lists of the bundle", text)
@@ -358,7 +414,7 @@ class Forged(Base):
                              (lambda e: e.pop("sha256"), "environment.json: it has no hashes of program and plugins"),
                              (lambda e: e.update(tool_version="9.9"), "environment.json: tool_version is not that of the plan"),
                              (lambda e: e["backends"][0].update(device="another"), "its backends and devices are not those of plan.json"),
-                             (lambda e: e.update(evidence_commitment="0" * 64), "its commitment is not that of evidence.json"),
+                             (lambda e: e["evidence"].update(commitment="0" * 64), TERMS), (lambda e: e.pop("evidence"), TERMS),
                              (lambda e: e.update(timestamp="2999-01-01T00:00:00Z"), "is not between run and bundle")):
             environment = json.loads(kept)
             change(environment)
@@ -367,6 +423,23 @@ class Forged(Base):
         path.write_text(kept)
         (self.dir / "out/evidence.json").unlink()
         self.refused("evidence.json: the run kept outputs, and the bundle has no sample")
+
+    def test_terms_that_were_chosen_after_the_last_challenge(self):
+        self.run_with_evidence("--challenge", "before")
+        kept = (self.dir / "out/evidence.json").read_text()
+        for terms in ({"count": DRAWN + 1}, {"count": 0}, {"challenge": "a better one"}):
+            self.change_json("out/evidence.json", lambda e: e["draws"][0].update(terms))
+            self.refused(TERMS)
+            (self.dir / "out/evidence.json").write_text(kept)
+        for index in range(2):
+            self.run_with_evidence("--shard", f"{index}/2", out=f"part{index}")
+        self.assertEqual(self.assay("merge", "part0", "part1", "-o", "merged").returncode, 0)
+        secret = "of the forger, who got the last challenge"
+        self.change_json("merged/evidence.json", lambda e: e["draws"][1].update(
+            secret=secret, commitment=hashlib.sha256(secret.encode()).hexdigest()))
+        self.refused(TERMS, "merged")
+        self.change_json("merged/evidence.json", lambda e: e["draws"].pop())
+        self.refused("it has another number of draws than the run has parts", "merged")
 
     def test_outputs_and_secrets_that_were_changed(self):
         self.run_with_evidence("--evidence", "100")
@@ -389,8 +462,8 @@ class Forged(Base):
 
     def test_a_sample_of_nothing_confirms_nothing(self):
         self.run_with_evidence()
-        path = self.dir / "out/evidence.json"
-        path.write_text(path.read_text().replace(f'"count": {DRAWN}', '"count": 0'))
+        self.change_json("out/evidence.json", lambda e: e["draws"][0].update(count=0))
+        self.change_json("out/environment.json", lambda e: e["evidence"].update(count=0))
         self.bundle("out", "none.tar.zst")
         text = self.verify("none.tar.zst").stdout
         self.assertRegex(text, "any output: of [0-9]+ results none was drawn")
@@ -401,7 +474,7 @@ class Forged(Base):
         path = self.dir / "out/evidence.json"
         kept = path.read_text()
         path.write_text(json.dumps({"format": 1, "draws": []}))
-        self.fails(2, "evidence.json has format 1, this program reads 2", "bundle", "out", "-o", "old.tar.zst")
+        self.fails(2, "evidence.json has format 1, this program reads 3", "bundle", "out", "-o", "old.tar.zst")
         path.write_text(kept)
 
     def test_a_result_with_two_records_and_one_of_another_shard(self):
@@ -446,6 +519,11 @@ class Damaged(Base):
         (self.dir / "text").write_text("a text")
         self.assertIn("is no bundle of assay", self.verify("text", code=1).stdout)
         self.verify("nothing", code=2)
+        self.run_with_evidence()
+        done = self.verify("out/", code=2)
+        self.assertIn("out/ is a folder, and the file of a bundle is needed: make it with `assay bundle out/ --out out.assay.tar.zst`", done.stderr)
+        self.unpack(self.bundle(), "unpacked")
+        self.assertIn("unpacked is an unpacked bundle: give the file", self.verify("unpacked", code=2).stderr)
 
 
 class Fields(Base):
@@ -471,10 +549,10 @@ class Fields(Base):
             (self.dir / "bad.tar.zst").unlink(missing_ok=True)
             self.assertIn(text, done.stderr)
         path.write_text(json.dumps({**whole, "merged": [{}]}))
-        self.bundle("out", "merged.tar.zst")
+        self.pack("out", "merged.tar.zst")
         self.assertIn("a part of what was merged says no shard", self.verify("merged.tar.zst", code=1).stdout)
         path.write_text(json.dumps({**whole, "sandbox": True}))
-        self.bundle("out", "sandbox.tar.zst")
+        self.pack("out", "sandbox.tar.zst")
         self.assertIn("environment.json: its sandbox is not that of its backends", self.verify("sandbox.tar.zst", code=1).stdout)
 
     def test_no_field_of_any_file_ends_in_an_exception(self):
@@ -487,7 +565,8 @@ class Fields(Base):
                 for wrong in (True, [{}]):
                     path.write_text(json.dumps({**whole, key: wrong}))
                     (self.dir / "bad.tar.zst").unlink(missing_ok=True)
-                    if self.says_no_exception("bundle", "out", "-o", "bad.tar.zst").returncode == 0:
+                    self.says_no_exception("bundle", "out", "-o", "bad.tar.zst")
+                    if subprocess.run([PACK_BUNDLE, "out", "bad.tar.zst"], cwd=self.dir, capture_output=True).returncode == 0:
                         self.says_no_exception("verify", "bad.tar.zst", "--progress", "none")
                 self.says_no_exception("report", "out")
                 self.says_no_exception("compare", "out", "out")
@@ -520,8 +599,10 @@ class Signed(Base):
         self.verify("second.tar.zst", code=1)
         (self.dir / "second.tar.zst.sig").unlink()
         self.assertIn("there is no signature", self.verify("second.tar.zst", *asked, code=1).stdout)
+        before = sorted(os.listdir(self.dir))
         self.fails(2, "cannot sign with nokey", "bundle", "out", "-o", "x.tar.zst", "--sign", "nokey")
+        self.assertEqual(sorted(os.listdir(self.dir)), before)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)

@@ -75,7 +75,7 @@ DISK = [
     Fault("zeros among records", before_resume(insert(bytes(512) + b"\n")), 2, "pass", "results.jsonl:2: not a record", LINE),
     Fault("each record stands there twice", before_resume(change_results(lambda data: data * 2)), 0, "pass",
           "2 results of out stand"),
-    Fault("a result has two records that differ", before_resume(contradict_first), 0, "pass", "1 results of out stand"),
+    Fault("a result has two records that differ", before_resume(contradict_first), 0, "pass", "1 result of out stands"),
     Fault("`results.jsonl` is empty", before_resume(empty_results), 0, "pass", "0 results of out stand"),
     Fault("`results.jsonl` is gone", before_resume(remove("results.jsonl")), 2, "pass", NO_MORE, AGAIN),
     Fault("the last offer is torn", before_resume(cut_last_offer), 0, "pass", "2 results of out stand"),

@@ -175,7 +175,7 @@ class Gc(Base):
         files = self.files()
         for i, path in enumerate(files):
             self.age(path, 1000 * (i + 1))
-        self.assertIn("would remove 1 files", self.golden("gc", "--older-than", "3500s", "--dry-run").stdout)
+        self.assertIn("would remove 1 file, ", self.golden("gc", "--older-than", "3500s", "--dry-run").stdout)
         self.assertEqual(self.files(), files)
         self.golden("gc", "--older-than", "3500s")
         self.assertEqual(self.files(), files[:3])

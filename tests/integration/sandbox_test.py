@@ -238,6 +238,34 @@ class Options(Sandbox):
                                          env={"ASSAY_TEST_FILES": listed})
             self.assertEqual([r["verdict"] for r in records], [wanted], f"{words}: {done.stdout}{done.stderr}")
 
+    def test_bundles_and_runs_stay_hidden_in_any_folder_that_is_granted(self):
+        if not self.has_landlock():
+            self.skipTest("this kernel has no Landlock")
+        (self.dir / "data/night").mkdir(parents=True)
+        answers = [self.dir / "data" / name for name in ("night.assay.tar.zst", "night/results.jsonl")]
+        for file in (*answers, self.dir / "data/weights"):
+            file.write_text("0123456789abcdef")
+        for files, wanted in ((answers, "pass"), ([self.dir / "data/weights"], "mismatch")):
+            listed = ":".join(str(f)[1:] for f in files)
+            self.assertEqual(self.verdict("read_files", "--grant", "data", out=f"out-{wanted}", env={"ASSAY_TEST_FILES": listed}), wanted)
+
+    def test_what_is_hidden_cannot_be_granted(self):
+        (self.dir / "seed").write_text("0123456789abcdef0123456789abcdef\n")
+        (self.dir / "old/failures").mkdir(parents=True)
+        for name in ("old/results.jsonl", "old/plan.json", "night.assay.tar.zst", "out"):
+            (self.dir / name).write_text("answers") if name != "out" else (self.dir / name).mkdir()
+        (self.dir / "link").symlink_to("seed")
+        evidence = ("--evidence", "1", "--evidence-seed", "seed")
+        for path in ("seed", "link", "./seed", str(self.dir / "seed"), "out", "old", "old/failures", "night.assay.tar.zst", "store"):
+            (self.dir / "store").mkdir(exist_ok=True)
+            done, records = self.attempt("read_files", "--grant", path, *evidence, out="out")
+            self.assertEqual((done.returncode, records), (2, []), path)
+            self.assertIn(f"--grant {path}: no worker may see it, as answers or the secret of --evidence-seed stand there", done.stderr)
+        done, _ = self.attempt("read_files", "--grant", ".", *evidence, out="out", env={"ASSAY_TEST_FILES": str(self.dir / "seed")[1:]})
+        self.assertIn("--grant .: something in it is hidden from workers", done.stderr)
+        done, _ = self.attempt("read_files", "--grant", "granted", out="out2")
+        self.assertNotIn("hidden from workers", done.stderr)
+
     def test_a_slip_is_refused(self):
         for words, text in ((("--worker-limit", "memory=lots"), "'lots' is no amount"),
                             (("--worker-limit", "speed=1"), "'speed=1' is no limit"),

@@ -73,7 +73,7 @@ class Merge(Cli):
         self.shard(2)
         done = self.assay("merge", "part0", "part2", "-o", "merged")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("of 3 shards these are not there: 1; their ", done.stderr)
+        self.assertIn("of 3 shards these are not there: 1; missing with them: ", done.stderr)
         self.assertIn("missing", done.stdout)
         self.assertEqual(self.assay("report", "merged").returncode, 3)
         self.assertEqual(self.assay("report", "part0", "part2").returncode, 3)

@@ -64,6 +64,14 @@ class Imports(Program):
         self.assertIn(f"{path.parent}/helper.py is there, but workers do not see it: open its folder with --grant {path.parent}, or put "
                       "the kernels and what they import into a folder of their own", done.stdout)
 
+    def test_a_module_in_the_folder_of_a_run_cannot_be_granted(self):
+        path = self.write("import os, sys\nsys.path.append(os.path.join(os.path.dirname(__file__), 'night/more'))\nimport helper\n")
+        (path.parent / "night/more").mkdir(parents=True)
+        (path.parent / "night/results.jsonl").write_text("")
+        (path.parent / "night/more/helper.py").write_text("")
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertIn("night/more/helper.py is there, but lies in the folder of a run, which no worker may see: put the kernels", done.stderr)
+
     def test_a_variable_that_is_read_in_vain_is_said_once(self):
         path = self.write("""
             import os

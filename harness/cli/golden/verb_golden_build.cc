@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "harness/base/amounts.h"
 #include "harness/base/stopwatch.h"
 #include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "harness/base/amounts.h"
 #include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/golden/verb_golden_manifest.h"

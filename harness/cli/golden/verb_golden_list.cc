@@ -74,8 +74,8 @@ std::string ListTable(const std::vector<StoreFile>& files) {
                         : f.kind == StoreFile::Kind::kOtherFormula ? VersionText(f) + ", other formula"
                                                                    : VersionText(f));
   }
-  return text + fmt::format("{} files, {}; this program reads version {}.{}\n", files.size(), BytesText(bytes),
-                            kGeneratorVersion, kGoldenVersion);
+  return text + fmt::format("{}, {}; this program reads version {}.{}\n", Counted(std::ssize(files), "file"),
+                            BytesText(bytes), kGeneratorVersion, kGoldenVersion);
 }
 
 // Why a list is empty. That there is nothing yet is no failure; that a filter fits nothing of what there is is one.
@@ -115,8 +115,9 @@ int CollectGoldens(const GoldenOptions& options) {
                                                    Name(f.key.tier), VersionText(f), AgeText(f.age_s))
                                      : f.path.string()));
   }
-  Print(fmt::format("{} {} files, {}; {} golden values left, {}\n", options.limits.dry_run ? "would remove" : "removed",
-                    result.removed.size(), BytesText(bytes), result.kept_files, BytesText(result.kept_bytes)));
+  Print(fmt::format("{} {}, {}; {} left, {}\n", options.limits.dry_run ? "would remove" : "removed",
+                    Counted(std::ssize(result.removed), "file"), BytesText(bytes),
+                    Counted(result.kept_files, "golden value"), BytesText(result.kept_bytes)));
   for (const StoreFile& f : result.failed) Note(f.problem);
   return result.failed.empty() ? kExitOk : kExitHarness;
 }

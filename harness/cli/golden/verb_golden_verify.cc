@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
@@ -150,7 +151,8 @@ int VerifyStore(const GoldenOptions& options) {
     if (spec) golden.push_back(&f), named.Add(*spec);
   }
   if (others > 0)
-    Note(fmt::format("{} values of other versions and formulas are not checked; assay golden gc removes them", others));
+    Note(fmt::format("not checked: {} of another version or formula; assay golden gc removes what is",
+                     Counted(others, "value")));
   if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store holds no golden value that fits");
 
   GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));

@@ -53,7 +53,8 @@ void Progress::Update(size_t done, size_t failed, const std::string& current) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string of = total_ > 0 ? fmt::format("/{}", total_) : "";
   std::string line =
-      fmt::format("{}{} cases, {} failed, {:.0f} s{}", done, of, failed, elapsed, TimeLeftText(elapsed, done, total_));
+      fmt::format("{}{} case{}, {} failed, {:.0f} s{}", done, of, (total_ > 0 ? total_ : done) == 1 ? "" : "s", failed,
+                  elapsed, TimeLeftText(elapsed, done, total_));
   if (mode_ == Mode::kLines) {
     Note(fmt::format("{}  {}", line, current));
     return;

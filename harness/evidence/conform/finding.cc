@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "harness/base/amounts.h"
 #include "harness/results/exit_code.h"
 
 namespace assay {
@@ -119,8 +120,10 @@ bool FeatureFinding::Holds() const {
 }
 
 std::string FeatureFinding::Text() const {
-  if (Holds() && inconclusive == 0) return fmt::format("{} cases hold", cases);
-  if (Holds()) return fmt::format("{} cases hold, {} of them inconclusive", cases, inconclusive);
+  if (Holds() && inconclusive == 0) return fmt::format("{} {}", Counted(cases, "case"), cases == 1 ? "holds" : "hold");
+  if (Holds())
+    return fmt::format("{} {}, {} of them inconclusive", Counted(cases, "case"), cases == 1 ? "holds" : "hold",
+                       inconclusive);
   if (cases == 0) return "the profile has no case of it";
   std::vector<std::string> parts;
   const auto add = [&](size_t count, const char* what) {
@@ -129,7 +132,7 @@ std::string FeatureFinding::Text() const {
   add(wrong, "wrong or missing"), add(waived, "waived"), add(unsupported, "unsupported"),
       add(weaker, "in a weaker contract");
   add(suspect, "suspect"), add(inconclusive, "inconclusive");
-  return fmt::format("of {} cases {}, such as {}", cases, fmt::join(parts, ", "),
+  return fmt::format("of {} {}, such as {}", Counted(cases, "case"), fmt::join(parts, ", "),
                      wrong_case.empty() ? open_case : wrong_case);
 }
 
@@ -165,12 +168,9 @@ std::string ConformanceFinding::Sentence() const {
     inconclusive += feature.Holds() ? feature.inconclusive : 0;
     waived += feature.waived;
   }
-  const auto counted = [](size_t count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
-  if (inconclusive > 0) text += fmt::format(", {} inconclusive", counted(inconclusive, "case"));
-  text += ", " + counted(waivers.size(), "waiver");
-  if (waived > 0) text += fmt::format(" over {}", counted(waived, "case"));
+  if (inconclusive > 0) text += fmt::format(", {} inconclusive", Counted(inconclusive, "case"));
+  text += ", " + Counted(waivers.size(), "waiver");
+  if (waived > 0) text += fmt::format(" over {}", Counted(waived, "case"));
   if (!sandbox.empty()) text += fmt::format(", sandbox {}", sandbox);
   const std::string open = GroupedText(plain, [](auto& f) { return !f.holds; });
   if (!open.empty()) text += "; not shown: " + open;

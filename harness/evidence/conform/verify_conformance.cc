@@ -73,15 +73,17 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
 }
 
 // Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its size.
-std::string WrongSample(const Sample& sample, size_t results) {
+std::string WrongSample(const BundleContents& bundle, size_t results) {
+  const Sample& sample = *bundle.sample;
   const size_t least = std::min(kConformanceSample, results);
   if (sample.results.empty() || sample.results.size() < least) {
     return fmt::format("outputs of {} results were drawn, and a statement of conformance needs those of {}",
                        sample.results.size(), std::max<size_t>(least, 1));
   }
   if (sample.Count() != kConformanceSample) return "assay conform asks for a sample of another size";
-  return sample.MostBytes() == kMostStoredBytes ? ""
-                                                : "results could not be drawn that a statement of conformance needs";
+  return FindKept(bundle.plan, bundle.run.records, sample.draws).most_bytes == kMostStoredBytes
+             ? ""
+             : "results could not be drawn that a statement of conformance needs";
 }
 
 // What is wrong with the seed; "": it was drawn.
@@ -127,7 +129,7 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
     return contradict(kEvidenceFile, "there is no draw that could have hidden the seed");
   const RecordView records = bundle.run.records;
   contradict(kConformanceFile, WrongSeed(bundle.sample->draws.front(), bundle.plan, seed));
-  contradict(kEvidenceFile, WrongSample(*bundle.sample, recomputed.results));
+  contradict(kEvidenceFile, WrongSample(bundle, recomputed.results));
   contradict("plan.json", WrongPlan(*profile, bundle.plan));
   contradict(kControlFile, WrongControl(*profile, bundle.control, seed));
   if (of_profile != name) contradict("environment.json", "its profile is another one: " + of_profile);

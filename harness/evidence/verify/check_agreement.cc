@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/statement.h"
@@ -23,8 +24,8 @@ class Consistency {
       return found_.Contradict("{}: what it claims does not follow from the records: {}", kStatementFile,
                                DumpJson(again));
     }
-    found_.Confirm("statement: outcomes, exit code {} and hashes of golden values follow from {} records",
-                   again["exit_code"].get<int>(), run.records.size());
+    found_.Confirm("statement: outcomes, exit code {} and hashes of golden values follow from {}",
+                   again["exit_code"].get<int>(), Counted(std::ssize(run.records), "record"));
   }
 
   void CheckVersions() {
@@ -140,17 +141,31 @@ class Consistency {
     }
   }
 
-  void CheckCommitment() {
-    const std::string said = TextIn(environment_, kCommitmentKey);
-    if (!bundle_.sample)
-      return Expect(said.empty(), "evidence.json: the run kept outputs, and the bundle has no sample");
+  // The run's files state the terms of each draw; those of evidence.json could be chosen after the last challenge.
+  void CheckTerms() {
+    std::map<int, Json> terms;  // by shard
+    if (!bundle_.IsMerged()) terms[bundle_.plan.shard.index] = MemberIn(environment_, kEvidenceKey);
+    for (const Json& part : merged_) {
+      const Json& shard = MemberIn(part, "shard");
+      if (shard.is_number_integer()) terms[shard.get<int>()] = MemberIn(part, kEvidenceKey);
+    }
+    if (!bundle_.sample) {
+      const bool none = MemberIn(environment_, kEvidenceKey).is_null() &&
+                        std::ranges::all_of(terms, [](const auto& of) { return of.second.is_null(); });
+      return Expect(none, "evidence.json: the run kept outputs, and the bundle has no sample");
+    }
     const auto& draws = bundle_.sample->draws;
-    const bool is_of_it = std::ranges::any_of(draws, [&](const EvidenceDraw& draw) { return draw.commitment == said; });
-    Expect(is_of_it, "environment.json: its commitment is not that of evidence.json");
     for (const EvidenceDraw& draw : draws) {
       Expect(bundle_.IsMerged() ? draw.shard.count > 1 : draw.shard == bundle_.plan.shard,
              "evidence.json: a draw is of another shard than the plan");
+      const auto of = terms.find(draw.shard.index);
+      Expect(of != terms.end() && of->second == TermsOf(draw),
+             "environment.json: commitment, challenge or count of its evidence are not those of evidence.json");
     }
+    Expect(draws.size() == terms.size(), "evidence.json: it has another number of draws than the run has parts");
+    const Json& said = MemberIn(environment_, kEvidenceKey);
+    Expect(std::ranges::any_of(draws, [&](const EvidenceDraw& draw) { return TermsOf(draw) == said; }),
+           "environment.json: its evidence has terms of no draw");
   }
 
  private:
@@ -186,7 +201,7 @@ void CheckAgreement(const BundleContents& bundle, Verification& found) {
   agreement.CheckHashes();
   agreement.CheckDevices();
   agreement.CheckTimes();
-  agreement.CheckCommitment();
+  agreement.CheckTerms();
   if (found.contradicted.size() == before) {
     found.Confirm(
         "agreement: versions, devices, hashes of files and times are the same in environment, plan, statement "

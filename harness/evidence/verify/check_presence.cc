@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/base/amounts.h"
 #include "harness/evidence/verify/bundle_contents.h"
 
 namespace assay {
@@ -32,15 +33,13 @@ class Presence {
       const auto all = std::ranges::count(bundle_.run.records, "missing", &Record::verdict);
       const Record first = *missing;
       found_.Contradict(
-          "results.jsonl: {} planned results have no record, such as {} of {} {}: a bundle is of a run "
-          "that has come to its end",
-          all, first.case_id, first.backend, first.implementation);
+          "results.jsonl: {} without a record, such as {} of {} {}: a bundle is of a run that has come to its end",
+          Counted(all, "planned result"), first.case_id, first.backend, first.implementation);
     }
     if (!found_.contradicted.empty()) return;
-    found_.Confirm(
-        "presence: each of {} planned cases has a record of every implementation that was offered, {} in all",
-        bundle_.entries.size(), bundle_.run.records.size());
-    if (nothing_ > 0) found_.Open("that nothing was offered where {} records say so", nothing_);
+    found_.Confirm("presence: each of {} has a record of every implementation that was offered, {} in all",
+                   Counted(std::ssize(bundle_.entries), "planned case"), bundle_.run.records.size());
+    if (nothing_ > 0) found_.Open("that nothing was offered where it says so: {}", Counted(nothing_, "record"));
   }
 
  private:

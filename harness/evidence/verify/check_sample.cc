@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/base/amounts.h"
 #include "harness/evidence/sha256.h"
 #include "harness/evidence/stored_outputs.h"
 #include "harness/evidence/verify/bundle_contents.h"
@@ -20,7 +21,7 @@ class SampleCheck {
         drawn_(sample.results.begin(), sample.results.end()) {}
 
   bool FollowsFromFiles() {
-    const std::vector<std::string> names = NamesToDrawFrom(bundle_.run.records, sample_.MostBytes());
+    const auto [most_bytes, names] = FindKept(bundle_.plan, bundle_.run.records, sample_.draws);
     kept_.insert(names.begin(), names.end());
     for (const EvidenceDraw& draw : sample_.draws) {
       if (Sha256Hex(draw.secret) != draw.commitment) Contradict("the secret is not the one that the commitment is of");
@@ -33,8 +34,8 @@ class SampleCheck {
     const auto could_be = static_cast<size_t>(
         std::ranges::count_if(bundle_.run.records, [](const Record& r) { return !r.output_hash.empty(); }));
     if (names.size() < could_be) {
-      found_.Open("{} results with outputs of more than {} bytes, of which none could be drawn",
-                  could_be - names.size(), sample_.MostBytes());
+      found_.Open("{} with outputs of more than {} bytes, which could not be drawn",
+                  Counted(could_be - names.size(), "result"), most_bytes);
     }
     return Holds();
   }
@@ -61,19 +62,15 @@ class SampleCheck {
         found_.Contradict("{}: it is of no result that was drawn or failed", name);
       }
     }
-    if (unstored_ > 0) found_.Open("{} failing results without stored outputs", unstored_);
+    if (unstored_ > 0) found_.Open("{} without stored outputs", Counted(unstored_, "failing result"));
   }
 
   void Conclude() {
     for (const EvidenceDraw& draw : sample_.draws) {
       found_.Open("that the commitment {} was made before the run: compare it with what was handed in",
                   draw.commitment);
-      // They stand in evidence.json alone, which is written after the files whose hash goes into the draw.
-      found_.Open(
-          "that the run was asked for {} results, with the challenge '{}' and outputs of up to {} bytes: compare them "
-          "with "
-          "what was agreed before the run",
-          draw.count, draw.challenge, draw.most_bytes);
+      found_.Open("that a sample of {} and the run's challenge '{}' were agreed on: compare them",
+                  Counted(draw.count, "result"), draw.challenge);
     }
     if (sample_.challenge.empty()) {
       found_.Open(
@@ -85,12 +82,11 @@ class SampleCheck {
                   sample_.committed, sample_.challenge);
     }
     if (sample_.results.empty()) {
-      found_.Open("any output: of {} results none was drawn", bundle_.run.records.size());
+      found_.Open("any output: of {} none was drawn", Counted(std::ssize(bundle_.run.records), "result"));
     } else if (Holds()) {
       found_.Confirm(
-          "sample: {} results follow from commitment, challenges and the hash of the run's files, and have "
-          "their outputs",
-          sample_.results.size());
+          "sample: {} drawn by commitment, challenges and the hash of the run's files, with all outputs",
+          Counted(std::ssize(sample_.results), "result"));
     }
   }
 

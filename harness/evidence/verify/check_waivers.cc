@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "harness/base/amounts.h"
 #include "harness/data/tensor.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/sha256.h"
@@ -129,7 +130,7 @@ void CheckWaivers(const BundleContents& bundle, Verification& found) {
   waivers.DateRules();
   const size_t waived = waivers.CheckRecords();
   if (found.contradicted.size() == before) {
-    found.Confirm("waivers: {} results are waived, each by a rule that the bundle has", waived);
+    found.Confirm("waivers: {} waived, each by a rule that the bundle has", Counted(waived, "result"));
   }
 }
 

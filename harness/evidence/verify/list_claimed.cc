@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "golden/golden.h"
+#include "harness/base/amounts.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/conform/finding.h"
 #include "harness/evidence/statement.h"
@@ -47,7 +48,7 @@ bool IsClaimedOfControl(const std::string& field) {
 }
 
 // Keys of environment.json that stand elsewhere too, or that others follow from.
-constexpr const char* kAgreeing[] = {"tool_version",  "expectations", kHashesKey,  kCommitmentKey, kStrictKey,
+constexpr const char* kAgreeing[] = {"tool_version",  "expectations", kHashesKey,  kEvidenceKey,   kStrictKey,
                                      kInterruptedKey, "sandbox",      kProfileKey, kConformanceKey};
 // Keys of one of its devices that stand elsewhere too.
 constexpr const char* kAgreeingOfDevice[] = {"backend", "plugin",          "device", "pool",
@@ -69,14 +70,14 @@ void AddOthers(const Json& object, const char* const (&known)[N], const std::str
 void ListClaimed(const BundleContents& bundle, const Recomputed& recomputed, Verification& found) {
   found.Claim("results.jsonl, every result: {}", fmt::join(RecordFields(IsClaimedOfAll), ", "));
   if (recomputed.judged < recomputed.results) {
-    found.Claim("results.jsonl, the {} results that were not judged again: {}", recomputed.results - recomputed.judged,
+    found.Claim("results.jsonl, {} not judged again: {}", Counted(recomputed.results - recomputed.judged, "result"),
                 fmt::join(RecordFields(IsFieldOfOutputs), ", "));
   }
   found.Claim(
       "results.jsonl, results that fail or have no outputs: verdict, class, reason, output_hash, stat_margin, "
       "bound_margin, exceptional_margin");
   if (recomputed.differing > 0) {
-    found.Claim("results.jsonl, the {} results whose executions differ: {}", recomputed.differing,
+    found.Claim("results.jsonl, {} whose executions differ: {}", Counted(recomputed.differing, "result"),
                 fmt::join(RecordFields(IsFieldOfOutputs), ", "));
   }
   if (recomputed.has_random) {
@@ -99,7 +100,6 @@ void ListClaimed(const BundleContents& bundle, const Recomputed& recomputed, Ver
   }
   found.Claim("plan.json: suite, filter, tags, source, where");
   found.Open("that the plan has every case of suite '{}' that was to be run", bundle.plan.suite);
-  if (bundle.sample) found.Claim("{}: most_output_bytes", kEvidenceFile);
   found.Claim("{}: that nothing else was offered", kOffersFile);
   std::vector<std::string> fields;
   AddOthers(bundle.environment, kAgreeing, "", fields);

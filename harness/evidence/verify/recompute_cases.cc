@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/base/amounts.h"
 #include "harness/base/stopwatch.h"
 #include "harness/check/suite_case.h"
 #include "harness/evidence/sha256.h"
@@ -140,7 +141,8 @@ bool IsFieldOfCase(const std::string& field) {
 
 std::string Recomputed::ShareText() const {
   const double percent = results == 0 ? 0 : 100.0 * static_cast<double>(judged) / static_cast<double>(results);
-  return fmt::format("{} of {} results ({:.3g} %)", Thousands(judged), Thousands(results), percent);
+  return fmt::format("{} of {} result{} ({:.3g} %)", Thousands(judged), Thousands(results), results == 1 ? "" : "s",
+                     percent);
 }
 
 Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
@@ -160,9 +162,9 @@ Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
   }
   if (tally.other_goldens > 0) {
     found.Open(
-        "golden values of {} results of tier fast, whose last bits differ between machines; their outputs were "
-        "judged by this machine's",
-        tally.other_goldens);
+        "golden values of tier fast, whose last bits differ between machines, of {}: outputs were judged by this "
+        "machine's",
+        Counted(tally.other_goldens, "result"));
   }
   if (done < cases.size()) {
     found.Open("inputs and golden values of {} of {} cases: the time for them was over, see --recompute",
@@ -170,8 +172,8 @@ Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
   }
   if (found.contradicted.size() > contradicted) return tally;
   found.Confirm(
-      "inputs of {} cases, and golden values of {}, of {} in all, made again from their ids, have the recorded hashes",
-      tally.cases, tally.golden_cases, tally.all_cases);
+      "inputs of {}, and golden values of {}, of {} in all, made again from their ids, have the recorded hashes",
+      Counted(tally.cases, "case"), tally.golden_cases, tally.all_cases);
   if (tally.judged > 0) {
     found.Confirm(
         "judgement: the stored outputs of {} have the recorded hashes, and figures, class and verdict follow "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "harness/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {
@@ -164,7 +165,7 @@ Finding Outputs(PluginUnderTest& plugin) {
       if (Finding f = WritesAllOutputs(plugin, offer, implementation.name); f.kind != kOk) return f;
     }
   }
-  return Good("{} operators, {} of them with several outputs", plugin.offers.size(), several);
+  return Good("{}, {} of them with several outputs", Counted(std::ssize(plugin.offers), "operator"), several);
 }
 
 }  // namespace assay::plugin_check

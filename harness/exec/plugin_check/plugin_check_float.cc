@@ -3,6 +3,7 @@
 // sees no wrong number; another caller would.
 #include <functional>
 
+#include "harness/base/amounts.h"
 #include "harness/base/float_environment.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
@@ -57,7 +58,7 @@ Finding FloatEnvironment(PluginUnderTest& plugin) {
     }
     ways += (ways.empty() ? "" : ", ") + std::string(way.function);
   }
-  return Good("{} operators, by {}", plugin.offers.size(), ways);
+  return Good("{}, by {}", Counted(std::ssize(plugin.offers), "operator"), ways);
 }
 
 }  // namespace assay::plugin_check

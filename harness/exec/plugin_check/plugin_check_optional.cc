@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {
@@ -148,7 +149,7 @@ Finding Capabilities(PluginUnderTest& plugin) {
     if (!offered.contains(key)) return Bad("the table lists {}, which query does not offer", TextOf(key));
     ++compared;
   }
-  return Good("{} lines, {} of them compared with query", listed.size(), compared);
+  return Good("{}, {} of them compared with query", Counted(std::ssize(listed), "line"), compared);
 }
 
 Finding BufferAlignment(PluginUnderTest& plugin) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 
+#include "harness/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/worker/found_implementations.h"
 #include "harness/model/contract.h"
@@ -127,7 +128,7 @@ Finding ExecuteTwice(PluginUnderTest& plugin) {
       ++all;
     }
   }
-  return Good("{} implementations executed; {} declare det=yes and keep it", all, claimed);
+  return Good("{} executed; {} with det=yes, which is kept", Counted(all, "implementation"), claimed);
 }
 
 Finding ExecuteBatch(PluginUnderTest& plugin) {
@@ -136,7 +137,7 @@ Finding ExecuteBatch(PluginUnderTest& plugin) {
     const std::string& implementation = offer.implementations.front().name;
     if (Finding f = CallBatch(plugin, offer, implementation.c_str()); f.kind != kOk) return f;
   }
-  return Good("{} operators", plugin.offers.size());
+  return Good("{}", Counted(std::ssize(plugin.offers), "operator"));
 }
 
 Finding ArgumentFlags(PluginUnderTest& plugin) {
@@ -158,7 +159,7 @@ Finding ArgumentFlags(PluginUnderTest& plugin) {
     const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
     if (Finding f = RefusesFlags("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
   }
-  return Good("{} operators", plugin.offers.size());
+  return Good("{}", Counted(std::ssize(plugin.offers), "operator"));
 }
 
 Finding DestroyNull(PluginUnderTest& plugin) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/plugin_names.h"
 #include "harness/exec/worker/found_implementations.h"
@@ -99,7 +100,7 @@ Finding NewerDescription(PluginUnderTest& plugin) {
                  offer.implementations.size(), answer.count);
     }
   }
-  return Good("{} operators", plugin.offers.size());
+  return Good("{}", Counted(std::ssize(plugin.offers), "operator"));
 }
 
 Finding Implementations(PluginUnderTest& plugin) {

@@ -2,6 +2,7 @@
 // Executions that overlap, and inputs that change between executions.
 #include <deque>
 
+#include "harness/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {
@@ -139,7 +140,7 @@ Finding Streams(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
     if (Finding f = RunOverlapping(plugin, offer, &right); f.kind != kOk) return f;
   }
-  return Good("{} executions on {} streams at a time", right, kStreams);
+  return Good("{} on {} streams at a time", Counted(right, "execution"), kStreams);
 }
 
 // What an execution gives after a part of an input has changed is what a new plan gives for it.
@@ -174,7 +175,7 @@ Finding ChangedInputs(PluginUnderTest& plugin) {
       ++compared;
     }
   }
-  return Good("{} implementations", compared);
+  return Good("{}", Counted(compared, "implementation"));
 }
 
 }  // namespace assay::plugin_check

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "harness/base/text.h"
@@ -76,6 +77,17 @@ bool IsBundle(const fs::path& path) {
   return path.native().ends_with(".tar.zst");
 }
 
+// Whether it is the folder of a run or lies in one, as failures/ with its golden values does. A file of that name
+// alone, further up, may be anybody's.
+bool LiesInRun(const fs::path& real) {
+  std::error_code error;
+  if (fs::exists(real / "results.jsonl", error)) return true;
+  for (fs::path folder = real; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "results.jsonl", error) && fs::exists(folder / "plan.json", error)) return true;
+  }
+  return false;
+}
+
 std::vector<fs::path> LibraryPath() {
   std::vector<fs::path> folders;
   const char* list = std::getenv("LD_LIBRARY_PATH");
@@ -110,6 +122,23 @@ void FileGrants::Grant(const fs::path& path, FileUse use) {
   } else {
     grants_.push_back({real.string(), use});
   }
+}
+
+void FileGrants::GrantAsked(const fs::path& path) {
+  const fs::path real = RealPath(path);
+  const auto told = std::tuple(runs_, unsearched_, foreign_);  // of the plugin's folder alone
+  HideRuns(real, real, kMostEntries);
+  std::tie(runs_, unsearched_, foreign_) = told;
+  ReadAndWrite(path);
+}
+
+bool FileGrants::Hides(const fs::path& path) const {
+  const fs::path real = RealPath(path);
+  return IsHidden(real) || IsBundle(real) || LiesInRun(real);
+}
+
+bool FileGrants::HidesPartOf(const fs::path& path) const {
+  return HoldsHidden(RealPath(path));
 }
 
 void FileGrants::Search(const fs::path& folder) {

@@ -22,6 +22,12 @@ class FileGrants {
 
   void Read(const std::filesystem::path& path) { Grant(path, FileUse::kRead); }
   void ReadAndWrite(const std::filesystem::path& path) { Grant(path, FileUse::kWrite); }
+  // To read and write it, as the user asked, but for the runs and bundles in it.
+  void GrantAsked(const std::filesystem::path& path);
+  // Whether it lies in what is hidden, or lies in a run, or is a bundle, so that granting it shows nothing; whether
+  // something hidden lies in it.
+  bool Hides(const std::filesystem::path& path) const;
+  bool HidesPartOf(const std::filesystem::path& path) const;
   // To read it, and to list it even where something in it is hidden, of which only names show: whoever looks for a
   // module there, as Python's import does, lists the folder.
   void Search(const std::filesystem::path& folder);

@@ -72,7 +72,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);
   for (const std::string& path : options.readable) grants.Search(path);
-  for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));
+  for (const std::string& path : options.granted) grants.GrantAsked(fs::absolute(path));
   made.seal.files = grants.all();
   made.hidden = grants.HiddenText();
   AddNamedInVain(plugin, made.variables, made.hidden);

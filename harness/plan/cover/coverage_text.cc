@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
 #include "harness/plan/cover/coverage.h"
 
@@ -31,8 +32,8 @@ std::string CoverageText(const std::vector<Coverage>& coverages, bool verbose) {
     const double share =
         c.possible() == 0 ? 100 : 100.0 * static_cast<double>(c.covered) / static_cast<double>(c.possible());
     out += fmt::format(
-        "{} {}: {} of {} possible ones in {} cases ({:.1f} %); {} are impossible within {} elements and {} flops\n",
-        c.op, NameOf(c.strength), c.covered, c.possible(), c.cases, share, c.combinations - c.possible(),
+        "{} {}: {} of {} possible ones in {} ({:.1f} %); {} are impossible within {} elements and {} flops\n", c.op,
+        NameOf(c.strength), c.covered, c.possible(), Counted(c.cases, "case"), share, c.combinations - c.possible(),
         c.limits.elements, c.limits.flops);
     if (!c.missing.empty()) out += fmt::format("  not covered: {}\n", c.missing.size());
     PrintList(c.missing, verbose, out);

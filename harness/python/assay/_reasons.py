@@ -41,8 +41,13 @@ def _closed_to_worker(error: BaseException) -> str:
         path = os.path.abspath(error.filename)
     if not path:
         return ""
-    return (f"; {path} is there, but workers do not see it: open its folder with --grant {shlex.quote(os.path.dirname(path))}, or put "
-            "the kernels and what they import into a folder of their own")
+    own = "put the kernels and what they import into a folder of their own"
+    folder = os.path.dirname(path)
+    while folder != os.path.dirname(folder):
+        if os.path.exists(os.path.join(folder, "results.jsonl")):
+            return f"; {path} is there, but lies in the folder of a run, which no worker may see: {own}"
+        folder = os.path.dirname(folder)
+    return (f"; {path} is there, but workers do not see it: open its folder with --grant {shlex.quote(os.path.dirname(path))}, or {own}")
 
 
 def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:

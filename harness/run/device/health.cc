@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "harness/base/amounts.h"
+
 namespace assay {
 namespace {
 
 std::string Explain(std::string_view what, size_t results, std::string_view last) {
-  return fmt::format(
-      "{} was set aside after {} results in a row that ended with its worker (--set-aside-after); the last: {}", what,
-      results, last);
+  return fmt::format("{} was set aside after {} in a row that ended with its worker (--set-aside-after); the last: {}",
+                     what, Counted(static_cast<int64_t>(results), "result"), last);
 }
 
 }  // namespace

@@ -14,11 +14,15 @@ namespace assay {
 // Precondition: CheckSandbox(options).
 SealOptions SealFor(const SandboxOptions& options);
 
-// Errors: a limit that is none, a granted file that is not there, a variable that is given with a value.
+// Errors: a limit that is none, a granted file that is not there or that no worker may see, what is no name of a
+// variable.
 Status CheckSandbox(const SandboxOptions& options);
 
 // Says which variables of --pass-env are not set, "" when all are.
 std::string FindUnset(const SandboxOptions& options);
+
+// Says which granted folders hold something hidden, so that they are granted in part; "" for none.
+std::string FindPartlyGranted(const SandboxOptions& options);
 
 // How they are sealed, the same for all of them; "" where none runs.
 std::string SandboxOf(const std::vector<Device>& devices);

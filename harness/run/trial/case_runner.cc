@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/amounts.h"
 #include "harness/base/profile.h"
 #include "harness/run/timing/operand_sets.h"
 #include "harness/run/trial/other_layouts.h"
@@ -60,6 +61,9 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
     });
     RestartAfterFault(device, attempt);
     FillRecord(device, attempt);
+    if (settings_.keep_outputs && !attempt.outputs.empty()) {
+      settings_.keep_outputs(attempt.record, context_.problem(), attempt.outputs);
+    }
     done(std::move(attempt));
   }
 }
@@ -82,7 +86,7 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
     DoGuarded(attempt, [&] { Try(device, *found, attempt); });
   } else if (implementation.empty()) {
     attempt.SetVerdict(Verdict::kPass, ResultClass::kNone,
-                       fmt::format("it offers {} implementations", offered->size()));
+                       fmt::format("it offers {}", Counted(std::ssize(*offered), "implementation")));
   } else {
     attempt.SetFailure({Outcome::kError, "it is not offered any more"});
   }
@@ -168,9 +172,6 @@ void CaseRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
   SetAttempt(attempt.record, context_.problem(), attempt);
   attempt.findings.reset();
-  if (settings_.keep_outputs && !attempt.outputs.empty()) {
-    settings_.keep_outputs(attempt.record, context_.problem(), attempt.outputs);
-  }
 }
 
 }  // namespace assay

@@ -55,17 +55,15 @@ TEST(EvidenceDraw, TheHashOfTheFilesIsThatOfTheTools) {
 
 TEST(EvidenceDraw, OfShardsAddsUp) {
   Sample sample = SampleOf(10);
-  sample.draws[0].shard = {0, 2}, sample.draws[0].most_bytes = 7;
+  sample.draws[0].shard = {0, 2};
   sample.draws.push_back(MakeDraw("another secret of some length", "", 5, {1, 2}));
-  sample.draws[1].most_bytes = 5;
   EXPECT_EQ(sample.Count(), 15U);
-  EXPECT_EQ(sample.MostBytes(), 5U);
   sample.results = DrawTexts(Names(40), sample);
   const auto again = ParseEvidence(EvidenceJson(sample));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(EvidenceJson(*again), EvidenceJson(sample));
   EXPECT_EQ(again->draws[1].shard.index, 1);
-  EXPECT_FALSE(ParseEvidence("{\"format\": 2}"));
+  EXPECT_FALSE(ParseEvidence("{\"format\": 3}"));
 }
 
 TEST(EvidenceDraw, ThatOfAnOlderVersionIsNamed) {

@@ -41,7 +41,7 @@ TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
   const Record pass = MakeRecord("cpu", "naive", "pass");
   EXPECT_EQ(FaultLine({pass}), "Nothing is at fault.");
   EXPECT_EQ(FaultLine({pass, MakeRecord("cpu", "b", "missing", 0)}),
-            "Nothing is at fault in what ran; 1 results are missing.");
+            "Nothing is at fault in what ran; 1 result is missing.");
   EXPECT_EQ(
       FaultLine({MakeKnown("a", "x, y:1"), pass}),
       "No failure is new. Failures known before: oneDNN 2.6.3, a library on this machine (1 result). assay itself met "
