@@ -51,8 +51,8 @@ std::vector<int64_t> DropOverflowing(const SoftmaxCase& op, double overflow, std
 
 // Of one row: m - x_j of its terms, where -inf has none worth an error and a row without a maximum zeros; their golden
 // values, sizes of these, and probabilities; how far they may be off.
-struct RowWork {
-  explicit RowWork(int64_t terms)
+struct RowParts {
+  explicit RowParts(int64_t terms)
       : distance(static_cast<size_t>(terms)), y(distance), size(distance), share(distance), reach(distance) {}
   std::vector<double> distance, y, size, share, reach;
 };
@@ -118,12 +118,12 @@ class RowErrors {
 
  private:
   void AddBlock(const formula::EvaluatedBlock& block) {
-    RowWork work(op_.terms);
+    RowParts work(op_.terms);
     for (size_t lane = 0; lane < block.lanes.size(); ++lane) AddRow(block, lane, work);
   }
 
   // A row is a lane of the block.
-  void AddRow(const formula::EvaluatedBlock& block, size_t lane, RowWork& work) {
+  void AddRow(const formula::EvaluatedBlock& block, size_t lane, RowParts& work) {
     const int64_t first = block.lanes[lane];
     RowErrorsInCommon row = InCommon();
     row.peak = MeasureDistances(first, work);
@@ -151,7 +151,7 @@ class RowErrors {
   }
 
   // Returns |m|, or zero where there is none.
-  double MeasureDistances(int64_t first, RowWork& work) const {
+  double MeasureDistances(int64_t first, RowParts& work) const {
     double max = -kInfinity;
     bool has_nan = false;
     const double* next = x_.data() + first;
