@@ -205,5 +205,37 @@ def schedules(x):
     return {"one by one": one_by_one, "backward": backward, "lanes": lanes, "pairs": pairs[:, 0]}
 
 
+class SaidTwice(unittest.TestCase):
+    """What an attribute and a contract both say."""
+
+    def test_a_contradiction_is_refused(self):
+        x, ones = np.array([[1, np.nan, 3]], np.float32), np.ones((1, 1, 2, 4), np.float32)
+        for attr, field in (("propagate", "ignore"), ("ignore", "propagate")):
+            with self.assertRaisesRegex(assay.UsageError, f"nan={attr} contradicts nan={field} of contract: leave one"):
+                assay.check("reduce", x, np.array([3], np.float32), kind="max", axis=1, nan=attr,
+                            contract="f32acc;nan=" + field)
+        for attr, field in (("zero", "nan"), ("nan", "zero")):
+            with self.assertRaisesRegex(assay.UsageError, f"masked_rows={attr} contradicts masked={field} of contract"):
+                assay.check("attention", [ones, ones, ones], {"o": ones}, causal=1, masked_rows=attr,
+                            contract="f32acc;masked=" + field)
+
+    def test_a_contract_alone_sets_the_attribute(self):
+        ones, one = np.ones((1, 1, 2, 4), np.float32), np.ones((1, 1, 1, 4), np.float32)
+        for field, empty in (("zero", 0), ("nan", np.nan)):
+            y = ones.copy()
+            y[0, 0, 0] = empty  # the first of two queries of one key sees none
+            for contract in ("f32acc;masked=zero", "f32acc;masked=nan"):
+                verdict = assay.check("attention", [ones, one, one], {"o": y}, causal=1, contract=contract)
+                self.assertEqual(verdict.passed, contract.endswith(field), verdict)
+
+    def test_agreement_and_what_a_requirement_asks_for_are_judged(self):
+        x, y = np.array([[1, np.nan, 3]], np.float32), np.array([3], np.float32)
+        for contract in ("f32acc;nan=ignore", "f32acc"):
+            self.assertTrue(assay.check("reduce", x, y, kind="max", axis=1, nan="ignore", contract=contract))
+        verdict = assay.check("reduce", x, y, kind="max", axis=1, nan="propagate", contract="f32acc;nan=ignore",
+                              require="nan=propagate")
+        self.assertEqual(verdict.verdict, "below_contract")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
