@@ -35,6 +35,8 @@ class FormulaOperator final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override;
   std::vector<Relation> Relations(const Problem& problem) const override;
   std::vector<SliceAxes> Slices(const Problem& problem) const override;
+  int64_t CountSharingSlices(const Problem& problem) const override;
+  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override;
   // Of equal numbers any order is right where the formula says so, each number once.
   void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
   bool Sums(const Problem& problem) const override;

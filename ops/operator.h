@@ -154,6 +154,14 @@ struct SliceAxes {
   bool alone = true;  // a slice of the output needs the same slices of the inputs alone, and not the whole axis
 };
 
+// Numbers on the way to an output that all elements of a slice use, such as the mean square of a row. What they lose
+// where a kernel stores them in a narrower type is an error of the whole slice.
+struct SharedSteps {
+  std::vector<std::vector<double>> values;  // of each such number, one for each slice
+  // The output where the constants of the formula are stored in that type, too; empty: it holds them exactly.
+  std::vector<double> with_stored_constants;
+};
+
 class Operator {
  public:
   virtual ~Operator() = default;
@@ -223,6 +231,11 @@ class Operator {
 
   // nullopt: this problem is no such sum.
   virtual std::optional<SumForm> SumOf(const Problem&) const { return std::nullopt; }
+  // How many equal and contiguous slices of the output have numbers on the way that all elements of a slice use; 0:
+  // none.
+  virtual int64_t CountSharingSlices(const Problem&) const { return 0; }
+  // Precondition: there are such slices. `format`: of what is stored.
+  virtual SharedSteps StepsOfSlices(const Problem&, const Golden&, const FloatFormat& /*format*/) const { return {}; }
   // Whether results have terms that are added, for what is advised.
   virtual bool Sums(const Problem&) const { return true; }
   // Whether results are elements of the input, or their places, so that nothing is rounded whatever the data.

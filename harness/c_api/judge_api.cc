@@ -59,6 +59,7 @@ std::unique_ptr<assay_verdict> MakeVerdict(const UserCase& user, const CheckResu
   const Record& record = judged.record;
   auto verdict = std::make_unique<assay_verdict>();
   verdict->passed = judged.worst().decision.verdict == Verdict::kPass;
+  verdict->weak = record.weak_pass.value_or(false);
   verdict->name = record.verdict;
   verdict->result_class = record.result_class;
   verdict->reason = record.reason;
@@ -98,7 +99,7 @@ int32_t assay_verdict_passed(const assay_verdict* verdict) {
 
 int32_t assay_verdict_passed_strictly(const assay_verdict* verdict) {
   const bool is_suspect = verdict != nullptr && verdict->result_class == Name(assay::ResultClass::kSuspect);
-  return assay_verdict_passed(verdict) == 1 && !is_suspect ? 1 : 0;
+  return assay_verdict_passed(verdict) == 1 && !is_suspect && !verdict->weak ? 1 : 0;
 }
 
 const char* assay_verdict_name(const assay_verdict* verdict) {

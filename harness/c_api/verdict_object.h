@@ -9,7 +9,7 @@
 #include "harness/check/check_case.h"
 
 struct assay_verdict {
-  bool passed = false;
+  bool passed = false, weak = false;
   std::string name, result_class, reason, record, text;
 };
 

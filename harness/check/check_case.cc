@@ -49,6 +49,7 @@ Record UserRecord(const UserCase& user, const CheckResult& result) {
     record.stricter_contract = ToText(result.stricter->contract);
     record.stricter_holds = result.stricter->holds;
     record.stricter_reason = result.stricter->holds ? "" : result.stricter->reason;
+    record.weak_pass = result.stricter->weak;
   }
   // One execution says nothing about it.
   record.deterministic.reset();
@@ -119,8 +120,8 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   evidence.user_data = true;
   evidence.sums = data.op->Sums(problem);
   evidence.contract_word = OptionName(user.asker, "contract");
-  if (IsFarOff(evidence.runs[0])) {
-    const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
+  const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
+  if (!evidence.runs[0].statistic.Holds()) {
     evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, judge, got, by.contract);
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
@@ -129,6 +130,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
     evidence.lower_class = FindLowerClass(*data.op, problem, by.contract, output.golden,
                                           {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
+  if (!ValuesFail(evidence)) evidence.row_lean = FindRowLean(*data.op, problem, judge, by.contract, got);
   begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
   return found;
@@ -151,6 +153,25 @@ bool IsPlainPass(const Decision& decision) {
   return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
 }
 
+// The first output that passes though it fails without intermediates of 16 bits, while most single faults would pass as
+// well; nullptr: there is none.
+const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
+  for (size_t k = 0; k < loose.outputs.size(); ++k) {
+    const OutputFindings& output = loose.outputs[k];
+    const bool needs_them = output.decision.verdict == Verdict::kPass && !IsPlainPass(tight.outputs[k].decision);
+    if (needs_them && output.evidence.power && output.evidence.power->power < kWeakPower) return &output;
+  }
+  return nullptr;
+}
+
+std::string WeakText(const UserCase& user, const Contract& weaker, const OutputFindings& output) {
+  return fmt::format(
+      "weak: passes only with every intermediate rounded to {}, by which {:.1f} % of single faults would be noticed; "
+      "state what is meant: {} or {}",
+      FieldText(weaker, "mid"), 100 * output.evidence.power->power,
+      OptionWith(user.asker, "contract", ToText(user.contract)), OptionWith(user.asker, "contract", ToText(weaker)));
+}
+
 // Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates
 // where the result is better by that one or fails both.
 Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterContract& stricter, const Begin& begin) {
@@ -167,6 +188,10 @@ Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterCon
   Decision& decided = loose.outputs[loose.worst].decision;
   if (decision.verdict == Verdict::kMismatch && decided.verdict == Verdict::kInconclusive) {
     decided.reason += "; without intermediates of 16 bits it is a mismatch: " + decision.reason;
+  }
+  if (const OutputFindings* weak = FindWeak(tight, loose); weak != nullptr && decided.verdict == Verdict::kPass) {
+    stricter.weak = true;
+    if (decided.reason.empty()) decided.reason = WeakText(user, *user.with_intermediates, *weak);
   }
   user.contract = *user.with_intermediates, user.required = required;
   return loose;

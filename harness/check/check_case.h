@@ -44,11 +44,15 @@ Status SetContracts(const CheckRequest& request, const Problem& problem, UserCas
 // Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
 Result<UserCase> BindUserCase(const CheckRequest& request);
 
+// A pass says little where the contract, which nobody stated, would let more faults pass than it would notice.
+inline constexpr double kWeakPower = 0.5;
+
 // The default without the intermediates of 16 bits that it permits.
 struct StricterContract {
   Contract contract;
   bool holds = false;  // nothing is wrong or suspect by it
   std::string reason;  // why it does not hold
+  bool weak = false;   // the other contract passes it, and would notice less than kWeakPower of single faults
 };
 
 struct CheckResult {

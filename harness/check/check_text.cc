@@ -17,17 +17,27 @@ std::string MarginLine(const char* channel, const Number& margin, const std::str
   return fmt::format("  {:<12} {:<12.4g} {}\n", channel, *margin, meaning);
 }
 
-std::string ChannelLines(const Record& r) {
+// Why the statistic says nothing, where the contract is the cause.
+std::string StatisticLine(const Record& r, const Contract& contract) {
+  if (!r.stat_margin && contract.mid != Intermediate::kNone) {
+    return fmt::format(
+        "  {:<12} not applicable: roundings of intermediates (mid={}) are shared, so that no error within "
+        "the bound fails\n",
+        "statistic", FieldText(contract, "mid"));
+  }
+  return MarginLine("statistic", r.stat_margin,
+                    fmt::format("makes suspect: error against that of random roundings; of random data an element "
+                                "beyond {:g} standard deviations fails",
+                                kUserElementThreshold));
+}
+
+std::string ChannelLines(const Record& r, const Contract& contract) {
   std::string text = "channels (margin; above 1 fails):\n";
   text += MarginLine("bound", r.bound_margin, "largest error beyond rounding / what the arithmetic may cost");
   if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
   text += MarginLine("exceptional", r.exceptional_margin,
                      fmt::format("{} wrong among NaN and infinities", r.nonfinite_mismatch.value_or(0)));
-  text += MarginLine("statistic", r.stat_margin,
-                     fmt::format("makes suspect: error against that of random roundings; of random data an element "
-                                 "beyond {:g} standard deviations fails",
-                                 kUserElementThreshold));
-  return text;
+  return text + StatisticLine(r, contract);
 }
 
 // Of several outputs; what follows is about the worst.
@@ -99,9 +109,13 @@ std::string StricterLine(const CheckResult& result) {
   return fmt::format("{}does not hold: {}\n", what, result.stricter->reason);
 }
 
-// A suspect result is easily read as a pass.
+// A weak or suspect result is easily read as a pass.
 std::string SuspectLine(const Record& r) {
-  if (r.verdict != Name(Verdict::kPass) || r.result_class != Name(ResultClass::kSuspect)) return "";
+  if (r.verdict != Name(Verdict::kPass)) return "";
+  if (r.result_class != Name(ResultClass::kSuspect)) {
+    return r.weak_pass.value_or(false) ? "warning: most wrong results would pass as well; strict fails this result\n"
+                                       : "";
+  }
   return "warning: the bound holds, but such errors are hardly random roundings: look at them; strict fails this "
          "result\n";
 }
@@ -130,8 +144,8 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
-  return text + ChannelLines(r) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) + OpenLine(evidence) +
-         MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
+  return text + ChannelLines(r, evidence.declared) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
+         OpenLine(evidence) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }
 
 }  // namespace assay

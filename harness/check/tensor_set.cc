@@ -92,24 +92,55 @@ Result<Problem> BindTypes(const Operator& op, const CaseSpec& spec, const std::v
                           u8->name, OptionName(asker, "dtype"), u8->name));
 }
 
+// A field of contracts that says what an attribute says: golden values follow the attribute.
+struct SaidTwice {
+  std::string_view field;
+  const char* attr;
+};
+constexpr SaidTwice kSaidTwice[] = {{"nan", "nan"}, {"masked", "masked_rows"}};
+
+// What the text of a contract says itself of the field; "": nothing, or any.
+std::string StatedField(const std::string& contract, std::string_view field) {
+  const auto parsed = ParseRequirement(contract);
+  const std::string value = contract.empty() || !parsed ? "" : FieldText(*parsed, field);
+  return value == "any" ? "" : value;
+}
+
+// Sets attributes that nobody states to what the contract says; an error where both are stated and differ. With a
+// requirement the attribute is what is asked for, and the contract may be weaker.
+Status FollowContract(const Operator& op, const Problem& problem, const CheckRequest& request, const AttrList& stated,
+                      Asker asker, AttrList& attrs) {
+  if (!request.requirement.empty()) return {};
+  for (const auto& [field, attr] : kSaidTwice) {
+    const std::string value = StatedField(request.contract, field);
+    const bool applies = op.schema().Find(attr) != nullptr && (field != "nan" || op.Selects(problem));
+    if (value.empty() || !applies || problem.Text(attr) == value) continue;
+    if (std::ranges::find(stated, attr, &AttrList::value_type::first) != stated.end()) {
+      return UsageError(fmt::format("the attribute {}={} contradicts {}={} of {}: leave one of them out", attr,
+                                    problem.Text(attr), field, value, OptionName(asker, "contract")));
+    }
+    std::erase_if(attrs, [&](const auto& given) { return given.first == attr; });
+    attrs.emplace_back(attr, value);
+  }
+  return {};
+}
+
 // Precondition: CheckOperandNames.
 Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, const std::vector<Operand>& operands,
                              Asker asker) {
   auto given = GivenAttrs(op.schema(), request, asker);
   if (!given) return tl::unexpected(given.error());
-  const bool states_nan = std::ranges::find(*given, "nan", &AttrList::value_type::first) != given->end();
+  const AttrList stated = *given;
   CaseSpec spec;
   spec.op = op.schema().op;
   auto attrs = op.InferAttrs(operands, *std::move(given));
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   Result<Problem> problem = BindTypes(op, spec, operands, asker);
-  // Golden values of selections follow the attribute nan, so a contract by which NaN loses sets it.
-  const auto contract = ParseDeclaration(request.contract);
-  const bool ignores = contract && contract->nan == NanPolicy::kIgnore;
-  if (!problem || !ignores || states_nan || op.schema().Find("nan") == nullptr || !op.Selects(*problem)) return problem;
-  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "nan"; });
-  spec.attrs.emplace_back("nan", "ignore");
+  if (!problem) return problem;
+  if (auto agree = FollowContract(op, *problem, request, stated, asker, spec.attrs); !agree) {
+    return tl::unexpected(agree.error());
+  }
   return BindTypes(op, spec, operands, asker);
 }
 

@@ -110,7 +110,7 @@ int Check(const CheckOptions& options) {
   ExitFlags flags;
   flags.strict = options.strict;
   const Decision& decision = result.worst().decision;
-  flags.suspects = decision.result_class == ResultClass::kSuspect;
+  flags.suspects = decision.result_class == ResultClass::kSuspect || result.record.weak_pass.value_or(false);
   const Verdict verdicts[] = {decision.verdict};
   return ExitCode(verdicts, flags);
 }
@@ -141,7 +141,7 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
           "file of that name and kind is replaced, but none that is read")
       ->type_name("FILE");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
-  verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");
+  verb.add_flag("--strict", o.strict, "a suspect, weak or inconclusive result fails too");
   verb.add_option("--progress", o.progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
       ->capture_default_str();

@@ -102,19 +102,25 @@ std::string RelationFailure(const Evidence& evidence) {
                      broken->where);
 }
 
+// What a user's data say about errors that only the statistic objects to; "": nothing.
+std::string DataRemark(const Evidence& evidence, const ErrorMetrics& metrics) {
+  if (evidence.not_random.value_or("").empty()) return "";
+  return IsFarOff(metrics)
+             ? fmt::format("; no failure, as these are no random data ({})", *evidence.not_random)
+             : fmt::format("; these are no random data ({}), whose roundings may be alike", *evidence.not_random);
+}
+
 // A statistic that advises, or the implementation's own scale.
 std::string Suspicion(const Evidence& evidence) {
   for (const ErrorMetrics& m : evidence.runs) {
     if (!m.statistic.Holds() && evidence.lower_class) {
-      return fmt::format("behaves like {} ({}); {}", evidence.lower_class->name, evidence.lower_class->field,
-                         m.statistic.reason);
+      return fmt::format("behaves like {} ({}); {}{}", evidence.lower_class->name, evidence.lower_class->field,
+                         m.statistic.reason, DataRemark(evidence, m));
     }
-    const std::string why_no_failure =
-        evidence.not_random ? fmt::format("; no failure, as these are no random data ({})", *evidence.not_random) : "";
-    if (!m.statistic.Holds()) return m.statistic.reason + why_no_failure;
+    if (!m.statistic.Holds()) return m.statistic.reason + DataRemark(evidence, m);
     if (m.statistic.Suspect()) return m.statistic.self_reason;
   }
-  return "";
+  return evidence.row_lean ? evidence.row_lean->Text() : "";
 }
 
 void FillMargins(const Evidence& evidence, Decision& decision) {

@@ -15,6 +15,7 @@
 #include "harness/judge/metrics.h"
 #include "harness/judge/mutation_power.h"
 #include "harness/judge/property.h"
+#include "harness/judge/statistic/row_lean.h"
 #include "harness/judge/twin_check.h"
 #include "harness/model/contract.h"
 
@@ -48,7 +49,7 @@ struct ExitFlags {
   bool usage_error = false;
   bool required_backend_absent = false;
   bool strict = false;           // inconclusive and suspect fail, and times that cannot be true
-  bool suspects = false;         // some result has class suspect
+  bool suspects = false;         // some result has class suspect, or is a weak pass
   bool invalid_times = false;    // some time cannot be true
   bool device_lost = false;      // after the verdicts that it gave, which stand
   bool unexpected_pass = false;  // an expectation of failure did not come true
@@ -81,9 +82,10 @@ struct Evidence {
   // Tensors of a user: the statistic makes a result suspect, and fails it beyond kUserElementThreshold alone. From the
   // mutation power only MutationPower::BlindTo counts.
   bool user_data = false;
-  // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: no element of a user's tensor is
-  // far enough off for that to matter.
+  // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: the statistic has no objection to
+  // a user's tensor.
   std::optional<std::string> not_random;
+  std::optional<RowLean> row_lean;           // of a user's tensor whose rows lean to one side
   bool sums = true;                          // whether a result has terms that are added; for advice
   std::string contract_word = "--contract";  // how their owner states a contract, for messages
   std::optional<LowerClass> lower_class;     // a weaker arithmetic that explains failing values

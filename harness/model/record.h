@@ -152,6 +152,9 @@ struct Record {
   // whether the result holds by that one too, and why not. "" and null: there is no such contract.
   std::string stricter_contract, stricter_reason;
   std::optional<bool> stricter_holds;
+  // Whether it passes by the intermediates of 16 bits alone, by which most single faults would pass as well: --strict
+  // fails it. Null: there is no such contract.
+  std::optional<bool> weak_pass;
   // Of an operator with several outputs: each of them, and the name of the one that decides, of which everything above
   // speaks that is about one. Not written where there is a single one.
   std::vector<OutputRecord> outputs;
@@ -226,7 +229,7 @@ void VisitFields(R& r, F&& f) {
   f("time_at_most_s", r.time_at_most_s), f("timing_unsure", r.timing_unsure);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
   f("stricter_contract", r.stricter_contract), f("stricter_holds", r.stricter_holds);
-  f("stricter_reason", r.stricter_reason);
+  f("stricter_reason", r.stricter_reason), f("weak_pass", r.weak_pass);
 }
 
 // The device as plan.json has it: the pool, where there is one. Reports have a column for each.

@@ -19,7 +19,7 @@ std::vector<Verdict> VerdictsOf(const RecordView& records, ExitFlags& flags) {
   for (const Record& r : records) {
     const bool unexpected = r.outcome == "unexpected_pass";
     flags.unexpected_pass = flags.unexpected_pass || unexpected;
-    flags.suspects = flags.suspects || r.result_class == Name(ResultClass::kSuspect);
+    flags.suspects = flags.suspects || r.result_class == Name(ResultClass::kSuspect) || r.weak_pass.value_or(false);
     flags.invalid_times = flags.invalid_times || !r.timing_invalid.empty();
     verdicts.push_back(IsKnown(r) || unexpected ? Verdict::kPass : ParseVerdict(r.outcome).value_or(Verdict::kError));
   }

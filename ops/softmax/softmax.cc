@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/binding.h"
 #include "ops/case_space.h"
 #include "ops/relation.h"
@@ -17,6 +19,18 @@ SoftmaxCase::SoftmaxCase(const Problem& problem) : log(problem.Int("log") != 0),
   terms = shape[axis];
   for (int64_t i = axis + 1; i < std::ssize(shape); ++i) inner *= shape[i];
   rows = NumElements(shape) / terms;
+}
+
+// The largest exponential is 1, so that the largest result has nothing but the sum.
+SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden) {
+  const SoftmaxCase softmax(problem);
+  SharedSteps steps{.values = {{}}};
+  for (int64_t row = 0; row < softmax.rows; ++row) {
+    const auto first = golden.value.begin() + row * softmax.terms;
+    const double largest = *std::max_element(first, first + softmax.terms);
+    steps.values[0].push_back(softmax.log ? -largest : 1 / largest);
+  }
+  return steps;
 }
 
 namespace {
@@ -114,6 +128,13 @@ class Softmax final : public Operator {
   }
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return SoftmaxSlices(problem); }
+  int64_t CountSharingSlices(const Problem& problem) const override {
+    const SoftmaxCase softmax(problem);
+    return softmax.inner == 1 ? softmax.rows : 0;
+  }
+  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat&) const override {
+    return SoftmaxSteps(problem, golden);
+  }
   std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
 
   CaseSpace Space() const override { return SoftmaxSpace(); }

@@ -40,6 +40,8 @@ std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x,
                                         std::span<const int64_t> outputs);
 
 std::vector<SliceAxes> SoftmaxSlices(const Problem& problem);
+// The sum of the exponentials of each row, or its logarithm. Precondition: rows are contiguous.
+SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden);
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem);
 
 CaseSpace SoftmaxSpace();

@@ -86,6 +86,111 @@ class Intermediates(unittest.TestCase):
             assay.assert_close("attention", [q, k, v], {"o": y}, dtypes=dict.fromkeys("qkvo", "bf16"))
 
 
+class Leaning(unittest.TestCase):
+    """Rows of 16 bits that are all off to the same side are suspect, as no rounding of what a row stores makes them; rows
+    by which one stores some number are not."""
+
+    def setUp(self):
+        self.rng = np.random.default_rng(0)
+
+    def norm(self, x, gamma, mean_square=None, epsilon=1e-5):
+        x = x.astype(np.float64)
+        square = (x * x).mean(1, keepdims=True) if mean_square is None else mean_square
+        return x / np.sqrt(square + epsilon) * gamma
+
+    def warns(self, op, inputs, y, dtype, **attrs):
+        dtypes = dict.fromkeys([*inputs, "y"], dtype)
+        with self.assertWarnsRegex(assay.SuspectWarning, f"^{op}: suspect: .* of 128 rows are off to the same side, by a"):
+            verdict = assay.assert_close(op, inputs, y, dtypes=dtypes, **attrs)
+        self.assertFalse(verdict.passed_strictly)
+        with self.assertRaisesRegex(assay.Mismatch, "^suspect: "):
+            assay.assert_close(op, inputs, y, dtypes=dtypes, strict=True, **attrs)
+
+    def test_lost_terms_and_wrong_constants_of_norms_warn(self):
+        for dtype, store in narrow.ROUND.items():
+            x, gamma, beta = (narrow.normals(self.rng, store, *shape) for shape in ((128, 1024), (1024,), (1024,)))
+            wide = x.astype(np.float64)
+            centred = wide - wide.mean(1, keepdims=True)
+            sums = {lost: (wide * wide)[:, lost:].sum(1, keepdims=True) / 1024 for lost in (1, 2, 4, 8)}
+            norms = {"epsilon": self.norm(x, gamma, epsilon=1e-3)}
+            if dtype == "bf16":  # of f16 they break the bound
+                norms.update({"factor": self.norm(x, gamma) * 1.016},
+                             **{f"{lost} lost": self.norm(x, gamma, square) for lost, square in sums.items()})
+            for name, y in norms.items():
+                with self.subTest(bug=name, dtype=dtype):
+                    self.warns("rms_norm", {"x": x, "gamma": gamma}, store(y.astype(np.float32)), dtype, eps=1e-5)
+            variance = (centred * centred).sum(1, keepdims=True) / 1023
+            y = store((self.norm(centred, gamma, variance) + beta).astype(np.float32))
+            self.warns("layer_norm", {"x": x, "gamma": gamma, "beta": beta}, y, dtype, eps=1e-5)
+
+    def test_a_factor_of_softmax_warns(self):
+        x = narrow.normals(self.rng, narrow.bf16, 128, 512)
+        e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+        y = narrow.bf16((e / e.sum(1, keepdims=True) * 1.016).astype(np.float32))
+        self.warns("softmax", {"x": x}, y, "bf16")
+
+    def is_quiet(self, op, inputs, y, dtype, **attrs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return assay.assert_close(op, inputs, y, dtypes=dict.fromkeys([*inputs, "y"], dtype), **attrs)
+
+    def stored_steps(self, x, store, epsilon):
+        """Results of kernels that store one number of each row, a constant, or all of them."""
+        epsilon, n = np.float32(epsilon), x.shape[1]
+        total = (x * x).sum(1, keepdims=True, dtype=np.float32)
+        mean = total / np.float32(n)
+        return {"sum": x / np.sqrt(store(total) / np.float32(n) + epsilon), "mean": x / np.sqrt(store(mean) + epsilon),
+                "root": x / store(np.sqrt(mean + epsilon)), "inverse": x * store(1 / np.sqrt(mean + epsilon)),
+                "epsilon": x / np.sqrt(mean + store(epsilon)),
+                "1 / n": x / np.sqrt(total * store(np.float32(1 / n)) + epsilon),
+                "all": store(x * store(1 / store(np.sqrt(store(store(mean) + store(epsilon))))))}
+
+    def test_stored_steps_of_norms_are_quiet(self):
+        normal, row = self.rng.standard_normal((128, 512)), self.rng.standard_normal(512)
+        unit = normal / np.sqrt((normal * normal).mean(1, keepdims=True))
+        data = {"normal": (normal, 1e-5), "equal mean squares": (0.9 * unit, 1e-5), "large epsilon": (normal, 0.3),
+                "same numbers": (np.stack([self.rng.permutation(row) for _ in range(128)]), 1e-5),
+                "equal rows": (np.repeat(normal[:8], 16, 0), 1e-5), "alike": (row + 0.01 * normal, 1e-5),
+                "odd n": (self.rng.standard_normal((128, 1001)), 1e-5), "short": (normal[:, :8], 1e-5),
+                "many rows": (self.rng.standard_normal((4096, 64)), 1e-5)}
+        for dtype, store in narrow.ROUND.items():
+            for name, (values, epsilon) in data.items():
+                x = store(values.astype(np.float32))
+                for step, y in self.stored_steps(x, store, epsilon).items():
+                    with self.subTest(data=name, step=step, dtype=dtype):
+                        self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
+                                      eps=epsilon)
+
+    def test_a_pass_by_narrow_intermediates_alone_is_weak_and_fails_strictly(self):
+        x = narrow.normals(self.rng, narrow.bf16, 32, 256)
+        y = narrow.softmax(x, narrow.bf16)
+        verdict = self.is_quiet("softmax", {"x": x}, y, "bf16")
+        self.assertTrue(verdict.passed and verdict.weak)
+        self.assertFalse(verdict.passed_strictly)
+        self.assertRegex(verdict.reason, r"^weak: passes only with every intermediate rounded to bf16, by which \d.* % of "
+                         r"single faults would be noticed; state what is meant: contract='acc=f32; .*' or contract='.*mid=bf16")
+        self.assertIn("warning: most wrong results would pass as well", verdict.explanation)
+        self.assertRegex(verdict.explanation, r"statistic +not applicable: roundings of intermediates \(mid=bf16\)")
+        with self.assertRaisesRegex(assay.Mismatch, "^weak: softmax (.|\n)*try: state the contract"):
+            assay.assert_close("softmax", x, y, dtypes={"x": "bf16", "y": "bf16"}, strict=True)
+        self.is_quiet("softmax", {"x": x}, y, "bf16", contract="f32acc;mid=bf16;masked=nan", strict=True)
+
+    def test_infinity_is_wrong_where_a_finite_result_is_certain(self):
+        """One key, so that the result is v itself, up to the largest number of bf16."""
+        one = next(iter(assay.cases("conformance", op="attention", filter="*d=2,dv=255*fill=edges*")))
+        wide = {name: (one.inputs[name].astype(np.uint32) << 16).view(np.float32) for name in "qkv"}
+        seen = one.inputs["mask"][..., 0, 0] != 0
+        scores = (wide["q"].astype(np.float64) * wide["k"]).sum(-1)
+        y = np.where(seen[..., None, None], np.where(np.isnan(scores)[..., None], np.nan, wide["v"]), 0).astype(np.float32)
+        attrs = {"dtypes": dict.fromkeys("qkvo", "bf16"), "scale": 1, "softcap": 50, "mask": "bool", "mask_per_head": 1,
+                 "contract": "f32acc;math=256"}
+        self.assertTrue(assay.check("attention", one.inputs, {"o": y}, **attrs))
+        largest = np.isfinite(y) & (np.abs(y) > 3e38)
+        self.assertEqual(largest.sum(), 128)
+        wrong = np.where(largest, np.copysign(np.float32(np.inf), y), y)
+        self.assertEqual(assay.check("attention", one.inputs, {"o": wrong}, **attrs).metrics["nonfinite_mismatch"], 128)
+
+
 class Suspect(unittest.TestCase):
     """One rule for what is within its bound and hardly random: a warning, a failure of `strict`, and of random data a
     failure beyond 20 standard deviations."""
@@ -159,6 +264,15 @@ class Suspect(unittest.TestCase):
         with self.assertRaisesRegex(assay.Mismatch, "^suspect: matmul f32 (.|\n)*try: compare the constants"):
             assay.assert_close("matmul", [a, b], y, strict=True)
 
+    def test_repeated_rows_are_named_below_20_deviations_too(self):
+        rng = np.random.default_rng(0)
+        a, b = np.tile(rng.standard_normal((4, 256), np.float32), (16, 1)), rng.standard_normal((256, 64), np.float32)
+        y = (a.astype(np.float64) @ b * (1 + 2e-6)).astype(np.float32)
+        verdict = assay.check("matmul", [a, b], y)
+        self.assertEqual((verdict.verdict, verdict.class_), ("pass", "suspect"), verdict)
+        self.assertNotIn("beyond 8 standard deviations", verdict.reason)
+        self.assertIn("; these are no random data (a: values repeat)", verdict.reason)
+
     def test_legal_schedules_of_data_of_every_kind_pass(self):
         for name, x in structured().items():
             for sums, y in schedules(x).items():
@@ -203,6 +317,38 @@ def schedules(x):
     while pairs.shape[1] > 1:
         pairs = pairs[:, ::2] + pairs[:, 1::2]
     return {"one by one": one_by_one, "backward": backward, "lanes": lanes, "pairs": pairs[:, 0]}
+
+
+class SaidTwice(unittest.TestCase):
+    """What an attribute and a contract both say."""
+
+    def test_a_contradiction_is_refused(self):
+        x, ones = np.array([[1, np.nan, 3]], np.float32), np.ones((1, 1, 2, 4), np.float32)
+        for attr, field in (("propagate", "ignore"), ("ignore", "propagate")):
+            with self.assertRaisesRegex(assay.UsageError, f"nan={attr} contradicts nan={field} of contract: leave one"):
+                assay.check("reduce", x, np.array([3], np.float32), kind="max", axis=1, nan=attr,
+                            contract="f32acc;nan=" + field)
+        for attr, field in (("zero", "nan"), ("nan", "zero")):
+            with self.assertRaisesRegex(assay.UsageError, f"masked_rows={attr} contradicts masked={field} of contract"):
+                assay.check("attention", [ones, ones, ones], {"o": ones}, causal=1, masked_rows=attr,
+                            contract="f32acc;masked=" + field)
+
+    def test_a_contract_alone_sets_the_attribute(self):
+        ones, one = np.ones((1, 1, 2, 4), np.float32), np.ones((1, 1, 1, 4), np.float32)
+        for field, empty in (("zero", 0), ("nan", np.nan)):
+            y = ones.copy()
+            y[0, 0, 0] = empty  # the first of two queries of one key sees none
+            for contract in ("f32acc;masked=zero", "f32acc;masked=nan"):
+                verdict = assay.check("attention", [ones, one, one], {"o": y}, causal=1, contract=contract)
+                self.assertEqual(verdict.passed, contract.endswith(field), verdict)
+
+    def test_agreement_and_what_a_requirement_asks_for_are_judged(self):
+        x, y = np.array([[1, np.nan, 3]], np.float32), np.array([3], np.float32)
+        for contract in ("f32acc;nan=ignore", "f32acc"):
+            self.assertTrue(assay.check("reduce", x, y, kind="max", axis=1, nan="ignore", contract=contract))
+        verdict = assay.check("reduce", x, y, kind="max", axis=1, nan="propagate", contract="f32acc;nan=ignore",
+                              require="nan=propagate")
+        self.assertEqual(verdict.verdict, "below_contract")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,8 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
 def _advice(verdict: Verdict) -> str:
     record = verdict.to_dict()
     arithmetic = verdict.arithmetic
+    if verdict.weak and verdict.class_ != "suspect":
+        return f"state the contract by which to judge: {record['stricter_contract']!r} or {record['contract']!r}"
     if verdict.class_ == "suspect":
         return ("compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition; "
                 "strict=False passes it with a warning")
@@ -97,7 +99,7 @@ def _advice(verdict: Verdict) -> str:
 def failure_text(verdict: Verdict) -> str:
     """Of a result that did not pass."""
     record, arithmetic = verdict.to_dict(), verdict.arithmetic
-    name = "suspect" if verdict.passed else verdict.verdict
+    name = verdict.verdict if not verdict.passed else "suspect" if verdict.class_ == "suspect" else "weak"
     lines = [f"{name}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
     output = f" of {record['worst_output']}" if record["worst_output"] else ""
     if verdict.verdict == "mismatch" and verdict.worst and record["violations"] and not record["nonfinite_mismatch"]:
@@ -114,9 +116,10 @@ def failure_text(verdict: Verdict) -> str:
 
 
 def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
-    """Raises Mismatch unless it passed; of an inconclusive or suspect one it warns, unless `strict`."""
+    """Raises Mismatch unless it passed; of an inconclusive or suspect one it warns, unless `strict`. What is weak fails
+    strictly alone."""
     __tracebackhide__ = True
-    if verdict.passed_strictly:
+    if verdict.passed_strictly or (verdict.passed and verdict.class_ != "suspect" and not strict):
         return
     if not strict and (verdict.passed or verdict.verdict == "inconclusive"):
         import warnings
@@ -132,7 +135,8 @@ def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[
 
     An "inconclusive" result, of data that a tensor of zeros would pass as well without being the right result, warns
     (InconclusiveWarning), as does a "suspect" one, within its bound with errors that random roundings hardly make
-    (SuspectWarning); with `strict` both fail too. Other arguments are those of ``check``. Returns the verdict.
+    (SuspectWarning); with `strict` both fail too, and so does one that holds by the default contract's intermediates of 16
+    bits alone, by which most single faults would pass as well (`weak`). Other arguments are those of ``check``. Returns the verdict.
     """
     __tracebackhide__ = True
     verdict = check(op, inputs, output, contract=contract, **arguments)

@@ -103,8 +103,14 @@ class Verdict:
 
     @property
     def passed_strictly(self) -> bool:
-        """Whether it passed and is not suspect: what `assay check --strict` and `strict=True` demand."""
-        return self.passed and self.class_ != "suspect"
+        """Whether it passed, and is neither suspect nor weak: what `assay check --strict` and `strict=True` demand."""
+        return self.passed and self.class_ != "suspect" and not self.weak
+
+    @property
+    def weak(self) -> bool:
+        """Whether it passed by the default contract's intermediates of 16 bits alone, by which most single faults would
+        pass as well."""
+        return bool(self._fields().get("weak_pass"))
 
     @property
     def stricter(self) -> Optional[Stricter]:
