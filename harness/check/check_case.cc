@@ -119,9 +119,10 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   evidence.user_data = true;
   evidence.sums = data.op->Sums(problem);
   evidence.contract_word = OptionName(user.asker, "contract");
-  if (IsFarOff(evidence.runs[0])) {
-    const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
-    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, judge, got, by.contract);
+  const ErrorMetrics& run = evidence.runs[0];
+  if (run.Holds() && IsFarOff(run)) {
+    const int64_t furthest = run.statistic.furthest / (run.complex ? 2 : 1);
+    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");

@@ -82,7 +82,7 @@ struct Evidence {
   // mutation power only MutationPower::BlindTo counts.
   bool user_data = false;
   // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: no element of a user's tensor is
-  // far enough off for that to matter.
+  // far enough off for that to matter, or others break the bound.
   std::optional<std::string> not_random;
   bool sums = true;                          // whether a result has terms that are added; for advice
   std::string contract_word = "--contract";  // how their owner states a contract, for messages
