@@ -53,14 +53,9 @@ std::optional<Problem> BindPart(const Operator& op, const Problem& problem, cons
   return part;
 }
 
-}  // namespace
-
-Tensor PartOfCase::TakeOutput(const Tensor& output) const {
-  return TakeAlong(output, axis, indices);
-}
-
-std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const int64_t> elements, int64_t more) {
+// The part along one axis.
+std::optional<PartOfCase> TakeAlongOne(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                       std::span<const int64_t> elements, int64_t more) {
   if (problem.focus != 0) return std::nullopt;  // slices are those of the first output
   std::vector<SliceAxes> slices = op.Slices(problem);
   std::ranges::stable_sort(slices, std::greater(), &SliceAxes::extent);
@@ -74,13 +69,46 @@ std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, s
     if (!std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), has_slices)) continue;
     std::optional<Problem> bound = BindPart(op, problem, axes, std::ssize(indices));
     if (!bound) continue;
-    PartOfCase part{*std::move(bound), {}, axes.output, indices};
+    PartOfCase part{*std::move(bound), {}, {{axes.output, indices}}};
     for (size_t i = 0; i < inputs.size(); ++i) {
       part.inputs.push_back(axes.inputs[i] < 0 ? inputs[i].Clone() : TakeAlong(inputs[i], axes.inputs[i], indices));
     }
     return part;
   }
   return std::nullopt;
+}
+
+// Where the elements are in the part.
+std::vector<int64_t> PlacesAfter(const PartOfCase::Cut& cut, const Shape& shape, std::span<const int64_t> elements) {
+  const int64_t inner = NumElements(Shape(shape.begin() + cut.axis + 1, shape.end())), extent = shape[cut.axis];
+  std::vector<int64_t> places;
+  for (const int64_t element : elements) {
+    const int64_t outer = element / inner / extent, index = element / inner % extent;
+    const int64_t slice = std::ranges::lower_bound(cut.indices, index) - cut.indices.begin();
+    places.push_back((outer * std::ssize(cut.indices) + slice) * inner + element % inner);
+  }
+  return places;
+}
+
+}  // namespace
+
+Tensor PartOfCase::TakeOutput(const Tensor& output) const {
+  Tensor part = TakeAlong(output, cuts[0].axis, cuts[0].indices);
+  for (size_t i = 1; i < cuts.size(); ++i) part = TakeAlong(part, cuts[i].axis, cuts[i].indices);
+  return part;
+}
+
+std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const int64_t> elements, int64_t more) {
+  std::optional<PartOfCase> part = TakeAlongOne(op, problem, inputs, elements, more);
+  if (!part) return part;
+  std::vector<int64_t> places = PlacesAfter(part->cuts[0], problem.output().shape, elements);
+  while (auto smaller = TakeAlongOne(op, part->problem, part->inputs, places, more)) {
+    places = PlacesAfter(smaller->cuts[0], part->problem.output().shape, places);
+    smaller->cuts.insert(smaller->cuts.begin(), part->cuts.begin(), part->cuts.end());
+    part = std::move(smaller);
+  }
+  return part;
 }
 
 }  // namespace assay

@@ -14,14 +14,17 @@ namespace assay {
 struct PartOfCase {
   Problem problem;
   std::vector<Tensor> inputs;
-  int64_t axis = 0;              // of the output, along which the slices were taken
-  std::vector<int64_t> indices;  // of the slices, ascending
+  struct Cut {
+    int64_t axis = 0;              // of the output, along which slices were taken
+    std::vector<int64_t> indices;  // of these slices, ascending
+  };
+  std::vector<Cut> cuts;  // one after the other
 
   Tensor TakeOutput(const Tensor& output) const;
 };
 
-// The slices that hold these output elements, and `more` others at even distances, along the longest axis that allows
-// it. nullopt: the operator has no such axis, or the part would not be below a quarter of the case.
+// The slices that hold these output elements, and `more` others at even distances, along every axis that allows it,
+// from the longest on. nullopt: the operator has no such axis, or none whose part would be below a quarter of it.
 std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const int64_t> elements, int64_t more);
 

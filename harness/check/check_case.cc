@@ -120,9 +120,10 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   evidence.user_data = true;
   evidence.sums = data.op->Sums(problem);
   evidence.contract_word = OptionName(user.asker, "contract");
-  const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
-  if (!evidence.runs[0].statistic.Holds()) {
-    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, judge, got, by.contract);
+  const ErrorMetrics& run = evidence.runs[0];
+  if (run.Holds() && !run.statistic.Holds()) {
+    const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
+    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
@@ -130,7 +131,10 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
     evidence.lower_class = FindLowerClass(*data.op, problem, by.contract, output.golden,
                                           {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
-  if (!ValuesFail(evidence)) evidence.row_lean = FindRowLean(*data.op, problem, judge, by.contract, got);
+  if (!ValuesFail(evidence)) {
+    const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
+    evidence.row_lean = FindRowLean(*data.op, problem, judge, by.contract, got);
+  }
   begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
   return found;

@@ -83,7 +83,7 @@ struct Evidence {
   // mutation power only MutationPower::BlindTo counts.
   bool user_data = false;
   // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: the statistic has no objection to
-  // a user's tensor.
+  // a user's tensor, or elements break the bound.
   std::optional<std::string> not_random;
   std::optional<RowLean> row_lean;           // of a user's tensor whose rows lean to one side
   bool sums = true;                          // whether a result has terms that are added; for advice

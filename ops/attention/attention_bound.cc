@@ -15,6 +15,7 @@
 // kernels. Units that share the keys may be joined by log-sums: attention_units.h.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
@@ -40,11 +41,15 @@ bool ScalesExactly(double scale) {
 }
 
 class Bounder {
+  struct RowErrors;
+
  public:
   Bounder(const AttentionCase& op, const Contract& contract, DType in, const Golden& golden)
       : op_(op), e_(contract), join_(e_) {
     const Plane& rows = *golden.Extra("rows");
     hidden_reach_ = golden.Extra("hidden_reach");
+    range_ = golden.Extra("range"), values_ = golden.Extra("values");
+    dots_ = golden.Extra("dot_weight"), added_weights_ = golden.Extra("added_weight");
     masked_any_ = contract.masked == MaskedRows::kAny;
     const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
     const double inputs = Join(e_.in, e_.in);
@@ -84,18 +89,16 @@ class Bounder {
     }
   }
 
-  // Whether element i may be NaN because an operand of its scores overflows, or a score that is hidden.
-  bool MayBeNan(const Plane& rows, int64_t i) const {
-    return rows[i / op_.dv * kRowFacts + kLargest] >= operand_overflow_;
-  }
-  bool MayHideNan(int64_t i) const {
-    return hidden_reach_ != nullptr && (*hidden_reach_)[i / op_.dv] * kLog2E * (1 + dot_) >= e_.range;
+  // Whether the row may be NaN because an operand of its scores overflows, or a score that is hidden.
+  bool MayBeNan(const Plane& rows, int64_t row) const { return rows[row * kRowFacts + kLargest] >= operand_overflow_; }
+  bool MayHideNan(int64_t row) const {
+    return hidden_reach_ != nullptr && (*hidden_reach_)[row] * kLog2E * (1 + dot_) >= e_.range;
   }
 
   // Whether scores or exponentials of the row may overflow, or all of the latter vanish: the result is NaN, infinite
   // where sums are, or has whatever weights are left, none at all included.
-  bool HasAnyWeights(const Plane& rows, int64_t i) const {
-    const int64_t first = i / op_.dv * kRowFacts;
+  bool HasAnyWeights(const Plane& rows, int64_t row) const {
+    const int64_t first = row * kRowFacts;
     const auto fact = [&](RowFact f) { return rows[first + f]; };
     if (fact(kCertain) >= 1) return false;
     return fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range ||
@@ -104,67 +107,89 @@ class Bounder {
 
   // Whether the mask alone makes all scores -inf as soon as log2 e multiplies them: kernels that have zero for a row
   // without keys divide by no sum of zero here either.
-  bool IsSunkByMask(const Plane& rows, int64_t i) const {
-    const int64_t first = i / op_.dv * kRowFacts;
+  bool IsSunkByMask(const Plane& rows, int64_t row) const {
+    const int64_t first = row * kRowFacts;
     const auto fact = [&](RowFact f) { return rows[first + f]; };
     return op_.mask == MaskKind::kAdd && fact(kSunk) * kLog2E * (1 - added_) >= e_.range &&
            fact(kReach) * kLog2E * (1 + dot_) < e_.range && 2 * e_.u * fact(kReach) < most_exponent_ &&
            fact(kLargest) <= largest_operand_;
   }
 
-  // Whether sums of exp(score - largest score so far) v may overflow before they are divided. A key alone weighs 1;
-  // an exponential is at most exp(distance of the scores), and at most kSeldom where kernels rescale seldom.
-  bool SumsMayOverflow(const Golden& golden, const Plane& rows, int64_t i) const {
-    const double y = golden.value[static_cast<size_t>(i)];
-    const int64_t row = i / op_.dv;
+  // The sum of |v| over the keys from which on sums of exp(score - largest score so far) v may overflow before they are
+  // divided; infinity where none does. A key alone weighs 1; an exponential is at most exp(distance of the scores), and
+  // at most kSeldom where kernels rescale seldom.
+  double OverflowingSum(const Plane& rows, int64_t row) const {
     const auto fact = [&](RowFact f) { return rows[row * kRowFacts + f]; };
-    if (fact(kCertain) >= 1 || fact(kMasked) >= 1 || std::isnan(y)) return false;
-    const double keys = op_.CountKeys(row), distance = fact(kAddedTail) > 0 ? kTail : fact(kAddedMax);
-    const double most = keys == 1 ? 1 : std::min(kSeldom, std::exp(distance));
-    const double size = (std::isfinite(y) ? std::fabs(y) : 0) + (*golden.Extra("range"))[i];
-    const double values = std::min((*golden.Extra("values"))[i], keys * size);
-    return most * values * (1 + of_rows_[static_cast<size_t>(row)].numerator) > largest_;
+    if (fact(kCertain) >= 1 || fact(kMasked) >= 1) return kInfinity;
+    const double distance = fact(kAddedTail) > 0 ? kTail : fact(kAddedMax);
+    const double most = op_.CountKeys(row) == 1 ? 1 : std::min(kSeldom, std::exp(distance));
+    return largest_ / (most * (1 + of_rows_[static_cast<size_t>(row)].numerator));
+  }
+  bool SumsMayOverflow(const Golden& golden, int64_t i, double keys, double overflowing) const {
+    const double y = golden.value[static_cast<size_t>(i)];
+    const double size = (std::isfinite(y) ? std::fabs(y) : 0) + (*range_)[i];
+    return !std::isnan(y) && std::min((*values_)[i], keys * size) > overflowing;
   }
 
-  // A of element i; the row's facts from `facts`.
-  double At(const Golden& golden, const Plane& rows, int64_t i) const {
-    const int64_t first = i / op_.dv * kRowFacts;
-    const auto fact = [&](RowFact f) { return rows[first + f]; };
-    if (fact(kCertain) >= 1) return 0;
+  // Values that the elements of a row share.
+  struct OfRow {
+    std::optional<double> all;  // A of each of them
+    bool any_weights = false, known = false, tame = false;
+    double lost = 0, inflation = kInfinity, tail = 0, stored = 0;
+    const RowErrors* errors = nullptr;
+  };
+  OfRow Of(const Plane& rows, int64_t row) const {
+    const auto fact = [&](RowFact f) { return rows[row * kRowFacts + f]; };
+    OfRow of;
     const bool masked = fact(kMasked) >= 1;
-    if (masked && masked_any_) return kInfinity;
-    const RowErrors& of_row = of_rows_[static_cast<size_t>(i / op_.dv)];
-    if (HasAnyWeights(rows, i)) return OfAnyWeights(golden, i, of_row);
-    if (masked) return 0;
-    if (!(of_row.sums < kInfinity)) return kInfinity;
-
-    const double range = (*golden.Extra("range"))[i];
+    of.errors = &of_rows_[static_cast<size_t>(row)];
+    of.any_weights = HasAnyWeights(rows, row);
+    if (fact(kCertain) >= 1) {
+      of.all = 0;
+    } else if (masked && masked_any_) {
+      of.all = kInfinity;
+    } else if (masked && !of.any_weights) {
+      of.all = 0;
+    } else if (!of.any_weights && !(of.errors->sums < kInfinity)) {
+      of.all = kInfinity;
+    }
+    if (of.all || of.any_weights) return of;
     const double lost_operand = std::abs(op_.scale) * in_normal_ + e_.lambda;  // also of one that is scaled
-    const double lost = lost_score_ + static_cast<double>(op_.d) * lost_operand * fact(kLargest);
-    const double of_all_keys = lost + of_row.log_weight;
+    of.lost = lost_score_ + static_cast<double>(op_.d) * lost_operand * fact(kLargest);
+    const double of_all_keys = of.lost + of.errors->log_weight;
     const double mean = dot_ * fact(kDotMean) + added_ * fact(kAddedMean) + of_all_keys;
     const double largest = dot_ * fact(kDotMax) + added_ * fact(kAddedMax) + of_all_keys;
-    const bool known = !MayBeNan(rows, i);
-    const bool tame =
-        known && mean < 0.5 && dot_ * fact(kDotTail) + added_ * fact(kAddedTail) + of_all_keys / kTail <= 0.5;
-    const double y = std::isfinite(golden.value[i]) ? std::fabs(golden.value[i]) : 0;
-    double weights = known ? range : std::max(range, y), inflation = kInfinity;
-    if (tame) {
-      inflation = std::exp(largest) / (1 - mean);
-      const double tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
-      const double dots = (*golden.Extra("dot_weight"))[i], added = (*golden.Extra("added_weight"))[i];
-      const double scores = std::min(dots, fact(kStored) * (golden.magnitude[i] + y));
-      const double units = of_row.log_weight * std::min(range, golden.magnitude[i] + y);
-      const double linear = (dot_ - scores_) * dots + scores_ * scores + added_ * added + units + 2 * lost * range;
-      if (inflation < kInfinity) weights = std::min(range, inflation * (linear + tail * range));
-      inflation += tail;
+    of.known = !MayBeNan(rows, row);
+    of.tame = of.known && mean < 0.5 && dot_ * fact(kDotTail) + added_ * fact(kAddedTail) + of_all_keys / kTail <= 0.5;
+    of.stored = fact(kStored);
+    if (!of.tame) return of;
+    of.inflation = std::exp(largest) / (1 - mean);
+    of.tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
+    return of;
+  }
+
+  // A of element i in a row.
+  double At(const Golden& golden, const OfRow& row, int64_t i) const {
+    if (row.all) return *row.all;
+    const RowErrors& of_row = *row.errors;
+    if (row.any_weights) return OfAnyWeights(golden, i, of_row);
+    const double range = (*range_)[i], y = std::isfinite(golden.value[i]) ? std::fabs(golden.value[i]) : 0;
+    const double magnitudes = golden.magnitude[i];
+    double weights = row.known ? range : std::max(range, y), inflation = row.inflation;
+    if (row.tame) {
+      const double dots = (*dots_)[i], added = (*added_weights_)[i];
+      const double scores = std::min(dots, row.stored * (magnitudes + y));
+      const double units = of_row.log_weight * std::min(range, magnitudes + y);
+      const double linear = (dot_ - scores_) * dots + scores_ * scores + added_ * added + units + 2 * row.lost * range;
+      if (inflation < kInfinity) weights = std::min(range, inflation * (linear + row.tail * range));
+      inflation += row.tail;
     }
     // sum w |v|, by the inflated weights or by the largest |v|.
-    const double inflated = inflation < kInfinity ? inflation * golden.magnitude[i] + 0x1p-80 * range : kInfinity;
+    const double inflated = inflation < kInfinity ? inflation * magnitudes + 0x1p-80 * range : kInfinity;
     const double magnitude = std::min(inflated, y + range);  // of finite values: all of them may be zero
     const double keys = static_cast<double>(op_.s);
     // The plane may overflow where the values do not.
-    const double values = std::min((*golden.Extra("values"))[i], keys * (y + range));
+    const double values = std::min((*values_)[i], keys * (y + range));
     const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
     return (weights + OfSums(of_row, magnitude, std::min(magnitude, y + weights)) +
             underflow * (1 + of_row.ending) * (1 + std::min(of_row.sums, 1.0))) *
@@ -215,7 +240,7 @@ class Bounder {
   // value that is not finite comes from scores or values that are not.
   double OfAnyWeights(const Golden& golden, int64_t i, const RowErrors& of_row) const {
     if (!std::isfinite(golden.value[i]) || !(of_row.sums < kInfinity)) return kInfinity;
-    const double y = std::fabs(golden.value[i]), most = y + (*golden.Extra("range"))[i];
+    const double y = std::fabs(golden.value[i]), most = y + (*range_)[i];
     const double underflow = 2 * (lost_weight_ * most + e_.lambda) * (static_cast<double>(op_.s) + 2) + 2 * in_normal_;
     return (y + (1 + of_row.log_all) * (4 * most * (1 + of_row.sums) + underflow)) * (1 + 0x1p-40);
   }
@@ -223,7 +248,8 @@ class Bounder {
   const AttentionCase& op_;
   const OperationErrors e_;
   const LogSumErrors join_;
-  const Plane* hidden_reach_ = nullptr;
+  const Plane *hidden_reach_ = nullptr, *range_ = nullptr, *values_ = nullptr;
+  const Plane *dots_ = nullptr, *added_weights_ = nullptr;
   bool masked_any_ = false;
   double dot_ = 0, added_ = 0;  // a and b
   double scores_ = 0;           // of a, what is relative to scores
@@ -246,17 +272,24 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   const Plane& rows = *golden.Extra("rows");
   const Bounder bounder(op, contract, problem.inputs[0].dtype, golden);
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
-  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) owned->SetUp(i, bounder.At(golden, rows, i));
+  ParallelFor(op.Rows(), kRowsOfBound, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const Bounder::OfRow of_row = bounder.Of(rows, row);
+      for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) owned->SetUp(i, bounder.At(golden, of_row, i));
+    }
   });
   // Nothing finite or not is promised there, and nothing is known of its distribution.
   AdmitWhere(bound, *owned, kInfinity, kAnything);
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    if (bounder.MayBeNan(rows, i) || bounder.MayHideNan(i)) Admit(bound, golden.size(), i, kAlsoNan);
-    const bool hidden = contract.masked == MaskedRows::kZero && bounder.IsSunkByMask(rows, i);
-    const bool any_weights = bounder.HasAnyWeights(rows, i) && !hidden;
-    if (any_weights || bounder.SumsMayOverflow(golden, rows, i)) {
-      Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);
+  for (int64_t row = 0; row < op.Rows(); ++row) {
+    const bool may_be_nan = bounder.MayBeNan(rows, row) || bounder.MayHideNan(row);
+    const bool hidden = contract.masked == MaskedRows::kZero && bounder.IsSunkByMask(rows, row);
+    const bool any_weights = bounder.HasAnyWeights(rows, row) && !hidden;
+    const double keys = op.CountKeys(row), overflowing = bounder.OverflowingSum(rows, row);
+    for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+      if (may_be_nan) Admit(bound, golden.size(), i, kAlsoNan);
+      if (any_weights || bounder.SumsMayOverflow(golden, i, keys, overflowing)) {
+        Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);
+      }
     }
   }
   if (const Plane* nan = golden.Extra("may_be_nan")) {
@@ -267,14 +300,16 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
   // Nothing is known of the distribution of errors of rows with any weights.
-  const auto any = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
-  bool some = false;
-  for (int64_t i = 0; bound.statistic.applicable && i < golden.size(); ++i) {
-    if (!bounder.HasAnyWeights(rows, i) || !std::isfinite((*owned)[i])) continue;
-    some = true;
-    any->Set(i, (*owned)[i]);
+  std::shared_ptr<Plane> any;
+  for (int64_t row = 0; bound.statistic.applicable && row < op.Rows(); ++row) {
+    if (!bounder.HasAnyWeights(rows, row)) continue;
+    for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+      if (!std::isfinite((*owned)[i])) continue;
+      if (any == nullptr) any = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+      any->Set(i, (*owned)[i]);
+    }
   }
-  if (!some) return bound;
+  if (any == nullptr) return bound;
   bound.statistic.systematic.push_back({any.get(), 2});
   bound.owned.push_back(any);
   return bound;

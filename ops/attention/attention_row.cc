@@ -3,6 +3,7 @@
 // (mask_j - mask_m), so that finite masks of any size cost no accuracy.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "golden/value_range.h"
@@ -25,22 +26,6 @@ constexpr int64_t kRowsAtOnce = 16, kElementsAtOnce = 1 << 14;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
   internal::ExpKernels(t, e, n);
-}
-
-// Scores and masks become what AttentionRow has, beside those of the largest. Returns how many keys
-// are kTail below it.
-ASSAY_MULTIVERSION int64_t SubtractLargest(double score, double mask, double* __restrict t, double* __restrict added,
-                                           double* __restrict stored, int64_t n) {
-  int64_t far = 0;
-  for (int64_t j = 0; j < n; ++j) {
-    const double below = (t[j] - score) + (added[j] - mask), size = std::fabs(added[j]);
-    const double capped = below < 0 ? below : 0.0;
-    stored[j] = size + std::fabs(t[j]);
-    added[j] = size + std::fabs(capped);
-    t[j] = capped;
-    far += capped <= -kTail ? 1 : 0;
-  }
-  return far;
 }
 
 // In eight partial sums, whatever the vectors hold.
@@ -130,6 +115,30 @@ std::vector<double> ByComponent(const AttentionCase& op, const std::vector<doubl
 
 double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
+}
+
+// ReadScores for a row without mask and softcap whose operands are tame (AttentionData::narrow).
+size_t ReadPlainScores(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
+                       int64_t index, AttentionRow& out) {
+  const AttentionCase::Range range = op.KeysOf(row);
+  const int64_t n = std::max<int64_t>(0, range.last - range.first), first = op.KeyHead(row) * op.s + range.first;
+  const auto [dots, magnitudes] = raw.Of(index, range.first, n);
+  if (std::ssize(out.keys) != n || n == 0 || out.keys.front() != range.first || out.keys.back() != range.last - 1) {
+    out.keys.resize(static_cast<size_t>(n));
+    std::iota(out.keys.begin(), out.keys.end(), range.first);
+  }
+  for (auto* v : {&out.dot, &out.t}) v->resize(static_cast<size_t>(n));
+  out.added.assign(static_cast<size_t>(n), 0.0);
+  const PlainScores of = PlainScoresOf(dots.data(), magnitudes.data(), data.largest_k.data() + first,
+                                       data.fourth_k.data() + first, n, op.scale, out.t.data(), out.dot.data());
+  const double positive = std::abs(op.scale);
+  out.unclear_keys.clear(), out.weightless_keys.clear();
+  out.largest = out.sunk = out.hidden_reach = 0;
+  out.reach = of.magnitude * std::max(1.0, positive), out.operand = std::max(data.largest_q[row], of.largest_k);
+  out.products = positive * data.fourth_q[row] * of.fourth_k;
+  out.masked = n == 0;
+  out.undefined = out.certain = out.unclear = out.unknown = out.may_be_nan = false;
+  return static_cast<size_t>(std::ranges::find(out.t, of.score) - out.t.begin());
 }
 
 // The keys that a row sees, with `dot`, their scores in `t` and their masks in `added`; and what is said of all of
@@ -261,7 +270,8 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
 
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out) {
-  const size_t top = ReadScores(op, data, row, raw, index, out);
+  const bool plain = data.narrow && op.mask == MaskKind::kNone && !(op.softcap > 0);
+  const size_t top = (plain ? ReadPlainScores : ReadScores)(op, data, row, raw, index, out);
   if (out.masked || out.undefined) return;
   const double score = out.t[top], mask = out.added[top];
   out.largest = score + mask;

@@ -64,33 +64,35 @@ class ScoreErrors {
 class WeightErrors {
  public:
   WeightErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
-      : rows_(*golden.Extra("rows")),
-        dot_(*golden.Extra("dot_weight")),
-        added_(*golden.Extra("added_weight")),
-        shift_(*golden.Extra("shift_weight")),
-        move_(*golden.Extra("move_weight")) {
+      : rows_(*golden.Extra("rows")), dot_(*golden.Extra("dot_weight")), added_(*golden.Extra("added_weight")) {
     const auto d = static_cast<double>(op.d);
     of_dot_ = kRoundingDeviation * u * StepsOf(d);
     of_added_ = kRoundingDeviation * u * std::sqrt(8.0);
     of_products_ = kRoundingDeviation * u * std::sqrt(d);
+    of_moved_ = of_products_ / std::sqrt(6.0);
     const double function = e.eps / std::sqrt(3.0);
     const double blocks = std::ceil(static_cast<double>(op.s) / kSmallestKeyBlock);
     of_weight_ = function * std::sqrt(2 + std::log2(blocks));
     if (op.softcap > 0) of_cap_ = function / std::sqrt(2.0);
   }
-  double At(int64_t i, int64_t row) const {
+  // Deviations of a row's scores, by their size and by their products.
+  struct Row {
+    double largest = 0, random = 0;
+  };
+  Row Of(int64_t row) const {
     const auto fact = [&](RowFact f) { return rows_[row * kRowFacts + f]; };
     const double added = of_added_ * fact(kAddedMax);
-    const double largest = std::hypot(of_dot_ * fact(kDotMax), added) * shift_[i];
-    const double random = std::hypot(std::hypot(of_products_ * fact(kProducts), added) * shift_[i],
-                                     of_products_ / std::sqrt(6.0) * move_[i]);
+    return {Norm(of_dot_ * fact(kDotMax), added), Norm(of_products_ * fact(kProducts), added)};
+  }
+  double At(int64_t i, const Row& row, double shift, double move) const {
+    const double random = Norm(row.random * shift, of_moved_ * move);
     const double linear = of_dot_ * dot_[i] + of_added_ * added_[i];
-    return std::hypot(std::min({largest, random, linear}), of_weight_ * shift_[i], of_cap_ * move_[i]);
+    return Norm(std::min({row.largest * shift, random, linear}), of_weight_ * shift, of_cap_ * move);
   }
 
  private:
-  const Plane &rows_, &dot_, &added_, &shift_, &move_;
-  double of_dot_ = 0, of_added_ = 0, of_products_ = 0, of_weight_ = 0, of_cap_ = 0;
+  const Plane &rows_, &dot_, &added_;
+  double of_dot_ = 0, of_added_ = 0, of_products_ = 0, of_moved_ = 0, of_weight_ = 0, of_cap_ = 0;
 };
 
 // What hangs on a row's scores: planes of the deviation and of what is systematic. `flushed`: the largest score that a
@@ -107,17 +109,21 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
   const bool wide = golden.magnitude.wide();
   const auto deviation = std::make_shared<Plane>(golden.size(), wide);
   const auto systematic = std::make_shared<Plane>(golden.size(), wide);
-  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / op.dv;
+  ParallelFor(op.Rows(), kRowsOfBound, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
       const bool small = errors.IsSmall(row);
-      const double stored = kRoundingDeviation * u_mid * std::hypot(shift[i], move[i]);
-      const double linear = std::hypot(weights.At(i, row), stored, units.At(i, row));
-      deviation->SetUp(i, small ? linear * std::exp(2 * errors.At(row)) : linear);
+      const double grown = small ? std::exp(2 * errors.At(row)) : 1;
       const double squares = kRoundingDeviation * kRoundingDeviation * u_mid * errors.Stored(row);
       const double lost = std::expm1(std::min(2 * flushed * rows[row * kRowFacts + kLargest], 1.0));  // beyond: all
-      systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]) +
-                               std::min(lost, 1.0) * range[i]);
+      const WeightErrors::Row of_row = weights.Of(row);
+      for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+        const double shifted = shift[i], moved = move[i];
+        const double stored = u_mid > 0 ? kRoundingDeviation * u_mid * Norm(shifted, moved) : 0;
+        const double of_units = units.At(i, row, shifted, moved);
+        deviation->SetUp(i, grown * Norm(weights.At(i, of_row, shifted, moved), stored, of_units));
+        systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]) +
+                                 std::min(lost, 1.0) * range[i]);
+      }
     }
   });
   bound.statistic.deviations.push_back({deviation.get(), 1});

@@ -45,6 +45,18 @@ struct PackedKeys {
 void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
                     int64_t first, int64_t n, double* dots, double* magnitudes);
 
+// t = scale dots and dot = |scale| magnitudes, of n keys; and the largest of each that is read, and score. All are
+// finite.
+struct PlainScores {
+  double score = 0, magnitude = 0, largest_k = 0, fourth_k = 0;
+};
+PlainScores PlainScoresOf(const double* dots, const double* magnitudes, const double* largest_k, const double* fourth_k,
+                          int64_t n, double scale, double* t, double* dot);
+
+// Scores in `t` and masks in `added` become what AttentionRow has, beside those of the largest. Returns how many keys
+// are kTail below it.
+int64_t SubtractLargest(double score, double mask, double* t, double* added, double* stored, int64_t n);
+
 // e[i] = exp(x[i]) within an ulp, for x from -700 to 0; exp(0) is 1. Returns their sum.
 double NearExponentials(const double* x, int64_t n, double* e);
 

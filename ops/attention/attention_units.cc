@@ -2,13 +2,20 @@
 #include "ops/attention/attention_units.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numbers>
 
 namespace assay {
 namespace {
 
 double PowerBelow(double x) {
+  constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+  if (x >= std::numeric_limits<double>::min() && std::isfinite(x)) {
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & kExponent);
+  }
   return x > 0 && std::isfinite(x) ? std::ldexp(1.0, std::ilogb(x)) : x;
 }
 
@@ -37,13 +44,7 @@ double LogSumErrors::OfAll(double keys, double largest) const {
 }
 
 UnitDeviation::UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
-    : op_(op),
-      value_(golden.value),
-      rows_(*golden.Extra("rows")),
-      shift_(*golden.Extra("shift_weight")),
-      move_(*golden.Extra("move_weight")),
-      u_(u),
-      eps_(e.eps) {
+    : op_(op), value_(golden.value), rows_(*golden.Extra("rows")), u_(u), eps_(e.eps) {
   for (int64_t row = 0; row < op.Rows(); ++row) of_rows_.push_back(RowOf(row));
 }
 
@@ -61,12 +62,11 @@ UnitDeviation::Row UnitDeviation::RowOf(int64_t row) const {
           .systematic = eps_ * SizeOf(std::log(units))};
 }
 
-double UnitDeviation::At(int64_t i, int64_t row) const {
+double UnitDeviation::At(int64_t i, int64_t row, double shift, double move) const {
   const Row& r = of_rows_[static_cast<size_t>(row)];
-  if (r.log_keys == 0 || !(shift_[i] > 0)) return 0;
-  const double of_sum = u_ * SizeOf(move_[i] / shift_[i] + r.log_keys), of_max = std::min(r.of_max, of_sum);
-  const double of_weights = shift_[i] * std::hypot(std::hypot(of_max, of_max, of_sum), r.of_log);
-  return std::hypot(of_weights, r.of_all * Size(i));
+  if (r.log_keys == 0 || !(shift > 0)) return 0;
+  const double of_sum = u_ * SizeOf(move / shift + r.log_keys), of_max = std::min(r.of_max, of_sum);
+  return Norm(shift * Norm(of_max, of_max, of_sum, r.of_log), r.of_all * Size(i));
 }
 
 }  // namespace assay

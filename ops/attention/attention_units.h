@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "ops/attention/attention.h"
@@ -11,6 +12,16 @@
 namespace assay {
 
 inline constexpr double kSmallestKeyBlock = 16;  // of published kernels
+inline constexpr int64_t kRowsOfBound = 16;      // whose errors a thread bounds at least
+
+// The root of the sum of squares, by std::hypot only where squares leave the range: it takes several times as long.
+template <class... Rest>
+double Norm(double x, Rest... rest) {
+  const double squares = ((x * x) + ... + (rest * rest));
+  if (squares > 0x1p-900 && squares < 0x1p900) return std::sqrt(squares);
+  ((x = std::hypot(x, rest)), ...);
+  return x;
+}
 
 // Joined by log-sums, m + log l of each unit: of the hard bound.
 class LogSumErrors {
@@ -32,8 +43,8 @@ class LogSumErrors {
 class UnitDeviation {
  public:
   UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u);
-  // The deviation of an element, and what is systematic.
-  double At(int64_t i, int64_t row) const;
+  // The deviation of an element, and what is systematic. `shift` and `move` are those of the planes.
+  double At(int64_t i, int64_t row, double shift, double move) const;
   double Systematic(int64_t i, int64_t row) const { return of_rows_[static_cast<size_t>(row)].systematic * Size(i); }
 
  private:
@@ -50,7 +61,7 @@ class UnitDeviation {
 
   const AttentionCase& op_;
   const std::vector<double>& value_;
-  const Plane &rows_, &shift_, &move_;
+  const Plane& rows_;
   double u_, eps_;
   std::vector<Row> of_rows_;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "golden/dd/inverse_factorial.h"
+#include "harness/data/infinity.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention/attention.h"
@@ -43,6 +44,43 @@ void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const Til
     const auto load = [&](const std::vector<double>& from) HWY_ATTR { return hn::LoadU(d, from.data() + first + i); };
     StoreWeights(d, load(row.p), load(row.dot), load(row.added), load(row.stored), to, i);
   });
+}
+
+PlainScores PlainScoresOfImpl(const double* dots, const double* magnitudes, const double* largest_k,
+                              const double* fourth_k, int64_t n, double scale, double* t, double* dot) {
+  const Doubles d;
+  const auto scales = hn::Set(d, scale), positive = hn::Set(d, std::fabs(scale));
+  auto score = hn::Set(d, -kInfinity), magnitude = hn::Zero(d), largest = hn::Zero(d), fourth = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + LanesOf(d) <= n; i += LanesOf(d)) {
+    const auto s = hn::Mul(scales, hn::LoadU(d, dots + i)), m = hn::LoadU(d, magnitudes + i);
+    hn::StoreU(s, d, t + i);
+    hn::StoreU(hn::Mul(positive, m), d, dot + i);
+    score = hn::Max(score, s), magnitude = hn::Max(magnitude, m);
+    largest = hn::Max(largest, hn::LoadU(d, largest_k + i)), fourth = hn::Max(fourth, hn::LoadU(d, fourth_k + i));
+  }
+  const auto most = [&](auto lanes) HWY_ATTR { return hn::GetLane(hn::MaxOfLanes(d, lanes)); };
+  PlainScores of{most(score), most(magnitude), most(largest), most(fourth)};
+  for (; i < n; ++i) {
+    t[i] = scale * dots[i], dot[i] = std::fabs(scale) * magnitudes[i];
+    of.score = std::max(of.score, t[i]), of.magnitude = std::max(of.magnitude, magnitudes[i]);
+    of.largest_k = std::max(of.largest_k, largest_k[i]), of.fourth_k = std::max(of.fourth_k, fourth_k[i]);
+  }
+  return of;
+}
+
+int64_t SubtractLargestImpl(double score, double mask, double* t, double* added, double* stored, int64_t n) {
+  int64_t far = 0;
+  ForVectors<1>(Doubles(), n, [&](int64_t i, auto d, auto) HWY_ATTR {
+    const auto s = hn::LoadU(d, t + i), m = hn::LoadU(d, added + i), size = hn::Abs(m);
+    const auto below = hn::Add(hn::Sub(s, hn::Set(d, score)), hn::Sub(m, hn::Set(d, mask)));
+    const auto capped = hn::IfThenElseZero(hn::Lt(below, hn::Zero(d)), below);
+    hn::StoreU(hn::Add(size, hn::Abs(s)), d, stored + i);
+    hn::StoreU(hn::Add(size, hn::Abs(capped)), d, added + i);
+    hn::StoreU(capped, d, t + i);
+    far += static_cast<int64_t>(hn::CountTrue(d, hn::Le(capped, hn::Set(d, -kTail))));
+  });
+  return far;
 }
 
 // exp(x) for -700 <= x <= 0, as 2^k exp(r), |r| <= ln(2) / 2, with the Taylor series up to r^13 / 13!.
@@ -93,6 +131,18 @@ namespace assay {
 
 HWY_EXPORT(SetWeightsImpl);
 HWY_EXPORT(NearExponentialsImpl);
+
+HWY_EXPORT(PlainScoresOfImpl);
+HWY_EXPORT(SubtractLargestImpl);
+
+PlainScores PlainScoresOf(const double* dots, const double* magnitudes, const double* largest_k, const double* fourth_k,
+                          int64_t n, double scale, double* t, double* dot) {
+  return HWY_DYNAMIC_DISPATCH(PlainScoresOfImpl)(dots, magnitudes, largest_k, fourth_k, n, scale, t, dot);
+}
+
+int64_t SubtractLargest(double score, double mask, double* t, double* added, double* stored, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(SubtractLargestImpl)(score, mask, t, added, stored, n);
+}
 
 double NearExponentials(const double* x, int64_t n, double* e) {
   return HWY_DYNAMIC_DISPATCH(NearExponentialsImpl)(x, n, e);

@@ -32,6 +32,8 @@ struct Hypothesis {
   int precision = 0;
   // Whether it is there for a golden value of its own, with which at least half of the squared errors are gone.
   bool halves_errors = false;
+  // Whether all results are numbers that the class makes, unless its sums are recognised; none: any.
+  std::function<bool(const Tensor&)> results = {};
 };
 
 std::vector<Hypothesis> ListHypotheses();  // from tight to loose

@@ -77,9 +77,13 @@ class Search {
   std::optional<Explanation> Explains(const Hypothesis& hypothesis, const JudgedOutput& main,
                                       std::span<const JudgedOutput> twins) const {
     std::string name = hypothesis.name;
-    if (part_ && IsRefutedByPart(hypothesis)) return std::nullopt;
-    const auto order = RecognisedSums(hypothesis, main);
-    if (hypothesis.partials && !order) return std::nullopt;
+    const bool may_be_formed = !part_ || MayBeFormed(hypothesis);
+    if (hypothesis.partials && !may_be_formed) return std::nullopt;
+    const bool has_results = !hypothesis.results || hypothesis.results(*main.got);
+    if (!has_results && !may_be_formed) return std::nullopt;
+    if (part_ && IsRefutedByPart(hypothesis, may_be_formed)) return std::nullopt;
+    const auto order = may_be_formed ? RecognisedSums(hypothesis, main) : std::nullopt;
+    if (!order && (hypothesis.partials || !has_results)) return std::nullopt;
     if (order) name += (hypothesis.partials ? " " : ", ") + *order;
     const Contract contract = JudgingContract(hypothesis);
     const As as = order ? As::kRecognised : As::kMain;
@@ -100,6 +104,19 @@ class Search {
   // Nothing is left to be random where every sum comes out as predicted.
   static bool SaysMoreThanStatistic(const Hypothesis& hypothesis, As as) {
     return hypothesis.accumulator && as == As::kRecognised;
+  }
+
+  // Whether the part leaves it open that RecognisedSums names sums of this class.
+  bool MayBeFormed(const Hypothesis& hypothesis) const {
+    if (!hypothesis.partials && !hypothesis.accumulator) return false;
+    const BoundModel bound = op_.Bound(part_->problem, *part_golden_, declared_);
+    const ElementJudge judge(*part_golden_, bound, declared_, part_got_->dtype());
+    if (!StatisticApplies(judge)) return false;
+    const DType type = hypothesis.partials ? *hypothesis.partials : *hypothesis.accumulator;
+    if (hypothesis.partials && op_.Narrowed(part_->problem, part_->inputs, FormatOf(type)) != nullptr) return true;
+    const auto may = hypothesis.partials ? MayRoundPartials : MaySumNarrowly;
+    const auto products = op_.Products(part_->problem, part_->inputs);
+    return products != nullptr && may(*products, judge, *part_got_, FormatOf(type));
   }
 
   std::optional<std::string> RecognisedSums(const Hypothesis& hypothesis, const JudgedOutput& main) const {
@@ -144,15 +161,19 @@ class Search {
     if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
   }
 
-  // Whether elements of a part of the case are beyond what the class permits, so that the whole is.
-  bool IsRefutedByPart(const Hypothesis& hypothesis) const {
+  // Whether elements of a part of the case are beyond what the class permits, so that the whole is. Sums that may be
+  // recognised have no deviations of their own.
+  bool IsRefutedByPart(const Hypothesis& hypothesis, bool may_be_formed) const {
     const bool as_they_are = !hypothesis.operand && !hypothesis.golden;
-    const auto golden = as_they_are ? part_golden_ : MakeGolden(hypothesis, part_->problem, part_->inputs, false);
-    if (golden == nullptr) return false;
+    auto golden = as_they_are ? part_golden_ : MakeGolden(hypothesis, part_->problem, part_->inputs, false);
+    if (golden == nullptr) golden = part_golden_;  // nothing of it changes
     const Contract contract = JudgingContract(hypothesis);
     BoundModel bound = BoundBy(hypothesis, part_->problem, *golden, contract);
     LimitToMagnitude(bound);
-    return !Measure(*golden, bound, contract, *part_got_, {.only_if_holds = true}).Holds();
+    const ErrorMetrics metrics =
+        Measure(*golden, bound, contract, *part_got_, {.even_if_stagnating = true, .only_if_holds = true});
+    if (!metrics.Holds()) return true;
+    return !may_be_formed && metrics.statistic.applicable && metrics.statistic.max_r > kElementThreshold;
   }
 
   // Null where the class makes nothing else of the case's operands.
@@ -193,7 +214,7 @@ class Search {
     if (BreaksExactSum(op_.SumOf(problem_), output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
     FloatFormat held = FormatOf(DType::kF32);
     held.precision = hypothesis.precision;
-    if (is_twin && hypothesis.precision > 0 && !HoldsPrecision(held, judge.dtype(), *output.got)) return std::nullopt;
+    if (is_twin && hypothesis.precision > 0 && !HoldsPrecision(held, *output.got)) return std::nullopt;
     if (as != As::kRecognised && NarrowsSums(contract) && KeepsToPlacesBy(judge, *output.got)) return std::nullopt;
     if (is_twin || SaysMoreThanStatistic(hypothesis, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;

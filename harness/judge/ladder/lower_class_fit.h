@@ -23,7 +23,7 @@ bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetric
 bool FollowsRunningSums(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
 
 // A narrow accumulator leaves results of its own precision in a wider output.
-bool HoldsPrecision(const FloatFormat& format, DType out, const Tensor& got);
+bool HoldsPrecision(const FloatFormat& format, const Tensor& got);
 
 // Truncation makes results smaller: twice as many errors go toward zero as away from it.
 bool IsBiased(const ElementJudge& judge, const Tensor& got);

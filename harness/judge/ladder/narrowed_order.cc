@@ -43,17 +43,25 @@ class RowFits {
     }
   }
 
-  // The squared errors of a row before anything explains them, and how many of its roundings show.
-  void Count(int64_t first, const NarrowedOrders::Outputs& outputs) {
+  // The squared errors of a row before anything explains them, and how many of its results are off.
+  struct Errors {
+    double squares = 0;
     int64_t off = 0;
-    for (int64_t c = 0; c < std::ssize(outputs.value); ++c) {
-      const int64_t i = first + c;
+  };
+  Errors Of(int64_t first, int64_t width) const {
+    Errors errors;
+    for (int64_t i = first; i < first + width; ++i) {
       if (!IsUsed(i)) continue;
       const double error = got_[i] - declared_.Rounded(i);
-      squares_ += Scaled(i, error);
-      off += error != 0 ? 1 : 0;
+      errors.squares += Scaled(i, error);
+      errors.off += error != 0 ? 1 : 0;
     }
-    shown_ += std::min(off, outputs.roundings);
+    return errors;
+  }
+  // Adds those of a row, of whose roundings no more than there are can show.
+  void Count(const Errors& errors, int64_t roundings) {
+    squares_ += errors.squares;
+    shown_ += std::min(errors.off, roundings);
   }
 
   double squares() const { return squares_; }
@@ -88,14 +96,20 @@ std::optional<std::string> FindNarrowedOrder(const Problem& problem, const Narro
   std::vector<size_t> left(fits.size());
   for (size_t i = 0; i < left.size(); ++i) left[i] = i;
   RowFits row_fits(declared, by_class, values);
+  RowFits::Errors all;  // of all rows that are looked at: no order that leaves too much of them can be the one
+  for (int64_t row = 0; row < orders.rows(); row += step) {
+    const RowFits::Errors errors = row_fits.Of(row * width, width);
+    all.squares += errors.squares, all.off += errors.off;
+  }
+  if (all.off < kLeastShown) return std::nullopt;
   for (int64_t row = 0; row < orders.rows() && !left.empty(); row += step) {
     const auto outputs = orders.Row(row, left);
     if (outputs.empty()) continue;
-    row_fits.Count(row * width, outputs[0]);
+    row_fits.Count(row_fits.Of(row * width, width), outputs[0].roundings);
     for (size_t i = 0; i < left.size(); ++i) row_fits.Add(row * width, outputs[i], fits[left[i]]);
     std::erase_if(left, [&](size_t i) {
       const bool fits_not = row_fits.shown() >= kLeastShown && fits[i].left > kMuchLeft * row_fits.squares();
-      return fits_not || !fits[i].possible;
+      return fits_not || fits[i].left > kMostLeft * all.squares || !fits[i].possible;
     });
   }
   const auto best = std::ranges::min_element(left, {}, [&](size_t i) { return fits[i].left; });

@@ -118,32 +118,51 @@ PredictedSum Accumulated(const Accumulation& a, const FloatFormat& format, const
   return p;
 }
 
-}  // namespace
-
-std::optional<std::string> FindRoundedPartials(const SumProducts& products, const ElementJudge& judge,
-                                               const Tensor& got, const FloatFormat& format) {
+std::vector<SumOrder> OrdersOfPartials(int64_t k, const FloatFormat& format) {
   std::vector<SumOrder> orders;
-  for (Cut& cut : CutsOf(products.terms())) {
+  for (Cut& cut : CutsOf(k)) {
     std::string text = cut.text;
     orders.push_back({std::move(text),
                       [&format, cut = std::move(cut)](const SumTerms& terms) { return Stored(cut, format, terms); }});
   }
+  return orders;
+}
+
+std::vector<SumOrder> OrdersOfNarrowSums(int64_t k, const FloatFormat& format) {
+  std::vector<SumOrder> orders;
+  for (const Accumulation& a : kAccumulations) {
+    if (a.block * a.accumulators >= k) continue;  // one rounding is no sum
+    orders.push_back({a.text, [&](const SumTerms& terms) { return Accumulated(a, format, terms); }});
+  }
+  return orders;
+}
+
+}  // namespace
+
+std::optional<std::string> FindRoundedPartials(const SumProducts& products, const ElementJudge& judge,
+                                               const Tensor& got, const FloatFormat& format) {
+  const auto orders = OrdersOfPartials(products.terms(), format);
   const auto found = RecogniseOrder(products, judge, got, format, orders, kLeastMatched);
   return found ? std::optional(found->text) : std::nullopt;
 }
 
 std::optional<std::string> FindNarrowSums(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
                                           const FloatFormat& format) {
-  const int64_t k = products.terms();
-  std::vector<SumOrder> orders;
-  for (const Accumulation& a : kAccumulations) {
-    if (a.block * a.accumulators >= k) continue;  // one rounding is no sum
-    orders.push_back({a.text, [&](const SumTerms& terms) { return Accumulated(a, format, terms); }});
-  }
+  const auto orders = OrdersOfNarrowSums(products.terms(), format);
   // A rounding to f32 on the way lifts one sum in 2^(25 - precision) over a tie; four times as many may differ.
-  const double flipped = std::ldexp(static_cast<double>(k), format.precision - 23);
+  const double flipped = std::ldexp(static_cast<double>(products.terms()), format.precision - 23);
   const auto found = RecogniseOrder(products, judge, got, format, orders, std::max(kLeastMatched, 1 - flipped));
   return found && found->off >= kLeastOff ? std::optional(found->text) : std::nullopt;
+}
+
+bool MayRoundPartials(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                      const FloatFormat& format) {
+  return AnyOrderPossible(products, judge, got, format, OrdersOfPartials(products.terms(), format));
+}
+
+bool MaySumNarrowly(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                    const FloatFormat& format) {
+  return AnyOrderPossible(products, judge, got, format, OrdersOfNarrowSums(products.terms(), format));
 }
 
 std::optional<StatisticModel> StatisticOfOwnErrors(const Golden& golden, const Tensor& got, double u_acc) {

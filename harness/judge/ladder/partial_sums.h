@@ -24,6 +24,12 @@ std::optional<std::string> FindRoundedPartials(const SumProducts& products, cons
 std::optional<std::string> FindNarrowSums(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
                                           const FloatFormat& format);
 
+// Whether those two may find something in a case that `got` is some elements of: false where each order is refuted.
+bool MayRoundPartials(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                      const FloatFormat& format);
+bool MaySumNarrowly(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                    const FloatFormat& format);
+
 // The statistic of errors of the size that `got` has all over, for finding a wrong element among them. nullopt: there
 // are none.
 std::optional<StatisticModel> StatisticOfOwnErrors(const Golden& golden, const Tensor& got, double u_acc);

@@ -23,6 +23,10 @@ void Read(const SumProducts& products, int64_t i, SumTerms& terms) {
   for (size_t t = 0; t < count; ++t) terms.sums[t + 1] = terms.sums[t] + terms.products[t];
 }
 
+bool IsFinite(const ElementJudge& judge, int64_t i, double got) {
+  return std::isfinite(got) && std::isfinite(judge.golden().value[static_cast<size_t>(i)]);
+}
+
 // How well one order explains the elements so far.
 struct Fit {
   int64_t matched = 0;
@@ -51,14 +55,14 @@ std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const
                                               double least_matched) {
   std::vector<Fit> fits(orders.size());
   const std::vector<double> values = got.ToDoubles();
+  const auto is_possible = [](const Fit& fit) { return fit.possible; };
   const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / products.terms());
   const int64_t step = (size + most - 1) / most;
   SumTerms terms;
   int64_t formed = 0, off = 0;
   double squares = 0;
-  for (int64_t i = 0; i < size; i += step) {
-    const double y = judge.golden().value[static_cast<size_t>(i)];
-    if (!std::isfinite(values[i]) || !std::isfinite(y)) continue;
+  for (int64_t i = 0; i < size && std::ranges::any_of(fits, is_possible); i += step) {
+    if (!IsFinite(judge, i, values[i])) continue;
     ++formed;
     const double error = values[i] - judge.Rounded(i);
     squares += error * error;
@@ -74,6 +78,24 @@ std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const
       return RecognisedOrder{orders[c].text, off};
   }
   return std::nullopt;
+}
+
+bool AnyOrderPossible(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                      const FloatFormat& format, std::span<const SumOrder> orders) {
+  const std::vector<double> values = got.ToDoubles();
+  std::vector<const SumOrder*> left;
+  for (const SumOrder& order : orders) left.push_back(&order);
+  SumTerms terms;
+  for (int64_t i = 0; i < std::ssize(values) && !left.empty(); ++i) {
+    if (!IsFinite(judge, i, values[i])) continue;
+    Read(products, i, terms);
+    std::erase_if(left, [&](const SumOrder* order) {
+      Fit fit;
+      Compare(judge, format, i, values[i], order->predict(terms), fit);
+      return !fit.possible;
+    });
+  }
+  return !left.empty();
 }
 
 }  // namespace assay

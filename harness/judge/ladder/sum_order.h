@@ -45,4 +45,8 @@ std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const
                                               const FloatFormat& format, std::span<const SumOrder> orders,
                                               double least_matched);
 
+// Whether one of `orders` may have given these results: false where each is refuted by one of them.
+bool AnyOrderPossible(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                      const FloatFormat& format, std::span<const SumOrder> orders);
+
 }  // namespace assay

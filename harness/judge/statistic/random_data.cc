@@ -60,26 +60,45 @@ bool HasFewLarge(const std::vector<double>& values) {
   return largest * static_cast<double>(values.size()) > kMostOfMean * sum;
 }
 
-// Ranks from -1 to 1 in a sample.
+// Ranks from -1 to 1 in a sample, which is searched from where equal stretches of values begin in it.
 class Ranks {
  public:
-  explicit Ranks(const std::vector<double>& sorted) : sorted_(sorted) {}
+  explicit Ranks(const std::vector<double>& sorted) : sorted_(sorted), first_(sorted.size() + 2) {
+    size_t stretch = 0;
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      for (; stretch <= StretchOf(sorted[i]); ++stretch) first_[stretch] = i;
+    }
+    for (; stretch < first_.size(); ++stretch) first_[stretch] = sorted.size();
+  }
   double Of(double x) const {
-    const auto [low, high] = std::ranges::equal_range(sorted_, x);
-    return static_cast<double>((low - sorted_.begin()) + (high - sorted_.begin())) / std::ssize(sorted_) - 1;
+    const size_t stretch = StretchOf(x);
+    const std::span within(sorted_.data() + first_[stretch], sorted_.data() + first_[stretch + 1]);
+    const auto [low, high] = std::ranges::equal_range(within, x);
+    const size_t both = 2 * first_[stretch] + static_cast<size_t>((low - within.begin()) + (high - within.begin()));
+    return static_cast<double>(both) / std::ssize(sorted_) - 1;
   }
 
  private:
+  // Ascends with x.
+  size_t StretchOf(double x) const {
+    const double range = sorted_.back() - sorted_.front(), last = static_cast<double>(sorted_.size());
+    const double at = (x - sorted_.front()) / range * last;
+    return at > 0 ? static_cast<size_t>(std::min(at, last)) : 0;
+  }
+
   const std::vector<double>& sorted_;
+  std::vector<size_t> first_;  // of each stretch, and behind the last
 };
 
 // Whether values `distance` apart along an axis have related ranks, or ranks that are related in size.
 bool Relates(const std::vector<double>& values, const Ranks& ranks, int64_t extent, int64_t inner, int64_t distance) {
-  const int64_t pairs = std::ssize(values) / extent * (extent - distance), step = StepOver(pairs);
+  const int64_t width = (extent - distance) * inner, pairs = std::ssize(values) / (extent * inner) * width;
+  const int64_t step = StepOver(pairs), step_within = step % width, step_first = step / width * extent * inner;
   double ranked = 0, ranked2 = 0, sized = 0, sized2 = 0, n = 0;
-  for (int64_t pair = 0; pair < pairs; pair += step, ++n) {
-    const int64_t along = pair / inner % (extent - distance), outer = pair / inner / (extent - distance);
-    const int64_t i = (outer * extent + along) * inner + pair % inner;
+  int64_t first = 0, within = 0;  // of the pair: where its stretch of `extent` begins, and where in it
+  for (int64_t pair = 0; pair < pairs; pair += step, ++n, first += step_first, within += step_within) {
+    if (within >= width) within -= width, first += extent * inner;
+    const int64_t i = first + within;
     const double a = ranks.Of(values[i]), b = ranks.Of(values[i + distance * inner]);
     const double size_a = std::fabs(a) - 0.5, size_b = std::fabs(b) - 0.5;
     ranked += a * b, ranked2 += a * a * b * b;
@@ -152,22 +171,8 @@ bool IsConstant(const std::vector<double>& values) {
   return std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-// The element whose error is furthest beyond what roundings make.
-int64_t FurthestOff(const ElementJudge& judge, const Tensor& got) {
-  const std::vector<double> values = got.ToDoubles();
-  int64_t furthest = 0;
-  double most = -1;
-  for (int64_t i = 0; i < std::ssize(values); ++i) {
-    const double r = judge.Deviation(i, judge.Judge(i, values[i]));
-    if (r > most) most = r, furthest = i;
-  }
-  return furthest;
-}
-
-}  // namespace
-
-std::string WhyNotRandom(const Tensor& tensor, int precision) {
-  const std::vector<double> values = tensor.ToDoubles();
+// Overload for the values of an operand.
+std::string WhyNotRandom(const Tensor& tensor, const std::vector<double>& values, int precision) {
   if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) return "it is not finite everywhere";
   const std::vector<double> sorted = SampleOf(values);
   if (Repeats(sorted)) return "values repeat";
@@ -181,24 +186,31 @@ std::string WhyNotRandom(const Tensor& tensor, int precision) {
   return "";
 }
 
-std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                         const ElementJudge& judge, const Tensor& got, const Contract& contract) {
+}  // namespace
+
+std::string WhyNotRandom(const Tensor& tensor, int precision) {
+  return WhyNotRandom(tensor, tensor.ToDoubles(), precision);
+}
+
+std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, int64_t furthest,
+                         const Contract& contract) {
   const int precision = std::min(53, contract.AccExactBits());
   int64_t told = 0;
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Tensor& input = inputs[k];
     if ((!IsFloat(input.dtype()) && !IsComplex(input.dtype())) || input.size() < kFewestTold) continue;
-    if (IsConstant(input.ToDoubles())) continue;
-    if (const std::string why = WhyNotRandom(input, precision); !why.empty()) {
+    const std::vector<double> values = input.ToDoubles();
+    if (IsConstant(values)) continue;
+    if (const std::string why = WhyNotRandom(input, values, precision); !why.empty()) {
       return fmt::format("{}: {}", problem.inputs[k].name, why);
     }
     told = std::max(told, input.size());
   }
   if (told < kFewest) return fmt::format("no operand has {} elements that differ", kFewest);
-  const auto products = op.Products(problem, inputs);
+  const auto products = furthest < 0 ? nullptr : op.Products(problem, inputs);
   if (products == nullptr) return "";
   std::vector<double> terms(static_cast<size_t>(products->terms()));
-  products->Read(FurthestOff(judge, got), terms);
+  products->Read(furthest, terms);
   return RoundsOneWay(std::ssize(terms), precision, [&](int64_t t) { return terms[t]; })
              ? "running sums of the products of its worst element round to one side"
              : "";

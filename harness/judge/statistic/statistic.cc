@@ -46,6 +46,7 @@ void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vect
                    StatisticOutcome& outcome) {
   const Outliers outliers = FindOutliers(judge, got, chunks);
   outcome.outliers = outliers.count;
+  outcome.furthest = outliers.worst;
   outcome.reason = DescribeExtremes(judge, got, outliers);
   if (judge.bound().statistic.shared) return;
   const int parts = IsComplex(got.dtype()) ? 2 : 1;

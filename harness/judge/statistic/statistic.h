@@ -22,6 +22,7 @@ namespace assay {
 struct StatisticOutcome {
   bool applicable = false;  // needs a sigma plane and a contract whose errors behave like independent roundings
   double sum_r2 = 0, max_r = 0;
+  int64_t furthest = -1;  // the value with max_r, where that is beyond kOutlierLevel
   double sigma_acc_rms = 0;
   std::optional<double> effective_bits;  // none when the output's own rounding dominates
   double bias_z = 0;                     // sum of r with the sign of e times the sign of y, over sqrt(N)

@@ -186,6 +186,25 @@ TEST(AttentionGolden, IgnoresMaskedKeys) {
 }
 
 // A weighted mean of the largest number and of small ones, and a score that no double holds but a soft cap brings back.
+// Rows without a mask are read by a loop of their own.
+TEST(AttentionGolden, AMaskOfZerosChangesNothing) {
+  const Operator& op = Op("attention");
+  for (const char* keys : {"l=37,s=150", "l=61,causal=1", "l=50,s=70,causal=1,window=9"}) {
+    const std::string id = fmt::format("attention/f32/b=2,h=4,hkv=2,{},d=24,scale=-0.3", keys),
+                      fill = "/fill=normal/seed=3";
+    const Problem plain = Bind(id + fill), masked = Bind(id + ",mask=add" + fill);
+    std::vector<Tensor> inputs = op.MakeInputs(masked);
+    inputs[3].SetDoubles(std::vector<double>(static_cast<size_t>(inputs[3].size())));
+    const Golden expected = op.ComputeGolden(masked, inputs, Tier::kFast);
+    const Golden golden = op.ComputeGolden(plain, std::span(inputs).first(3), Tier::kFast);
+    EXPECT_EQ(golden.value, expected.value) << id;
+    for (const auto& [name, plane] : golden.extra) {
+      ASSERT_NE(expected.Extra(name), nullptr);
+      EXPECT_TRUE(std::ranges::equal(plane.f32(), expected.Extra(name)->f32())) << id << " " << name;
+    }
+  }
+}
+
 TEST(AttentionGolden, NumbersNearTheLargestStayFinite) {
   const Problem problem = Bind("attention/f64/b=1,h=1,l=1,s=2,d=1,dv=2,softcap=50/fill=normal/seed=1");
   const double largest = FormatOf(DType::kF64).max_finite;

@@ -119,6 +119,14 @@ constexpr UnitsType kUnitTypes[] = {{"f32", "acc=f32;math=1"},        {"f32", "a
                                     {"bf16", "acc=f32;math=2"},       {"bf16", "acc=f32;math=2;mid=bf16"},
                                     {"f16", "acc=f32;math=2;mid=f16"}};
 
+TEST(Norm, IsTheRootOfTheSumOfSquares) {
+  EXPECT_EQ(Norm(3.0, 4.0), 5);
+  EXPECT_EQ(Norm(2.0, 3.0, 6.0), 7);
+  EXPECT_EQ(Norm(0.0, 0.0), 0);
+  for (const double size : {0x1p-1060, 0x1p-500, 0x1p1000}) EXPECT_EQ(Norm(3 * size, 4 * size), 5 * size) << size;
+  EXPECT_EQ(Norm(1.0, kInf), kInf);
+}
+
 TEST(AttentionUnits, StayWithinBoundAndStatistic) {
   uint64_t seed = 0;
   UnitsTally all, exact;

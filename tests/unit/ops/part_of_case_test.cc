@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kDividedCases[] = {
     "matmul/f32/m=40,n=6,k=20,bias=1,beta=0.5/fill=normal/seed=0",
+    "matmul/f32/m=40,n=48,k=20,bias=1/fill=normal/seed=0",
     "matmul/f32/m=6,n=48,k=20,transa=1,transb=1,bias=1/fill=normal/seed=1",
     "softmax/f32/shape=40x9,axis=1/fill=normal/seed=0",
     "reduce/f32/shape=48x5,axes=1/fill=normal/seed=0",
@@ -38,7 +39,7 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
     const int64_t last = whole.size() - 1;
     const auto part = TakePart(op, problem, inputs, std::vector<int64_t>{last, 0, last}, 3);
     ASSERT_TRUE(part.has_value());
-    EXPECT_LE(part->indices.size(), 5u);
+    for (const PartOfCase::Cut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
     const Golden of_part = op.ComputeGolden(part->problem, part->inputs, Tier::kReproducible);
     const Contract contract = Declared("acc=f32");
     const BoundModel bound = op.Bound(problem, whole, contract);
@@ -54,6 +55,16 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
       EXPECT_NEAR(HardBound(bound_of_part, of_part, i) / expected[i], 1, 1e-6) << i;
     }
   }
+}
+
+TEST(PartOfCase, IsCutAlongAllLongAxes) {
+  const Problem problem = Bind("matmul/f32/m=40,n=48,k=20/fill=normal/seed=0");
+  const Operator& op = Op("matmul");
+  const auto part = TakePart(op, problem, op.MakeInputs(problem), std::vector<int64_t>{7 * 48 + 9}, 2);
+  ASSERT_TRUE(part.has_value());
+  ASSERT_EQ(part->cuts.size(), 2u);
+  EXPECT_EQ(part->cuts[0].indices, (std::vector<int64_t>{0, 9, 24}));
+  EXPECT_EQ(part->cuts[1].indices, (std::vector<int64_t>{0, 7, 20}));
 }
 
 TEST(PartOfCase, IsNoneWhereLittleWouldBeSavedOrNothingIsDivided) {

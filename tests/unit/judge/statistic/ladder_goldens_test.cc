@@ -52,6 +52,63 @@ TEST(LadderGoldens, BeyondTheLimitAreMadeAgain) {
   EXPECT_GT(goldens.made(), made + 3);  // that a class changes nothing is kept: it has no size
 }
 
+// Its worst elements, and some others, refute all classes before anything is made of the whole case.
+TEST(LadderGoldens, AreNotMadeWhereAPartRefutesTheClass) {
+  const StatisticCase c("matmul/f32/m=64,n=64,k=256/fill=normal/seed=0", "acc=f32");
+  std::vector<double> values = c.golden.value;
+  values[70] += 1;
+  const Tensor got = c.Output(values);
+  const ErrorMetrics metrics = c.Judge(values);
+  LadderGoldens goldens;
+  EXPECT_FALSE(FindLowerClass(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {}, &goldens));
+  EXPECT_EQ(goldens.made(), 0);
+}
+
+// Results of sums whose partial sums are rounded to a format, after so many terms each and at the end.
+std::vector<double> RoundedSums(const StatisticCase& c, DType type, int64_t block, bool running) {
+  const auto products = c.op.Products(c.problem, c.inputs);
+  std::vector<double> terms(static_cast<size_t>(products->terms())), values;
+  for (int64_t i = 0; i < c.golden.size(); ++i) {
+    products->Read(i, terms);
+    double sum = 0, part = 0;
+    for (size_t t = 0; t < terms.size(); ++t) {
+      part += terms[t];
+      if ((static_cast<int64_t>(t) + 1) % block != 0) continue;
+      sum = running ? RoundTo(FormatOf(type), sum + part) : sum + RoundTo(FormatOf(type), part);
+      part = 0;
+    }
+    values.push_back(sum);
+  }
+  return values;
+}
+
+TEST(LadderGoldens, APartRefutesNoTrueClass) {
+  const StatisticCase c("matmul/f32/m=64,n=64,k=256/fill=normal/seed=0", "acc=f32");
+  const struct {
+    DType type;
+    int64_t block;
+    bool running;
+    const char* name;
+  } all[] = {{DType::kF16, 1, true, "f16 sums, one term after another"},
+             {DType::kBF16, 1, true, "bf16 sums, one term after another"},
+             {DType::kBF16, 4, true, "bf16 sums, 4 terms at a time"},
+             {DType::kF16, 64, false, "f16 sums of 4 equal parts"},
+             {DType::kBF16, 32, false, "bf16 sums of 8 equal parts"}};
+  for (const auto& one : all) {
+    std::vector<double> values = RoundedSums(c, one.type, one.block, one.running);
+    const auto find = [&] {
+      const Tensor got = c.Output(values);
+      const ErrorMetrics metrics = c.Judge(values);
+      return FindLowerClass(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {});
+    };
+    const auto found = find();
+    ASSERT_TRUE(found) << one.name;
+    EXPECT_EQ(found->name, one.name);
+    values[70] += 16;
+    EXPECT_FALSE(find()) << one.name << " but for one element";
+  }
+}
+
 TEST(Measure, OfWhatBreaksTheBoundMayStopThere) {
   const Failing failing;
   const auto& c = failing.c;
