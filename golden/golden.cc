@@ -22,7 +22,7 @@ void Copy(const double* from, int64_t n, double* to) {
   std::copy_n(from, n, to);
 }
 
-// As Plane::SetUp.
+// Rounds up as Plane::SetUp does.
 ASSAY_MULTIVERSION void RoundUp(const double* __restrict from, int64_t n, float* __restrict to) {
   for (int64_t i = 0; i < n; ++i) {
     const float nearest = static_cast<float>(from[i]);

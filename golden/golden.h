@@ -38,7 +38,7 @@ class Plane {
   int64_t size() const { return static_cast<int64_t>(wide_ ? f64_.size() : f32_.size()); }
   double operator[](int64_t i) const { return wide_ ? f64_[i] : f32_[i]; }
   void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
-  // Rounds up to the plane's type. Without a branch on the rounding, which goes either way as often.
+  // Rounds up to the plane's type, without a branch. Precondition: value >= 0 or NaN.
   void SetUp(int64_t i, double value) {
     if (wide_) {
       f64_[i] = value;

@@ -35,8 +35,8 @@ struct EvaluatedBlock {
   std::vector<std::span<const double>> reach, beside;  // of each propagation; empty: zeros
 };
 
-// The same for graphs whose output is too large to be kept as doubles: tells `use`, on all threads, one block after the
-// other. All that a reduction joins is in one block. Returns Evaluation::any_instead_of_nan.
+// Evaluates graphs whose output is too large to be kept as doubles: calls `use` for each block, from several threads at
+// once. All terms that a reduction joins are in one block. Returns Evaluation::any_instead_of_nan.
 std::vector<uint8_t> EvaluateBlocks(const Graph& graph, const OutputInfo& output,
                                     std::span<const std::vector<double>> inputs, bool double_double,
                                     std::span<const ErrorRules> propagations,

@@ -6,15 +6,20 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "harness/base/check.h"
 #include "harness/base/multiversion.h"
+#include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/exp_error.h"
 #include "ops/formula/expr.h"
 #include "ops/formula_reach.h"
 #include "ops/lost_terms.h"
 #include "ops/softmax/softmax.h"
+#include "ops/softmax/softmax_reach.h"
 
 namespace assay {
 namespace {
@@ -23,10 +28,10 @@ using formula::Axis;
 using formula::Expr;
 using formula::Graph;
 
-Graph SoftmaxGraph(bool log, int64_t outer, int64_t terms, int64_t inner) {
+Graph SoftmaxGraph(bool log, int64_t rows, int64_t terms) {
   Graph graph;
-  const Axis o = AddAxis(graph, "outer", outer), n = AddAxis(graph, "terms", terms), i = AddAxis(graph, "inner", inner);
-  const formula::Axes all = o + n + i;
+  const Axis r = AddAxis(graph, "rows", rows), n = AddAxis(graph, "terms", terms);
+  const formula::Axes all = r + n;
   const Expr below = BelowMax(AddInput(graph, "x", all), n), e = Exp(-below), total = RescaledSum(e, n);
   AddOutput(graph, "y", log ? -(below + Max0(Log(total))) : e / total, all);
   return graph;
@@ -34,30 +39,28 @@ Graph SoftmaxGraph(bool log, int64_t outer, int64_t terms, int64_t inner) {
 
 // Numbers that the contract's input class makes -inf, far below their row's maximum, weigh nothing before and after:
 // they become -inf. Returns where they are.
-std::vector<int64_t> DropOverflowing(const SoftmaxCase& op, double overflow, std::vector<double>& x) {
-  std::vector<int64_t> dropped;
-  for (int64_t row = 0; row < op.rows && std::isfinite(overflow); ++row) {
-    double max = -kInfinity;
-    for (int64_t k = 0; k < op.terms; ++k) max = std::max(max, x[static_cast<size_t>(op.Offset(row, k))]);
-    for (int64_t k = 0; k < op.terms && max > -overflow / 2; ++k) {
-      double& value = x[static_cast<size_t>(op.Offset(row, k))];
-      if (!std::isfinite(value) || value > -overflow) continue;
-      value = -kInfinity;
-      dropped.push_back(op.Offset(row, k));
-    }
+std::vector<size_t> DropOverflowing(double overflow, std::span<double> row) {
+  std::vector<size_t> dropped;
+  if (!std::isfinite(overflow)) return dropped;
+  double max = -kInfinity;
+  for (const double x : row) max = std::max(max, x);
+  for (size_t k = 0; k < row.size() && max > -overflow / 2; ++k) {
+    if (!std::isfinite(row[k]) || row[k] > -overflow) continue;
+    row[k] = -kInfinity;
+    dropped.push_back(k);
   }
   return dropped;
 }
 
-// Of one row: m - x_j of its terms, where -inf has none worth an error and a row without a maximum zeros; their golden
-// values, sizes of these, and probabilities; how far they may be off.
+// One row, by term: distance is m - x_j (0 for -inf, which has no error, and in rows without a maximum), y the golden
+// value, size its magnitude, share the probability, reach how far the value may be off.
 struct RowParts {
   explicit RowParts(int64_t terms)
       : distance(static_cast<size_t>(terms)), y(distance), size(distance), share(distance), reach(distance) {}
   std::vector<double> distance, y, size, share, reach;
 };
 
-// What the terms of a row have in common: see RowErrors::InCommon.
+// Errors that the terms of a row have in common (RowErrors::InCommon).
 struct RowErrorsInCommon {
   bool log;
   double spread, peak, base_two, sum_with_maximum, flushed, exponent, own, lost;
@@ -84,7 +87,7 @@ ASSAY_MULTIVERSION void AddFurtherErrors(const RowErrorsInCommon& row, const dou
 }
 
 // The reach of the formula and of what kernels do otherwise than it says, and what the statistic needs to know of a
-// row: block by block of the formula's evaluation, as whole arrays are larger than caches.
+// row: row by row, as whole arrays are larger than caches.
 class RowErrors {
  public:
   RowErrors(const Problem& problem, const Golden& golden, const Contract& contract)
@@ -97,16 +100,10 @@ class RowErrors {
     if (has_statistic) allowance_ = plane();
     if (has_statistic && op_.log) peak_ = plane();
     if (has_statistic) lost_.resize(static_cast<size_t>(op_.rows));
-    x_ = std::move(KeptInputs(golden_, 1)[0]);
-    const std::vector<int64_t> dropped = DropOverflowing(op_, OperandOverflow(contract_, problem_.inputs[0].dtype), x_);
-    const Graph graph = SoftmaxGraph(op_.log, op_.rows / op_.inner, op_.terms, op_.inner);
     const bool dd = SizeOf(problem_.output().dtype) == 8;  // doubles are more than narrower outputs show
     const formula::ErrorRules rules = RulesFor(problem_, contract_, dd);
-    formula::EvaluateBlocks(graph, graph.outputs[0], {&x_, 1}, dd, {&rules, 1},
-                            [&](const formula::EvaluatedBlock& block) { AddBlock(block); });
-    for (const int64_t i : dropped) {
-      if (op_.log) reach_->Set(i, kInfinity);
-    }
+    std::vector<int64_t> rows = AddWrittenOut(rules, !op_.log && !dd);
+    if (!rows.empty()) AddByFormula(rules, dd, rows);
     const Plane* masked = contract_.masked == MaskedRows::kAny ? golden_.Extra("masked") : nullptr;
     for (int64_t i = 0; i < golden_.size() && masked != nullptr; ++i) {
       if ((*masked)[i] >= 1) reach_->Set(i, kInfinity);
@@ -117,23 +114,91 @@ class RowErrors {
   }
 
  private:
-  void AddBlock(const formula::EvaluatedBlock& block) {
-    RowParts work(op_.terms);
-    for (size_t lane = 0; lane < block.lanes.size(); ++lane) AddRow(block, lane, work);
+  // Returns the rows that need the formula.
+  std::vector<int64_t> AddWrittenOut(const formula::ErrorRules& rules, bool applies) {
+    std::vector<char> done(static_cast<size_t>(op_.rows));
+    const auto reach = applies ? SoftmaxRowReach::For(rules, op_.terms) : std::nullopt;
+    ParallelFor(reach ? op_.rows : 0, std::max<int64_t>(1, 4096 / op_.terms), [&](int64_t begin, int64_t end) {
+      SoftmaxRowReach of_row = *reach;
+      RowParts work(op_.terms);
+      for (int64_t row = begin; row < end; ++row) {
+        ReadRow(row, work.distance);
+        if (!std::ranges::all_of(work.distance, [](double x) { return std::isfinite(x); })) continue;
+        const std::optional<double> max = MeasureDistances(work.distance);
+        if (!max || !of_row.Compute(work.distance, work.reach)) continue;
+        AddRow(row, std::fabs(*max), work);
+        done[static_cast<size_t>(row)] = 1;
+      }
+    });
+    std::vector<int64_t> left;
+    for (int64_t row = 0; row < op_.rows; ++row) {
+      if (done[static_cast<size_t>(row)] == 0) left.push_back(row);
+    }
+    return left;
   }
 
-  // A row is a lane of the block.
-  void AddRow(const formula::EvaluatedBlock& block, size_t lane, RowParts& work) {
-    const int64_t first = block.lanes[lane];
+  void AddByFormula(const formula::ErrorRules& rules, bool dd, const std::vector<int64_t>& rows) {
+    const double overflow = OperandOverflow(contract_, problem_.inputs[0].dtype);
+    const auto terms = static_cast<size_t>(op_.terms);
+    std::vector<double> x(rows.size() * terms);
+    std::vector<std::vector<size_t>> dropped(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const std::span<double> row = std::span(x).subspan(k * terms, terms);
+      ReadRow(rows[k], row);
+      dropped[k] = DropOverflowing(overflow, row);
+    }
+    const Graph graph = SoftmaxGraph(op_.log, std::ssize(rows), op_.terms);
+    formula::EvaluateBlocks(graph, graph.outputs[0], {&x, 1}, dd, {&rules, 1},
+                            [&](const formula::EvaluatedBlock& block) {
+                              ASSAY_CHECK(std::ssize(block.inner) == op_.terms);  // a lane is a whole row
+                              RowParts work(op_.terms);
+                              for (size_t lane = 0; lane < block.lanes.size(); ++lane) {
+                                const auto first = static_cast<size_t>(block.lanes[lane]);
+                                std::ranges::copy(std::span(x).subspan(first, terms), work.distance.begin());
+                                const std::optional<double> max = MeasureDistances(work.distance);
+                                const std::span<const double> reach = block.reach[0];
+                                for (size_t k = 0; k < terms; ++k)
+                                  work.reach[k] = reach.empty() ? 0 : reach[k * block.lanes.size() + lane];
+                                if (op_.log) {
+                                  for (const size_t k : dropped[first / terms]) work.reach[k] = kInfinity;
+                                }
+                                AddRow(rows[first / terms], max ? std::fabs(*max) : 0, work);
+                              }
+                            });
+  }
+
+  void ReadRow(int64_t row, std::span<double> x) const {
+    const Plane& kept = *golden_.Extra("input.0");
+    const int64_t first = op_.Offset(row, 0);
+    for (int64_t k = 0; k < op_.terms; ++k) x[static_cast<size_t>(k)] = kept[first + k * op_.inner];
+  }
+
+  // Replaces x by max x - x; nullopt: there is no finite maximum, and all are 0. -inf has no distance worth an error.
+  static std::optional<double> MeasureDistances(std::vector<double>& row) {
+    double max = -kInfinity;
+    bool has_nan = false;
+    for (const double x : row) {
+      has_nan = has_nan || std::isnan(x);
+      max = std::max(max, x);
+    }
+    if (has_nan || !std::isfinite(max)) {
+      std::ranges::fill(row, 0);
+      return std::nullopt;
+    }
+    for (double& x : row) x = x == -kInfinity ? 0 : std::min(max - x, std::numeric_limits<double>::max());
+    return max;
+  }
+
+  // `work` has the row's distances and reach; peak: |max x|.
+  void AddRow(int64_t number, double peak, RowParts& work) {
+    const int64_t first = op_.Offset(number, 0);
     RowErrorsInCommon row = InCommon();
-    row.peak = MeasureDistances(first, work);
-    const std::span<const double> reach = block.reach[0];
-    for (size_t k = 0, at = lane; k < work.y.size(); ++k, at += block.lanes.size()) {
+    row.peak = peak;
+    for (size_t k = 0; k < work.y.size(); ++k) {
       const int64_t i = first + static_cast<int64_t>(k) * op_.inner;
       const double y = work.y[k] = golden_.value[static_cast<size_t>(i)], p = op_.log ? std::exp(y) : y;
       work.size[k] = golden_.magnitude[i];
       work.share[k] = p;
-      work.reach[k] = reach.empty() ? 0 : reach[at];
       if (p > 0) row.spread += p * work.distance[k];  // sum p (m - x)
     }
     AddFurtherErrors(row, work.y.data(), work.distance.data(), work.size.data(), work.reach.data(), op_.terms);
@@ -142,33 +207,12 @@ class RowErrors {
     if (lost_.empty()) return;
     Store(first, work.size, *allowance_);
     if (op_.log) Store(first, std::vector<double>(work.y.size(), row.peak), *peak_);
-    lost_[static_cast<size_t>(op_.RowOf(first))] = LostShare(work.share, contract_.AccUnitRoundoff());
+    lost_[static_cast<size_t>(number)] = LostShare(work.share, contract_.AccUnitRoundoff());
   }
 
   void Store(int64_t first, const std::vector<double>& row, Plane& to) const {
     if (op_.inner == 1) return to.SetRowUp(first, row);
     for (size_t k = 0; k < row.size(); ++k) to.SetUp(first + static_cast<int64_t>(k) * op_.inner, row[k]);
-  }
-
-  // Returns |m|, or zero where there is none.
-  double MeasureDistances(int64_t first, RowParts& work) const {
-    double max = -kInfinity;
-    bool has_nan = false;
-    const double* next = x_.data() + first;
-    for (double& to : work.distance) {
-      to = *next;
-      has_nan = has_nan || std::isnan(to);
-      max = std::max(max, to);
-      next += op_.inner;
-    }
-    if (has_nan || !std::isfinite(max)) {
-      std::ranges::fill(work.distance, 0);
-      return 0;
-    }
-    for (double& x : work.distance) {
-      x = x == -kInfinity ? 0 : std::min(max - x, std::numeric_limits<double>::max());
-    }
-    return std::abs(max);
   }
 
   // Base 2 costs, beside the rounding of x - m that the formula has, a product with log2 e, a factor that is rounded
@@ -215,7 +259,7 @@ class RowErrors {
     bound.owned.push_back(peak_);
   }
 
-  // What the sums of rows lose (lost_terms.h), relative to probabilities and absolutely in their logarithms.
+  // Terms that the sums of rows lose (lost_terms.h): relative to probabilities, absolute in their logarithms.
   std::shared_ptr<Plane> LostPlane(double u) const {
     if (std::ranges::none_of(lost_, [&](double share) { return share >= u; })) return nullptr;
     auto lost = std::make_shared<Plane>(golden_.size(), golden_.magnitude.wide());
@@ -234,7 +278,6 @@ class RowErrors {
   const Golden& golden_;
   const Contract& contract_;
   const OperationErrors errors_;
-  std::vector<double> x_;
   std::shared_ptr<Plane> reach_, allowance_, peak_;
   std::vector<double> lost_;  // by row
 };
@@ -267,7 +310,7 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Contract& contract,
 }  // namespace
 
 double SoftmaxReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, int64_t k) {
-  const Graph graph = SoftmaxGraph(SoftmaxCase(problem).log, 1, std::ssize(row), 1);
+  const Graph graph = SoftmaxGraph(SoftmaxCase(problem).log, 1, std::ssize(row));
   const bool dd = SizeOf(problem.output().dtype) == 8;
   const formula::ErrorRules rules = RulesFor(problem, contract, dd);
   return formula::Evaluate(graph, graph.outputs[0], {&row, 1}, dd, {&rules, 1}).reach[0][static_cast<size_t>(k)];
