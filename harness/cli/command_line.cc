@@ -84,7 +84,7 @@ std::string JsonMeant(const CLI::App& verb, const std::vector<std::string>& rest
   const CLI::Option* const json = verb.get_option_no_throw("--json");
   const auto file = std::ranges::find_if(rest, [](const std::string& word) { return word.ends_with(".json"); });
   if (json == nullptr || json->count() == 0 || file == rest.end()) return "";
-  return fmt::format("; --json takes no file: it prints to standard output, so end the command with `> {}`", *file);
+  return "; " + ExplainJson(*file);
 }
 
 // What is wrong with the options of a verb. CLI11 itself names the words that nobody expects from the last to the
@@ -177,6 +177,10 @@ int RunVerb(const Action& action) try { return action(); } catch (const std::sys
 }
 
 }  // namespace
+
+std::string ExplainJson(const std::string& file) {
+  return fmt::format("--json takes no file: it prints to standard output, so end the command with `> {}`", file);
+}
 
 int Main(int argc, char** argv) {
   KeepStandardStreams();

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/base/amounts.h"
+#include "harness/base/json_text.h"
 #include "harness/base/scratch.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
@@ -31,9 +33,8 @@ struct BundleOptions {
 
 // The nearest name that a bundle can have: "r.tar.zst" for "r.tar" and "r.zst".
 fs::path NameForBundle(const fs::path& out) {
-  std::error_code error;
-  if (!out.has_filename() || fs::is_directory(out, error)) return out / BundleOptions().out;
   fs::path name = out;
+  if (out.filename() == ".tar.zst") return name.replace_filename(BundleOptions().out);
   const std::string_view packed[] = {".zst", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".zip"};
   while (!name.stem().empty() && std::ranges::count(packed, name.extension().string()) > 0) name.replace_extension();
   return name += ".tar.zst";
@@ -41,10 +42,13 @@ fs::path NameForBundle(const fs::path& out) {
 
 Status CheckOut(const fs::path& out) {
   std::error_code error;
-  if (!out.native().ends_with(".tar.zst") || out.filename() == ".tar.zst" || fs::is_directory(out, error)) {
+  if (!out.has_filename() || fs::is_directory(out, error)) {
     return UsageError(
-        fmt::format("--out {} is no name that ends in .tar.zst, by which the sandbox knows what to hide from plugins: "
-                    "give --out {}",
+        fmt::format("--out {} is a folder: give --out {}", out.string(), (out / BundleOptions().out).string()));
+  }
+  if (!out.native().ends_with(".tar.zst") || out.filename() == ".tar.zst") {
+    return UsageError(
+        fmt::format("--out {} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {}",
                     out.string(), NameForBundle(out).string()));
   }
   for (const fs::path& file : {out, SignatureOf(out)}) {
@@ -54,19 +58,28 @@ Status CheckOut(const fs::path& out) {
   return {};
 }
 
+// How a bundle can be had that assay verify does not refuse.
+std::string HowToMend(const fs::path& run, const BundledRun& bundle) {
+  const std::string whole = "Give the folder as the run left it at its end, or ";
+  if (ParseJson(bundle.files.at("environment.json")).contains("merged")) {
+    return whole + "merge it again with all of its shards, each run to its end";
+  }
+  if (bundle.files.contains(kEvidenceFile)) {
+    return whole + "run it again with another --out: one with evidence is evidence as a whole";
+  }
+  return fmt::format("{}run it again; what is missing alone is run by the same command with --out {} --resume", whole,
+                     run.string());
+}
+
 // Refuses what assay verify would refuse, whatever the device did.
 Status CheckIsWhole(const fs::path& run, const BundledRun& bundle) {
   const Scratch scratch("bundle");
   if (scratch.path.empty()) return Fail(ErrorCode::kIo, "cannot make a temporary folder; set TMPDIR");
   const std::vector<std::string> wrong = FindContradictions(bundle.files, scratch.path);
   if (wrong.empty()) return {};
-  return UsageError(fmt::format(
-      "{}: assay verify would refuse a bundle of it: {}{}. Give the folder as the run left it at its end, or "
-      "run it again{}",
-      run.string(), wrong[0], wrong.size() > 1 ? fmt::format(" (and {} more)", wrong.size() - 1) : "",
-      bundle.files.contains(kEvidenceFile)
-          ? " with another --out: one with evidence is evidence as a whole"
-          : fmt::format("; what is missing alone is run by the same command with --out {} --resume", run.string())));
+  return UsageError(fmt::format("{}: assay verify would refuse a bundle of it: {}{}. {}", run.string(), wrong[0],
+                                wrong.size() > 1 ? fmt::format(" (and {} more)", wrong.size() - 1) : "",
+                                HowToMend(run, bundle)));
 }
 
 // Nothing stands at --out before all is done: the bundle is written and signed under another name beside it.

@@ -127,10 +127,7 @@ std::string WhyNoGate(const CompareOptions& options, const RunComparison& compar
 int Compare(const CompareOptions& options) {
   std::error_code error;
   if (options.json && options.now.extension() == ".json" && !fs::exists(options.now, error)) {
-    return Complain(kExitUsage,
-                    fmt::format("--json takes no file: it prints to standard output, so end the command with "
-                                "`> {}`",
-                                options.now.string()));
+    return Complain(kExitUsage, ExplainJson(options.now.string()));
   }
   if (options.builds.empty() == options.now.empty()) {
     return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --builds BASE,NEW");

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "harness/cases/memory_need.h"
@@ -135,15 +136,21 @@ int PrintSuites() {
 
 void AddListVerb(CLI::App& app, Action& action) {
   auto selection = std::make_shared<CaseOptions>();
+  // Apart from --op, as an option replaces what another one wrote to its list.
+  auto names = std::make_shared<std::vector<std::string>>();
+  const auto take_names = [=] { std::ranges::copy(*names, std::back_inserter(selection->ops)); };
   auto verbose = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
   verb->require_subcommand(1);
   CLI::App* ops =
       verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
   ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
-  ops->add_option("NAME", selection->ops, "only these operators");
-  ops->add_option("--op", selection->ops, "only these, comma separated")->delimiter(',');
-  ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
+  ops->add_option("NAME", *names, "only these operators");
+  ops->add_option("--op", selection->ops, "only these and those of NAME, comma separated")->delimiter(',');
+  ops->callback([=, &action] {
+    take_names();
+    action = [=] { return ListOps(selection->ops, *verbose); };
+  });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");
   auto how = std::make_shared<CaseListing>();
@@ -153,9 +160,12 @@ void AddListVerb(CLI::App& app, Action& action) {
   cases->add_flag("--coverage", how->coverage,
                   "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
   cases->add_flag("--json", how->json, "print the coverage as JSON");
-  cases->add_option("NAME", selection->ops, "only cases of these operators, as --op");
+  cases->add_option("NAME", *names, "only cases of these operators and of those of --op");
   AddCases(*cases, *selection);
-  cases->callback([=, &action] { action = [=] { return ListCases(*selection, *how); }; });
+  cases->callback([=, &action] {
+    take_names();
+    action = [=] { return ListCases(*selection, *how); };
+  });
   CLI::App* suites = verb->add_subcommand(
       "suites", "List the names of suites that --suite takes; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });

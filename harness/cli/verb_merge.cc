@@ -70,7 +70,8 @@ std::string RemoveTerms(const std::string& environment) {
   return DumpJson(json, 2) + "\n";
 }
 
-// Each shard had a secret of its own. Called last, as the note is about all other files.
+// Each shard had a secret of its own. Draws are in the order of `dirs`, as the parts of environment.json are: verifying
+// expects that order. Called last, as the note is about all other files.
 Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder) {
   Sample all;
   for (const fs::path& dir : dirs) {

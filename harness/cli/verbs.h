@@ -43,4 +43,7 @@ int Main(int argc, char** argv);
 // "assay: message" on stderr, without what could control a terminal; returns the code.
 int Complain(int exit_code, const std::string& message);
 
+// Says that --json takes no file, and how `file` is written instead.
+std::string ExplainJson(const std::string& file);
+
 }  // namespace assay::cli

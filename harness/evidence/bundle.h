@@ -14,7 +14,7 @@ inline constexpr const char* kStatementFile = "statement.json";
 inline constexpr const char* kWaiverFolder = "expectations/";
 // The format that statement.json states. Format 1 had a sample of cases that was drawn before the run; in format 2 the
 // terms of the draw were not part of the hash of the run's files.
-inline constexpr int kBundleFormat = 3;
+inline constexpr int kBundleFormat = 4;
 
 struct BundledRun {
   BundleFiles files;

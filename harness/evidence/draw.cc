@@ -18,8 +18,9 @@
 namespace assay {
 namespace {
 
-// Format 1 drew cases before the run; those of format 2 stated their terms in evidence.json alone.
-constexpr int kDrawFormat = 3;
+// Format 1 drew cases before the run, format 2 had its terms in evidence.json alone, and format 3 left the shard out of
+// them.
+constexpr int kDrawFormat = 4;
 
 constexpr const char* kCommittedFiles[] = {kConformanceFile, kControlFile, "environment.json",
                                            kOffersFile,      "plan.json",  "results.jsonl"};
@@ -32,7 +33,11 @@ size_t Sample::Count() const {
 }
 
 Json TermsOf(const EvidenceDraw& draw) {
-  return {{"commitment", draw.commitment}, {"challenge", draw.challenge}, {"count", draw.count}};
+  return {{"commitment", draw.commitment},
+          {"challenge", draw.challenge},
+          {"count", draw.count},
+          {"shard_index", draw.shard.index},
+          {"shard_count", draw.shard.count}};
 }
 
 std::string DrawSecret() {

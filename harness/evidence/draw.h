@@ -30,7 +30,7 @@ struct EvidenceDraw {
 };
 
 struct Sample {
-  std::vector<EvidenceDraw> draws;   // one of each shard
+  std::vector<EvidenceDraw> draws;   // one of each shard, in the order of the merged run's environment.json
   std::string committed;             // hash of the files; "" before the bundle is made
   std::string challenge;             // stated after `committed` was handed in; "": none was
   std::vector<std::string> results;  // that were drawn, as ResultName() has them, in the order of the draw
@@ -52,7 +52,8 @@ uint64_t SeedOf(const std::string& secret, const std::string& challenge, uint64_
 // in: `sha256sum conformance.json control/results.jsonl ... | sha256sum`, without those that are not there.
 std::string CommittedHash(const std::map<std::string, std::string>& files);
 
-// The Count() texts with the smallest SHA-256 of secrets, challenges, `committed` and the text, in that order.
+// The Count() texts with the smallest SHA-256 of secrets, challenges, `committed` and the text, in that order. Secrets
+// and challenges follow each other as `draws` do: another order is another sample.
 std::vector<std::string> DrawTexts(const std::vector<std::string>& texts, const Sample& sample);
 
 std::string EvidenceJson(const Sample& sample);

@@ -57,10 +57,13 @@ class BadInput(Cli):
         self.assertEqual([line.split()[0] for line in listed.splitlines() if line[0] != " "], ["matmul", "softmax"])
         self.assertRegex(listed, r"\n  types        f32, bf16, f16, f64, bf16-bf16-f32, f16-f16-f32, i8-i8-i32\n")
         self.fails(2, "matmull", "list", "ops", "matmull")
+        listed = self.assay("list", "ops", "softmax", "--op", "matmul,conv").stdout
+        self.assertEqual(sorted(line.split()[0] for line in listed.splitlines()), ["conv", "matmul", "softmax"])
 
     def test_list_cases_takes_names_of_operators(self):
         by_option = self.assay("list", "cases", "--suite", "smoke", "--op", "matmul,softmax").stdout
         self.assertEqual(self.assay("list", "cases", "matmul", "softmax", "--suite", "smoke").stdout, by_option)
+        self.assertEqual(self.assay("list", "cases", "matmul", "--op", "softmax", "--suite", "smoke").stdout, by_option)
         self.assertIn("softmax/", by_option)
         self.fails(2, "for the suite 'smoke' give --suite smoke", "list", "cases", "smoke")
         self.fails(2, f"for the case '{CASE}' give --case {CASE}", "list", "cases", CASE)

@@ -16,7 +16,7 @@ from own_folder import rule
 from program import Cli, PLUGIN
 
 PACK_BUNDLE = sys.argv[5]
-TERMS = "environment.json: commitment, challenge or count of its evidence are not those of evidence.json"
+TERMS = "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json"
 SUITE = "matmul dtypes=f32|f64 m=3|4|5 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
 DRAWN = 4
 # Of every kind of output, each kept.
@@ -193,6 +193,10 @@ class Evidence(Base):
         self.bundle("merged")
         self.assertIn("evidence: the run's files have the hash", done.stderr)
         self.assertIn(f"sample: {2 * DRAWN} results drawn by", self.verify().stdout)
+        self.run_with_evidence()
+        self.assertEqual(self.assay("merge", "out", "-o", "alone").returncode, 0)
+        self.bundle("alone", "alone.tar.zst")
+        self.assertIn(f"sample: {DRAWN} results drawn by", self.verify("alone.tar.zst").stdout)
 
     def test_a_shard_without_outputs_leaves_the_merged_run_without_a_sample(self):
         self.run_with_evidence("--shard", "0/2", out="with")
@@ -212,11 +216,19 @@ class Evidence(Base):
         self.assertIn("any output: the run kept none", self.verify().stdout)
         self.fails(2, "run.assay.tar.zst is there already", "bundle", "out")
         self.fails(2, "give the output folder of a run", "bundle", ".", "-o", "x.tar.zst")
+        (self.dir / "run.assay.tar.zst").unlink()
         for name, right in (("x.zst", "x.tar.zst"), ("x.tar", "x.tar.zst"), ("v1.2.tgz", "v1.2.tar.zst"), ("x", "x.tar.zst"),
-                            ("out", "out/run.assay.tar.zst"), ("new/", "new/run.assay.tar.zst")):
-            self.fails(2, f"give --out {right}\n", "bundle", "out", "-o", name)
+                            (".tar.zst", "run.assay.tar.zst")):
+            self.fails(2, f"--out {name} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {right}\n",
+                       "bundle", "out", "-o", name)
             self.bundle("out", right)
             (self.dir / right).unlink()
+        (self.dir / "x.tar.zst").mkdir()
+        for name, right in (("out", "out/run.assay.tar.zst"), ("new/", "new/run.assay.tar.zst"), ("x.tar.zst", "x.tar.zst/run.assay.tar.zst")):
+            self.fails(2, f"--out {name} is a folder: give --out {right}\n", "bundle", "out", "-o", name)
+            self.bundle("out", right)
+            (self.dir / right).unlink()
+        (self.dir / "x.tar.zst").rmdir()
         (self.dir / "x.tar.zst.sig").write_text("of another bundle")
         self.fails(2, "x.tar.zst.sig is there already", "bundle", "out", "-o", "x.tar.zst")
 
@@ -254,9 +266,12 @@ class Refused(Base):
         self.refuses(" without a record, such as ", "what is missing alone is run by the same command with --out out --resume")
 
     def test_shards_that_are_absent(self):
-        self.run_with_evidence("--shard", "0/2", out="part")
-        self.assay("merge", "part", "-o", "merged")
-        self.refuses(" without a record, such as ", "run it again", "merged")
+        self.run_with_evidence("--shard", "0/2", out="with")
+        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf", "--shard", "0/2", out="without")
+        for part in ("with", "without"):
+            self.assay("merge", part, "-o", f"merged_{part}")
+            self.refuses(" without a record, such as ", "at its end, or merge it again with all of its shards, each run to its end\n",
+                         f"merged_{part}")
 
 
 class Forged(Base):
@@ -441,6 +456,36 @@ class Forged(Base):
         self.change_json("merged/evidence.json", lambda e: e["draws"].pop())
         self.refused("it has another number of draws than the run has parts", "merged")
 
+    def test_another_order_of_draws_and_one_that_stands_twice(self):
+        """Each is another sample, of which the forger could choose the best one after the last challenge."""
+        for index in range(2):
+            self.run_with_evidence("--shard", f"{index}/2", out=f"part{index}")
+        self.assertEqual(self.assay("merge", "part1", "part0", "-o", "merged").returncode, 0)
+        kept = {name: (self.dir / "merged" / name).read_text() for name in ("evidence.json", "environment.json")}
+        draws = json.loads(kept["evidence.json"])["draws"]
+        self.assertEqual([d["shard_index"] for d in draws], [1, 0])
+
+        def forge(order=(0, 1), text=TERMS, parts=lambda parts: parts, **terms):
+            self.change_json("merged/evidence.json", lambda e: e.update(draws=[{**draws[i], **terms} for i in order]))
+            self.change_json("merged/environment.json", lambda e: e.update(merged=parts(e["merged"])))
+            done = self.fails(2, "assay verify would refuse a bundle of it", "bundle", "merged", "--challenge", "late", "-o", "no.tar.zst")
+            self.assertIn("or merge it again with all of its shards", done.stderr)
+            self.refused(text, "merged")
+            for name, contents in kept.items():
+                (self.dir / "merged" / name).write_text(contents)
+
+        for order in ((1, 0), (0, 0), (1, 1)):
+            forge(order)
+        for terms in ({"shard_count": 3}, {"shard_count": 1}, {"shard_index": 0}):
+            forge(**terms)
+        forge((0, 0), "environment.json: two parts of 'merged' are of one shard", lambda parts: [parts[0], parts[0]])
+        forge(text="environment.json: a part of 'merged' has the evidence of another shard",
+              parts=lambda parts: [{**part, "shard": 1 - part["shard"]} for part in parts])
+        forge(text="evidence.json: a draw is of another shard than the plan", shard_count=1,
+              parts=lambda parts: [{**part, "evidence": {**part["evidence"], "shard_count": 1}} for part in parts])
+        self.bundle("merged", "whole.tar.zst", "--challenge", "late")
+        self.verify("whole.tar.zst")
+
     def test_outputs_and_secrets_that_were_changed(self):
         self.run_with_evidence("--evidence", "100")
         stored = sorted((self.dir / "out/outputs").iterdir())
@@ -474,7 +519,7 @@ class Forged(Base):
         path = self.dir / "out/evidence.json"
         kept = path.read_text()
         path.write_text(json.dumps({"format": 1, "draws": []}))
-        self.fails(2, "evidence.json has format 1, this program reads 3", "bundle", "out", "-o", "old.tar.zst")
+        self.fails(2, "evidence.json has format 1, this program reads 4", "bundle", "out", "-o", "old.tar.zst")
         path.write_text(kept)
 
     def test_a_result_with_two_records_and_one_of_another_shard(self):

@@ -72,6 +72,24 @@ class Imports(Program):
         done, _ = self.run_kernels(path, "--case", CASE, "--no-perf")
         self.assertIn("night/more/helper.py is there, but lies in the folder of a run, which no worker may see: put the kernels", done.stderr)
 
+    def test_results_above_the_kernels_are_a_run_with_their_plan_alone(self):
+        """The advice that is given is one that --grant takes."""
+        path = self.write("import os, sys\nsys.path.append(os.path.join(os.path.dirname(__file__), '../more'))\nimport helper\n")
+        project = path.parent.parent
+        (project / "more").mkdir()
+        (project / "more/helper.py").write_text("")
+        (project / "results.jsonl").write_text("")
+        grant = ("--grant", str(project / "more"))
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertIn(f"more/helper.py is there, but workers do not see it: open its folder with --grant {project}", done.stderr)
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", *grant, out="opened")
+        self.assertNotIn("helper", done.stderr)
+        (project / "plan.json").write_text("")
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", out="closed")
+        self.assertIn("more/helper.py is there, but lies in the folder of a run, which no worker may see: put the kernels", done.stderr)
+        done, _ = self.run_kernels(path, "--case", CASE, "--no-perf", *grant, out="refused")
+        self.assertIn("--grant", done.stderr)
+
     def test_a_variable_that_is_read_in_vain_is_said_once(self):
         path = self.write("""
             import os

@@ -120,10 +120,10 @@ bool FeatureFinding::Holds() const {
 }
 
 std::string FeatureFinding::Text() const {
-  if (Holds() && inconclusive == 0) return fmt::format("{} {}", Counted(cases, "case"), cases == 1 ? "holds" : "hold");
-  if (Holds())
-    return fmt::format("{} {}, {} of them inconclusive", Counted(cases, "case"), cases == 1 ? "holds" : "hold",
-                       inconclusive);
+  if (Holds()) {
+    return fmt::format("{} {}{}", Counted(cases, "case"), cases == 1 ? "holds" : "hold",
+                       inconclusive == 0 ? "" : fmt::format(", {} of them inconclusive", inconclusive));
+  }
   if (cases == 0) return "the profile has no case of it";
   std::vector<std::string> parts;
   const auto add = [&](size_t count, const char* what) {

@@ -72,7 +72,8 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
   return doubled.empty() ? "" : "a second record of " + doubled.front();
 }
 
-// Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its size.
+// Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its
+// size.
 std::string WrongSample(const BundleContents& bundle, size_t results) {
   const Sample& sample = *bundle.sample;
   const size_t least = std::min(kConformanceSample, results);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
+#include <vector>
 
 #include "harness/base/amounts.h"
 #include "harness/base/json_text.h"
@@ -141,34 +143,48 @@ class Consistency {
     }
   }
 
-  // The run's files state the terms of each draw; those of evidence.json could be chosen after the last challenge.
+  // The run's files state the terms of each draw, place by place: other terms, another order or a draw that stands
+  // twice could be chosen after the last challenge.
   void CheckTerms() {
-    std::map<int, Json> terms;  // by shard
-    if (!bundle_.IsMerged()) terms[bundle_.plan.shard.index] = MemberIn(environment_, kEvidenceKey);
-    for (const Json& part : merged_) {
-      const Json& shard = MemberIn(part, "shard");
-      if (shard.is_number_integer()) terms[shard.get<int>()] = MemberIn(part, kEvidenceKey);
-    }
+    const std::vector<Json> stated = StatedTerms();
+    const Json& said = MemberIn(environment_, kEvidenceKey);
     if (!bundle_.sample) {
-      const bool none = MemberIn(environment_, kEvidenceKey).is_null() &&
-                        std::ranges::all_of(terms, [](const auto& of) { return of.second.is_null(); });
+      const bool none = said.is_null() && std::ranges::all_of(stated, &Json::is_null);
       return Expect(none, "evidence.json: the run kept outputs, and the bundle has no sample");
     }
     const auto& draws = bundle_.sample->draws;
-    for (const EvidenceDraw& draw : draws) {
-      Expect(bundle_.IsMerged() ? draw.shard.count > 1 : draw.shard == bundle_.plan.shard,
-             "evidence.json: a draw is of another shard than the plan");
-      const auto of = terms.find(draw.shard.index);
-      Expect(of != terms.end() && of->second == TermsOf(draw),
-             "environment.json: commitment, challenge or count of its evidence are not those of evidence.json");
+    if (draws.size() != stated.size()) {
+      return Expect(false, "evidence.json: it has another number of draws than the run has parts");
     }
-    Expect(draws.size() == terms.size(), "evidence.json: it has another number of draws than the run has parts");
-    const Json& said = MemberIn(environment_, kEvidenceKey);
-    Expect(std::ranges::any_of(draws, [&](const EvidenceDraw& draw) { return TermsOf(draw) == said; }),
-           "environment.json: its evidence has terms of no draw");
+    Expect(std::ranges::equal(draws, stated, {}, TermsOf),
+           "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json, or "
+           "stand in another order");
+    Expect(!stated.empty() && said == stated.front(),
+           "environment.json: its evidence has not the terms of the first draw");
+    for (const Shard& shard : draws | std::views::transform(&EvidenceDraw::shard)) {
+      const bool fits = bundle_.IsMerged()
+                            ? shard.index >= 0 && shard.index < shard.count && shard.count == draws.front().shard.count
+                            : shard == bundle_.plan.shard;
+      Expect(fits, "evidence.json: a draw is of another shard than the plan");
+    }
   }
 
  private:
+  // Terms of the run, or of each part of a merged run, as environment.json has them.
+  std::vector<Json> StatedTerms() {
+    if (!bundle_.IsMerged()) return {MemberIn(environment_, kEvidenceKey)};
+    std::vector<Json> stated;
+    std::set<Json> shards;
+    for (const Json& part : merged_) {
+      const Json &shard = MemberIn(part, "shard"), &terms = MemberIn(part, kEvidenceKey);
+      Expect(shards.insert(shard).second, "environment.json: two parts of 'merged' are of one shard");
+      Expect(terms.is_null() || MemberIn(terms, "shard_index") == shard,
+             "environment.json: a part of 'merged' has the evidence of another shard");
+      stated.push_back(terms);
+    }
+    return stated;
+  }
+
   bool SandboxAgrees() const {
     const std::string said = TextIn(environment_, "sandbox");
     for (const Json& device : ListIn(environment_, "backends")) {

@@ -84,9 +84,8 @@ class SampleCheck {
     if (sample_.results.empty()) {
       found_.Open("any output: of {} none was drawn", Counted(std::ssize(bundle_.run.records), "result"));
     } else if (Holds()) {
-      found_.Confirm(
-          "sample: {} drawn by commitment, challenges and the hash of the run's files, with all outputs",
-          Counted(std::ssize(sample_.results), "result"));
+      found_.Confirm("sample: {} drawn by commitment, challenges and the hash of the run's files, with all outputs",
+                     Counted(std::ssize(sample_.results), "result"));
     }
   }
 

@@ -26,10 +26,10 @@ def explain(error: BaseException, kernels: str) -> str:
         text = no_numpy()
     else:
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return text + _closed_to_worker(error) + places(traceback.extract_tb(error.__traceback__), kernels)
+    return text + _closed_to_worker(error, kernels) + places(traceback.extract_tb(error.__traceback__), kernels)
 
 
-def _closed_to_worker(error: BaseException) -> str:
+def _closed_to_worker(error: BaseException, kernels: str) -> str:
     """A sealed worker sees that a file is there, and cannot open it: which one, and what to do."""
     if "ASSAY_WORKER_FOLDER" not in os.environ:  # set in a sealed worker alone
         return ""
@@ -42,12 +42,22 @@ def _closed_to_worker(error: BaseException) -> str:
     if not path:
         return ""
     own = "put the kernels and what they import into a folder of their own"
-    folder = os.path.dirname(path)
-    while folder != os.path.dirname(folder):
-        if os.path.exists(os.path.join(folder, "results.jsonl")):
-            return f"; {path} is there, but lies in the folder of a run, which no worker may see: {own}"
-        folder = os.path.dirname(folder)
+    if _lies_in_run(os.path.realpath(os.path.dirname(path)), os.path.dirname(os.path.realpath(kernels))):
+        return f"; {path} is there, but lies in the folder of a run, which no worker may see: {own}"
     return (f"; {path} is there, but workers do not see it: open its folder with --grant {shlex.quote(os.path.dirname(path))}, or {own}")
+
+
+def _lies_in_run(folder: str, of_kernels: str) -> bool:
+    """Whether --grant would not open the folder, by the rule of the sandbox: results.jsonl marks a run in this folder and
+    below the kernels' own; further up it may be anybody's, and a run has its plan beside it."""
+    asked = folder
+    while folder != os.path.dirname(folder):
+        is_near = folder == asked or os.path.commonpath([folder, of_kernels]) == of_kernels
+        marks = ("results.jsonl",) if is_near else ("results.jsonl", "plan.json")
+        if all(os.path.exists(os.path.join(folder, mark)) for mark in marks):
+            return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def places(frames: Iterable[traceback.FrameSummary], kernels: str) -> str:
