@@ -47,20 +47,65 @@ double StoredConstant(const FloatFormat& format, double constant, bool divides) 
   return std::fabs(by_reciprocal - constant) > std::fabs(stored - constant) ? by_reciprocal : stored;
 }
 
-// False: they all are numbers of the format.
-bool StoreConstants(const FloatFormat& format, Graph& graph) {
-  bool rounds = false;
+void StoreConstants(const FloatFormat& format, Graph& graph) {
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     Node& node = graph.nodes[k];
     if (node.kind != Kind::kConst) continue;
     const bool divides = std::ranges::any_of(graph.nodes, [&](const Node& user) {
       return formula::Maps(user, formula::Function::kDiv) && user.args[1] == static_cast<int>(k);
     });
-    const double stored = StoredConstant(format, node.constant, divides);
-    rounds = rounds || stored != node.constant;
-    node.constant = stored, node.constant_lo = 0;
+    node.constant = StoredConstant(format, node.constant, divides), node.constant_lo = 0;
   }
-  return rounds;
+}
+
+std::vector<int> ListAxes(const Graph& graph, AxisSet set) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < std::ssize(graph.axes); ++axis) {
+    if (formula::Has(set, axis)) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// The results of node k, in an order of axes of the graph.
+std::vector<double> ValuesAt(const Graph& graph, size_t k, const std::vector<int>& axes,
+                             const std::vector<std::vector<double>>& inputs) {
+  Graph step = graph;
+  step.outputs = {{"step", axes, static_cast<int>(k)}};
+  return ValuesOf(formula::KeepOutput(step, 0), inputs);
+}
+
+// Whether numbers of rows are stored, and 1 / sqrt(x) by itself or as the root.
+enum class RowSteps : uint8_t { kWide, kReciprocals, kRoots };
+
+// Makes node k an input that has its results as the format holds them.
+void StoreResults(const FloatFormat& format, size_t k, bool by_root, Graph& graph,
+                  std::vector<std::vector<double>>& inputs) {
+  const AxisSet set = graph.nodes[k].axes;
+  const std::vector<int> axes = ListAxes(graph, set);
+  std::vector<double> values = ValuesAt(graph, k, axes, inputs);
+  for (double& x : values) x = by_root ? 1 / RoundTo(format, 1 / x) : RoundTo(format, x);
+  graph.nodes[k] = {.kind = Kind::kIn, .axes = set, .input = static_cast<int>(inputs.size())};
+  graph.inputs.push_back({"stored", axes});
+  inputs.push_back(std::move(values));
+}
+
+bool IsStored(const Graph& graph, const Node& node, AxisSet rows, RowSteps steps) {
+  if (node.axes == 0 || (node.axes == rows && steps == RowSteps::kWide)) return false;
+  if (node.kind != Kind::kIn) return IsComputed(node);
+  return (node.axes & rows) == 0 && graph.inputs[static_cast<size_t>(node.input)].places_along < 0;
+}
+
+// Results where constants, weights and numbers of single elements are stored.
+std::vector<double> StoreSteps(Graph graph, std::vector<std::vector<double>> inputs, const FloatFormat& format,
+                               AxisSet rows, RowSteps steps) {
+  StoreConstants(format, graph);
+  for (size_t k = 0; k < graph.nodes.size(); ++k) {
+    const bool is_output = static_cast<int>(k) == graph.outputs[0].node;
+    if (is_output || !IsStored(graph, graph.nodes[k], rows, steps)) continue;
+    const bool by_root = steps == RowSteps::kRoots && formula::Maps(graph.nodes[k], formula::Function::kRsqrt);
+    StoreResults(format, k, by_root, graph, inputs);
+  }
+  return ValuesOf(formula::KeepOutput(graph, 0), inputs);
 }
 
 }  // namespace
@@ -80,12 +125,12 @@ SharedSteps FormulaOperator::StepsOfSlices(const Problem& problem, const Golden&
   SharedSteps steps;
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     if (!IsComputed(graph.nodes[k]) || graph.nodes[k].axes != formula::SetOf(rows)) continue;
-    Graph step = graph;
-    step.outputs = {{"step", rows, static_cast<int>(k)}};
-    steps.values.push_back(ValuesOf(formula::KeepOutput(step, 0), inputs));
+    steps.values.push_back(ValuesAt(graph, k, rows, inputs));
   }
-  Graph stored = graph;
-  if (StoreConstants(format, stored)) steps.with_stored_constants = ValuesOf(stored, inputs);
+  for (const RowSteps stored : {RowSteps::kWide, RowSteps::kReciprocals, RowSteps::kRoots}) {
+    const std::vector<double> results = StoreSteps(graph, inputs, format, formula::SetOf(rows), stored);
+    steps.with_stored_constants.insert(steps.with_stored_constants.end(), results.begin(), results.end());
+  }
   return steps;
 }
 

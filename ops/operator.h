@@ -158,7 +158,7 @@ struct SliceAxes {
 // where a kernel stores them in a narrower type is an error of the whole slice.
 struct SharedSteps {
   std::vector<std::vector<double>> values;  // of each such number, one for each slice
-  // The output where the constants of the formula are stored in that type, too; empty: it holds them exactly.
+  // Outputs of kernels that store more than that in this type, one behind the other: constants, weights, all steps.
   std::vector<double> with_stored_constants;
 };
 

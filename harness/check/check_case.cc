@@ -211,11 +211,13 @@ void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
-// What to say of a mismatch that is none where equal elements may stand in any order; "" for any other.
+// Hint for a mismatch that passes with tie=any; "" for any other.
 std::string TieHint(const CheckRequest& request, const UserCase& user) {
   const Operator& op = *user.data.op;
   const AttrDef* const tie = op.schema().Find("tie");
   if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
+  const auto selects = [&](const CaseOutput& output) { return op.Selects(output.problem); };
+  if (std::ranges::none_of(user.data.outputs, selects)) return "";
   CaseSpec spec = user.data.problem.spec;
   if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
   std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "tie"; });

@@ -17,13 +17,20 @@ std::string MarginLine(const char* channel, const Number& margin, const std::str
   return fmt::format("  {:<12} {:<12.4g} {}\n", channel, *margin, meaning);
 }
 
-// Why the statistic says nothing, where the contract is the cause.
-std::string StatisticLine(const Record& r, const Contract& contract) {
-  if (!r.stat_margin && contract.mid != Intermediate::kNone) {
-    return fmt::format(
-        "  {:<12} not applicable: roundings of intermediates (mid={}) are shared, so that no error within "
-        "the bound fails\n",
-        "statistic", FieldText(contract, "mid"));
+// Whether the statistic says nothing because of the contract's intermediates, and not because results are integers or
+// exact, or operands are rounded or transformed.
+bool IsSilencedByMid(const Record& r, const CaseOutput& output, const Contract& contract) {
+  return !r.stat_margin && contract.mid != Intermediate::kNone && contract.in == InputRounding::kExact &&
+         contract.alg == Algorithm::kDirect && !output.golden.exact && IsFloat(output.problem.output().dtype);
+}
+
+std::string StatisticLine(const Record& r, const UserCase& user, const CheckResult& result) {
+  const Contract& contract = result.worst().evidence.declared;
+  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  if (IsSilencedByMid(r, output, contract)) {
+    const bool has_rows = user.data.op->CountSharingSlices(output.problem) > 1;
+    return fmt::format("  {:<12} not applicable: roundings of intermediates (mid={}) are shared{}\n", "statistic",
+                       FieldText(contract, "mid"), has_rows ? " by a row; rows that lean are looked for instead" : "");
   }
   return MarginLine("statistic", r.stat_margin,
                     fmt::format("makes suspect: error against that of random roundings; of random data an element "
@@ -31,13 +38,13 @@ std::string StatisticLine(const Record& r, const Contract& contract) {
                                 kUserElementThreshold));
 }
 
-std::string ChannelLines(const Record& r, const Contract& contract) {
+std::string ChannelLines(const Record& r, const UserCase& user, const CheckResult& result) {
   std::string text = "channels (margin; above 1 fails):\n";
   text += MarginLine("bound", r.bound_margin, "largest error beyond rounding / what the arithmetic may cost");
   if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
   text += MarginLine("exceptional", r.exceptional_margin,
                      fmt::format("{} wrong among NaN and infinities", r.nonfinite_mismatch.value_or(0)));
-  return text + StatisticLine(r, contract);
+  return text + StatisticLine(r, user, result);
 }
 
 // Of several outputs; what follows is about the worst.
@@ -144,7 +151,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
-  return text + ChannelLines(r, evidence.declared) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
+  return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
          OpenLine(evidence) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }
 

@@ -99,7 +99,7 @@ struct SaidTwice {
 };
 constexpr SaidTwice kSaidTwice[] = {{"nan", "nan"}, {"masked", "masked_rows"}};
 
-// What the text of a contract says itself of the field; "": nothing, or any.
+// The value that the text of a contract itself states for the field; "": none, or any.
 std::string StatedField(const std::string& contract, std::string_view field) {
   const auto parsed = ParseRequirement(contract);
   const std::string value = contract.empty() || !parsed ? "" : FieldText(*parsed, field);

@@ -102,7 +102,7 @@ std::string RelationFailure(const Evidence& evidence) {
                      broken->where);
 }
 
-// What a user's data say about errors that only the statistic objects to; "": nothing.
+// Why errors that only the statistic objects to are no failure in a user's data; "": nothing speaks for that.
 std::string DataRemark(const Evidence& evidence, const ErrorMetrics& metrics) {
   if (evidence.not_random.value_or("").empty()) return "";
   return IsFarOff(metrics)

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
 
 #include "ops/binding.h"
 #include "ops/case_space.h"
@@ -21,8 +24,43 @@ SoftmaxCase::SoftmaxCase(const Problem& problem) : log(problem.Int("log") != 0),
   rows = NumElements(shape) / terms;
 }
 
+namespace {
+
+// A kernel that computes with powers of 2 multiplies exponents and logarithms by stored constants: these, over the
+// exact ones.
+struct BaseFactors {
+  double exponent = 1, logarithm = 1;
+};
+
+// Appends the results of a kernel that stores differences and exponentials; `sums`: these and their logarithms, too.
+void StoreElements(const SoftmaxCase& softmax, const Plane& x, const FloatFormat& format, const BaseFactors& base,
+                   bool sums, std::vector<double>& results) {
+  for (int64_t row = 0; row < x.size(); row += softmax.terms) {
+    double largest = x[row], sum = 0;
+    for (int64_t i = row; i < row + softmax.terms; ++i) largest = std::max(largest, x[i]);
+    const auto difference = [&](int64_t i) { return base.exponent * RoundTo(format, x[i] - largest); };
+    const auto exponential = [&](int64_t i) { return RoundTo(format, std::exp(difference(i))); };
+    for (int64_t i = row; i < row + softmax.terms; ++i) sum += exponential(i);
+    if (sums) sum = RoundTo(format, sum);
+    const double logarithm = sums ? RoundTo(format, std::log(sum)) : std::log(sum);
+    for (int64_t i = row; i < row + softmax.terms; ++i) {
+      results.push_back(softmax.log ? base.logarithm * (difference(i) - logarithm) : exponential(i) / sum);
+    }
+  }
+}
+
+// Powers of 2 stand for those of e where a kernel multiplies by log2 e, or divides by ln 2, and stores that constant.
+BaseFactors StoreBase2(const FloatFormat& format) {
+  const double ln2 = RoundTo(format, std::numbers::ln2);
+  const double by_log2e = RoundTo(format, std::numbers::log2e) * std::numbers::ln2, by_ln2 = std::numbers::ln2 / ln2;
+  const bool log2e_is_further = std::fabs(by_log2e - 1) > std::fabs(by_ln2 - 1);
+  return {log2e_is_further ? by_log2e : by_ln2, ln2 / std::numbers::ln2};
+}
+
+}  // namespace
+
 // The largest exponential is 1, so that the largest result has nothing but the sum.
-SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden) {
+SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden, const FloatFormat& format) {
   const SoftmaxCase softmax(problem);
   SharedSteps steps{.values = {{}}};
   for (int64_t row = 0; row < softmax.rows; ++row) {
@@ -30,6 +68,12 @@ SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden) {
     const double largest = *std::max_element(first, first + softmax.terms);
     steps.values[0].push_back(softmax.log ? -largest : 1 / largest);
   }
+  const Plane& x = *golden.Extra("input.0");
+  const BaseFactors base = StoreBase2(format);
+  std::vector<double>& results = steps.with_stored_constants;
+  StoreElements(softmax, x, format, {.exponent = base.exponent}, false, results);
+  if (softmax.log) StoreElements(softmax, x, format, {.logarithm = base.logarithm}, false, results);
+  StoreElements(softmax, x, format, {}, true, results);
   return steps;
 }
 
@@ -132,8 +176,8 @@ class Softmax final : public Operator {
     const SoftmaxCase softmax(problem);
     return softmax.inner == 1 ? softmax.rows : 0;
   }
-  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat&) const override {
-    return SoftmaxSteps(problem, golden);
+  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override {
+    return SoftmaxSteps(problem, golden, format);
   }
   std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
 

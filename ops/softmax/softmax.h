@@ -41,7 +41,7 @@ std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x,
 
 std::vector<SliceAxes> SoftmaxSlices(const Problem& problem);
 // The sum of the exponentials of each row, or its logarithm. Precondition: rows are contiguous.
-SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden);
+SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden, const FloatFormat& format);
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem);
 
 CaseSpace SoftmaxSpace();

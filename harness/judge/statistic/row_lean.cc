@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -66,12 +67,10 @@ class Rows {
     });
     return KeepFirst(std::move(factors));
   }
-  std::vector<double> CommonFactors(std::span<const double> values) const {
+  std::vector<double> CommonFactors(const std::function<double(int64_t)>& result) const {
     std::vector<double> factors;
-    for (int64_t row = 0; row < count_; ++row) {
-      factors.push_back(CommonFactor(row, [&](int64_t i) { return values[static_cast<size_t>(i)]; }));
-    }
-    return factors;
+    for (int64_t row = 0; row < count_; ++row) factors.push_back(CommonFactor(row, result));
+    return KeepFirst(std::move(factors));
   }
 
  private:
@@ -107,6 +106,7 @@ bool StoredValuesLean(const SharedSteps& steps, const FloatFormat& format) {
     Signs signs;
     std::unordered_set<double> different;
     for (const double x : values) {
+      if (!std::isfinite(x)) continue;
       const double stored = RoundTo(format, x);
       different.insert(stored);
       signs.Add(x == 0 ? 0 : (stored - x) / x);
@@ -114,6 +114,60 @@ bool StoredValuesLean(const SharedSteps& steps, const FloatFormat& format) {
     const bool exact = signs.Count() == 0;
     return !exact && (different.size() < kFewestStored || signs.Lean(kStoredLeanChance));
   });
+}
+
+// Whether the signs are more alike than chance makes those of independent rows.
+bool RowsLean(const Signs& signs) {
+  return static_cast<double>(signs.Most()) >= kLeastRowShare * static_cast<double>(signs.Count()) &&
+         signs.Lean(kRowLeanChance);
+}
+
+// The largest mean factor of kernels that store nothing in 16 bits, whatever their order of summation: a factor that
+// all elements have in common is within the bound of each.
+double FindWideReach(const Operator& op, const Problem& problem, const ElementJudge& judge, Contract contract,
+                     int64_t count) {
+  contract.mid = Intermediate::kNone;
+  const BoundModel bound = op.Bound(problem, judge.golden(), contract);
+  const ElementJudge wide(judge.golden(), bound, contract, judge.dtype());
+  const std::vector<double>& values = judge.golden().value;
+  const int64_t length = std::ssize(values) / count;
+  double sum = 0;
+  for (int64_t row = 0; row < count; ++row) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int64_t i = row * length; i < (row + 1) * length; ++i) {
+      const double y = std::fabs(values[static_cast<size_t>(i)]);
+      if (y > 0 && std::isfinite(y)) least = std::min(least, wide.Accumulated(i) / y);
+    }
+    sum += least;
+  }
+  return sum / static_cast<double>(count);
+}
+
+// Whether less than half of the squares is left without them.
+bool Explains(const std::vector<double>& factors, const std::vector<double>& got) {
+  double left = 0, all = 0;
+  for (size_t i = 0; i < got.size(); ++i) left += (got[i] - factors[i]) * (got[i] - factors[i]), all += got[i] * got[i];
+  return left < all / 2;
+}
+
+// The largest mean factor of the kernels that store more than one step, where it is none by chance.
+// Rows that store their own numbers are such a kernel's only if they have its factors.
+double FindNarrowShift(const SharedSteps& steps, const Rows& rows, int64_t size, const std::vector<double>& got) {
+  double shift = 0;
+  for (int64_t first = 0; first < std::ssize(steps.with_stored_constants); first += size) {
+    const std::vector<double> factors =
+        rows.CommonFactors([&](int64_t i) { return steps.with_stored_constants[static_cast<size_t>(first + i)]; });
+    if (SignsOf(factors).Lean(kStoredLeanChance) && (first == 0 || Explains(factors, got)))
+      shift = std::max(shift, std::fabs(MeanOf(factors)));
+  }
+  return shift;
+}
+
+// Whether the roundings of the output may be why these rows lean.
+bool OutputMayLean(const std::vector<double>& factors, const std::vector<double>& by_output) {
+  std::vector<double> others;
+  for (size_t i = 0; i < factors.size(); ++i) others.push_back(factors[i] - by_output[i]);
+  return SignsOf(by_output).Lean(kStoredLeanChance) || !RowsLean(SignsOf(others));
 }
 
 }  // namespace
@@ -127,7 +181,8 @@ std::string RowLean::Text() const {
 
 std::optional<RowLean> FindRowLean(const Operator& op, const Problem& problem, const ElementJudge& judge,
                                    const Contract& contract, const Tensor& got) {
-  if (contract.mid == Intermediate::kNone || !IsFloat(judge.dtype())) return std::nullopt;
+  const bool rounds_to_both_sides = contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone;
+  if (contract.mid == Intermediate::kNone || !rounds_to_both_sides || !IsFloat(judge.dtype())) return std::nullopt;
   const DType stored = contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16;
   const FloatFormat& format = FormatOf(stored);
   const int64_t count = op.CountSharingSlices(problem);
@@ -136,14 +191,15 @@ std::optional<RowLean> FindRowLean(const Operator& op, const Problem& problem, c
   const std::vector<double> factors = rows.CommonFactors(got);
   const Signs signs = SignsOf(factors);
   const double mean = MeanOf(factors), least = kLeastRowLean * format.UnitRoundoff();
-  const bool most = static_cast<double>(signs.Most()) >= kLeastRowShare * static_cast<double>(signs.Count());
-  if (!most || !signs.Lean(kRowLeanChance) || std::fabs(mean) < least) return std::nullopt;
+  if (!RowsLean(signs) || std::fabs(mean) < least) return std::nullopt;
+  const std::vector<double> by_output = rows.CommonFactors([&](int64_t i) { return judge.Rounded(i); });
+  if (OutputMayLean(factors, by_output)) return std::nullopt;
   const SharedSteps steps = op.StepsOfSlices(problem, judge.golden(), format);
   if (StoredValuesLean(steps, format)) return std::nullopt;
-  if (!steps.with_stored_constants.empty()) {
-    const double by_constants = MeanOf(rows.CommonFactors(steps.with_stored_constants));
-    if (std::fabs(mean) < least + 2 * std::fabs(by_constants)) return std::nullopt;
-  }
+  const double wide = FindWideReach(op, problem, judge, contract, count);
+  const double narrow =
+      2 * (std::fabs(MeanOf(by_output)) + FindNarrowShift(steps, rows, judge.golden().size(), factors));
+  if (std::fabs(mean) < std::max(least, wide) + narrow) return std::nullopt;
   return RowLean{signs.Count(), signs.Most(), 1 + mean, std::string(Name(stored))};
 }
 

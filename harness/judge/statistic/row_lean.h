@@ -4,10 +4,10 @@
 // nearest of what a row stores make c positive in one row and negative in the next. A wrong constant, a lost term or a
 // divisor of n - 1 give it the same sign in all rows, though it may be far below a single rounding.
 //
-// The signs of c over rows are a sign test, whatever the distribution of c: by chance one tensor in 10^6 leans. Two
-// ways in which legal kernels lean are computed and excluded: numbers that rows store and that are the same few, or err
-// to one side, in these data (rows of equal mean squares); and constants of the formula that are stored in 16 bits
-// (twice what they shift).
+// The signs of c are a sign test: of independent rows, one tensor in 10^6 leans by chance. Legal kernels can lean, too.
+// Nothing is said where numbers that rows store are few or err to one side in these data, the output's roundings do, or
+// the mean is within what the accumulator may cost and twice what these roundings and what is stored in 16 bits shift:
+// constants, weights (which all rows share, so that rows are not independent) and numbers of single elements.
 #pragma once
 
 #include <optional>
