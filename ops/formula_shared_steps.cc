@@ -74,16 +74,21 @@ std::vector<double> ValuesAt(const Graph& graph, size_t k, const std::vector<int
   return ValuesOf(formula::KeepOutput(step, 0), inputs);
 }
 
-// Whether numbers of rows are stored, and 1 / sqrt(x) by itself or as the root.
-enum class RowSteps : uint8_t { kWide, kReciprocals, kRoots };
+// Whether numbers of rows are stored, and 1 / sqrt(x) by itself, as the root, or as both, one after the other.
+enum class RowSteps : uint8_t { kWide, kReciprocals, kRoots, kRootsAndReciprocals };
 
 // Makes node k an input that has its results as the format holds them.
-void StoreResults(const FloatFormat& format, size_t k, bool by_root, Graph& graph,
+void StoreResults(const FloatFormat& format, size_t k, RowSteps steps, Graph& graph,
                   std::vector<std::vector<double>>& inputs) {
+  const bool is_reciprocal = formula::Maps(graph.nodes[k], formula::Function::kRsqrt);
+  const bool by_root = is_reciprocal && (steps == RowSteps::kRoots || steps == RowSteps::kRootsAndReciprocals);
   const AxisSet set = graph.nodes[k].axes;
   const std::vector<int> axes = ListAxes(graph, set);
   std::vector<double> values = ValuesAt(graph, k, axes, inputs);
-  for (double& x : values) x = by_root ? 1 / RoundTo(format, 1 / x) : RoundTo(format, x);
+  for (double& x : values) {
+    if (by_root) x = 1 / RoundTo(format, 1 / x);
+    if (!by_root || steps == RowSteps::kRootsAndReciprocals) x = RoundTo(format, x);
+  }
   graph.nodes[k] = {.kind = Kind::kIn, .axes = set, .input = static_cast<int>(inputs.size())};
   graph.inputs.push_back({"stored", axes});
   inputs.push_back(std::move(values));
@@ -102,8 +107,7 @@ std::vector<double> StoreSteps(Graph graph, std::vector<std::vector<double>> inp
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     const bool is_output = static_cast<int>(k) == graph.outputs[0].node;
     if (is_output || !IsStored(graph, graph.nodes[k], rows, steps)) continue;
-    const bool by_root = steps == RowSteps::kRoots && formula::Maps(graph.nodes[k], formula::Function::kRsqrt);
-    StoreResults(format, k, by_root, graph, inputs);
+    StoreResults(format, k, steps, graph, inputs);
   }
   return ValuesOf(formula::KeepOutput(graph, 0), inputs);
 }
@@ -127,9 +131,9 @@ SharedSteps FormulaOperator::StepsOfSlices(const Problem& problem, const Golden&
     if (!IsComputed(graph.nodes[k]) || graph.nodes[k].axes != formula::SetOf(rows)) continue;
     steps.values.push_back(ValuesAt(graph, k, rows, inputs));
   }
-  for (const RowSteps stored : {RowSteps::kWide, RowSteps::kReciprocals, RowSteps::kRoots}) {
-    const std::vector<double> results = StoreSteps(graph, inputs, format, formula::SetOf(rows), stored);
-    steps.with_stored_constants.insert(steps.with_stored_constants.end(), results.begin(), results.end());
+  for (const RowSteps stored :
+       {RowSteps::kWide, RowSteps::kReciprocals, RowSteps::kRoots, RowSteps::kRootsAndReciprocals}) {
+    steps.with_stored_steps.push_back(StoreSteps(graph, inputs, format, formula::SetOf(rows), stored));
   }
   return steps;
 }

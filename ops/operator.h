@@ -158,8 +158,9 @@ struct SliceAxes {
 // where a kernel stores them in a narrower type is an error of the whole slice.
 struct SharedSteps {
   std::vector<std::vector<double>> values;  // of each such number, one for each slice
-  // Outputs of kernels that store more than that in this type, one behind the other: constants, weights, all steps.
-  std::vector<double> with_stored_constants;
+  // Outputs of kernels that store more than that in this type: constants, weights, all steps. The first one stores no
+  // number of a slice.
+  std::vector<std::vector<double>> with_stored_steps;
 };
 
 class Operator {

@@ -32,9 +32,10 @@ struct BaseFactors {
   double exponent = 1, logarithm = 1;
 };
 
-// Appends the results of a kernel that stores differences and exponentials; `sums`: these and their logarithms, too.
-void StoreElements(const SoftmaxCase& softmax, const Plane& x, const FloatFormat& format, const BaseFactors& base,
-                   bool sums, std::vector<double>& results) {
+// Results of a kernel that stores differences and exponentials; `sums`: these and their logarithms, too.
+std::vector<double> StoreElements(const SoftmaxCase& softmax, const Plane& x, const FloatFormat& format,
+                                  const BaseFactors& base, bool sums) {
+  std::vector<double> results;
   for (int64_t row = 0; row < x.size(); row += softmax.terms) {
     double largest = x[row], sum = 0;
     for (int64_t i = row; i < row + softmax.terms; ++i) largest = std::max(largest, x[i]);
@@ -47,6 +48,7 @@ void StoreElements(const SoftmaxCase& softmax, const Plane& x, const FloatFormat
       results.push_back(softmax.log ? base.logarithm * (difference(i) - logarithm) : exponential(i) / sum);
     }
   }
+  return results;
 }
 
 // Powers of 2 stand for those of e where a kernel multiplies by log2 e, or divides by ln 2, and stores that constant.
@@ -70,10 +72,12 @@ SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden, const Flo
   }
   const Plane& x = *golden.Extra("input.0");
   const BaseFactors base = StoreBase2(format);
-  std::vector<double>& results = steps.with_stored_constants;
-  StoreElements(softmax, x, format, {.exponent = base.exponent}, false, results);
-  if (softmax.log) StoreElements(softmax, x, format, {.logarithm = base.logarithm}, false, results);
-  StoreElements(softmax, x, format, {}, true, results);
+  const auto store = [&](const BaseFactors& by, bool sums) {
+    steps.with_stored_steps.push_back(StoreElements(softmax, x, format, by, sums));
+  };
+  store({.exponent = base.exponent}, false);
+  if (softmax.log) store({.logarithm = base.logarithm}, false);
+  store({}, true);
   return steps;
 }
 

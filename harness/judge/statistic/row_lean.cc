@@ -150,15 +150,15 @@ bool Explains(const std::vector<double>& factors, const std::vector<double>& got
   return left < all / 2;
 }
 
-// The largest mean factor of the kernels that store more than one step, where it is none by chance.
-// Rows that store their own numbers are such a kernel's only if they have its factors.
-double FindNarrowShift(const SharedSteps& steps, const Rows& rows, int64_t size, const std::vector<double>& got) {
+// The largest mean factor of the kernels that store more than one step, where it is none by chance. Rows that store
+// their own numbers are such a kernel's only if they have its factors.
+double FindNarrowShift(const SharedSteps& steps, const Rows& rows, const std::vector<double>& got) {
   double shift = 0;
-  for (int64_t first = 0; first < std::ssize(steps.with_stored_constants); first += size) {
-    const std::vector<double> factors =
-        rows.CommonFactors([&](int64_t i) { return steps.with_stored_constants[static_cast<size_t>(first + i)]; });
-    if (SignsOf(factors).Lean(kStoredLeanChance) && (first == 0 || Explains(factors, got)))
-      shift = std::max(shift, std::fabs(MeanOf(factors)));
+  for (size_t k = 0; k < steps.with_stored_steps.size(); ++k) {
+    const std::vector<double>& values = steps.with_stored_steps[k];
+    const std::vector<double> factors = rows.CommonFactors([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+    const bool leans = SignsOf(factors).Lean(kStoredLeanChance) && (k == 0 || Explains(factors, got));
+    if (leans) shift = std::max(shift, std::fabs(MeanOf(factors)));
   }
   return shift;
 }
@@ -197,8 +197,7 @@ std::optional<RowLean> FindRowLean(const Operator& op, const Problem& problem, c
   const SharedSteps steps = op.StepsOfSlices(problem, judge.golden(), format);
   if (StoredValuesLean(steps, format)) return std::nullopt;
   const double wide = FindWideReach(op, problem, judge, contract, count);
-  const double narrow =
-      2 * (std::fabs(MeanOf(by_output)) + FindNarrowShift(steps, rows, judge.golden().size(), factors));
+  const double narrow = 2 * (std::fabs(MeanOf(by_output)) + FindNarrowShift(steps, rows, factors));
   if (std::fabs(mean) < std::max(least, wide) + narrow) return std::nullopt;
   return RowLean{signs.Count(), signs.Most(), 1 + mean, std::string(Name(stored))};
 }
