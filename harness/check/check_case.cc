@@ -157,23 +157,34 @@ bool IsPlainPass(const Decision& decision) {
   return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
 }
 
+// A share of fewer single faults says nothing; long rows leave room for one or two.
+constexpr int64_t kFewestFaults = 8;
+
+bool TriesTooFew(const Evidence& evidence) {
+  return evidence.sums && evidence.power->omitted_total < kFewestFaults;
+}
+
 // The first output that passes though it fails without intermediates of 16 bits, while most single faults would pass as
-// well; nullptr: there is none.
+// well, or too few could be tried; nullptr: there is none.
 const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
   for (size_t k = 0; k < loose.outputs.size(); ++k) {
     const OutputFindings& output = loose.outputs[k];
     const bool needs_them = output.decision.verdict == Verdict::kPass && !IsPlainPass(tight.outputs[k].decision);
-    if (needs_them && output.evidence.power && output.evidence.power->power < kWeakPower) return &output;
+    if (!needs_them || !output.evidence.power) continue;
+    if (output.evidence.power->power < kWeakPower || TriesTooFew(output.evidence)) return &output;
   }
   return nullptr;
 }
 
 std::string WeakText(const UserCase& user, const Contract& weaker, const OutputFindings& output) {
+  const std::string noticed =
+      TriesTooFew(output.evidence)
+          ? "too few single faults could be tried to say what would be noticed"
+          : fmt::format("{:.1f} % of single faults would be noticed", 100 * output.evidence.power->power);
   return fmt::format(
-      "weak: passes only with every intermediate rounded to {}, by which {:.1f} % of single faults would be noticed; "
-      "state what is meant: {} or {}",
-      FieldText(weaker, "mid"), 100 * output.evidence.power->power,
-      OptionWith(user.asker, "contract", ToText(user.contract)), OptionWith(user.asker, "contract", ToText(weaker)));
+      "weak: passes only with every intermediate rounded to {}, by which {}; state what is meant: {} or {}",
+      FieldText(weaker, "mid"), noticed, OptionWith(user.asker, "contract", ToText(user.contract)),
+      OptionWith(user.asker, "contract", ToText(weaker)));
 }
 
 // Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates

@@ -255,8 +255,9 @@ class Options(Sandbox):
         for name in ("old/results.jsonl", "old/plan.json", "night.assay.tar.zst", "out"):
             (self.dir / name).write_text("answers") if name != "out" else (self.dir / name).mkdir()
         (self.dir / "link").symlink_to("seed")
+        (self.dir / "hard").hardlink_to(self.dir / "seed")
         evidence = ("--evidence", "1", "--evidence-seed", "seed")
-        for path in ("seed", "link", "./seed", str(self.dir / "seed"), "out", "old", "old/failures", "night.assay.tar.zst", "store"):
+        for path in ("seed", "link", "hard", "./seed", str(self.dir / "seed"), "out", "old", "old/failures", "night.assay.tar.zst", "store"):
             (self.dir / "store").mkdir(exist_ok=True)
             done, records = self.attempt("read_files", "--grant", path, *evidence, out="out")
             self.assertEqual((done.returncode, records), (2, []), path)

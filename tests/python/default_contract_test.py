@@ -265,6 +265,16 @@ class Leaning(unittest.TestCase):
             assay.assert_close("softmax", x, y, dtypes={"x": "bf16", "y": "bf16"}, strict=True)
         self.is_quiet("softmax", {"x": x}, y, "bf16", contract="f32acc;mid=bf16;masked=nan", strict=True)
 
+    def test_long_rows_in_which_few_faults_can_be_tried_are_weak_too(self):
+        x = narrow.normals(self.rng, narrow.bf16, 4, 200000)
+        e = np.exp(x - x.max(-1, keepdims=True))
+        y = narrow.bf16(e / e[:, :-2000].sum(-1, keepdims=True))  # one term in a hundred is lost
+        verdict = assay.check("softmax", x, y, dtypes={"x": "bf16", "y": "bf16"})
+        self.assertTrue(verdict.weak)
+        self.assertFalse(verdict.passed_strictly)
+        self.assertRegex(verdict.reason, r"by which (too few single faults could be tried to say what|\d.* % of single "
+                         "faults) would be noticed")
+
     def test_infinity_is_wrong_where_a_finite_result_is_certain(self):
         """One key, so that the result is v itself, up to the largest number of bf16."""
         one = next(iter(assay.cases("conformance", op="attention", filter="*d=2,dv=255*fill=edges*")))

@@ -106,7 +106,10 @@ FileGrants::FileGrants(std::vector<std::string> hidden) {
 }
 
 bool FileGrants::IsHidden(const fs::path& real) const {
-  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(real, hidden); });
+  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) {
+    std::error_code error;
+    return Lies(real, hidden) || fs::equivalent(real, hidden, error);  // a hard link to it
+  });
 }
 
 bool FileGrants::HoldsHidden(const fs::path& real) const {
