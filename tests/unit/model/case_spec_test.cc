@@ -175,7 +175,7 @@ TEST(CaseSpec, HashOfTheIdIsFixedForEver) {
 
 TEST(CaseSpec, ParseErrorsNameThePart) {
   const std::pair<const char*, const char*> table[] = {
-      {"", "has 1 parts"},
+      {"", "has 1 part between"},
       {"thing/f32/m=1/fill=normal", "has 4 parts"},
       {"thing/f32/m=1/fill=normal/seed=0/", "has 6 parts"},
       {"th ing/f32/m=1/fill=normal/seed=0", "not an operator's name"},
