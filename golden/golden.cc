@@ -24,11 +24,7 @@ void Copy(const double* from, int64_t n, double* to) {
 
 // Rounds up as Plane::SetUp does.
 ASSAY_MULTIVERSION void RoundUp(const double* __restrict from, int64_t n, float* __restrict to) {
-  for (int64_t i = 0; i < n; ++i) {
-    const float nearest = static_cast<float>(from[i]);
-    const uint32_t up = static_cast<double>(nearest) < from[i] ? 1 : 0;
-    to[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + up);
-  }
+  for (int64_t i = 0; i < n; ++i) to[i] = RoundUpToFloat(from[i]);
 }
 
 ASSAY_MULTIVERSION void CopyUp(const double* __restrict from, int64_t n, double up, double least,

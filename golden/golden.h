@@ -25,6 +25,13 @@ namespace assay {
 enum class Tier : uint8_t { kFast, kReproducible };
 std::string_view Name(Tier tier);
 
+// Precondition: value >= 0 or NaN. Without a branch, which would be mispredicted half of the time.
+inline float RoundUpToFloat(double value) {
+  const float nearest = static_cast<float>(value);
+  const uint32_t up = static_cast<double>(nearest) < value ? 1 : 0;  // to the next one, as positive floats are ordered
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + up);
+}
+
 // One non-negative number per element, f32 for outputs of up to 32 bits, f64 otherwise (an f64 case can have
 // magnitudes outside f32's range). Magnitude and error planes are rounded up, so that they stay bounds.
 class Plane {
@@ -38,18 +45,10 @@ class Plane {
   int64_t size() const { return static_cast<int64_t>(wide_ ? f64_.size() : f32_.size()); }
   double operator[](int64_t i) const { return wide_ ? f64_[i] : f32_[i]; }
   void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
-  // Rounds up to the plane's type, without a branch. Precondition: value >= 0 or NaN.
-  void SetUp(int64_t i, double value) {
-    if (wide_) {
-      f64_[i] = value;
-      return;
-    }
-    const float nearest = static_cast<float>(value);
-    const uint32_t up = static_cast<double>(nearest) < value ? 1 : 0;  // to the next one, as positive floats are ordered
-    f32_[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + up);
-  }
+  // Rounds up to the plane's type. Precondition: value >= 0 or NaN.
+  void SetUp(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = RoundUpToFloat(value); }
   void SetRow(int64_t first, std::span<const double> values);
-  void SetRowUp(int64_t first, std::span<const double> values);  // each as SetUp does
+  void SetRowUp(int64_t first, std::span<const double> values);                 // each as SetUp does
   void SetRowUp(int64_t first, std::span<const double> values, double factor);  // factor * value, rounded up
   std::span<float> f32() { return f32_; }
   std::span<const float> f32() const { return f32_; }

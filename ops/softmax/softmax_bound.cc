@@ -91,7 +91,12 @@ ASSAY_MULTIVERSION void AddFurtherErrors(const RowErrorsInCommon& row, const dou
 class RowErrors {
  public:
   RowErrors(const Problem& problem, const Golden& golden, const Contract& contract)
-      : problem_(problem), op_(problem), golden_(golden), contract_(contract), errors_(contract) {}
+      : problem_(problem),
+        op_(problem),
+        golden_(golden),
+        contract_(contract),
+        errors_(contract),
+        x_(*golden.Extra("input.0")) {}
 
   void Add(BoundModel& bound) {
     const bool wide = golden_.magnitude.wide(), has_statistic = bound.statistic.applicable;
@@ -168,9 +173,8 @@ class RowErrors {
   }
 
   void ReadRow(int64_t row, std::span<double> x) const {
-    const Plane& kept = *golden_.Extra("input.0");
     const int64_t first = op_.Offset(row, 0);
-    for (int64_t k = 0; k < op_.terms; ++k) x[static_cast<size_t>(k)] = kept[first + k * op_.inner];
+    for (int64_t k = 0; k < op_.terms; ++k) x[static_cast<size_t>(k)] = x_[first + k * op_.inner];
   }
 
   // Replaces x by max x - x; nullopt: there is no finite maximum, and all are 0. -inf has no distance worth an error.
@@ -278,6 +282,7 @@ class RowErrors {
   const Golden& golden_;
   const Contract& contract_;
   const OperationErrors errors_;
+  const Plane& x_;
   std::shared_ptr<Plane> reach_, allowance_, peak_;
   std::vector<double> lost_;  // by row
 };

@@ -33,7 +33,7 @@ Hypothesis Accumulates(const char* field, const char* name, Accumulator acc, DTy
   };
   Hypothesis hypothesis{field, name, change, nullptr, change, fills};
   hypothesis.results = [type](const Tensor& got) {
-    // What a narrower accumulator leaves as well is the narrower one's.
+    // Results that a narrower accumulator leaves as well are its own.
     const FloatFormat& bf16 = FormatOf(DType::kBF16);
     const bool narrower =
         type != DType::kBF16 && FormatOf(got.dtype()).precision > bf16.precision && HoldsPrecision(bf16, got);
@@ -51,13 +51,17 @@ Hypothesis StoresPartials(const char* field, const char* name, Intermediate mid,
   return hypothesis;
 }
 
-// Matrix units that align a block of products and cut what lies below F fraction bits, and their f32 results.
-Hypothesis Truncates(const char* field, const char* name, int bits, int block) {
-  const auto change = [bits, block](Contract& c) {
+std::function<void(Contract&)> ByMatrixUnit(int bits, int block) {
+  return [bits, block](Contract& c) {
     c.acc = Accumulator::kTensorCore;
     c.tc_bits = bits;
     c.tc_block = block;
   };
+}
+
+// Matrix units that align a block of products and cut what lies below F fraction bits, and their f32 results.
+Hypothesis Truncates(const char* field, const char* name, int bits, int block) {
+  const auto change = ByMatrixUnit(bits, block);
   return {field, name, change, nullptr, change, [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
             return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision && LosesTypically(judge, got) &&
                    IsBiased(judge, got);
@@ -66,11 +70,7 @@ Hypothesis Truncates(const char* field, const char* name, int bits, int block) {
 
 // Matrix units of 13 fraction bits for fp8 operands cut their f32 results to as many.
 Hypothesis Truncates13() {
-  const auto change = [](Contract& c) {
-    c.acc = Accumulator::kTensorCore;
-    c.tc_bits = 13;
-    c.tc_block = 32;
-  };
+  const auto change = ByMatrixUnit(13, 32);
   Hypothesis hypothesis{
       "acc=tc<13,32>",
       "a matrix unit of 13 fraction bits",

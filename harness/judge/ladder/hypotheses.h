@@ -26,7 +26,7 @@ struct Hypothesis {
   // The format of partial sums, or of the operator's own intermediates, that are formed and compared. Where the class
   // has no statistic, their errors make it.
   std::optional<DType> partials = std::nullopt;
-  // Of an accumulator whose sums are formed. Where they are not recognised, statistic and `fills` have to tell.
+  // The accumulator's type: sums are formed in it. Where they are not recognised, statistic and `fills` have to tell.
   std::optional<DType> accumulator = std::nullopt;
   // Significant bits of every result of the class, whatever the data; 0: those of the output.
   int precision = 0;

@@ -96,16 +96,17 @@ std::optional<std::string> FindNarrowedOrder(const Problem& problem, const Narro
   std::vector<size_t> left(fits.size());
   for (size_t i = 0; i < left.size(); ++i) left[i] = i;
   RowFits row_fits(declared, by_class, values);
-  RowFits::Errors all;  // of all rows that are looked at: no order that leaves too much of them can be the one
+  std::vector<RowFits::Errors> errors;  // of the rows that are looked at
+  RowFits::Errors all;                  // of them together: no order that leaves too much of these can be the one
   for (int64_t row = 0; row < orders.rows(); row += step) {
-    const RowFits::Errors errors = row_fits.Of(row * width, width);
-    all.squares += errors.squares, all.off += errors.off;
+    errors.push_back(row_fits.Of(row * width, width));
+    all.squares += errors.back().squares, all.off += errors.back().off;
   }
   if (all.off < kLeastShown) return std::nullopt;
   for (int64_t row = 0; row < orders.rows() && !left.empty(); row += step) {
     const auto outputs = orders.Row(row, left);
     if (outputs.empty()) continue;
-    row_fits.Count(row_fits.Of(row * width, width), outputs[0].roundings);
+    row_fits.Count(errors[static_cast<size_t>(row / step)], outputs[0].roundings);
     for (size_t i = 0; i < left.size(); ++i) row_fits.Add(row * width, outputs[i], fits[left[i]]);
     std::erase_if(left, [&](size_t i) {
       const bool fits_not = row_fits.shown() >= kLeastShown && fits[i].left > kMuchLeft * row_fits.squares();

@@ -8,6 +8,9 @@
 
 namespace assay::test {
 
+inline constexpr const char* kSoftmaxFills[] = {"uniform",   "normal",  "lognormal", "outlier",
+                                                "subnormal", "special", "pow2",      "large"};
+
 // One legal way to compute a row.
 struct SoftmaxForm {
   Schedule schedule;
