@@ -4,7 +4,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+
+#include "harness/base/parallel.h"
 
 namespace assay {
 namespace {
@@ -19,6 +22,8 @@ constexpr size_t kMostKept = size_t{64} << 20;
 std::align_val_t AlignmentOf(size_t bytes) {
   return std::align_val_t{bytes >= 2 * kBigPage ? kBigPage : 64};
 }
+
+constexpr int64_t kSmallPage = 4096;
 
 struct Block {
   void* memory;
@@ -96,6 +101,22 @@ void* TakeBigMemory(size_t bytes) {
 
 void GiveBigMemory(void* memory, size_t bytes) noexcept {
   if (!KeptMemory().Give({memory, bytes})) ::operator delete(memory, AlignmentOf(bytes));
+}
+
+void ResizeValues(int64_t size, std::vector<double>& values) {
+  const size_t bytes = static_cast<size_t>(size) * sizeof(double);
+  if (bytes >= 2 * kBigPage) {
+    values.reserve(size);
+    void* memory = values.data();
+    size_t left = bytes;
+    if (std::align(kBigPage, kBigPage, memory, left) != nullptr) {
+      PreferBigPages(memory, left);
+      ParallelFor(static_cast<int64_t>(left / kSmallPage), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) static_cast<volatile char*>(memory)[i * kSmallPage] = 0;
+      });
+    }
+  }
+  values.resize(size);
 }
 
 void ReturnKeptMemory() {

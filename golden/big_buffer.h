@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -21,6 +22,9 @@ void ReturnKeptMemory();
 
 // A hint: failing changes nothing. `memory` begins with a page.
 void PreferBigPages(void* memory, size_t bytes);
+
+// Zeros. Of many megabytes the pages are large ones where the system offers them, and all threads touch them first.
+void ResizeValues(int64_t size, std::vector<double>& values);
 
 template <class T>
 struct BigPageAllocator {

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/element.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/data/infinity.h"
 
 namespace assay {
+
+void ReadPlane(const Plane& plane, int64_t first, int64_t values, std::span<double> to) {
+  if (plane.empty()) return std::fill(to.begin(), to.end(), 0.0);
+  if (plane.size() == values) return plane.Read(first, to);
+  for (size_t i = 0; i < to.size(); ++i) to[i] = PlaneAt(plane, first + static_cast<int64_t>(i), values);
+}
 
 PartialOverflow PartialOverflowAt(const BoundModel& bound, const Golden& golden, int64_t i) {
   const double y = golden.value[static_cast<size_t>(i)], magnitude = PlaneAt(golden.magnitude, i, golden.size());

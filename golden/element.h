@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
@@ -14,6 +15,9 @@ inline double PlaneAt(const Plane& plane, int64_t i, int64_t values) {
   if (plane.empty()) return 0;
   return plane[plane.size() == values ? i : i / (values / plane.size())];
 }
+
+// PlaneAt of the elements from `first` on.
+void ReadPlane(const Plane& plane, int64_t first, int64_t values, std::span<double> to);
 
 // Whether some legal order of the finite terms leaves the accumulator's range, and to which infinity.
 struct PartialOverflow {

@@ -18,6 +18,10 @@ ASSAY_MULTIVERSION void Copy(const double* __restrict from, int64_t n, float* __
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
+ASSAY_MULTIVERSION void Copy(const float* __restrict from, int64_t n, double* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
 void Copy(const double* from, int64_t n, double* to) {
   std::copy_n(from, n, to);
 }
@@ -52,6 +56,11 @@ Plane Plane::Unset(int64_t size, bool wide) {
   for (int64_t i = 0; i < size; ++i) plane.Set(i, std::numeric_limits<double>::quiet_NaN());
 #endif
   return plane;
+}
+
+void Plane::Read(int64_t first, std::span<double> values) const {
+  const auto n = std::ssize(values);
+  wide_ ? Copy(f64_.data() + first, n, values.data()) : Copy(f32_.data() + first, n, values.data());
 }
 
 void Plane::SetRow(int64_t first, std::span<const double> values) {

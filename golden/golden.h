@@ -47,6 +47,7 @@ class Plane {
   void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
   // Rounds up to the plane's type. Precondition: value >= 0 or NaN.
   void SetUp(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = RoundUpToFloat(value); }
+  void Read(int64_t first, std::span<double> values) const;  // a stretch of the plane
   void SetRow(int64_t first, std::span<const double> values);
   void SetRowUp(int64_t first, std::span<const double> values);                 // each as SetUp does
   void SetRowUp(int64_t first, std::span<const double> values, double factor);  // factor * value, rounded up

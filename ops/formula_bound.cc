@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/binding.h"
@@ -161,18 +163,26 @@ void AddSchedule(const Evaluation& evaluation, const Golden& golden, const Contr
   bound.owned.push_back(std::move(sigma));
 }
 
+// No reach is beyond an infinite `largest`.
+ASSAY_MULTIVERSION void Hold(double largest, const double* __restrict y, double* __restrict reach, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const bool beyond = reach[i] > largest / 4 && reach[i] < kInfinity && std::fabs(y[i]) - reach[i] > 2 * largest;
+    reach[i] = beyond ? largest / 4 : reach[i] * kBoundUp;
+  }
+}
+
 }  // namespace
 
-double HeldReach(double reach, double y, bool wide) {
-  const double largest = FormatOf(DType::kF32).max_finite;
-  const bool beyond = !wide && reach > largest / 4 && reach < kInfinity && std::fabs(y) - reach > 2 * largest;
-  return beyond ? largest / 4 : reach * kBoundUp;
+void HoldReach(std::span<double> reach, const double* y, bool wide) {
+  Hold(wide ? kInfinity : FormatOf(DType::kF32).max_finite, y, reach.data(), std::ssize(reach));
 }
 
 std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, const Evaluation& evaluation, bool wide) {
   auto plane = std::make_shared<Plane>(Plane::Unset(std::ssize(reach), wide));
   ParallelFor(plane->size(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) plane->SetUp(i, HeldReach(reach[i], evaluation.value[i], wide));
+    std::vector<double> held(reach.begin() + begin, reach.begin() + end);
+    HoldReach(held, evaluation.value.data() + begin, wide);
+    plane->SetRowUp(begin, held);
   });
   return plane;
 }
@@ -180,9 +190,17 @@ std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, cons
 void KeepInputs(std::span<const Tensor> inputs, Golden& golden) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType type = inputs[i].dtype();
-    const std::vector<double> elements = inputs[i].ToDoubles();
-    Plane plane = Plane::Unset(std::ssize(elements), SizeOf(type) == 8 || type == DType::kI32);
-    plane.SetRow(0, elements);
+    const int64_t size = inputs[i].size() * (IsComplex(type) ? 2 : 1);
+    Plane plane = Plane::Unset(size, SizeOf(type) == 8 || type == DType::kI32);
+    constexpr int64_t kStretch = 2048;  // stays in the first-level cache
+    ParallelFor(size, kStretch, [&](int64_t begin, int64_t end) {
+      std::array<double, kStretch> values;
+      for (int64_t at = begin; at < end; at += kStretch) {
+        const auto stretch = std::span(values).first(static_cast<size_t>(std::min(kStretch, end - at)));
+        inputs[i].Read(at, stretch);
+        plane.SetRow(at, stretch);
+      }
+    });
     golden.extra.emplace_back(fmt::format("input.{}", i), std::move(plane));
   }
 }

@@ -155,8 +155,8 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
     const bool finite = std::isfinite(y);
     sizes[i] = finite ? std::min(std::fabs(y), largest) : 0;
     golden.sigma.Set(static_cast<int64_t>(i), std::isfinite(sigma) && finite ? sigma : 0);
-    evaluation.reach[0][i] = HeldReach(evaluation.reach[0][i], y, wide);
   }
+  HoldReach(evaluation.reach[0], golden.value.data(), wide);
   golden.magnitude.SetRowUp(0, sizes, 1);
   golden.error.SetRowUp(0, evaluation.reach[0], 1);
   KeepInputs(inputs, golden);

@@ -14,10 +14,10 @@
 
 namespace assay {
 
-// The reach of an element of value y; `wide`: in a plane of doubles. Of values that are far beyond f32 it is enough
-// that it keeps them there.
-double HeldReach(double reach, double y, bool wide);
-// The same of all elements of an evaluation.
+// Turns reaches of elements with the values y into those that planes hold; `wide`: planes of doubles. Of values that
+// are far beyond f32 it is enough that a reach keeps them there.
+void HoldReach(std::span<double> reach, const double* y, bool wide);
+// The plane of all elements of an evaluation.
 std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, const formula::Evaluation& evaluation,
                                           bool wide);
 

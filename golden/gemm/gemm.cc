@@ -2,7 +2,6 @@
 #include "golden/gemm/gemm.h"
 
 #include <cmath>
-#include <memory>
 
 #include "golden/big_buffer.h"
 #include "golden/bound/bound.h"
@@ -13,8 +12,6 @@
 
 namespace assay {
 namespace {
-
-constexpr int64_t kSmallPage = 4096;
 
 // sum |a_k b_k| over the terms with a subnormal factor: |a_sub| |b| + |a_normal| |b_sub|.
 void AddSubnormalMass(const GemmOperand& a, const GemmOperand& b, bool wide, Golden& golden) {
@@ -27,23 +24,6 @@ GemmOperand Absolute(const GemmOperand& operand) {
   GemmOperand absolute = operand;
   for (int64_t i = 0; i < std::ssize(absolute.values); ++i) absolute.values[i] = std::fabs(absolute.values[i]);
   return absolute;
-}
-
-// Zeros. Of many megabytes the pages are large ones where the system offers them, and all threads touch them first.
-void ResizeValues(int64_t size, std::vector<double>& values) {
-  const size_t bytes = static_cast<size_t>(size) * sizeof(double);
-  if (bytes >= 2 * kBigPage) {
-    values.reserve(size);
-    void* memory = values.data();
-    size_t left = bytes;
-    if (std::align(kBigPage, kBigPage, memory, left) != nullptr) {
-      PreferBigPages(memory, left);
-      ParallelFor(static_cast<int64_t>(left / kSmallPage), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) static_cast<volatile char*>(memory)[i * kSmallPage] = 0;
-      });
-    }
-  }
-  values.resize(size);
 }
 
 Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, bool wide, Golden golden) {

@@ -114,7 +114,7 @@ double MeanRank(const double* x, int64_t k, double max) {
   std::vector<double> e(x, x + k);
   double total = 0;
   for (double& term : e) total += term = std::exp(term - max);
-  return SumOfRanks(std::move(e)) / total;
+  return SumOfRanks(e) / total;
 }
 
 RowLse Row(const double* x, int64_t k, Tier tier) {

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <functional>
 
+#include "golden/big_buffer.h"
+
 namespace assay {
 namespace {
 
 // Rows of softmax have thousands of terms: vectors sort them six to ten times as fast, from about a hundred terms on.
-void SortDescending(std::vector<double>& terms) {
+void SortDescending(BigBuffer<double>& terms) {
   constexpr size_t kFewTerms = 128;
   if (terms.size() < kFewTerms) {
     std::ranges::sort(terms, std::greater());
@@ -23,8 +25,10 @@ void SortDescending(std::vector<double>& terms) {
 
 }  // namespace
 
-double SumOfRanks(std::vector<double> terms) {
-  std::erase_if(terms, [](double x) { return !(x > 0 && std::isfinite(x)); });
+double SumOfRanks(std::span<const double> all) {
+  BigBuffer<double> terms(all.size());
+  const auto last = std::ranges::copy_if(all, terms.begin(), [](double x) { return x > 0 && std::isfinite(x); }).out;
+  terms.erase(last, terms.end());
   SortDescending(terms);
   double sum = 0, larger = 0;
   for (size_t i = 1; i < terms.size(); ++i) {

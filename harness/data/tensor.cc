@@ -92,6 +92,12 @@ std::vector<double> Tensor::ToDoubles() const {
   return values;
 }
 
+void Tensor::Read(int64_t first, std::span<double> values) const {
+  // A stretch of complex numbers may begin in the middle of one, so that their parts are read as reals.
+  const DType part = dtype_ == DType::kC64 ? DType::kF32 : dtype_ == DType::kC128 ? DType::kF64 : dtype_;
+  ToF64(part, data() + first * SizeOf(part), values);
+}
+
 void Tensor::SetDoubles(std::span<const double> values) {
   ASSAY_CHECK(std::ssize(values) == size_ * (IsComplex(dtype_) ? 2 : 1));
   FromF64(dtype_, values, data());

@@ -46,8 +46,9 @@ class Tensor {
     return {reinterpret_cast<const T*>(data_.get()), bytes() / sizeof(T)};
   }
 
-  std::vector<double> ToDoubles() const;            // 2 per element for complex types
-  void SetDoubles(std::span<const double> values);  // rounds to the dtype, to nearest even
+  std::vector<double> ToDoubles() const;                     // 2 per element for complex types
+  void Read(int64_t first, std::span<double> values) const;  // a stretch of what ToDoubles returns
+  void SetDoubles(std::span<const double> values);           // rounds to the dtype, to nearest even
 
  private:
   struct Free {

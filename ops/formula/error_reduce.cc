@@ -164,7 +164,7 @@ std::vector<double> Propagation::Rescalings(const Node& node, std::span<const do
   for (size_t at = 0; at < costs.size(); ++at) {
     const double size = costs[at], reach = std::max(0.0, size - sums[at]) + kResidue * size;
     const bool has_one = std::ranges::find(terms[at], 1.0) != terms[at].end();
-    const double rises = worst * (SumOfRanks(std::move(terms[at])) / most + reach) * (1 + 0x1p-30);
+    const double rises = worst * (SumOfRanks(terms[at]) / most + reach) * (1 + 0x1p-30);
     costs[at] = has_one ? rises : rises + rules_.rescale * (size + rises);
   }
   return costs;

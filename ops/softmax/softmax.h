@@ -23,6 +23,9 @@ struct SoftmaxCase {
   int64_t rows = 1, terms = 1, inner = 1;  // inner: elements from one term of a row to the next
 };
 
+// Terms of a row, from the element `first` on.
+void ReadSoftmaxRow(const SoftmaxCase& op, const Plane& plane, int64_t first, std::span<double> row);
+
 // Planes beyond value, magnitude, sigma and error: x as "input.0"; and "masked", 1 in rows of nothing but -inf, where
 // there are any. Such rows are NaN, by the formula; what a contract promises for them is its `masked` field. NaN or
 // +inf make their row NaN.

@@ -20,6 +20,7 @@
 #include "ops/lost_terms.h"
 #include "ops/softmax/softmax.h"
 #include "ops/softmax/softmax_reach.h"
+#include "ops/softmax/softmax_rows.h"
 
 namespace assay {
 namespace {
@@ -52,12 +53,14 @@ std::vector<size_t> DropOverflowing(double overflow, std::span<double> row) {
   return dropped;
 }
 
-// One row, by term: distance is m - x_j (0 for -inf, which has no error, and in rows without a maximum), y the golden
-// value, size its magnitude, share the probability, reach how far the value may be off.
+// A stretch of a row, by term: distance is m - x_j (0 for -inf, which has no error, and in rows without a maximum), y
+// the golden value, size its magnitude, reach how far the value may be off.
 struct RowParts {
-  explicit RowParts(int64_t terms)
-      : distance(static_cast<size_t>(terms)), y(distance), size(distance), share(distance), reach(distance) {}
-  std::vector<double> distance, y, size, share, reach;
+  explicit RowParts(int64_t terms) { Resize(terms); }
+  void Resize(int64_t terms) {
+    for (auto* array : {&distance, &y, &size, &reach}) array->resize(static_cast<size_t>(terms));
+  }
+  std::vector<double> distance, y, size, reach;
 };
 
 // Errors that the terms of a row have in common (RowErrors::InCommon).
@@ -125,21 +128,72 @@ class RowErrors {
     const auto reach = applies ? SoftmaxRowReach::For(rules, op_.terms) : std::nullopt;
     ParallelFor(reach ? op_.rows : 0, std::max<int64_t>(1, 4096 / op_.terms), [&](int64_t begin, int64_t end) {
       SoftmaxRowReach of_row = *reach;
-      RowParts work(op_.terms);
-      for (int64_t row = begin; row < end; ++row) {
-        ReadRow(row, work.distance);
-        if (!std::ranges::all_of(work.distance, [](double x) { return std::isfinite(x); })) continue;
-        const std::optional<double> max = MeasureDistances(work.distance);
-        if (!max || !of_row.Compute(work.distance, work.reach)) continue;
-        AddRow(row, std::fabs(*max), work);
-        done[static_cast<size_t>(row)] = 1;
-      }
+      RowParts work(std::min(op_.terms, kSoftmaxStretch));
+      for (int64_t row = begin; row < end; ++row) done[static_cast<size_t>(row)] = AddWrittenOut(row, of_row, work);
     });
     std::vector<int64_t> left;
     for (int64_t row = 0; row < op_.rows; ++row) {
       if (done[static_cast<size_t>(row)] == 0) left.push_back(row);
     }
     return left;
+  }
+
+  // body(its first element, its terms)
+  template <class Body>
+  void ForEachStretch(int64_t row, const Body& body) const {
+    for (int64_t at = 0; at < op_.terms; at += kSoftmaxStretch) {
+      body(op_.Offset(row, at), std::min(kSoftmaxStretch, op_.terms - at));
+    }
+  }
+
+  // Whether the row could do without the formula.
+  bool AddWrittenOut(int64_t row, SoftmaxRowReach& reach, RowParts& work) {
+    const auto for_each_stretch = [&](const auto& body) {
+      ForEachStretch(row, [&](int64_t first, int64_t terms) {
+        work.Resize(terms);
+        body(first);
+      });
+    };
+    double max = -kInfinity;
+    for_each_stretch([&](int64_t first) {
+      ReadSoftmaxRow(op_, x_, first, work.distance);
+      const double largest = LargestTerm(work.distance);
+      max = largest <= max ? max : largest;  // NaN stays
+    });
+    if (!std::isfinite(max)) return false;
+    const auto read = [&](int64_t first) {
+      ReadSoftmaxRow(op_, x_, first, work.distance);
+      for (double& x : work.distance) x = max - x;
+      ReadGolden(first, work);
+    };
+    RowErrorsInCommon common = InCommon();
+    common.peak = std::fabs(max);
+    reach.Begin();
+    double lost = 0;
+    for_each_stretch([&](int64_t first) {
+      read(first);
+      reach.Add(work.distance, work.y);
+      common.spread += SumOfProducts(work.y, work.distance);
+      lost += LostShare(work.y, contract_.AccUnitRoundoff());
+    });
+    std::vector<double> gathered;
+    if (!reach.Finish(ValuesOfRow(row, gathered))) return false;
+    for_each_stretch([&](int64_t first) {
+      if (op_.terms > kSoftmaxStretch) read(first);
+      reach.Read(work.distance, work.y, work.reach);
+      AddStretch(common, first, work);
+    });
+    if (!lost_.empty()) lost_[static_cast<size_t>(row)] = lost;
+    return true;
+  }
+
+  // `gathered` holds them where they are not contiguous.
+  std::span<const double> ValuesOfRow(int64_t row, std::vector<double>& gathered) const {
+    const std::span<const double> values = golden_.value;
+    const int64_t first = op_.Offset(row, 0);
+    if (op_.inner == 1) return values.subspan(static_cast<size_t>(first), static_cast<size_t>(op_.terms));
+    for (int64_t k = 0; k < op_.terms; ++k) gathered.push_back(values[static_cast<size_t>(first + k * op_.inner)]);
+    return gathered;
   }
 
   void AddByFormula(const formula::ErrorRules& rules, bool dd, const std::vector<int64_t>& rows) {
@@ -149,7 +203,7 @@ class RowErrors {
     std::vector<std::vector<size_t>> dropped(rows.size());
     for (size_t k = 0; k < rows.size(); ++k) {
       const std::span<double> row = std::span(x).subspan(k * terms, terms);
-      ReadRow(rows[k], row);
+      ReadSoftmaxRow(op_, x_, op_.Offset(rows[k], 0), row);
       dropped[k] = DropOverflowing(overflow, row);
     }
     const Graph graph = SoftmaxGraph(op_.log, std::ssize(rows), op_.terms);
@@ -172,11 +226,6 @@ class RowErrors {
                             });
   }
 
-  void ReadRow(int64_t row, std::span<double> x) const {
-    const int64_t first = op_.Offset(row, 0);
-    for (int64_t k = 0; k < op_.terms; ++k) x[static_cast<size_t>(k)] = x_[first + k * op_.inner];
-  }
-
   // Replaces x by max x - x; nullopt: there is no finite maximum, and all are 0. -inf has no distance worth an error.
   static std::optional<double> MeasureDistances(std::vector<double>& row) {
     double max = -kInfinity;
@@ -193,28 +242,37 @@ class RowErrors {
     return max;
   }
 
-  // `work` has the row's distances and reach; peak: |max x|.
+  void ReadGolden(int64_t first, RowParts& work) const {
+    for (size_t k = 0; k < work.y.size(); ++k) {
+      work.y[k] = golden_.value[static_cast<size_t>(first + static_cast<int64_t>(k) * op_.inner)];
+    }
+    ReadSoftmaxRow(op_, golden_.magnitude, first, work.size);
+  }
+
+  // `work` has the distances and reach of the whole row; peak: |max x|.
   void AddRow(int64_t number, double peak, RowParts& work) {
     const int64_t first = op_.Offset(number, 0);
+    ReadGolden(first, work);
+    std::vector<double> share = work.y;  // the probability
+    for (double& y : share) y = op_.log ? std::exp(y) : y;
+    for (double& p : share) p = p > 0 ? p : 0;
     RowErrorsInCommon row = InCommon();
     row.peak = peak;
-    for (size_t k = 0; k < work.y.size(); ++k) {
-      const int64_t i = first + static_cast<int64_t>(k) * op_.inner;
-      const double y = work.y[k] = golden_.value[static_cast<size_t>(i)], p = op_.log ? std::exp(y) : y;
-      work.size[k] = golden_.magnitude[i];
-      work.share[k] = p;
-      if (p > 0) row.spread += p * work.distance[k];  // sum p (m - x)
-    }
-    AddFurtherErrors(row, work.y.data(), work.distance.data(), work.size.data(), work.reach.data(), op_.terms);
-    for (size_t k = 0; k < work.y.size(); ++k) work.reach[k] = HeldReach(work.reach[k], work.y[k], reach_->wide());
+    row.spread = SumOfProducts(share, work.distance);  // sum p (m - x)
+    AddStretch(row, first, work);
+    if (!lost_.empty()) lost_[static_cast<size_t>(number)] = LostShare(share, contract_.AccUnitRoundoff());
+  }
+
+  void AddStretch(const RowErrorsInCommon& row, int64_t first, RowParts& work) {
+    AddFurtherErrors(row, work.y.data(), work.distance.data(), work.size.data(), work.reach.data(), std::ssize(work.y));
+    HoldReach(work.reach, work.y.data(), reach_->wide());
     Store(first, work.reach, *reach_);
     if (lost_.empty()) return;
     Store(first, work.size, *allowance_);
     if (op_.log) Store(first, std::vector<double>(work.y.size(), row.peak), *peak_);
-    lost_[static_cast<size_t>(number)] = LostShare(work.share, contract_.AccUnitRoundoff());
   }
 
-  void Store(int64_t first, const std::vector<double>& row, Plane& to) const {
+  void Store(int64_t first, std::span<const double> row, Plane& to) const {
     if (op_.inner == 1) return to.SetRowUp(first, row);
     for (size_t k = 0; k < row.size(); ++k) to.SetUp(first + static_cast<int64_t>(k) * op_.inner, row[k]);
   }
@@ -266,14 +324,21 @@ class RowErrors {
   // Terms that the sums of rows lose (lost_terms.h): relative to probabilities, absolute in their logarithms.
   std::shared_ptr<Plane> LostPlane(double u) const {
     if (std::ranges::none_of(lost_, [&](double share) { return share >= u; })) return nullptr;
-    auto lost = std::make_shared<Plane>(golden_.size(), golden_.magnitude.wide());
-    for (int64_t row = 0; row < op_.rows; ++row) {
-      const double share = lost_[static_cast<size_t>(row)];
-      for (int64_t k = 0; k < op_.terms && share >= u; ++k) {
-        const int64_t i = op_.Offset(row, k);
-        lost->SetUp(i, op_.log ? share : share * golden_.value[static_cast<size_t>(i)]);
+    auto lost = std::make_shared<Plane>(Plane::Unset(golden_.size(), golden_.magnitude.wide()));
+    ParallelFor(op_.rows, std::max<int64_t>(1, 4096 / op_.terms), [&](int64_t begin, int64_t end) {
+      std::vector<double> part;
+      for (int64_t row = begin; row < end; ++row) {
+        const double share = lost_[static_cast<size_t>(row)] >= u ? lost_[static_cast<size_t>(row)] : 0;
+        ForEachStretch(row, [&](int64_t first, int64_t terms) {
+          part.resize(static_cast<size_t>(terms));
+          for (size_t k = 0; k < part.size(); ++k) {
+            const double y = golden_.value[static_cast<size_t>(first + static_cast<int64_t>(k) * op_.inner)];
+            part[k] = op_.log || share == 0 ? share : share * y;
+          }
+          Store(first, part, *lost);
+        });
       }
-    }
+    });
     return lost;
   }
 

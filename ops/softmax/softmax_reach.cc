@@ -5,33 +5,45 @@
 #include <cmath>
 
 #include "golden/bound/bound.h"
+#include "golden/sums/lanes.h"
 #include "golden/sums/ranks.h"
 #include "harness/base/multiversion.h"
-#include "harness/data/fill/portable_math.h"
 
 namespace assay {
 namespace {
 
-// off = how far each exponential may be off: e (a + a^2 / 2 (1 + 2 a)) for its exponent's a = add d <= 1, and its own
-// error.
-ASSAY_MULTIVERSION void ExponentialsOff(double add, double function, const double* __restrict d, double* __restrict e,
-                                        double* __restrict off, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) e[i] = -d[i];
-  internal::ExpKernels(e, e, n);
-  for (int64_t i = 0; i < n; ++i) {
-    const double a = add * d[i], linear = e[i] * a + 0.5 * e[i] * a * a * (1 + 2 * a);
-    off[i] = linear + function * e[i] + function * linear;
+// How far an exponential e may be off: e (a + a^2 / 2 (1 + 2 a)) for its exponent's a = add d <= 1, and its own error.
+inline double ExponentialOff(double add, double function, double d, double e) {
+  const double a = add * d, linear = e * a + 0.5 * e * a * a * (1 + 2 * a);
+  return linear + function * e + function * linear;
+}
+
+struct TermSums {
+  double sum[kSumLanes] = {}, off[kSumLanes] = {}, largest[kSumLanes] = {}, farthest[kSumLanes] = {};
+};
+
+ASSAY_MULTIVERSION void AddTerms(double add, double function, const double* __restrict d, const double* __restrict y,
+                                 int64_t n, TermSums& __restrict sums) {
+  for (int64_t i = 0; i < n; i += kSumLanes) {
+    for (int lane = 0; lane < kSumLanes; ++lane) {
+      const double e = y[i + lane], distance = d[i + lane];
+      sums.sum[lane] += e;
+      sums.off[lane] += ExponentialOff(add, function, distance, e);
+      sums.largest[lane] = e > sums.largest[lane] ? e : sums.largest[lane];
+      sums.farthest[lane] = distance > sums.farthest[lane] ? distance : sums.farthest[lane];
+    }
   }
 }
 
-// (e + off) / (sum + of_sum) with the quotient's own error.
-ASSAY_MULTIVERSION void QuotientsOff(double sum, double of_sum, double divide, const double* __restrict e,
-                                     const double* __restrict off, double* __restrict reach, int64_t n) {
-  const double inverse = 1 / sum, amplify = 1 + of_sum / (sum - of_sum);
+// (e + off) / (sum + of_sum), both relative to the sum, with the quotient's own error.
+ASSAY_MULTIVERSION void QuotientsOff(double of_sum, double add, double function, double divide,
+                                     const double* __restrict d, const double* __restrict y, double* __restrict reach,
+                                     int64_t n) {
+  const double amplify = 1 + of_sum / (1 - of_sum);
   for (int64_t i = 0; i < n; ++i) {
-    const double y = e[i] * inverse, shared = y * of_sum * inverse;
-    const double linear = (shared + off[i] * inverse + formula::kResidue * shared) * amplify;
-    reach[i] = linear + divide * (y + linear);
+    const double off = ExponentialOff(add, function, d[i], y[i]), shared = y[i] * of_sum;
+    const double linear = (shared + off + formula::kResidue * shared) * amplify;
+    reach[i] = linear + divide * (y[i] + linear);
   }
 }
 
@@ -49,26 +61,47 @@ SoftmaxRowReach::SoftmaxRowReach(const formula::ErrorRules& rules, int64_t terms
     : rules_(rules),
       further_terms_(static_cast<double>(terms - 1)),
       sum_error_(SumError(further_terms_, rules.sum)),
-      most_rescaled_(std::expm1(further_terms_ * std::log1p(rules.rescale))),
-      e_(static_cast<size_t>(terms)),
-      off_(e_) {}
+      most_rescaled_(std::expm1(further_terms_ * std::log1p(rules.rescale))) {}
 
-bool SoftmaxRowReach::Compute(std::span<const double> distance, std::span<double> reach) {
-  const double farthest = std::ranges::max(distance);
-  if (!(farthest <= 600) || !(rules_.add * farthest <= 0.5)) return false;
-  ExponentialsOff(rules_.add, rules_.function, distance.data(), e_.data(), off_.data(), std::ssize(distance));
-  double sum = 0, size = 0, off = 0;
-  for (size_t i = 0; i < e_.size(); ++i) sum += e_[i], off += off_[i], size += e_[i] + off_[i];
-  const double reached = std::max(0.0, size - sum) + formula::kResidue * size;
-  const double rescaled = most_rescaled_ * (SumOfRanks(e_) / further_terms_ + reached) * (1 + 0x1p-30);
+void SoftmaxRowReach::Begin() {
+  farthest_ = sum_ = off_ = largest_ = 0;
+}
+
+void SoftmaxRowReach::Add(std::span<const double> distance, std::span<const double> y) {
+  TermSums sums;
+  const size_t whole = y.size() / kSumLanes * kSumLanes;
+  AddTerms(rules_.add, rules_.function, distance.data(), y.data(), static_cast<int64_t>(whole), sums);
+  sum_ += SumLanes(sums.sum);
+  off_ += SumLanes(sums.off);
+  largest_ = std::max(largest_, *std::ranges::max_element(sums.largest));
+  farthest_ = std::max(farthest_, *std::ranges::max_element(sums.farthest));
+  for (size_t i = whole; i < y.size(); ++i) {
+    sum_ += y[i];
+    off_ += ExponentialOff(rules_.add, rules_.function, distance[i], y[i]);
+    largest_ = std::max(largest_, y[i]);
+    farthest_ = std::max(farthest_, distance[i]);
+  }
+}
+
+// The largest exponential is 1: dividing by its probability makes exponentials of probabilities.
+bool SoftmaxRowReach::Finish(std::span<const double> y) {
+  if (!(farthest_ <= 600) || !(rules_.add * farthest_ <= 0.5) || !(largest_ > 0)) return false;
+  const double sum = sum_ / largest_, off = off_ / largest_, size = sum + off;
+  const double reached = off + formula::kResidue * size;
+  const double ranks = SumOfRanks(y) / largest_ / further_terms_;
+  const double rescaled = most_rescaled_ * (ranks + reached) * (1 + 0x1p-30);
   const double largest = (1 + sum_error_) * (size + rescaled);
   const double of_sum =
       off + sum_error_ * size + (1 + sum_error_) * rescaled + 2 * rules_.lambda * (further_terms_ + 1);
+  of_sum_ = of_sum / sum;
   // The least result and its factors stay normal numbers, whatever they are off.
-  const double least = std::exp(-farthest) / sum;
-  if (!(largest < rules_.range / 2) || !(of_sum < sum) || !(least > 0x1p10 * rules_.tiny)) return false;
-  QuotientsOff(sum, of_sum, rules_.divide, e_.data(), off_.data(), reach.data(), std::ssize(reach));
-  return true;
+  const double least = std::exp(-farthest_) / sum;
+  return largest < rules_.range / 2 && of_sum < sum && least > 0x1p10 * rules_.tiny;
+}
+
+void SoftmaxRowReach::Read(std::span<const double> distance, std::span<const double> y, std::span<double> reach) const {
+  QuotientsOff(of_sum_, rules_.add, rules_.function, rules_.divide, distance.data(), y.data(), reach.data(),
+               std::ssize(reach));
 }
 
 }  // namespace assay

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "ops/formula/error.h"
 
@@ -20,15 +19,20 @@ class SoftmaxRowReach {
   // nullopt: the rules need the formula.
   static std::optional<SoftmaxRowReach> For(const formula::ErrorRules& rules, int64_t terms);
 
-  // reach of each probability. `distance`: the d_j, finite, one of them 0. False: this row needs the formula.
-  bool Compute(std::span<const double> distance, std::span<double> reach);
+  // A row is told stretch by stretch: its distances d_j, finite, one of them 0, and its probabilities.
+  void Begin();
+  void Add(std::span<const double> distance, std::span<const double> y);
+  // `y`: the whole row. False: it needs the formula.
+  bool Finish(std::span<const double> y);
+  // The reach of a stretch.
+  void Read(std::span<const double> distance, std::span<const double> y, std::span<double> reach) const;
 
  private:
   SoftmaxRowReach(const formula::ErrorRules& rules, int64_t terms);
 
   formula::ErrorRules rules_;
   double further_terms_, sum_error_, most_rescaled_;
-  std::vector<double> e_, off_;
+  double farthest_ = 0, sum_ = 0, off_ = 0, largest_ = 0, of_sum_ = 0;
 };
 
 }  // namespace assay

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "golden/sums/lanes.h"
+
 namespace assay {
 namespace {
-
-double SumLanes(const std::array<double, kJudgeLanes>& v) {
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
 
 struct SpecialCounts {
   int64_t finite = 0, mismatch = 0, inexact = 0;
@@ -53,7 +51,7 @@ bool AnyOpen(const ElementJudge& judge, int64_t first, int64_t count) {
 }  // namespace
 
 ChunkTotals::ChunkTotals(const JudgeLanes& lanes) {
-  for (int k = 0; k < kJudgeSums; ++k) sum[k] = SumLanes(lanes.sum[k]);
+  for (int k = 0; k < kJudgeSums; ++k) sum[k] = SumLanes(lanes.sum[k].data());
   for (int k = 0; k < kJudgeMaxima; ++k) max[k] = *std::max_element(lanes.max[k].begin(), lanes.max[k].end());
 }
 

@@ -36,16 +36,6 @@ double LowPart(int64_t x, double rounded) {
   return static_cast<double>(x - static_cast<int64_t>(rounded));
 }
 
-void CopyPlane(const Plane& plane, int64_t first, int64_t count, int64_t values, double* to) {
-  if (plane.empty()) {
-    std::fill_n(to, count, 0.0);
-  } else if (!plane.wide() && plane.size() == values) {
-    std::copy_n(plane.f32().data() + first, count, to);
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = PlaneAt(plane, first + i, values);
-  }
-}
-
 }  // namespace
 
 TileReader::TileReader(const ElementJudge& judge, const Tensor& got)
@@ -85,13 +75,7 @@ void TileReader::Prefetch(int64_t i) const {
 }
 
 void TileReader::ReadGot(int64_t first, int64_t count) {
-  const int component_bytes = SizeOf(tensor_->dtype()) / (IsComplex(tensor_->dtype()) ? 2 : 1);
-  // A stretch of complex components may begin in the middle of an element, so components are read as reals.
-  const DType type = tensor_->dtype() == DType::kC64    ? DType::kF32
-                     : tensor_->dtype() == DType::kC128 ? DType::kF64
-                                                        : tensor_->dtype();
-  const std::byte* from = tensor_->data() + first * component_bytes;
-  ToF64(type, from, std::span(got_.data(), static_cast<size_t>(count)));
+  tensor_->Read(first, std::span(got_).first(static_cast<size_t>(count)));
   if (!low_parts_) return;
   const std::span<const int64_t> integers = tensor_->As<int64_t>();
   for (int64_t i = 0; i < count; ++i) {
@@ -101,11 +85,10 @@ void TileReader::ReadGot(int64_t first, int64_t count) {
 
 void TileReader::ReadGolden(int64_t first, int64_t count) {
   const Golden& golden = judge_->golden();
-  const int64_t values = golden.size();
-  for (int64_t i = 0; i < count; ++i) sigma_[i] = judge_->Sigma(first + i);
-  for (int64_t i = 0; i < count; ++i) systematic_[i] = judge_->Systematic(first + i);
-  CopyPlane(golden.error, first, count, values, error_.data());
-  for (int64_t i = 0; i < count; ++i) accumulated_[i] = judge_->Accumulated(first + i);
+  const auto tile = [count](Buffer& buffer) { return std::span(buffer).first(static_cast<size_t>(count)); };
+  judge_->ReadStatistic(first, tile(sigma_), tile(systematic_));
+  ReadPlane(golden.error, first, golden.size(), tile(error_));
+  judge_->ReadAccumulated(first, tile(accumulated_));
   if (golden.value_lo.empty()) {
     std::fill_n(lo_.data(), count, 0.0);
     std::copy_n(golden.value.data() + first, count, rounding_source_.data());

@@ -167,11 +167,12 @@ TEST(RowLogSumExp, Infinities) {
 
 // A term is rescaled for each larger one, equal ones once; zeros and what is no number count nothing.
 TEST(SumOfRanks, CountsLargerTermsOnce) {
-  EXPECT_EQ(SumOfRanks({}), 0);
-  EXPECT_EQ(SumOfRanks({1, 1, 1}), 0);
-  EXPECT_EQ(SumOfRanks({1, 2, 4}), 2 * 1 + 1 * 2);
-  EXPECT_EQ(SumOfRanks({4, 0.5, 2, 4, 0.5}), 1 * 2 + 2 * 0.5 + 2 * 0.5);
-  EXPECT_EQ(SumOfRanks({3, 0, std::nan(""), HUGE_VAL, 1}), 1);
+  const auto ranks = [](const std::vector<double>& terms) { return SumOfRanks(terms); };
+  EXPECT_EQ(ranks({}), 0);
+  EXPECT_EQ(ranks({1, 1, 1}), 0);
+  EXPECT_EQ(ranks({1, 2, 4}), 2 * 1 + 1 * 2);
+  EXPECT_EQ(ranks({4, 0.5, 2, 4, 0.5}), 1 * 2 + 2 * 0.5 + 2 * 0.5);
+  EXPECT_EQ(ranks({3, 0, std::nan(""), HUGE_VAL, 1}), 1);
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "ops/formula_reach.h"
@@ -27,7 +30,18 @@ WrittenOut WriteOut(const Problem& problem, const Contract& contract, const std:
   out.applies = true;
   std::vector<double> distance;
   for (const double x : row) distance.push_back(std::ranges::max(row) - x);
-  out.computes = reach->Compute(distance, out.reach);
+  std::vector<double> y;
+  for (const double d : distance) y.push_back(std::exp(-d));
+  const double sum = std::accumulate(y.begin(), y.end(), 0.0);
+  for (double& e : y) e /= sum;
+  reach->Begin();
+  const std::span<const double> distances = distance, values = y;
+  for (size_t at = 0; at < y.size(); at += 700) {
+    const size_t count = std::min<size_t>(700, y.size() - at);
+    reach->Add(distances.subspan(at, count), values.subspan(at, count));
+  }
+  out.computes = reach->Finish(y);
+  if (out.computes) reach->Read(distance, y, out.reach);
   return out;
 }
 
