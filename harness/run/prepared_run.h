@@ -34,7 +34,7 @@ struct Refusal {
 // `notes` gets what the user should know beside the result or the refusal, a text each.
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes);
 
-// Overload for a run without cases yet: fills devices, absent, expectations, and the plan's devices.
+// Prepares a run without cases yet: fills devices, absent, expectations, and the plan's devices.
 tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunOptions& options, std::vector<std::string>& notes);
 
 }  // namespace assay

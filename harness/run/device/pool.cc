@@ -12,7 +12,7 @@ namespace {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// Name that the plugin gives. Device::device may have a number that assay adds to devices of one name.
+// Name that the plugin gives, without the number that assay adds to devices of one name.
 const std::string& GivenName(const Device& device) {
   return device.description.devices.at(device.device_index).name;
 }

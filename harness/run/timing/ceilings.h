@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peak rates of a run's devices, determined when the first timed case asks for them. A limit comes from assay's own
-// measurement of the host or from the user (harness/perf/data_sheet.h): any time below it is false. Without a limit,
+// measurement of the host or from the user (harness/perf/data_sheet.h): any rate above it is false. Without a limit,
 // rates that other backends reach on the same hardware are shown, which prove nothing. Nothing else may run during the
 // measurement.
 #pragma once

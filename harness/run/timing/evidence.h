@@ -20,7 +20,7 @@ inline constexpr size_t kFewestSamples = 20;
 // Explains why the cold-cache durations contradict the warm ones; "" if they do not.
 std::string FindColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s);
 
-inline constexpr size_t kEnoughToSuspect = 10;   // transfers measured to suspect the plugin, or to clear it
+inline constexpr size_t kEnoughToSuspect = 10;   // samples needed to suspect the plugin, or to clear it
 inline constexpr size_t kEnoughToClear = 4;      // transfers that clear it if each of them is fast
 inline constexpr size_t kMostWaits = 60;         // empty calls measured at most, to see if the machine delays them too
 inline constexpr size_t kMostUploadPairs = 100;  // upload pairs measured at most to settle a suspicion

@@ -30,7 +30,8 @@ void AddLimit(Record& record, const Timing& timing);
 // A plugin that did not flush leaves no time, but the reason.
 void SetCold(Record& record, const Timing& timing);
 
-// Stores the host processors' load between both states; their package power only if the backend computes on them.
+// Stores how often the host's processors throttled between both states, and their package power if the backend computes
+// on them.
 void SetPackagePower(Record& record, const PackageState& before, const PackageState& after, bool computes_on_host);
 
 void ClearTiming(Record& record);  // of a result that turned out wrong

@@ -89,7 +89,7 @@ struct Attempt {
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
   void SetDecidedBy(std::string_view what);  // after the verdict; see Record
-  // Overload for a single output, which the reason names if there are several.
+  // Sets the verdict because of one output, which the reason names if there are several.
   void SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why);
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
   void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this

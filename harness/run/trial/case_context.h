@@ -51,11 +51,11 @@ class CaseContext {
   // random.
   const std::vector<Effect>& EffectsOf(size_t output);
 
-  // Returns nothing if the outputs of the case's own inputs hold, and makes them canonical.
+  // Names what is wrong with the outputs of the case's own inputs; "" if they hold. Makes them canonical.
   OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
 
-  // Returns nothing if the outputs of the second set hold, which is ContractData::TwinOfAll(), or else SecondSet().
-  // Precondition: it is not the case's own data.
+  // Names what is wrong with the outputs of the second set, which is ContractData::TwinOfAll() or else SecondSet(); ""
+  // if they hold. Precondition: the set is not the case's own data.
   OutputProblem ProblemOfSecondSet(const ContractData& by, const Contract& contract, std::vector<Tensor> outputs) const;
 
   // Finds the weaker arithmetic that explains the failing output `number` of RandomSet() and `own`, that of the case's
