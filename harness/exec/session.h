@@ -132,7 +132,7 @@ class Session {
   // Adds findings to `execution`: the outputs, or changes of the inputs since their upload. Inputs that are overwritten
   // in place are left out.
   virtual Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) = 0;
-  // Overload for several different sets, in the order of `executions`. Small operands take fewer calls.
+  // Downloads several different sets, in the order of `executions`. Small operands take fewer calls.
   virtual Call<void> DownloadAll(uint64_t plan, std::span<const size_t> sets, Part part,
                                  std::span<Execution> executions);
   virtual Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) = 0;
@@ -160,7 +160,7 @@ class Session {
   // How one of its workers crashed that had given its last answer; "": none did.
   virtual std::string CrashAtEnd() const { return ""; }
 
-  // Stops waiting for calls once it returns true.
+  // Stops waiting for calls once the function returns true.
   virtual void EndWhen(std::function<bool()> /*interrupted*/) {}
 
   // Sets the clock for later timeouts, see SharedTime.

@@ -84,8 +84,7 @@ class Worker {
   Call<void> StartSealed();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over
-  // Finds the place of a crash in the output of the interpreter: "; at mine.py:4 in <module>"; "" if no program took
-  // over.
+  // Finds the place of a crash in the output of the interpreter: "; at mine.py:4 in <module>"; "" if it is unknown.
   std::string PlaceInInterpreter() const;
   std::string WithTail(std::string message) const;
   // `text` with the limit that may be behind it.

@@ -83,7 +83,7 @@ Finding EntryIsQuiet(PluginUnderTest&);
 Finding NewerHost(PluginUnderTest&);
 Finding AbiVersion(PluginUnderTest&);
 Finding Functions(PluginUnderTest&);
-// Description of itself.
+// The plugin's description of itself.
 Finding Describes(PluginUnderTest&);
 Finding Devices(PluginUnderTest&);
 Finding DeviceIndex(PluginUnderTest&);
