@@ -33,7 +33,7 @@ struct CaseData {
   const Golden& golden() const { return outputs[0].golden; }  // of the first output
 };
 
-// What depends on an implementation's contract as well: the bounds, the twins and the power to catch mutants.
+// Data that also depend on an implementation's contract: bounds, twins, and the power to catch mutants.
 struct ContractData {
   struct OfOutput {
     BoundModel bound;
@@ -41,7 +41,7 @@ struct ContractData {
   };
   std::vector<OfOutput> outputs;
   std::deque<HeldTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
-  // Of each output on the case's random set; empty where it has none, or no statistic applies.
+  // Bounds of each output on the case's random set; empty if it has none, or no statistic applies.
   std::vector<BoundModel> random_bounds;
 
   // The twin that is the other data of many executions, or null: a twin says what one output is.
@@ -52,13 +52,13 @@ struct ContractData {
 Tier ChooseTier(const std::string& tier, const Problem& problem);
 // Where a golden value of that output is kept.
 GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier);
-// Of all outputs; of one it is the golden value's own.
+// Hash of all outputs; of a single output it is the golden value's own.
 std::string GoldenHashOf(const CaseData& data);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
 // The case without its golden value. Error: there is no memory to compute and judge with it.
 Result<CaseData> PrepareInputs(const BoundCase& bound);
-// The same of a case that nobody planned. Errors come from Operator::Bind, too; so below.
+// Overload for an ad-hoc case (not from a plan). May also fail in Operator::Bind, as may PrepareCase for a CaseSpec.
 Result<CaseData> PrepareInputs(const CaseSpec& spec);
 
 // `tier` as in ChooseTier. Error: it does not fit into memory, with what it is for.
@@ -66,18 +66,18 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
                              MemoryUse use = MemoryUse::kRun);
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
-// What is said of a case that nobody executes: neither inputs nor golden values.
+// Data of a case that is not executed: it has neither inputs nor golden values.
 CaseData WithoutData(const BoundCase& bound, const std::string& tier);
 
-// The same problem with other data, for the second input set of a timed loop where the case has no twin: the next
-// seed's, or, where the fill does not depend on the seed, a uniform one. Error: the operator has no other data (a
-// single constant). What it takes is part of what the case needs.
+// Prepares the same problem with other data, for the second input set of a timed loop if the case has no twin. Uses the
+// next seed, or a uniform fill if the case's fill does not depend on the seed. Error: the operator has no other data (a
+// single constant). Its memory is part of the case's need.
 Result<CaseData> PrepareSecondSet(const CaseData& data);
 
 // Whether the statistic says of these data all that it can. Of patterns it says nothing; of few large, of special or of
 // tiny numbers among the others less.
 bool HasPlainData(const CaseData& data);
-// The same problem with normal deviates, for a small case without plain data.
+// Prepares the same problem with normal deviates, for a small case without plain data.
 CaseData PrepareRandomSet(const CaseData& data);
 
 // The operator's bound of an output, with a statistic where the data are random.

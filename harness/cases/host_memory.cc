@@ -38,7 +38,7 @@ struct GroupFiles {
 constexpr GroupFiles kGroupFiles[] = {{"memory.max", "memory.current", "inactive_file"},
                                       {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}};
 
-// What it may still take; the cache of files that nobody reads now is given up first.
+// Memory that the group may still take. The kernel frees the cache of unread files first.
 double LeftOf(const std::filesystem::path& cgroup) {
   for (const GroupFiles& files : kGroupFiles) {
     double most = 0, used = 0;
@@ -49,12 +49,12 @@ double LeftOf(const std::filesystem::path& cgroup) {
   return kUnlimited;
 }
 
-// What the allocator has mapped and nobody uses.
+// Memory that the allocator has mapped and that is not in use.
 double FreedBytes() {
   return static_cast<double>(::mallinfo2().fordblks);
 }
 
-// What this process may still map (ulimit -v), and what it has mapped for cases that are gone.
+// Address space that this process may still map (ulimit -v), including what it has mapped for finished cases.
 double AddressSpaceLeft() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;

@@ -24,15 +24,15 @@ double AvailableBytes();
 // The folders of the control groups that limit memory, of /proc/self/cgroup: the process's own and all above it.
 std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std::filesystem::path& mounted);
 
-// The same of these files: "MemAvailable" in `meminfo`; in `cgroup` memory.max, memory.current and memory.stat, or what
-// version 1 calls them.
+// Reads "MemAvailable" from `meminfo`, and memory.max, memory.current and memory.stat from `cgroup`, or what version 1
+// calls them.
 double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
 
 // An error that says how much the case needs when it needs more than `available_bytes`. `tier` as in ChooseTier.
 Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes);
 
-// The same of what this host has. Before it refuses, memory that the program freed but keeps goes back to the kernel,
-// and `available_bytes` is asked again: whether a case fits does not depend on those before it.
+// Checks against the memory of this host. Before it refuses, it returns memory that the program freed but keeps to the
+// kernel and asks `available_bytes` again: whether a case fits does not depend on earlier ones.
 Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,
                      const std::function<double()>& available_bytes = AvailableBytes);
 
@@ -61,7 +61,7 @@ void KeepFreedMemory();
 // Hands memory that the program freed but keeps back to the kernel.
 void ReturnFreedMemory();
 
-// What an exception says to a user: std::bad_alloc by itself names nothing.
+// Message of an exception for the user: that of std::bad_alloc names nothing.
 std::string DescribeException(const std::exception& exception);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ double BytesOf(const Problem& problem, const Rates& rates, bool reproducible) {
   return bytes;
 }
 
-// What the search for a weaker class keeps of golden values: a few, up to its limit.
+// Golden values that the search for weaker arithmetic keeps: a few, up to its limit.
 double BytesOfLadder(const Problem& problem) {
   constexpr double kBytesPerComponent = 200;
   double components = 0;
@@ -46,7 +46,7 @@ double BytesOfLadder(const Problem& problem) {
   return std::min(LadderGoldens::kMostBytes, kBytesPerComponent * components);
 }
 
-// Beside what grows with the case.
+// Memory that does not grow with the case.
 constexpr double kMostKept = 0x1p27;
 
 }  // namespace

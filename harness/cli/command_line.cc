@@ -33,7 +33,8 @@ namespace {
 
 constexpr size_t kUnknownWidth = 80, kLeastWidth = 60;
 
-// As wide as the terminal. "--cold,--no-cold" without what CLI11 adds to the second one: "{false}".
+// Formats help texts as wide as the terminal. "--cold,--no-cold" loses the "{false}" that CLI11 adds to the second
+// name.
 class HelpText : public CLI::Formatter {
  public:
   explicit HelpText(size_t terminal) : width_(std::max(terminal == 0 ? kUnknownWidth : terminal, kLeastWidth)) {}
@@ -59,7 +60,7 @@ class HelpText : public CLI::Formatter {
   size_t width_;
 };
 
-// Those that --help shows.
+// Lists the verbs that --help shows.
 std::vector<std::string> KnownVerbs(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) {
@@ -68,7 +69,7 @@ std::vector<std::string> KnownVerbs(const CLI::App& app) {
   return known;
 }
 
-// What the first option that the verb does not have may have been meant to be.
+// "did you mean" hint for the first unknown option.
 std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& rest) {
   const auto wrong = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
   if (wrong == rest.end()) return "";
@@ -87,8 +88,7 @@ std::string JsonMeant(const CLI::App& verb, const std::vector<std::string>& rest
   return "; " + ExplainJson(*file);
 }
 
-// What is wrong with the options of a verb. CLI11 itself names the words that nobody expects from the last to the
-// first.
+// Explains what is wrong with the options of a verb. CLI11 itself lists unexpected words in reverse.
 std::string OptionProblem(const CLI::ParseError& error, const std::vector<std::string>& rest) {
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || rest.empty()) return error.what();
   return fmt::format("{} not expected: {}", rest.size() == 1 ? "this argument was" : "these arguments were",
@@ -155,7 +155,7 @@ std::string ThreadsProblem() {
   return problem.empty() ? "" : fmt::format("ASSAY_THREADS in the environment: {}, or unset it", problem);
 }
 
-// What the host computes with can be made weaker than what the processor has, to see that results do not depend on it.
+// Limits the host's vector instructions below the processor's, to show that results do not depend on them.
 std::string ObeyMaxVectors() {
   const char* best = std::getenv("ASSAY_MAX_VECTORS");
   if (best == nullptr || *best == '\0') return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program of this project does before anything else.
+// Set-up of every program of this project, and its exit codes.
 #pragma once
 
 #include <exception>
@@ -10,17 +10,17 @@ namespace assay::cli {
 // Whether this process is a worker of a run: the program started itself as `worker --fd N`.
 bool IsWorker(int argc, char** argv);
 
-// File permissions, and how memory is kept.
+// Sets the umask, and makes the allocator keep freed memory, but not in workers.
 void PrepareProcess(int argc, char** argv);
 
-// Runs the program, and returns its exit code, in a thread with room where the shell grants a small stack (ulimit -s 64),
-// which threads without a size of their own would have as well. An exception of it becomes its exit code.
+// Runs the program in a thread with a large stack, since the shell may grant a small one (ulimit -s 64), which threads
+// without a size of their own get too. Returns its exit code, or that of an exception.
 int RunOnLargeStack(const std::function<int()>& program);
 
-// Says which operators' definitions are wrong, and returns the exit code of that; 0: none is.
+// Names operators with wrong definitions and returns the exit code for that; 0 if there are none.
 int RefuseMistakes();
 
-// The exit code of what nobody has caught, which it says.
+// Prints an exception that nothing has caught, and returns its exit code.
 int ComplainOfException(const std::exception& exception);
 
 }  // namespace assay::cli

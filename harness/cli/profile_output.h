@@ -15,13 +15,13 @@ inline constexpr const char* kProfileFile = "profile.json";
 
 class ProfileOutput {
  public:
-  // Collects from now on what is asked for; nothing where neither is. Errors: the trace's file cannot be written.
+  // Starts to collect what the options ask for, if anything. Errors: the trace's file cannot be written.
   static Result<ProfileOutput> Start(const RunOptions& options);
 
   // profile.json of the folder, which reports show.
   Status WriteTotals(const std::filesystem::path& dir) const;
 
-  // The same with the time that the reports took; the table on standard error; the trace.
+  // Rewrites profile.json with the time of the reports, prints the table to standard error, and writes the trace.
   Status Finish(const std::filesystem::path& dir);
 
  private:

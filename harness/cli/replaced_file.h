@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command may write over: where an option names a file for a result, that file may be new, empty or an older
-// result of the same kind, but none that the command reads. Checked before anything is computed.
+// Protects files from being overwritten. The file that an option names for a result may be new, empty or an older
+// result of the same kind, but none that the command reads. This is checked before anything is computed.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@
 namespace assay::cli {
 
 struct ReadFile {
-  std::filesystem::path path;  // empty, or of a file that is not there: none
+  std::filesystem::path path;  // empty or missing: no file
   std::string what;            // "the output", for the message
 };
 
-// What an option writes.
+// Kind of result that an option writes.
 struct ResultKind {
   const char* what;                                   // "trace", for the message
   bool (*is_one)(const std::filesystem::path& file);  // whether a file that is there and not empty is an older one
@@ -26,7 +26,7 @@ struct ResultKind {
 };
 
 struct WrittenFile {
-  std::string_view option;  // that names it: "--trace"
+  std::string_view option;  // option that names the file: "--trace"
   std::filesystem::path path;
   ResultKind kind;
   std::filesystem::path folder_made = {};  // a folder that the command makes before it writes; "": none

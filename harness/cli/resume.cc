@@ -31,7 +31,8 @@ void NoteChange(const std::string& what, const Json& was, const Json& is, const 
   if (before != now) changes.push_back(fmt::format("{}{} was '{}' and is '{}'", what, key, before, now));
 }
 
-// Of one name for both parts; of a pool, any device, as they are alike.
+// Maps a device's name, which is equal in both parts of the run, to its description. Any device stands for its pool,
+// since they are alike.
 std::map<std::string, Json> BackendsOf(const Json& environment) {
   std::map<std::string, Json> backends;
   const auto found = environment.find("backends");

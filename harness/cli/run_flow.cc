@@ -27,7 +27,7 @@
 namespace assay::cli {
 namespace {
 
-// What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
+// Ends a run whose required backend is absent before anything runs. Every report of the folder says why.
 int EndWithoutRequired(const RunFolder& folder) {
   const auto written = WriteReports(folder.path(), {});
   if (!written) return Complain(kExitHarness, written.error().message);
@@ -35,8 +35,8 @@ int EndWithoutRequired(const RunFolder& folder) {
   return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
 }
 
-// What only the whole run tells: environment.json once more, and ceilings.json. What stands there to be noticed, every
-// report says as a note of the run, also that on the terminal.
+// Writes what is known after the whole run: environment.json again, and ceilings.json. Every report, also that on the
+// terminal, shows the notable entries of environment.json as notes of the run.
 Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   const std::vector<Device>& devices = run.devices();
   Json environment = run.environment;
@@ -73,7 +73,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
   Plan& plan = run.prepared.plan;
   const RunFolder& folder = run.folder;
   const bool no_case = run.prepared.NoCase();
-  // Of cases that a backend offers nothing for there are records, without an implementation.
+  // A case that a backend offers nothing for has a record too, without an implementation.
   const bool none_ran = std::ranges::all_of(result.records, [](const Record& r) {
     return r.implementation.empty() && r.verdict == Name(Verdict::kUnsupported);
   });

@@ -33,7 +33,7 @@ std::string SortedText(const Json& value) {
   return fmt::format("{}", members);
 }
 
-// What times by the host's clock depend on; "" when it is not known.
+// Properties of the host that times by its clock depend on; "" if unknown.
 std::string HostOf(const Json& environment) {
   if (!environment.is_object()) return "";
   std::string host;
@@ -44,7 +44,7 @@ std::string HostOf(const Json& environment) {
   return host;
 }
 
-// Of each backend that has records.
+// Reads the launch time of each backend that has records.
 std::map<std::string, double> ReadLaunches(const Json& environment, const RecordView& records) {
   std::map<std::string, double> found;
   const std::string text = TextIn(environment, "launch_us");

@@ -18,8 +18,8 @@ struct RunPair {
 // The output folders of two runs, or their results.jsonl.
 Result<RunPair> ReadRuns(const std::filesystem::path& base, const std::filesystem::path& now);
 
-// Of one run, two backends that are builds of one: `builds` is "BASE,NEW". Both get the name of the new one, so that
-// their results belong together. Errors: no such backend, or their plugins call themselves differently.
+// Reads two backends of one run that are builds of one plugin: `builds` is "BASE,NEW". Both get the name of the new
+// one, so that their results match. Errors: no such backend, or their plugins call themselves differently.
 Result<RunPair> ReadBuilds(const std::filesystem::path& run, const std::string& builds);
 
 }  // namespace assay::cli

@@ -26,7 +26,7 @@
 namespace assay::cli {
 namespace {
 
-// Those whose kernels depend on the processor of this host.
+// Lists the backends whose kernels depend on this host's processor.
 std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
   std::vector<std::string> backends;
   for (const Device& c : devices) {

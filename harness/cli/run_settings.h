@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the options of a run come to: environment.json, the engine's settings, the words of a command that repeats it.
+// Turns the options of a run into environment.json, the engine's settings, and a command that repeats the run.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace assay::cli {
 // "backends" of environment.json.
 Json DescribeDevices(const std::vector<Device>& devices);
 
-// environment.json, as it is before anything runs. Notes what the user should know of it.
+// Makes environment.json as it is before anything runs, and prints notes for the user.
 Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
                     const std::vector<std::string>& absent);
 
-// What a command that repeats a result needs besides the case, its backend and implementation.
+// Options that a command needs to repeat a result, besides the case, its backend and implementation.
 std::vector<std::string> CarriedOptions(const RunOptions& options);
 
 LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);

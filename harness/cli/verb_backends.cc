@@ -25,8 +25,8 @@ struct BackendsOptions {
   bool capabilities = false;
 };
 
-// What the device says that it can do: a list of op, type and features; null where it has no table. The failure of a
-// plugin that has one and does not give it is its text.
+// Lists the capabilities that the device states: op, type and features; null if it has no table. If its plugin has a
+// table but fails to return it, the result is the failure's text.
 Json CapabilitiesOf(const Device& c) {
   const auto lines = c.session->Capabilities(c.device_index);
   if (!lines && lines.error().outcome == Outcome::kUnsupported) return nullptr;

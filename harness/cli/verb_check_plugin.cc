@@ -31,7 +31,7 @@ struct CheckPluginOptions {
   bool json = false, list = false;
 };
 
-// What is offered to the plugin to try: the cases of the smoke suite, or those of --case.
+// Problems for the plugin to try: the cases of the smoke suite, or those of --case.
 Result<std::vector<Problem>> ProblemsToTry(const CheckPluginOptions& options) {
   CaseOptions selection;
   if (options.cases.empty()) selection.suite = "smoke";

@@ -70,8 +70,8 @@ void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
   }
 }
 
-// What the base planned or began to write and does not have: nobody knows whether the new run is worse there. "" where
-// it has everything, or the policy lets results be lost.
+// Names results that the base planned or began to write and lacks: whether the new run is worse there is unknown. "" if
+// nothing is missing, or if the policy lets results be lost.
 std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy) {
   if (!base.torn.empty()) return policy.For("", "", "", "").lost_results ? base.torn : "";
   const auto counts = [&](const Record& r) {
@@ -160,7 +160,7 @@ int Compare(const CompareOptions& options) {
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0 ||
                          (options.strict && comparison->TimesInvalid() > 0);
   const std::string no_gate = WhyNoGate(options, *comparison);
-  // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
+  // With two runs, results that the new one lost are listed one by one. With two builds of one run, both lack them.
   const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
   const std::string lacks = WhatBaseLacks(pair->base, settings->policy);
   const int code = comparison->Incomplete() > 0 || cut_short || !lacks.empty() ? kExitHarness

@@ -31,7 +31,7 @@ struct ConformOptions {
   std::string profile = "conformance-1.0";
 };
 
-// What a profile leaves no choice in.
+// Sets the options that a profile fixes.
 void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
   run.selection.suite = suite.string();
   run.selection.seed = seed;
@@ -40,14 +40,14 @@ void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
   run.tier = Name(Tier::kReproducible);
 }
 
-// Of a pool no device has run all cases, so that the sentence would hold of none.
+// Refuses pools: each device runs only some of the cases, so the statement would hold for none.
 std::string RefusePool(const std::string& devices) {
   if (devices != kPool) return "";
   return "a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
          "one device with --backend NAME:INDEX, and give each of them a run of its own";
 }
 
-// One device: a sentence is about one.
+// Requires a single device, since a statement is about one.
 tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::vector<std::string>& notes) {
   auto prepared = PrepareRun(run, notes);
   if (!prepared) return prepared;

@@ -147,7 +147,7 @@ Json CoverageJson(const ExploreSettings& settings, const Explorer& explorer, con
   return json;
 }
 
-// What the records do not say.
+// Prints what the records do not tell.
 void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
                   const LoopResult& result, const RunFolder& folder) {
   const size_t cases = explorer.CountRan(result.records);
@@ -183,7 +183,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
                     SharedOptions(options.run)));
 }
 
-// What ran: a case that none of the records is about was cut off by the end, or left none.
+// Plans the cases that ran. A case without records was cut off by the end of the run, or left none.
 void FillPlan(const RecordView& records, Plan& plan) {
   std::set<std::string> known;
   for (const Record& record : records) {

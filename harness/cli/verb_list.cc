@@ -72,7 +72,8 @@ struct CaseListing {
   bool verbose = false, coverage = false, json = false;
 };
 
-// Of all cases that the suite has of an operator: a selection among them would make holes that nobody asked about.
+// Lists the coverage of all cases of an operator in a suite, since selecting among them would make gaps that mean
+// nothing.
 int ListCoverage(const CaseOptions& options, const CaseListing& how) {
   if (options.filter != CaseOptions().filter || !options.dtypes.empty() || !options.cases.empty()) {
     return Complain(kExitUsage,

@@ -36,7 +36,7 @@ struct MergeOptions {
   std::string color = "auto";
 };
 
-// Of each folder of tensors that the records name, which shards never share.
+// Copies each folder of tensors that the records name. No two shards share one.
 Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
   for (const fs::path& dir : dirs) {
     for (const char* name : {"failures", "outputs"}) {

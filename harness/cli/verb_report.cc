@@ -31,7 +31,7 @@ struct ReportOptions {
   size_t rows = 12;
 };
 
-// Of several shards nothing is written: assay merge makes a folder of them.
+// Prints the report of several shards and writes nothing: assay merge makes a folder of them.
 int ReportShards(const ReportOptions& options) {
   auto merged = MergeRuns(options.dirs);
   if (!merged) return Complain(kExitUsage, merged.error().message);

@@ -24,7 +24,7 @@
 namespace assay::cli {
 namespace {
 
-// What was asked for and only times can give; "" for none.
+// Lists the options given that only times can answer; "" if there are none.
 std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
   std::vector<std::string> given;
   for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price", "--ceilings", "--launch-us"}) {

@@ -20,7 +20,7 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// What makes any eight bytes elements that are poison, whatever else their bits are.
+// Bits to clear and to set to make poison of any eight bytes, whatever their other bits are.
 struct PoisonBits {
   uint64_t clear = 0, set = 0;
 };
@@ -52,7 +52,7 @@ TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
 
 using Bytes = std::array<uint8_t, 16>;
 
-// Of each part of the element: the top bit of its last byte.
+// Flips the sign of each part of the element: the top bit of the part's last byte.
 Bytes WithOtherSign(Bytes bytes, DType dtype) {
   const auto part = static_cast<size_t>(SizeOf(dtype) / (IsComplex(dtype) ? 2 : 1));
   for (size_t i = part - 1; i < bytes.size(); i += part) bytes[i] ^= 0x80;
@@ -184,7 +184,7 @@ void WriteGuards(const BufferLayout& layout, std::span<std::byte> image) {
   GuardPattern(layout, end, image.subspan(end, layout.total_bytes - end));
 }
 
-// What is filled is copied behind itself, twice as much each time.
+// Copies the filled part behind itself, which doubles it each time.
 void FillWith(std::span<const std::byte> element, std::span<std::byte> out) {
   for (size_t done = 0; done < out.size();) {
     const size_t bytes = std::min(done == 0 ? element.size() : done, out.size() - done);

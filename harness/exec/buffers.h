@@ -60,10 +60,10 @@ enum class Prefill : uint8_t {
 inline constexpr size_t kPrefillCount = 3;
 std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill);  // SizeOf(dtype) bytes
 
-// As often as it fits.
+// Repeats `element` until `out` is full.
 void FillWith(std::span<const std::byte> element, std::span<std::byte> out);
 
-// All that is not the tensor.
+// Fills all bytes that are not part of the tensor.
 void WriteGuards(const BufferLayout& layout, std::span<std::byte> image);
 // Both fill the whole image, guards included.
 void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span<std::byte> image);

@@ -17,7 +17,7 @@ struct CallLimit {
   std::string why = {};  // as it follows in a message: ", 50 times as long as ..."
 };
 
-// What a call has to do: operations and bytes of one execution, and how many executions.
+// Work of a call: operations and bytes of one execution, and the number of executions.
 struct CallWork {
   double amount = 0;
   size_t executions = 1;
@@ -25,9 +25,9 @@ struct CallWork {
 
 class CallLimits {
  public:
-  // `most_s` of a call, and `most_prepare_s` of "prepare", since compilers are slow. `is_constant`: the work and the
-  // history change nothing. `compiles_in_calls`: what is called may compile itself when it meets new shapes, whenever
-  // that is, so that its history shortens no call below `most_s`.
+  // `most_s` is the limit of a call, and `most_prepare_s` that of "prepare", since compilers are slow. `is_constant`:
+  // neither work nor history changes a limit. `compiles_in_calls`: a call may compile whenever it meets new shapes, so
+  // that history sets no limit below `most_s`.
   CallLimits(double most_s, double most_prepare_s, bool is_constant, bool compiles_in_calls = false)
       : most_s_(most_s),
         most_prepare_s_(most_prepare_s),

@@ -26,7 +26,7 @@ struct Pair {
 
 constexpr double kTerminateSeconds = 10;  // for a supervisor to end what its worker started
 
-// What execve takes.
+// Makes the argument list that execve takes.
 std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -34,7 +34,7 @@ std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Whatever this process or its parents left open without wanting to; kernels before 5.9 keep it open.
+// Closes what this process or its parents left open by mistake; kernels before 5.9 keep it open.
 void CloseAllBut(int fd) {
 #ifdef SYS_close_range
   ::syscall(SYS_close_range, 3, fd - 1, 0);

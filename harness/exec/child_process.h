@@ -23,7 +23,7 @@ struct ExitStatus {
   std::string Text() const;  // "was killed by SIGSEGV (segmentation fault)", "exited with code 3"
 };
 
-// Of any process.
+// Whether any thread of the process `pid` is running.
 bool AnyThreadRuns(pid_t pid);
 
 class ChildProcess {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong with a backend in its worker process. Each is a verdict of the case (SPEC 5), never the end of a
+// Ways in which a backend can fail in its worker process. Each is a verdict of the case (SPEC 5), never the end of a
 // run.
 #pragma once
 
@@ -37,7 +37,7 @@ struct WorkerFailure {
 // The worker's own answer to "load"; no assay_status of 32 bits reaches it.
 inline constexpr int64_t kNoPluginStatus = int64_t{1} << 32;
 
-// Of an assay_status other than ASSAY_OK, or of kNoPluginStatus.
+// Maps an assay_status other than ASSAY_OK, or kNoPluginStatus, to its outcome.
 Outcome OutcomeOf(int64_t status);
 
 template <class T>

@@ -36,7 +36,7 @@ size_t FaultAt(std::string_view printed) {
   return last == 0 ? printed.npos : printed.rfind(kFault, last);
 }
 
-// As the faulthandler calls them. The end of the process tells as much.
+// Whether the faulthandler names a signal, which the exit status of the process tells as well.
 bool IsSignal(std::string_view reason) {
   constexpr std::string_view kSignals[] = {
       "Aborted",           "Bus error", "Floating point exception", "Floating-point exception", "Illegal instruction",
@@ -44,7 +44,7 @@ bool IsSignal(std::string_view reason) {
   return std::ranges::find(kSignals, reason) != std::end(kSignals);
 }
 
-// Whether a line behind the first one is Python's own. `in_thread`: of the line before, that it was of a thread.
+// Whether a line after the first one is Python's own. `in_thread`: the line before belongs to a thread's traceback.
 bool IsOfFault(std::string_view line, bool& in_thread) {
   if (line.find(kThread) != line.npos) return in_thread = true;
   in_thread = in_thread && line.starts_with("  ");
@@ -72,7 +72,7 @@ std::string AsPrinted(std::string_view path) {
   return text;
 }
 
-// Of a line such as `  File "/x/mine.py", line 4 in <module>`.
+// Parses a line such as `  File "/x/mine.py", line 4 in <module>`.
 std::optional<Place> PlaceIn(std::string_view line) {
   constexpr std::string_view kFile = "  File \"", kLine = "\", line ", kIn = " in ";
   if (!line.starts_with(kFile)) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<Place> PlaceIn(std::string_view line) {
   return Place{line.substr(kFile.size(), file_end - kFile.size()), line.substr(number_end + kIn.size()), *number};
 }
 
-// Of each thread what is a user's, that of the crash first.
+// Lists the user's own places of each thread, the crashed thread first.
 std::vector<Places> ThreadsIn(std::string_view fault, const std::string& package) {
   std::vector<Places> threads(1);
   Places* thread = nullptr;

@@ -13,16 +13,16 @@ struct InterpretedFiles {
   std::string package;  // the folder of the module that imported it, whose own places say nothing to a user
 };
 
-// Where what is kept of a long text has to begin so that the last fault is whole, with something of what was printed
-// before it; its end where there is none, or one that is too long.
+// Offset at which to cut a long text so that the last fault stays whole, with some of the output before it. Returns the
+// end of the text if there is no fault, or if it is too long.
 size_t BeginOfFault(std::string_view printed);
 
-// What was printed without the traceback of the last fault and its list of modules. "Fatal Python error: REASON" stays
-// unless the reason is a signal; all stays of what has no traceback.
+// Removes the traceback of the last fault and its list of modules. "Fatal Python error: REASON" stays unless the reason
+// is a signal. A text without a traceback stays as it is.
 std::string WithoutTraceback(std::string_view printed);
 
-// "; at mine.py:4 in <module>: os.abort()", with the places from which that was called; at most three, the innermost
-// first, and one in the file of kernels among them where there is one. "": none is known.
+// "; at mine.py:4 in <module>: os.abort()", followed by its callers: at most three places, the innermost first. One is
+// in the file of kernels if any is. "" if no place is known.
 std::string PlacesOfFault(std::string_view printed, const InterpretedFiles& files);
 
 }  // namespace assay

@@ -14,14 +14,14 @@ namespace assay {
 
 using LibraryPaths = std::set<std::string>;
 
-// Those with executable code in a text like /proc/PID/maps.
+// Lists the files with executable code in a text like /proc/PID/maps.
 LibraryPaths LibrariesInMaps(std::string_view maps);
 
-// Those of the process that this one does not have. Empty where the list cannot be read.
+// Lists the libraries of the process that this one has not loaded. Empty if the list cannot be read.
 LibraryPaths LibrariesLoadedBy(pid_t pid);
 
-// Of these, the libraries known to compute whose product `library_version` does not name:
-// "libdnnl.so.2.6 (oneDNN), libcublas.so.12 (cuBLAS)"; "" for none.
+// Names the known compute libraries among `loaded` whose product `library_version` does not name: "libdnnl.so.2.6
+// (oneDNN), libcublas.so.12 (cuBLAS)"; "" if there are none.
 std::string UnnamedLibraries(const LibraryPaths& loaded, std::string_view library_version);
 
 }  // namespace assay

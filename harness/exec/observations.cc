@@ -33,15 +33,14 @@ Damage ComparePattern(const BufferLayout& layout, std::span<const std::byte> ima
 }
 
 Damage CompareGaps(const BufferLayout& layout, std::span<const std::byte> image) {
-  // What should be there: the pattern, with the elements as they came back. No list of gaps is needed, so that any
-  // strides work.
+  // The expected image is the pattern with the returned elements in it. It needs no list of gaps, so any strides work.
   std::vector<std::byte> expected(layout.total_bytes);
   WriteInputImage(layout, ReadImage(layout, image), expected);
   return Compare(std::span(expected).subspan(layout.offset, layout.span_bytes),
                  image.subspan(layout.offset, layout.span_bytes), layout.offset);
 }
 
-// The first byte decides for most.
+// Comparing the first byte rules out most elements.
 bool IsElement(const std::byte* at, std::span<const std::byte> element) {
   return *at == element[0] && std::memcmp(at, element.data(), element.size()) == 0;
 }

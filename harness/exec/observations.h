@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the images that came back from a device give away besides the result: bytes written outside the tensor,
-// elements never written, inputs changed.
+// Side effects found in the images that came back from a device: bytes written outside the tensor, elements never
+// written, inputs changed.
 #pragma once
 
 #include <cstdint>

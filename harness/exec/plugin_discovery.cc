@@ -89,7 +89,7 @@ void DropRepeated(std::vector<PluginCandidate>& candidates) {
     if (!candidate.problem.empty()) return false;
     std::error_code error;
     fs::path real = fs::weakly_canonical(candidate.path, error);
-    // The same file under two names is two backends on purpose, for example to run it against itself.
+    // One file under two names is two backends on purpose, for example to compare it with itself.
     real += "=" + candidate.name;
     if (std::find(seen.begin(), seen.end(), real) != seen.end()) return true;
     seen.push_back(std::move(real));

@@ -23,11 +23,11 @@ inline constexpr const char* kInstalledOrigin = "installed";
 inline constexpr const char *kPluginOption = "--plugin", *kKernelsOption = "--kernels",
                             *kFrameworkOption = "--framework";
 
-// What the user wrote to name a plugin or a file of kernels.
+// A plugin or a file of kernels, as the user named it.
 struct PluginArgument {
   std::string option = kPluginOption;
   std::string text;                 // its value: [name=]PATH, or the name of a framework
-  std::filesystem::path file = {};  // of a framework
+  std::filesystem::path file = {};  // the kernels of a framework
 };
 
 struct PluginCandidate {
@@ -47,10 +47,10 @@ struct DiscoveryOptions {
 // Fills in the variables (ignored by a program with raised privileges) and the folder of this program.
 DiscoveryOptions DiscoveryFromEnvironment(std::vector<PluginArgument> plugin_args);
 
-// Why it is no file that could be a plugin, and what to do; "" when it may be one. `kind`: what such files end with.
+// Explains why the file cannot be a plugin, and what to do; "" if it may be one. `kind`: suffix of such files.
 std::string FindFileProblem(const std::filesystem::path& path, std::string_view kind = ".so");
 
-// What is named by an option, as messages begin: "plugin from --plugin", "kernels from --kernels", "--framework torch".
+// Names a plugin at the beginning of a message: "plugin from --plugin", "kernels from --kernels", "--framework torch".
 std::string NamedBy(const std::string& origin, const std::string& name);
 
 std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options);

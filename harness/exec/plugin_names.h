@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin may call itself and its implementations: the names appear in options, files and reports.
+// Rules for the names of plugins and implementations, which appear in options, files and reports.
 #pragma once
 
 #include <string_view>

@@ -46,7 +46,7 @@ struct CapabilityLine {
   std::string op, type, features;  // "matmul", "f32" (of the first operand), "strides;permuted"
 };
 
-// What a plan came to, as the plugin says.
+// Details of a plan, as the plugin states them.
 struct PlanDescription {
   std::optional<uint64_t> workspace_bytes;  // beside the operands; nothing: the plugin does not say
   std::string algorithm, kernel;            // of its library; what runs on the device
@@ -73,7 +73,7 @@ struct Execution {
 
 using InputSet = std::vector<const Tensor*>;
 
-// Of one set by the worker's clock, the fastest of those that were made; guards travel too.
+// Transfer times of one set by the worker's clock, the fastest of those made. They include the guards.
 struct TransferTimes {
   double upload_s = 0, download_s = 0;  // of all inputs; of all outputs
   uint64_t upload_bytes = 0, download_bytes = 0;
@@ -114,7 +114,7 @@ class Session {
                                                       const LayoutVariant& layout) = 0;
   virtual Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
                                  const LayoutVariant& layout) = 0;
-  // The same of dense and aligned operands.
+  // Overloads for dense and aligned operands.
   Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem);
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation);
   // kUnsupported where there is no table.
@@ -122,17 +122,17 @@ class Session {
   // Inputs in the problem's order. One that is overwritten in place need not be as it was.
   virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
 
-  // What follows is for plans of dense operands. Makes that many sets of operands, beside those that are there.
+  // Adds that many sets of operands to the plan. This function and the ones up to Transfers() need a plan of dense
+  // operands.
   virtual Call<void> Bind(uint64_t plan, size_t sets) = 0;
   // The tensor that the next upload sends: to be written before the first one, and changed at will.
   virtual Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) = 0;
-  // These and the next two: seconds by the host's clock around the call.
+  // Upload, Download and ExecuteBatch return seconds by the host's clock around the call.
   virtual Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) = 0;
-  // Adds what it finds to `execution`: the outputs, or what became of the inputs since they were uploaded, but for
-  // those that are overwritten in place.
+  // Adds findings to `execution`: the outputs, or changes of the inputs since their upload. Inputs that are overwritten
+  // in place are left out.
   virtual Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) = 0;
-  // The same of several sets, no set twice, to `executions` in their order; in fewer calls where their operands are
-  // small.
+  // Downloads several different sets, in the order of `executions`. Small operands take fewer calls.
   virtual Call<void> DownloadAll(uint64_t plan, std::span<const size_t> sets, Part part,
                                  std::span<Execution> executions);
   virtual Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) = 0;
@@ -160,10 +160,10 @@ class Session {
   // How one of its workers crashed that had given its last answer; "": none did.
   virtual std::string CrashAtEnd() const { return ""; }
 
-  // What calls are waited for no longer once it is true.
+  // Stops waiting for calls once the function returns true.
   virtual void EndWhen(std::function<bool()> /*interrupted*/) {}
 
-  // By which timeouts count from now on, see SharedTime.
+  // Sets the clock for later timeouts, see SharedTime.
   virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;
 };
 

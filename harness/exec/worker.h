@@ -29,7 +29,7 @@ struct WorkerOptions {
   // The program, with its arguments, that takes the sealed process over and gets its socket's number as the last one;
   // none: the worker goes on itself.
   std::vector<std::string> words = {};
-  // Of that program, which then starts and imports what it offers: modules on a cold disk take minutes.
+  // Limit for this program to start and import what it offers: modules on a cold disk take minutes.
   double import_timeout_s = 600;
 };
 
@@ -49,13 +49,13 @@ class Worker {
   // Sends {"call": call, ...} and returns the answer of an ASSAY_OK. `fds` are copied to the worker.
   Call<Json> Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds = {});
 
-  // By which the deadlines of calls count from now on. Not while one is made.
+  // Calls stop waiting once `interrupted` returns true; their deadlines count by `time`. Set neither during a call.
   void EndWhen(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
   void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
 
-  // What the running worker, or the last one, gave up: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
+  // Sandbox of the running worker or the last one: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
   const std::string& sandbox() const { return sandbox_; }
-  // What beside its plugin it does not see; see FileGrants::HiddenText().
+  // Folders near the plugin that it cannot see; see FileGrants::HiddenText().
   const std::string& hidden() const { return hidden_; }
 
   bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }
@@ -75,7 +75,7 @@ class Worker {
   Call<Json> Await(const std::string& call, const CallLimit& limit);
   Call<Json> Exchange(const std::string& call, const std::string& frame, const CallLimit& limit,
                       std::span<const int> fds);
-  // Of a message: that it answers this request, and that nothing follows it.
+  // Checks that a message answers this request and that nothing follows it.
   Call<void> CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number);
   bool ReadSocket();   // false: the other end is closed
   void DrainStderr();  // a full pipe would stall the worker
@@ -84,8 +84,7 @@ class Worker {
   Call<void> StartSealed();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over
-  // Of a program that has taken over and crashed, as its interpreter has printed it: "; at mine.py:4 in <module>"; or
-  // "".
+  // Finds the place of a crash in the output of the interpreter: "; at mine.py:4 in <module>"; "" if it is unknown.
   std::string PlaceInInterpreter() const;
   std::string WithTail(std::string message) const;
   // `text` with the limit that may be behind it.

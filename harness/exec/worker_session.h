@@ -56,19 +56,19 @@ class WorkerSession final : public Session {
   void EndWhen(std::function<bool()> interrupted) override { worker_.EndWhen(std::move(interrupted)); }
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
 
-  // What a worker that does not start is said to be of: "cuda:1 (NVIDIA H200)"; before, its plugin's path says it.
+  // Sets the name of the device, "cuda:1 (NVIDIA H200)", for messages about a worker that does not start.
   void NameDevice(std::string device) { device_ = std::move(device); }
 
   const std::string& sandbox() const { return worker_.sandbox(); }
   const std::string& hidden() const { return worker_.hidden(); }
 
-  // Of the running worker, or of the last one.
+  // Standard error of the running worker or the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 
  private:
   struct Plan;
   class SpareMemory;
-  // `expected_s`: what it takes by itself, beside its work, as a timed loop does.
+  // `expected_s`: time besides the work, such as that of a timed loop.
   Call<Json> Ask(const std::string& call, Json message, const CallWork& work, std::span<const int> fds = {},
                  double expected_s = 0);
   void NoteChange(const std::string& call, WorkerFailure& failure);

@@ -31,7 +31,7 @@ uint64_t WorkerSession::Plan::ReturnedAt(size_t set) {
 
 std::optional<WorkerSession::Plan::Memory> WorkerSession::SpareMemory::Take(uint64_t upload_bytes,
                                                                             uint64_t download_bytes) {
-  // Of equal ones that which was kept last.
+  // Among equal ones it picks the one kept last.
   auto best = spare_.end();
   for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
     const size_t size = spare->upload.bytes().size();

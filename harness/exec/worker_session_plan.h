@@ -11,17 +11,17 @@
 
 namespace assay {
 
-// Inputs first, then the outputs; each with a salt of its own, but for outputs in place, which lie as their input does.
+// Inputs first, then outputs. Each has a salt of its own, but an output in place shares the layout of its input.
 std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant& variant);
 
-// Of spare uploads; downloads have as many.
+// Limit for spare upload memory; downloads have as much.
 inline constexpr uint64_t kMostSpareBytes = uint64_t{16} << 20;
-// Of sets whose images come back in one call: what the processor's cache holds beside those that went up.
+// Limit for images that come back in one call: they fit into the processor's cache together with those uploaded.
 inline constexpr uint64_t kMostRoomBytes = uint64_t{1} << 19;
 
 struct WorkerSession::Plan {
-  // Of sets that were bound together: the images of all that go up, and room for those that come back, of all sets
-  // where they are small, else of one.
+  // Memory of sets that were bound together: room for the images of all uploads, and for the downloads of all sets if
+  // they are small, else of one.
   struct Memory {
     SharedMemory upload, download;
     size_t first = 0, sets = 0, room = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a backend says about itself, checked.
+// Reads and checks what a backend says about itself.
 #include <fmt/format.h>
 
 #include <algorithm>

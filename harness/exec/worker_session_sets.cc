@@ -20,8 +20,7 @@ namespace {
 
 constexpr size_t kMostSets = 128;
 
-// What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
-// execution before.
+// Initial bytes of a download: what the plugin does not deliver shows as damage, not as the previous result.
 constexpr int kUndelivered = 0xDB;
 
 }  // namespace
@@ -138,7 +137,7 @@ Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part
   };
   if (part == Part::kOutputs) return fetch(plan.inputs, plan.layouts.size());
   if (plan.KeptAfterRelease()) return fetch(0, plan.inputs);
-  // Of a large case, one operand after the other takes memory.
+  // In a large case, operands take turns in the memory.
   double elapsed_s = 0;
   for (size_t i = 0; i < plan.inputs; ++i) {
     if (plan.IsOverwritten(i)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the drivers of benchdnn compute, as cases of assay. Private to the importer.
+// Maps the problems of benchdnn's drivers to cases of assay. Private to the importer.
 #pragma once
 
 #include <string>

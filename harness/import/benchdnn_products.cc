@@ -49,7 +49,7 @@ Result<AttrList> BatchedProduct(const Shape& a, const Shape& b, bool transa) {
   return attrs;
 }
 
-// Of a descriptor with weights, which both have the same options.
+// Maps a descriptor with weights. Convolutions and inner products have the same options.
 Result<CaseSpec> MapWeights(Chosen choice, const char* op, Result<AttrList> attrs) {
   if (auto forward = CheckForward(choice); !forward) return tl::unexpected(forward.error());
   const auto types =

@@ -28,7 +28,7 @@ Result<DType> FindType(std::span<const ForeignType> types, std::string_view name
 // "16x2x3". Errors: no such list, an extent of 0 or above kLargestExtent, more than 8 axes.
 Result<Shape> ParseExtents(std::string_view text, char separator = 'x');
 
-// The same of one.
+// Parses a single extent, with the same errors.
 Result<int64_t> ParseExtent(std::string_view text);
 
 // Error: above 2^48.

@@ -15,7 +15,7 @@ namespace {
 
 using GgmlResult = Result<GgmlMapped>;
 
-// Those of `types` where they are one type, else near ones.
+// Types of a case: the stated ones if they are one type, else near ones.
 struct Typed {
   std::vector<DType> types;
   bool replaced;
@@ -136,7 +136,7 @@ GgmlResult MapSoftMax(const GgmlVars& vars, bool) {
   return GgmlMapped{{"softmax", {*type}, {{"shape", DimsText(*shape)}}}};
 }
 
-// Of the last axis, or all.
+// Reduces the last axis, or all axes.
 GgmlResult MapReduce(const GgmlVars& vars, const char* kind, bool all, bool keepdims) {
   auto shape = vars.Extents("ne");
   const auto type = vars.Type("type");

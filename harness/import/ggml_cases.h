@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ggml's operators compute, as cases of assay. Private to the importer.
+// Maps ggml's operators to cases of assay. Private to the importer.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The variables of a case, by their names. What is absent has the default that ggml gives it.
+// Variables of a case by their names. An absent one has ggml's default.
 class GgmlVars {
  public:
   static Result<GgmlVars> Parse(std::string_view text);  // between the brackets

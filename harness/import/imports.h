@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of another project's test cases: cases of assay, or the reason why a case has no counterpart here.
+// Result of importing another project's test cases: cases of assay, or the reason why a case has no counterpart.
 #pragma once
 
 #include <functional>
@@ -48,13 +48,13 @@ class Imports {
   // `spec` is not yet canonical, or the reason why there is none. What the operator refuses is unmapped too, with its
   // words.
   void Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label = "");
-  // The same with data: each such case is one of its own, also beside another of the same shape. Tensors that are not
-  // the operands of the case make it unmapped.
+  // Adds a case with data. It stays separate from other cases of its shape. It is unmapped if the tensors are not its
+  // operands.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
-  // An option that changes nothing that is computed; or one of which that is not known.
+  // Notes an option that does not change the computation, or whose effect is unknown.
   void PassOver(std::string_view option, bool known);
-  // A case that became one of other types.
+  // Notes a case that was mapped to other types.
   void CountReplacedTypes() { ++replaced_types_; }
 
   size_t mapped() const { return mapped_; }
@@ -79,7 +79,7 @@ class Imports {
 // The cases as the text of a suite; `title` is its first comment.
 std::string ImportedSuite(const Imports& imports, std::string_view title);
 
-// What was mapped and what was not, in lines.
+// Says in a few lines what was mapped and what was not.
 std::string ImportSummary(const Imports& imports);
 
 }  // namespace assay

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// What one function says of its case.
+// A case as one function states it.
 struct IreeCall {
   ForeignCase from;         // the function's name
   std::string description;  // "Matmul shape (MxKxN): 1x10x10"
@@ -21,7 +21,7 @@ struct IreeCall {
   bool accumulates = false, transposes_rhs = false, has_scales = false;
 };
 
-// What stands between the first `begin` and the next `end`.
+// Text between the first `begin` and the next `end`.
 std::string_view Between(std::string_view text, std::string_view begin, std::string_view end) {
   const size_t at = text.find(begin);
   if (at == std::string_view::npos) return {};
@@ -58,7 +58,7 @@ Result<DType> IreeType(std::string_view name) {
   return FindType(kTypes, name);
 }
 
-// Of names such as matmul_1x10xf16_times_10x10xf16_into_1x10xf32_1_10_10_0.
+// Parses names such as matmul_1x10xf16_times_10x10xf16_into_1x10xf32_1_10_10_0.
 Result<std::vector<DType>> MatmulTypes(std::string_view name) {
   const std::string_view into = Between(name, "_into_", "_");
   const std::array<std::string_view, 3> operands = {name.substr(0, name.find("_times_")),

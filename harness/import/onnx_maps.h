@@ -8,7 +8,7 @@ namespace assay {
 
 using OnnxResult = Result<OnnxMapped>;
 
-// What several of them need.
+// Helpers of several maps.
 int64_t OnnxProduct(const Shape& shape, size_t begin, size_t end);
 Result<size_t> OnnxAxis(int64_t axis, size_t rank);  // counted from the front
 std::vector<int64_t> OnnxIntegers(const OnnxTensor& tensor);

@@ -145,7 +145,7 @@ bool ParseNode(std::string_view bytes, OnnxNode& node) {
   return fine && !reader.damaged();
 }
 
-// Of a ValueInfoProto.
+// Reads the name in a ValueInfoProto.
 std::string NameOf(std::string_view bytes) {
   WireReader reader(bytes);
   while (reader.Next()) {
@@ -170,7 +170,7 @@ Status ParseGraph(std::string_view bytes, OnnxModel& model) {
   return {};
 }
 
-// Of an OperatorSetIdProto: its version where it is of the domain ""; else 0.
+// Reads the version in an OperatorSetIdProto for the domain ""; 0 for any other domain.
 int64_t OpsetOf(std::string_view bytes) {
   int64_t version = 0;
   bool is_own = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer needs of ONNX's messages ModelProto and TensorProto. Private to the importer.
+// The parts of ONNX's ModelProto and TensorProto that an importer needs. Private to the importer.
 #pragma once
 
 #include <map>

@@ -72,7 +72,7 @@ Status CheckNodeAttributes(const OnnxNode& node, std::string_view known) {
   return {};
 }
 
-// Those that every map may rely on: the first operands are there, and all are of types that there are here.
+// Checks what every map relies on: the first operands are present, and all types exist in assay.
 Status CheckTensors(const OnnxCall& call) {
   constexpr std::string_view kOfOne[] = {"Softmax", "LogSoftmax", "ArgMax", "ArgMin", "Exp", "Log",
                                          "Tanh",    "Erf",        "Gelu",   "Sin",    "Cos"};
@@ -96,7 +96,7 @@ Status CheckTensors(const OnnxCall& call) {
 
 }  // namespace
 
-// Of a tensor that is there: its elements fit into memory.
+// Cannot overflow: the elements of a tensor fit into memory.
 int64_t OnnxProduct(const Shape& shape, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t i = begin; i < end; ++i) product *= shape[i];

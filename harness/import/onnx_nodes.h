@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node of ONNX computes, as a case of assay. Private to the importer.
+// Maps ONNX nodes to cases of assay. Private to the importer.
 #pragma once
 
 #include <string>
@@ -37,10 +37,10 @@ struct OnnxMapped {
   std::vector<OnnxOperand> inputs, outputs;
 };
 
-// Whether there is an operator for it at all; the reason is the error's message.
+// Fails with a reason if assay has no operator for the node.
 Status CheckOnnxOperator(const OnnxNode& node);
 
-// The same of why this case has no counterpart.
+// Errors say why the case has no counterpart.
 Result<OnnxMapped> MapOnnxNode(const OnnxCall& call);
 
 }  // namespace assay

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// What every trace begins with.
+// Beginning of every trace.
 inline constexpr const char* kChromeTraceBeginning = R"({"displayTimeUnit":"ms","traceEvents":[)";
 
 // Microseconds since `begin`. Process 1 is the host with a track for each thread; each backend is a process of its own,

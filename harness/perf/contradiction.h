@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shows that a time cannot be true. Record::timing_invalid keeps every reason. While there is one, the record has
-// no rate and no share of a ceiling, so that whatever sorts by these does not rank it; its times stay, to be struck
+// Contradictions: reasons why a time cannot be true. Record::timing_invalid keeps every one. A record with a
+// contradiction has no rate and no share of a ceiling, so that it is not ranked by them. Its times stay, to be struck
 // out.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace assay {
 
 inline constexpr std::string_view kBetweenContradictions = " | ";
 
-// Beside those that the record has already, each of them once.
+// Adds a reason to those that the record has, each once.
 void AddContradiction(Record& record, std::string_view reason);
 
-// Takes back those that begin so, as a check does before it speaks again with better knowledge.
+// Removes the reasons that begin with `begin`, for a check that repeats with better knowledge.
 void WithdrawContradictions(Record& record, std::string_view begin);
 
 // The rates that follow from its time (BelievedSeconds); none without a time that can be true.

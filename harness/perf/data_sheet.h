@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user knows of devices, as a TOML file (--ceilings FILE). It holds in place of what assay would measure:
+// Rates of devices that the user knows, as a TOML file (--ceilings FILE). They replace what assay would measure:
 //   [[device]]
 //   name = "NVIDIA H200*"        # glob on the device's name; "host": this machine's processors
 //   gbytes_per_s = 4800
 //   gflops.f32 = 66900           # also f64, f16, bf16, tf32 (f32 with operands rounded to it), e4m3, e5m2, i8
-// Of several entries that fit and have a value the last one decides.
+// If several entries fit and have a value, the last one decides.
 #pragma once
 
 #include <map>
@@ -33,11 +33,11 @@ struct SheetEntry {
 
 class DataSheet {
  public:
-  // Of hardware that goes by these names; null where no entry says.
+  // Rates of hardware with these names; null if no entry has one.
   SheetValue Bandwidth(const std::vector<std::string>& names) const;
   SheetValue Gflops(const std::vector<std::string>& names, const std::string& arithmetic) const;
 
-  // Those that fit none of the names: a line that the user wrote and that meant nothing may be a slip.
+  // Lists the entries that fit none of the names, since a line of the user's without effect may be a slip.
   std::string FindUnused(const std::vector<std::string>& names) const;  // "" when each fits one
 
   std::vector<SheetEntry> entries;

@@ -21,9 +21,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPasses = 5;
 constexpr std::chrono::microseconds kPassTime{2500};
 
-// Of a core in each cycle: 2048 operations on int8 or 1024 on bf16 with AMX (Intel, "Accelerate Artificial Intelligence
-// Workloads with Intel Advanced Matrix Extensions"), where two fused multiply-adds of 16 lanes are 64 in f32. An
-// instruction of VNNI multiplies and adds four int8 where a fused one does it to one f32, and no more of them begin.
+// Work of a core in each cycle, relative to f32. AMX makes 2048 operations on int8 or 1024 on bf16 (Intel, "Accelerate
+// Artificial Intelligence Workloads with Intel Advanced Matrix Extensions"), where two fused multiply-adds of 16 lanes
+// make 64 in f32. A VNNI instruction multiplies and adds four int8 where a fused one does it to one f32, and begins no
+// more often.
 constexpr double kAmxInt8 = 32, kAmxBf16 = 16, kVnni = 4;
 // An instruction for pairs of bf16, and one that holds twice as many f16, begin as often as the one for f32.
 constexpr double kPairs = 2;

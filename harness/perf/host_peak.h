@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's processors can compute at most: measured by assay itself, so that no plugin has a part in it.
+// Peak arithmetic of the host's processors. assay measures it by itself, so that no plugin takes part.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Of fused multiply-adds in vector registers, by all threads at once; null where PeakKernelsOfHost() has none.
+// Rates of fused multiply-adds in vector registers, on all threads at once; null if PeakKernelsOfHost() has none.
 struct HostPeak {
   Number f32_gflops, f64_gflops;
   std::string f32_how, f64_how;  // "fused multiply-adds in avx3 vectors, 8 threads"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operating system tells of the host's clocks, temperature, throttling and package power. Nothing where it
-// does not, as in most virtual machines. (Accelerators are another matter: their libraries would have to be loaded for
-// it.)
+// Clocks, temperature, throttling and package power of the host, as the operating system reports them. Most virtual
+// machines report nothing. Accelerators are left out, since their libraries would have to be loaded for it.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,7 @@ struct PeakKernel {
   double flops = 0;
 };
 
-// Of one instruction set.
+// Kernels for one instruction set.
 struct PeakKernels {
   const char* vectors;
   PeakKernel f32, f64;

@@ -20,7 +20,7 @@ double Seconds(Nanoseconds ns) {
 
 using Interval = std::pair<Nanoseconds, Nanoseconds>;
 
-// Of their union.
+// Length of the union of the intervals.
 Nanoseconds Covered(std::vector<Interval> intervals) {
   std::ranges::sort(intervals);
   Nanoseconds covered = 0, until = 0;

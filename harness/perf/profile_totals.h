@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the spans of a run add up to.
+// Totals of the spans of a run.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ struct PhaseTotal {
 
 struct ProfileTotals {
   double wall_s = 0;
-  // Of the wall clock: with at least one thread waiting for a worker, whatever the others did meanwhile.
+  // Wall time with at least one thread waiting for a worker, whatever the others did meanwhile.
   double backends_s = 0;
   std::vector<PhaseTotal> phases;  // by backend, as they first appear, the host's own before; then by phase
 };
 
-// Between two moments, which hold all spans.
+// Totals between two moments, which enclose all spans.
 ProfileTotals TotalsOf(const std::vector<ThreadProfile>& threads, Nanoseconds begin, Nanoseconds end);
 
 // profile.json of a run folder; indented, with a newline at the end.

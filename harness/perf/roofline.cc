@@ -17,13 +17,13 @@ Number Share(const Number& work, const Rate& rate, double seconds) {
   return *work / (*rate.giga_per_s * 1e9) / seconds;
 }
 
-// Of both times the one that claims more. Caches speed up no arithmetic.
+// Returns the shorter of both times, which claims more. Caches do not speed up arithmetic.
 double ShortestSeconds(const Record& r) {
   return std::min(*r.time_median_s, r.time_cold_median_s.value_or(*r.time_median_s));
 }
 
-// What passes the memory for sure: a cache may hold some of it from the execution before, and some of the output at the
-// end. Null for small data, and where an implementation may leave some out.
+// Bytes that certainly pass through the memory. A cache may hold some of them from the execution before, and some of
+// the output at the end. Null for small data, and if an implementation may skip some.
 Number BytesPastCaches(const Record& r, const Ceiling& ceiling, bool direct) {
   const double bytes = r.bytes.value_or(0);
   if (!direct || bytes <= kCachesToExceed * ceiling.cache_bytes) return std::nullopt;

@@ -15,12 +15,12 @@ namespace assay {
 
 using CaseCosts = std::map<std::string, double>;  // seconds by case id
 
-// Everything that was done for each case, on all devices.
+// Sums the time of each case over all devices.
 CaseCosts CostsOf(const RecordView& records);
-// Of a run's folder. Errors: it has no records.
+// Reads the costs from a run's folder. Errors: it has no records.
 Result<CaseCosts> ReadCosts(const std::filesystem::path& dir);
 
-// The shard of each case. One without a cost is taken to cost what those of its operator do in the mean, or all do.
+// Assigns a shard to each case. A case without a cost gets the mean of its operator's cases, or else of all cases.
 std::vector<int> BalanceShards(const std::vector<std::string>& ids, const CaseCosts& costs, int count);
 
 }  // namespace assay

@@ -36,7 +36,7 @@ Result<PlannedCase> CaseFromId(const std::string& id, const OpCatalog& ops) {
   return PlannedCase{.spec = *std::move(canonical), .where = kFromCaseOption};
 }
 
-// Those of --case, each once; one of the suite keeps what the suite says of it.
+// Adds the cases of --case, each once. A case that the suite has too keeps the suite's settings.
 Status AddCasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops, std::vector<PlannedCase>& cases) {
   std::set<std::string> known;
   for (const PlannedCase& planned : cases) known.insert(planned.spec.Id());
@@ -94,13 +94,13 @@ std::string WhereElse(const std::vector<std::string>& ops) {
   return "";
 }
 
-// What the linker has loaded at that address.
+// Finds the object that the linker has loaded at that address.
 Dl_info LoadedAt(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) == 0 ? Dl_info{} : info;
 }
 
-// Of the shared library that this code is part of; "": it is part of the program, whose name the linker does not know.
+// Path of the shared library that contains this code; "" if it is in the program, whose name the linker does not know.
 fs::path OwnLibrary() {
   const Dl_info own = LoadedAt(reinterpret_cast<const void*>(&OwnPrefix));
   const Dl_info program = LoadedAt(reinterpret_cast<const void*>(getauxval(AT_PHDR)));

@@ -24,7 +24,8 @@ std::string HashText(std::string_view text) {
   return HashHex(HashBytes(text.data(), text.size()));
 }
 
-// What follows the key in an undamaged file of this key: an id a line. The last line is a checksum of all above it.
+// Returns the ids behind the key, one a line, of an undamaged file with this key. The last line is a checksum of all
+// above.
 std::optional<std::string_view> IdsIn(std::string_view text, std::string_view key) {
   const size_t checksum = text.rfind('\n');
   if (checksum == std::string_view::npos || !text.starts_with(key)) return std::nullopt;
@@ -93,7 +94,7 @@ std::optional<std::vector<CaseSpec>> DesignStore::Load(const Operator& op, const
   return cases;
 }
 
-// What cannot be written is computed again the next time, which is no reason to complain.
+// A design that cannot be written is computed again the next time, which needs no message.
 void DesignStore::Save(const Operator& op, const CoverOptions& options, const std::vector<CaseSpec>& cases) const {
   std::string text = KeyOf(op, options);
   for (const CaseSpec& spec : cases) text += spec.Id() + "\n";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What covering designs came to, kept between runs: the ids of their cases, a file for each design, in a folder of the
-// user's. A design takes seconds, and every run of a suite with `cover` lines needs it. It follows from the program,
-// the operator and the options alone, which the file states; one that states others, or is damaged, is computed anew
-// and replaced. Any number of processes may share a folder.
+// Cache of covering designs between runs: a file with the ids of the cases for each design, in a folder of the user's.
+// A design takes seconds, and every run of a suite with `cover` lines needs it. It depends only on the program, the
+// operator and the options, which the file states. A file that states others, or is damaged, is computed anew and
+// replaced. Any number of processes may share a folder.
 #pragma once
 
 #include <filesystem>
@@ -19,15 +19,15 @@ namespace assay {
 
 class DesignStore {
  public:
-  // An empty folder, or a program of which nobody knows which one it is: nothing is kept.
+  // Keeps nothing if `root` is empty or the program's build is unknown.
   explicit DesignStore(std::filesystem::path root, std::string program = OwnBuildId())
       : root_(std::move(root)), program_(std::move(program)) {}
-  // What is called before each search, from any thread.
+  // Sets a function that is called before each search, from any thread.
   void BeforeSearch(std::function<void()> call) { before_search_ = std::move(call); }
   // $XDG_CACHE_HOME/assay/designs, else ~/.cache/assay/designs.
   static std::filesystem::path DefaultRoot();
 
-  // Cover::cases: those that are kept, or else computed and kept from here on, where the folder can be written to.
+  // Returns Cover::cases from the cache. Computes and stores them if they are missing and the folder is writable.
   std::vector<CaseSpec> CasesOf(const Operator& op, const CoverOptions& options) const;
   std::filesystem::path PathOf(const Operator& op, const CoverOptions& options) const;
 

@@ -32,7 +32,7 @@ Status CheckId(std::string_view id, const OpCatalog& ops) {
   return UsageError(fmt::format("no case is called '{}'; its id is {}", id, canonical->Id()));
 }
 
-// Those whose name the glob's first part allows.
+// Lists the operators whose names fit the first part of the glob.
 std::vector<const OpSchema*> OpsOf(std::string_view glob, const OpCatalog& ops) {
   const std::string_view start = glob.substr(0, std::min(glob.find('*'), glob.find('/')));
   const bool whole = start.size() < glob.size() && glob[start.size()] == '/';
@@ -43,7 +43,7 @@ std::vector<const OpSchema*> OpsOf(std::string_view glob, const OpCatalog& ops) 
   return found;
 }
 
-// Of "key=" at `equals`: whether some operator has the key, or one that ends so where a wildcard stands before it.
+// Checks "key=" at `equals`: some operator has to have the key or, after a wildcard, one that ends in it.
 Status CheckKey(std::string_view glob, size_t equals, const std::vector<const OpSchema*>& schemas) {
   size_t begin = equals;
   while (begin > 0 && IsKeyCharacter(glob[begin - 1])) --begin;

@@ -63,7 +63,8 @@ std::string_view KindOfValue(std::string_view number) {
   return number == "inf" || number == "-inf" ? number : std::string_view("finite");
 }
 
-// Of the record's worst elements "index:got:golden:tolerance;...", those where a value of another kind stands.
+// Whether the rule allows the kinds of values among the record's worst elements "index:got:golden:tolerance;...". Only
+// elements whose value is of another kind than the golden one count.
 bool ElementsShow(const Expectation& rule, const Record& record) {
   if (rule.golden.empty() && rule.got.empty()) return true;
   size_t wrong = 0;
@@ -98,7 +99,7 @@ bool IsAbout(const Expectation& rule, const Record& record, bool version) {
 
 bool Covers(const Expectation& rule, const Record& record) {
   if (!IsAmong(rule.verdicts, record.verdict)) return false;
-  // What a case demands and an implementation does not declare is no reason for one that breaks what it declares.
+  // A rule about a demand that the implementation does not declare does not excuse one that breaks its declaration.
   if (record.verdict == "below_contract" && !rule.demands.empty() && !record.lower_class_name.empty()) return false;
   if (record.verdict != "mismatch") return true;
   const std::vector<std::string> failing = FailingChannels(record);

@@ -11,25 +11,25 @@
 
 namespace assay {
 
-// Of a key that takes words: adds one of them to the rule.
+// TakesWords: whether a key has a list of words. AddWord adds one of them to the rule.
 bool TakesWords(std::string_view key);
 Status AddWord(std::string_view key, std::string_view word, const OpCatalog& ops, Expectation& rule);
 
-// Of a key that takes one text: the place of it in the rule; nullptr where there is no such key.
+// Returns the text of a key in the rule; nullptr if the key has no text.
 std::string* TextOf(std::string_view key, Expectation& rule);
 Status CheckText(std::string_view key, std::string_view text);
 
 std::string KnownKeys();
 
-// What must not be missing.
+// Checks that all required keys are present.
 Status CheckComplete(const Expectation& rule);
 
-// One of the rule's conditions, against its operators, which another key names.
+// Checks a condition of the rule against its operators, which another key names.
 Status CheckCondition(const AttrCondition& condition, const Expectation& rule);
 
 Status CheckFill(std::string_view glob);
 
-// Of a glob of case ids: an operator, dtypes, keys or a fill that there are not.
+// Checks a glob of case ids for operators, dtypes, keys or fills that do not exist.
 Status CheckCaseGlob(std::string_view glob, const OpCatalog& ops);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is asked for, whoever asks: which cases, which backends, how.
+// Options of a run, from any interface: which cases, which backends, how.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct CaseOptions {
   std::function<void()> before_search = {};  // of a design that is not kept, from any thread
 };
 
-// What workers may do beside what every driver needs.
+// Permissions of workers beyond what every driver needs.
 struct SandboxOptions {
   bool on = true;                             // --no-sandbox
   std::vector<std::string> passed;            // --pass-env: variables
   std::vector<std::string> granted;           // --grant: files and folders
   std::vector<std::string> limits;            // --worker-limit KIND=AMOUNT
-  std::vector<std::filesystem::path> hidden;  // what is granted to no worker, besides the golden store
+  std::vector<std::filesystem::path> hidden;  // granted to no worker, besides the golden store
 };
 
 inline constexpr double kImportTimeoutS = 600;

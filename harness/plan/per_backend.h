@@ -27,13 +27,14 @@ inline constexpr PerBackendOption kLaunches{"--launch-us", "number of microsecon
 // "cuda=3.5" for a backend, "0.2" for all others (under ""). Errors say what a number looks like, and its limits.
 Result<PerBackend> ParsePerBackend(const PerBackendOption& option, const std::vector<std::string>& texts);
 
-// Nothing where neither the backend nor all others have one.
+// Returns nothing if there is a number neither for the backend nor for all others.
 std::optional<double> ForBackend(const PerBackend& numbers, const std::string& backend);
 
-// Those texts that are of a backend of the run or of all. Precondition: ParsePerBackend(option, texts).
+// Keeps the texts for all backends or for one of the run. Precondition: ParsePerBackend(option, texts).
 std::vector<std::string> KeepUsed(std::vector<std::string> texts, const std::set<std::string>& backends);
 
-// Says which are of no backend of the run; "" when none is. No error: a list may serve several machines.
+// Names the backends that the run does not have; "" if there are none. They are no error: a list may serve several
+// machines.
 std::string FindUnused(const PerBackendOption& option, const PerBackend& numbers,
                        const std::set<std::string>& backends);
 

@@ -75,7 +75,7 @@ std::string PlanHash(const std::vector<PlanEntry>& entries) {
     sorted.push_back(&entry);
     bytes += entry.id.size() + entry.requirement.size() + 2;
   }
-  // As the lines are: neither the id nor the requirement has a character below those that end them.
+  // This is the order of the lines: no character of an id or requirement sorts before the ones that end them.
   std::ranges::sort(sorted, {}, [](const PlanEntry* entry) { return std::tie(entry->id, entry->requirement); });
   std::string text;
   text.reserve(bytes);

@@ -40,7 +40,7 @@ struct Plan {
   std::string hash;  // PlanHash(entries)
   std::vector<PlanEntry> entries;
   std::vector<PlanDevice> devices;  // in order; devices of one name are listed once each
-  // What made inputs and golden values; "" and 0 in plans of versions that did not say.
+  // Versions that made inputs and golden values; "" and 0 in older plans.
   std::string tool_version;
   int generator_version = 0, golden_version = 0;
   bool operator==(const Plan&) const = default;

@@ -67,7 +67,7 @@ struct Selection {
   std::string empty_message;  // what to say then
 
   void Add(PlannedCase planned, bool own = true);
-  // Those of every shard in suite order.
+  // Visits the cases of every shard in suite order.
   void ForEach(const std::function<void(const PlannedCase&)>& look) const;
 };
 

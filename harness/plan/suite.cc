@@ -33,7 +33,7 @@ Status CheckIsText(std::string_view bytes, const std::string& name) {
                   name, 1 + std::ranges::count(bytes.substr(0, at), '\n'), static_cast<unsigned char>(bytes[at])));
 }
 
-// The same file has the same key, however its path is written.
+// Key of a file, however its path is written.
 std::string FileKey(const fs::path& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);
@@ -76,7 +76,7 @@ class SuiteParser {
   std::vector<CoverLine> TakeCovers() { return std::move(covers_); }
 
  private:
-  // What holds for the following lines of one file.
+  // Settings for the following lines of one file.
   struct Scope {
     std::string requirement, tag, source;
     bool timed = true;
@@ -222,7 +222,7 @@ class SuiteParser {
   const OpCatalog& ops_;
   std::vector<PlannedCase> cases_;
   std::vector<CoverLine> covers_;
-  // Of lines not yet reached, by "file:line".
+  // Designs of lines not yet reached, by "file:line".
   std::unordered_map<std::string, std::future<std::vector<CaseSpec>>> designs_;
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here

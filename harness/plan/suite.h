@@ -68,7 +68,7 @@ struct PlannedCase {
   bool timed = true;     // false: planned alone by `cover` lines and after `timed no`; shapes that are of no use
   bool thorough = true;  // false: planned by `cover` lines alone, beyond what they want so
 
-  // As its operator takes it. Precondition: the operator takes it, which OpCatalog::bind has seen.
+  // Returns the bound case. Precondition: the operator takes it, as OpCatalog::bind has checked.
   SharedCase Bound() const { return held ? held : BindCase(spec).value(); }
 };
 
@@ -79,9 +79,9 @@ struct CoverLine {
   double thorough = std::numeric_limits<double>::infinity();  // cases of each list of types
 };
 
-// What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest
-// float among its dtypes, each with a limit of `out` and `math`, and "acc=i32" for integers alone. Complex types count
-// as their components.
+// Default requirement of a case whose suite states none: "f64", "f32", or "f32acc" for 16 and 8 bit floats, by the
+// narrowest float among its dtypes, each with a limit of `out` and `math`; "acc=i32" for integers alone. Complex types
+// count as their components.
 std::string DefaultRequirement(const CaseSpec& spec);
 
 // The contract text that a case is judged by: what its suite states, or the default, and those fields of `asked` that
@@ -94,7 +94,7 @@ std::string RequirementOf(const PlannedCase& planned);
 Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops,
                                            std::vector<CoverLine>* covers = nullptr);
 
-// The same for a text that is not in a file. `name` stands for the file in messages; includes are relative to it.
+// Parses the text of a suite without a file. `name` stands for the file in messages; includes are relative to it.
 Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops);
 
 // The file of a suite. "smoke" and "models/llama" are names, looked up as <directory>/<name>.suite, first match wins;

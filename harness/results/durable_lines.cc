@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenTries{200}, kBetweenSyncs{1000};
 constexpr mode_t kOwnersFile = 0644;  // what the umask leaves of it
 
-// Of these a later try may know better: a disk that is full has room again once somebody has deleted something.
+// A later try may succeed after these: a full disk has room again once something is deleted.
 bool MayPass(int problem) {
   return problem == ENOSPC || problem == EDQUOT || problem == EAGAIN;
 }
@@ -107,7 +107,7 @@ Status DurableLines::Clear() {
   return {};
 }
 
-// What cannot be synced at all, as a pipe, is no disk that fails (EINVAL).
+// EINVAL is no failure of the disk: it comes from files that cannot be synced, such as pipes.
 Status DurableLines::Sync() {
   const std::lock_guard lock(sync_mutex_);
   if (unsynced_.exchange(false) && ::fdatasync(fd_) != 0 && errno != EINVAL) {

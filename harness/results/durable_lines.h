@@ -19,9 +19,9 @@
 
 namespace assay {
 
-// What becomes of a line for which there is no room: somebody may make some.
+// How to wait when the disk has no room for a line, since the user may make some.
 struct RoomWait {
-  double seconds = 300;                         // that are waited for it
+  double seconds = 300;                         // longest wait
   std::function<void(const std::string&)> say;  // is told once, when the wait begins and when it has ended
   std::function<bool()> gives_up = [] { return false; };
 };
@@ -29,7 +29,7 @@ struct RoomWait {
 class DurableLines {
  public:
   enum class Mode : uint8_t { kCreate, kContinue };  // kCreate: fails where the file is there
-  // Nobody else can open it so meanwhile: two runs that append to one file would take each other's lines away.
+  // Locks the file: two runs that append to one file would remove each other's lines.
   static Result<std::unique_ptr<DurableLines>> Open(const std::filesystem::path& path, Mode mode);
   ~DurableLines();
   DurableLines(const DurableLines&) = delete;
@@ -39,8 +39,8 @@ class DurableLines {
   Status Append(std::string_view line);
   // Takes all lines away.
   Status Clear();
-  // What was appended is on the disk when this returns without an error. One that a sync had, also one of those that
-  // happen by themselves, is that of every later Append and Sync: nobody knows which lines the disk has.
+  // Returns without an error once all appended lines are on the disk. After an error of a sync, also one in the
+  // background, every later Append and Sync fails: it is unknown which lines the disk has.
   Status Sync();
   void SetWait(RoomWait wait) { wait_ = std::move(wait); }
 

@@ -13,7 +13,7 @@ bool IsKnown(const Record& record) {
 
 namespace {
 
-// What each record comes to, added to `flags` and to the verdicts.
+// Returns the verdict of each record after waivers, and adds its flags to `flags`.
 std::vector<Verdict> VerdictsOf(const RecordView& records, ExitFlags& flags) {
   std::vector<Verdict> verdicts;
   for (const Record& r : records) {

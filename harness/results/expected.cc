@@ -39,7 +39,7 @@ std::string WithHash(const std::string& path) {
   return fmt::format("{} xxh3:{}", path, HashHex(HashBytes(content.data(), content.size())));
 }
 
-// What the rule covers, in words.
+// Describes what the rule covers.
 std::string ExpectedText(const Expectation& rule) {
   const auto shown = [](const char* what, const std::vector<std::string>& values) {
     return values.empty() ? std::string() : fmt::format(" {} {}", what, fmt::join(values, " or "));
@@ -48,7 +48,7 @@ std::string ExpectedText(const Expectation& rule) {
                      shown("with", rule.got), shown("in place of", rule.golden));
 }
 
-// A rule that would cover the failure in another version: the defect may reach further than was known.
+// Finds a rule that would cover the failure in another version: the defect may reach further than was known.
 std::string OtherVersion(const std::vector<Expectation>& rules, const Record& record) {
   const auto covers = [&](const Expectation& rule) {
     return !rule.expired && IsAbout(rule, record, false) && Covers(rule, record);

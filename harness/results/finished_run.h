@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run left in its folder.
+// Reads the folder of a run.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct FinishedRun {
   std::vector<std::string> notes;    // what is torn or not known, to be told to the user
 };
 
-// What its exit code depends on beside its records; `strict`: asked for now.
+// Flags for the exit code besides the records. `strict` is the option of the present command.
 ExitFlags FlagsOf(const FinishedRun& run, bool strict);
 
 // Error: it is the file of a bundle, which has the files of a run in it.

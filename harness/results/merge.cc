@@ -19,7 +19,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// What a shard left in its folder.
+// Contents of a shard's folder.
 struct RunPart {
   fs::path dir;
   Plan plan;
@@ -34,7 +34,7 @@ Json EnvironmentOf(const RunPart& part) {
   return json.is_object() ? json : Json::object();
 }
 
-// Of "path xxh3:hash" the hash: the same list may lie elsewhere on another machine.
+// Takes the hashes from "path xxh3:hash": equal lists may have other paths on another machine.
 std::string ExpectationHashes(const Json& environment) {
   std::vector<std::string> hashes;
   for (const Json& file : environment.value("expectations", Json::array())) {
@@ -45,7 +45,7 @@ std::string ExpectationHashes(const Json& environment) {
   return hashes.empty() ? "none" : fmt::format("{}", fmt::join(hashes, ", "));
 }
 
-// What has to be the same in all parts, by name.
+// Values that have to be equal in all parts, by name.
 std::vector<std::pair<std::string, std::string>> IdentityOf(const RunPart& part) {
   const Plan& plan = part.plan;
   return {{"plan (cases and requirements)", plan.hash},
@@ -175,7 +175,7 @@ Result<RunPart> ReadPart(const fs::path& dir, std::vector<std::string>& notes) {
   return part;
 }
 
-// Of parts of one run the first alone has the plan's cases.
+// Merges the parts of one run. Only the first part still has the plan's cases.
 Result<MergedRun> MergeParts(std::vector<RunPart> parts) {
   std::vector<PlanEntry> entries = std::move(parts[0].plan.entries);
   const CaseIndex index = IndexOf(entries);

@@ -19,7 +19,7 @@ namespace {
 using Place = std::tuple<std::string, std::string, std::string>;
 using PlaceCounts = std::map<Place, int64_t>;
 
-// What is known of one case.
+// Records and offers of one case.
 struct CaseCounts {
   PlaceCounts recorded;
   std::vector<const Offer*> offers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run planned and left no record of, because it was interrupted or killed, or has not ended yet (SPEC.md 5:
-// `missing`). plan.json names the cases and the devices; which implementations a device has for a case is known once
-// its backend has answered, and then written to offers.jsonl, before the first of them runs.
+// Planned results without a record, because the run was interrupted or killed, or has not ended yet (SPEC.md 5:
+// `missing`). plan.json names the cases and the devices. The implementations of a device for a case are known once its
+// backend has answered; they are then written to offers.jsonl, before the first of them runs.
 #pragma once
 
 #include <filesystem>

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-// Of a machine as uname names it and the flags of /proc/cpuinfo: "x86-64-avx2", "x86-64-amx", "aarch64-sve"; the
-// machine alone where nothing is known of its flags.
+// Class of a machine from its name by uname and the flags in /proc/cpuinfo: "x86-64-avx2", "x86-64-amx", "aarch64-sve".
+// Returns the machine alone if its flags are unknown.
 std::string ProcessorClassOf(std::string_view machine, std::string_view flags);
 
 std::string ProcessorClass();  // of this host

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// What one rule is about: a person looks at one defect, which is of one implementation of one version on one device.
+// Subject of a rule: a person looks at one defect, in one implementation of one version on one device.
 using Cause = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, std::string>;
 
 Cause CauseOf(const Record& r) {
@@ -35,7 +35,7 @@ bool MayBeCovered(const Record& r) {
          std::ranges::find(kVerdicts, r.verdict) != std::end(kVerdicts);
 }
 
-// As a basic string of TOML. In globs of names what is no letter and means something stands for any character.
+// Quotes a basic string of TOML. In globs, '?' replaces special characters of names.
 std::string Quoted(const std::string& text, bool glob = false) {
   std::string out = "\"";
   for (const char c : text) {
@@ -68,7 +68,7 @@ std::string WordOf(std::string text) {
   return text;
 }
 
-// What failed by one cause.
+// Failures with one cause.
 struct Members {
   std::set<std::string> known;
   std::vector<std::string> ids;  // in order of appearance, each once: a device of the same name may fail it too

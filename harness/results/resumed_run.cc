@@ -14,10 +14,10 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// What becomes of a record. A pass that lacks times stays until its result has them.
+// How a record is treated. A pass that lacks times stays until its result has them.
 enum class Fate : uint8_t { kDropped, kUntilRunAgain, kStands };
 
-// What is known of one case on one device.
+// Records and offer of one case on one device.
 struct Part {
   struct Line {
     size_t index = 0;  // among the records
@@ -76,14 +76,14 @@ Fate FateOf(const Record& record, const ResumeTerms& terms) {
   return is_timed ? Fate::kStands : Fate::kUntilRunAgain;
 }
 
-// Of a line that stands there already, as where somebody has joined two copies of a file.
+// Whether the record repeats an earlier line, for instance after two copies of a file were joined.
 bool IsCopy(const Part& part, const RecordList& records, const Record& record) {
   return std::ranges::any_of(part.lines, [&](const Part::Line& other) {
     return other.implementation == record.implementation && ToJsonLine(records[other.index]) == ToJsonLine(record);
   });
 }
 
-// Of two records of one result nobody knows which counts.
+// Drops all records of a result that has several, since it is unknown which one counts.
 void DropContradictions(Part& part) {
   std::map<std::pair<std::string, std::string>, int> results;
   for (const Part::Line& line : part.lines) ++results[{line.device, line.implementation}];
@@ -103,7 +103,8 @@ bool IsComplete(const Part& part) {
   return std::ranges::all_of(part.offer->implementations, has);
 }
 
-// What stands of a case that had not ended on a device. Why it had no implementation is found out again.
+// Collects the final records of a case that had not ended on a device. If it had no implementation, the reason is found
+// out again.
 ResumedRun::Begun TakeBegun(Part& part) {
   ResumedRun::Begun begun;
   if (part.offer != nullptr) begun.offered = part.offer->implementations;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that ended before its time has already, so that it can be continued. A verdict that was recorded stands:
-// of a case that had not ended on a device only the implementations that are missing are run.
+// Contents of a run that ended early, so that it can be resumed. Recorded verdicts stay: a case that had not ended on a
+// device runs only with the implementations that are missing.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace assay {
 struct ResumedRun {
   using Place = std::tuple<std::string, std::string, std::string>;  // case, backend, device as the plan has it
 
-  // What stands of a case that had not ended on a device.
+  // Final records of a case that had not ended on a device.
   struct Begun {
     std::vector<std::string> offered;  // by the device; it is asked anew
     std::set<std::string> judged;      // those of them that have their final record
@@ -51,7 +51,7 @@ struct ResumedRun {
   }
 };
 
-// What the continued run asks of records beside that they are there.
+// Conditions under which the resumed run keeps a record.
 struct ResumeTerms {
   int rounds = 1;  // of timing: what passed and has fewer is run again
   // Cases that this run times: what passed of them and has no time, as the run was interrupted before, is run again.
@@ -64,8 +64,8 @@ struct ResumeTerms {
   bool same_environment = true;
 };
 
-// Of the folder of a run of this plan. Errors: it is no folder of a run, its plan is another one (other cases, another
-// shard, other devices), a file is damaged before its last line. Each says what to do.
+// Reads the folder of a run of this plan. Errors: it is no folder of a run, its plan is another one (other cases,
+// another shard, other devices), or a file is damaged before its last line. Each says what to do.
 Result<ResumedRun> ReadResumedRun(const std::filesystem::path& dir, const Plan& plan, const ResumeTerms& terms);
 
 }  // namespace assay

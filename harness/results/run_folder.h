@@ -34,20 +34,20 @@ class RunFolder {
   Status CheckItself() const;
   Status WriteJson(const std::string& name, const Json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
-  // The same of a text that `write` gives to a sink part by part.
+  // Writes a text that `write` passes to a sink in parts.
   Status StreamText(const std::string& name, const std::function<void(const TextSink&)>& write) const;
   Status Append(const Record& record);
   Status Append(const Offer& offer);
-  // What was appended is on the disk when this returns; else it is a second later. Errors: the disk does not take it.
+  // Returns once everything appended is on the disk; without it that takes a second. Errors: the disk fails.
   Status Sync();
   void SetWait(RoomWait wait);
-  // In the place of all records that were appended: the old file is there until the new one is complete.
+  // Replaces all records that were appended. The old file stays until the new one is complete.
   Status Rewrite(const RecordView& records);
 
  private:
   Status Open(DurableLines::Mode mode);
 
-  // Of the folder: a link or another folder in its place would lead what is written elsewhere.
+  // Identity of the folder, to notice a link or another folder in its place, which would redirect what is written.
   struct Identity {
     uint64_t device = 0, file = 0;
     bool operator==(const Identity&) const = default;

@@ -22,19 +22,20 @@ class CaseFeed {
 
   // All until now, by their places.
   const std::vector<PlannedCase>& cases() const { return cases_; }
-  // Leaves of it nothing but its place: there may be a million, or a run that lasts for days.
+  // Frees a case but keeps its index: there may be a million cases, or a run that lasts for days.
   void Forget(size_t index) { cases_[index] = PlannedCase(); }
 
-  // Whether a run that is continued has all of its results on the device.
+  // Whether the resumed run already has all results of this case on this device.
   bool IsDone(size_t index, const Device& device) const;
-  // What it has of them, where that is not all; null: nothing.
+  // Returns the results that the resumed run has of this case and device, if some are missing; null: it has none.
   const ResumedRun::Begun* FindBegun(size_t index, const Device& device) const;
 
-  // What begins next; nullopt: there is no more now. Nothing may refer to a case meanwhile: there may be new ones.
+  // Takes the next group to run; nullopt if there is none now. May append cases: hold no reference to one across the
+  // call.
   std::optional<CaseGroup> Next();
 
-  // Whether the host has room for the next group beside the present one, whose data are there already. Where it has
-  // not, the next one waits until they are gone: no case is too large for its neighbours' sake.
+  // Whether the host has room for the next group while the present one is still loaded. If not, the next one is loaded
+  // after the present one is freed: no case counts as too large because of its neighbours.
   bool FitTogether(const CaseGroup& present, const CaseGroup& next) const;
 
  private:

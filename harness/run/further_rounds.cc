@@ -78,7 +78,7 @@ void FurtherRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult
   }
 }
 
-// Those from `begin` on, together.
+// Times the results from `begin` on as one group.
 void FurtherRounds::TimeLast(const PlannedCase& planned, const CaseData& data, CaseRunner& runner,
                              std::vector<TimedResult*>& results, size_t begin) {
   std::vector<CaseRunner::Timed> group;

@@ -27,8 +27,8 @@ ResultKey KeyOf(const Record& record) {
   return {record.case_id, record.backend, PlannedDevice(record), record.implementation};
 }
 
-// Of a result that passed before the run went on, and was run again for its times. What says nothing of it takes
-// nothing back.
+// Merges a passed result of the resumed run with its rerun for times. A rerun that says nothing about correctness
+// changes nothing.
 Record AfterPass(const Record& before, const Record& now) {
   const auto verdict = ParseVerdict(now.verdict);
   if (!verdict || *verdict == Verdict::kUnavailable || *verdict == Verdict::kUnsupported) return before;

@@ -45,8 +45,8 @@ class KeptRecords {
   KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
               const KeptLimits& limits = {});
 
-  // Of a run that is continued: it stands in the folder already. In the places that its records would have, had they
-  // been run now. They are taken from `resumed`. What is run again although it passed stays until it has its end.
+  // Restores what a resumed run has in its folder, at the places that an uninterrupted run would have given. Moves the
+  // records out of `resumed`. A result that passed but runs again stays until the rerun ends.
   void Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases, const std::vector<Device>& devices);
   void Restore(const RecordPlace& place, const Record& record);
   void Restore(Offer offer);
@@ -55,27 +55,27 @@ class KeptRecords {
   void Add(Offer offer);
   void Add(const RecordPlace& place, Attempt attempt);
 
-  // Writes the folder of what failed in case `index` of the plan, and its records. No Add may run meanwhile; so below.
+  // Writes the failure folder of case `index` and its records. No Add may run during this or any of the calls below.
   void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
 
-  // All that was added since the last call, in the order of the plan, with what leaves no record.
+  // Returns all records added since the last call, in plan order, including those that the file leaves out.
   std::vector<Record> TakeJudged();
 
-  // Another round of timing, or another try, changed a record that was added.
+  // Updates a record after another round of timing or another try.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
 
-  // The same of how often a record's result was tried. `change` may make it fail, or not.
+  // Updates how often a record's result was tried. `change` may turn it into a failure, or back.
   void Amend(const RecordPlace& place, const std::function<void(Record&)>& change);
 
-  // Brings the file up to what Change and Amend changed; the second one where that was not done for half a minute.
+  // Flush() writes what Change and Amend changed; FlushWhenDue() does so at most every half minute.
   void Flush();
   void FlushWhenDue();
 
-  // What stands so far, in the order of the plan, and one of it.
+  // Read the records so far, in plan order, or a single one.
   void ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const;
   Record At(const RecordPlace& place) const;
 
-  // Puts the file into the order of the plan, where it is not, and returns what was added.
+  // Sorts the file into plan order if needed and returns all that was added.
   std::pair<RecordList, std::vector<Offer>> Finish();
 
   size_t failed() const;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said before a run starts: that a case named by its id does not fit into memory, that --impl names what
-// nobody offers.
+// Checks before a run: cases named by id have to fit into memory, and some device has to offer what --impl names.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `assay run` is about to do, checked as a whole before anything runs.
+// Everything that `assay run` is about to do, checked as a whole before anything runs.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct Refusal {
 // `notes` gets what the user should know beside the result or the refusal, a text each.
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes);
 
-// The same for a run that has no cases yet: devices, absent and expectations, and the plan with the devices alone.
+// Prepares a run without cases yet: fills devices, absent, expectations, and the plan's devices.
 tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunOptions& options, std::vector<std::string>& notes);
 
 }  // namespace assay

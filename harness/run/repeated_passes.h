@@ -41,7 +41,7 @@ class RepeatedPasses {
   const std::string& lost() const { return lost_; }
 
  private:
-  // What is judged once more of a case, in the order of the plan.
+  // Results of one case that are judged again, in plan order.
   using Places = std::vector<RecordPlace>;
 
   std::map<size_t, Places> FindRepeated() const;

@@ -144,7 +144,7 @@ class Loop {
     if (const std::string text = passes_.SummaryText(); !text.empty()) settings_.observer->Noted(text);
   }
 
-  // What was prepared is gone afterwards.
+  // Consumes the prepared cases.
   void RunGroup(size_t first, PreparedCases prepared) {
     std::deque<CaseAtWork> group;
     for (size_t i = 0; i < prepared.size(); ++i) {

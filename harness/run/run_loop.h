@@ -52,7 +52,7 @@ struct LoopSettings {
 LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder);
 
-// The same with cases that the source gives as long as the run lasts. Nothing is timed.
+// Overload for cases that a source generates while the run lasts. Nothing is timed.
 LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,
                     RunFolder& folder);
 

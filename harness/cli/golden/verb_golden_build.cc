@@ -35,7 +35,7 @@ BuildResult BuildOutput(const CaseData& data, size_t output, const GoldenKey& ke
           fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
 }
 
-// Of all outputs: the one with most to say speaks for the case.
+// Builds the golden values of all outputs and returns the most notable outcome.
 BuildResult BuildOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
   const auto data = PrepareInputs(bound);
   if (!data) return {BuildOutcome::kFailed, data.error().message};

@@ -72,7 +72,7 @@ class NamedCases {
   std::vector<std::string> refusals_;
 };
 
-// Of one file whose header is a golden value's.
+// Verifies a single file whose header is that of a golden value.
 std::optional<GoldenFinding> VerifyFile(const StoreFile& file, const Result<SharedCase>& bound, bool recompute) {
   const std::string& id = file.key.case_id;
   const auto golden = ReadGolden(file.path, file.key);

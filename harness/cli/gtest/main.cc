@@ -20,7 +20,7 @@
 namespace assay::cli {
 namespace {
 
-// What all tests share: set up before the first one.
+// The run that all tests share, made before the first one.
 class CaseRun : public testing::Environment {
  public:
   explicit CaseRun(RunOptions options) : options_(std::move(options)) {}
@@ -46,11 +46,11 @@ class CaseRun : public testing::Environment {
   const std::vector<Record>& RecordsOf(const std::string& id) { return records_[id]; }
   const RunOptions& options() const { return options_; }
 
-  // Of the program. What GoogleTest does not know fails it too: a run as a whole, say, or a device lost at its end.
+  // Exit code of the program. It also fails if the run as a whole did, or a device was lost at its end.
   int ExitCode(int of_tests) const { return of_tests != 0 || code_ == kExitNothing ? of_tests : code_; }
 
  private:
-  // Those whose tests will run: matched by the filter, and of this shard.
+  // Cases whose tests will run: the filter matches them, and they are of this shard.
   static std::set<std::string> ChosenCases() {
     std::set<std::string> ids;
     const testing::UnitTest& all = *testing::UnitTest::GetInstance();

@@ -7,17 +7,17 @@
 
 namespace assay::cli {
 
-// Opens what was closed, so that no file of the run takes the place of a standard stream. What is then written there
-// fails, as it should.
+// Opens closed standard streams, so that no file of the run takes their place. Writing to them then fails, as it
+// should.
 void KeepStandardStreams();
 
 // Text on standard output. A failure is kept for FinishOutput.
 void Print(std::string_view text);
 
-// The same for a failure that another writer of standard output met.
+// Records a failure that other code met on standard output.
 void NoteOutputError(int error_number);
 
-// A line on standard error, with "assay: " before it; what cannot be said is dropped.
+// Prints a line to standard error, after "assay: ". Errors are ignored.
 void Note(std::string_view line);
 
 // Flushes standard output and returns the exit code: `code`, or, when a part of the output was lost, that of a harness

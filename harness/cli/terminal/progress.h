@@ -33,7 +33,7 @@ std::string TimeLeftText(double elapsed_s, size_t done, size_t total);
 // TERM=dumb.
 bool UseColour(const std::string& color_option, int fd);
 
-// Of a terminal; 0 where the stream is none, so that lines may have any length.
+// Width of the terminal; 0 if the stream is none, so that lines may have any length.
 size_t TextWidth(int fd);
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user sees of a run while it lasts: progress, and failures as soon as they are known.
+// Shows a run while it lasts: progress, and failures as soon as they are known.
 #pragma once
 
 #include <map>

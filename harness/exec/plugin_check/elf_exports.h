@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shared library exports, read from its file.
+// Reads the exported symbols of a shared library from its file.
 #pragma once
 
 #include <string>

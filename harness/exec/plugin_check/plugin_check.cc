@@ -102,7 +102,7 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
     if (status != ASSAY_OK) continue;
     if (const std::string what = found.Problem(); !what.empty()) return Bad("query of {}: {}", op_name, what);
     for (const assay_implementation* item : found.items()) {
-      // What is NULL is a finding of the check of implementations.
+      // The check of implementations reports a NULL.
       const auto text = [](const char* s) { return std::string(s == nullptr ? "" : s); };
       offer.implementations.push_back({text(item->name), text(item->contract)});
     }

@@ -23,7 +23,7 @@ struct Finding {
 };
 std::string_view Name(Finding::Kind kind);  // "ok", "FAIL", "skip"
 
-// What a check needs the plugin to have come to.
+// How far the plugin has to be set up for a check.
 enum class PluginStage : uint8_t { kFile, kLibrary, kTable, kDevice, kOffer };
 
 // A problem that the plugin offers to compute.
@@ -36,7 +36,7 @@ struct CheckedOffer {
   std::vector<Implementation> implementations;
 };
 
-// As far as the check's stage asks for; closes the device at its end.
+// A plugin, set up as far as the check's stage needs. Closes the device when destroyed.
 struct PluginUnderTest {
   std::string path;
   const assay_backend_api* api = nullptr;

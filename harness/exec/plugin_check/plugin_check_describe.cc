@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin says about itself and its devices, to callers of this and of other versions.
+// Checks how a plugin describes itself and its devices, to callers of this and of other versions.
 #include <limits>
 
 #include "harness/exec/clean_text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a description may ask for beside types and shapes: declined where it is not known, right where it is.
+// Checks features of a description besides types and shapes: unknown ones are declined, known ones computed right.
 #include <algorithm>
 #include <functional>
 

@@ -47,7 +47,7 @@ Finding FloatEnvironment(PluginUnderTest& plugin) {
     if (!way.is_there) continue;
     for (const CheckedOffer& offer : plugin.offers) {
       for (const CheckedOffer::Implementation& implementation : offer.implementations) {
-        // What else is wrong with it, other checks say.
+        // Other checks report any other fault of the execution.
         way.run(offer, implementation.name);
         const Status after = CheckFloatEnvironment();
         RestoreFloatEnvironment();

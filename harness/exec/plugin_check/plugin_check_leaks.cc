@@ -26,7 +26,7 @@ constexpr double kLeakedFiles = 0.5;         // per cycle
 
 using Clock = std::chrono::steady_clock;
 
-// What the process holds.
+// Resources that the process holds.
 struct Holdings {
   double heap = 0, resident = 0, files = 0;
 };

@@ -78,8 +78,8 @@ Finding Exports(PluginUnderTest& plugin) {
       others.size(), fmt::join(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
 }
 
-// What can be seen from outside of the plugin: threads and open device files. A driver that is entered otherwise is
-// not noticed.
+// Checks what is visible from outside of the plugin: threads and open device files. A driver that is started in other
+// ways goes unnoticed.
 Finding EntryIsQuiet(PluginUnderTest& plugin) {
   const Result<void*> library = OpenPluginLibrary(plugin.path);
   if (!library) return Bad("{}", library.error().message);

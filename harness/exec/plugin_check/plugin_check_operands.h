@@ -9,12 +9,12 @@
 
 namespace assay::plugin_check {
 
-// Of arguments; the header names none.
+// A flag of arguments that the header does not define.
 inline constexpr uint64_t kUnknownFlag = uint64_t{1} << 63;
-// What a function did with arguments that have it: it has to refuse them, with a text.
+// Checks that a function refused arguments with the unknown flag, with an error text.
 Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error);
 
-// A copy of a description. Its structs announce what today's have, or more, as a newer caller's do.
+// A copy of a description. Its structs have today's size or, like those of a newer caller, a larger one.
 class DescriptionCopy {
  public:
   enum class Caller { kSame, kNewer };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin says that it offers, and how it declines.
+// Checks what a plugin offers and how it declines.
 #include <algorithm>
 #include <set>
 

@@ -64,9 +64,9 @@ struct Answer {
   uint64_t count = 0;
   std::string reason;
 };
-// Of query().
+// Calls query().
 Answer Ask(const PluginUnderTest& plugin, const assay_op_desc& op);
-// ASSAY_UNSUPPORTED with a reason is what a plugin answers to what it does not know: not an error of its own.
+// Checks for ASSAY_UNSUPPORTED with a reason, a plugin's answer to anything that it does not know; it is no error.
 Finding IsDeclined(const Answer& answer, const std::string& what);
 // "" or what is wrong with a string that the plugin handed out.
 std::string ProblemOfText(const char* member, const char* text, size_t max_bytes);
@@ -83,7 +83,7 @@ Finding EntryIsQuiet(PluginUnderTest&);
 Finding NewerHost(PluginUnderTest&);
 Finding AbiVersion(PluginUnderTest&);
 Finding Functions(PluginUnderTest&);
-// What it says about itself.
+// The plugin's description of itself.
 Finding Describes(PluginUnderTest&);
 Finding Devices(PluginUnderTest&);
 Finding DeviceIndex(PluginUnderTest&);

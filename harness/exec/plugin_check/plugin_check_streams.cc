@@ -143,7 +143,7 @@ Finding Streams(PluginUnderTest& plugin) {
   return Good("{} on {} streams at a time", Counted(right, "execution"), kStreams);
 }
 
-// What an execution gives after a part of an input has changed is what a new plan gives for it.
+// After part of an input has changed, an execution has to give what a new plan gives.
 Finding ChangedInputs(PluginUnderTest& plugin) {
   int compared = 0;
   for (const CheckedOffer& offer : plugin.offers) {

@@ -30,11 +30,11 @@ constexpr std::string_view kPrefixes[] = {
     // The plugins' own.
     "ASSAY_"};
 
-// What the harness itself reads says where it keeps what, or which cases there are.
+// Variables of the harness itself: they tell where it keeps its files and which cases there are.
 constexpr std::string_view kOfHost[] = {"ASSAY_GOLDEN_STORE", "ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES",
                                         "ASSAY_SUITES", "ASSAY_SHARD"};
 
-// Also of a vendor: NVIDIA_API_KEY opens an account.
+// Variables of a vendor can be secret too: NVIDIA_API_KEY opens an account.
 bool IsSecret(std::string_view name) {
   constexpr std::string_view kSecrets[] = {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "API_KEY", "ACCESS_KEY"};
   return std::ranges::any_of(kSecrets, [&](std::string_view secret) { return name.find(secret) != name.npos; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the host's environment a worker gets: what configures drivers, languages and libraries by their documented
-// names, and nothing that says where results, golden values or the user's own files and accounts are.
+// Allow-list for a worker's environment. It passes what configures drivers, languages and libraries by their documented
+// names, and nothing that tells where results, golden values or the user's own files and accounts are.
 #pragma once
 
 #include <span>

@@ -37,7 +37,7 @@ class FileGrants {
   // The plugin and the libraries that it links, and nothing else of its folder, where secrets and results may lie. A
   // file of kernels imports what lies beside it: its folder, unless that is one where all kinds of files lie.
   void GrantPlugin(const std::filesystem::path& plugin);
-  // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
+  // Grants the absolute paths in the variables of the worker's environment: drivers, layers and caches of the user.
   void GrantNamedBy(const std::vector<std::string>& variables);
 
   const std::vector<FileGrant>& all() const { return grants_; }

@@ -17,10 +17,10 @@ struct FileGrant {
   FileUse use = FileUse::kRead;
 };
 
-// What this kernel restricts.
+// Landlock features of this kernel.
 struct LandlockSupport {
   int version = 0;  // of its interface; 0: none
-  // From 2 on files may be renamed from one folder to another, without which caches of compiled kernels do not work.
+  // Before version 2, no file can be renamed to another folder, which caches of compiled kernels need.
   bool files() const { return version >= 2; }
   bool devices() const { return version >= 5; }  // ioctl
   bool signals() const { return version >= 6; }  // to processes outside

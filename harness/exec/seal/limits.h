@@ -22,11 +22,11 @@ struct WorkerLimits {
 // "memory=8G", "file=500M", "processes=100", "descriptors=1024", "memory=none". Units K, M, G, T are powers of 1024.
 Status SetLimit(const std::string& text, WorkerLimits& limits);
 
-// Of the calling process and what it starts. Those that the system has set lower stay.
+// Limits the calling process and what it starts. Lower limits of the system stay.
 void ApplyLimits(const WorkerLimits& limits);
 
-// What may have ended a worker that was killed by `signal`, or that failed otherwise where it is 0; "" for nothing:
-// "its files may have at most 64 GiB (--worker-limit file=64G)".
+// Names the limit that may have ended a worker killed by `signal`, or failed otherwise if it is 0: "its files may have
+// at most 64 GiB (--worker-limit file=64G)"; "" if none can have.
 std::string LimitHint(const WorkerLimits& limits, int signal);
 
 }  // namespace assay

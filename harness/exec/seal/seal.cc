@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// What the worker could not give up, in words for whoever reads a report.
+// Restricts files and says what the kernel does not support, for the readers of a report.
 std::vector<std::string> FileGaps(const LandlockSupport& support, const Seal& seal) {
   if (!support.files()) {
     return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker gives up before it loads its plugin, so that the plugin can neither see what it is judged with, nor
-// change what is judged, nor outlive the case. harness/exec/README.md says what is sealed, and what is not.
+// Sandbox that a worker enters before it loads its plugin. The plugin can then neither see what it is judged by, nor
+// change what is judged, nor outlive the case. harness/exec/README.md says what the sandbox covers.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-// What the user and the caller say about it.
+// Settings of the sandbox by the user and the caller.
 struct SealOptions {
   bool sealed = true;
   std::vector<std::string> passed;         // variables of the environment, besides those that drivers need
@@ -22,7 +22,7 @@ struct SealOptions {
   WorkerLimits limits;
 };
 
-// What the worker is told to do.
+// Settings that the worker receives.
 struct Seal {
   bool sealed = true;
   std::vector<FileGrant> files;
@@ -35,9 +35,8 @@ Seal DecodeSeal(const Json& json);
 inline constexpr const char* kFullSeal = "full";
 inline constexpr const char* kNoSeal = "off";
 
-// In the worker, which has one thread. Returns kFullSeal, kNoSeal, or what this system did not let it give up:
-// "partial:
-// ...; ...".
+// Runs in the worker while it has one thread. Returns kFullSeal, kNoSeal, or what this system does not support:
+// "partial: ...; ...".
 std::string ApplySeal(const Seal& seal);
 
 }  // namespace assay

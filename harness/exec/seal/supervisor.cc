@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-// Of a process, as /proc tells; 0 when it has ended.
+// Returns the parent of a process from /proc; 0 if the process has ended.
 pid_t ParentOf(pid_t pid) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(pid));
@@ -74,7 +74,7 @@ void AwaitWorker(pid_t worker, const sigset_t& awaited) {
   }
 }
 
-// As the worker did.
+// Ends this process in the same way as the worker ended.
 [[noreturn]] void EndAs(int status) {
   if (WIFSIGNALED(status)) {
     const rlimit no_core{0, 0};

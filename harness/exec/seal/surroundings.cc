@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> AllVariables() {
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
-  // Of a worker that this process is below: the folder is not this one's to remove.
+  // A worker above this process owns that folder, so this one must not remove it.
   std::erase_if(variables, [](const std::string& entry) { return entry.starts_with(kFolderVariable); });
   return variables;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host prepares for a worker, sealed or not, before it starts it.
+// Everything that the host prepares before it starts a worker, sandboxed or not.
 #pragma once
 
 #include <string>

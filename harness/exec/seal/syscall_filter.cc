@@ -30,7 +30,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-// Those that a C library of Debian 12 does not know by name; the same number on every architecture.
+// System calls that the C library of Debian 12 does not name. Their numbers are equal on every architecture.
 constexpr uint32_t kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kFileSetattr = 469;
 
 constexpr uint32_t kRefused[] = {
@@ -54,7 +54,7 @@ constexpr uint32_t kRefused[] = {
 #if defined(__x86_64__)
     SYS_inotify_init,
 #endif
-    // What has no name in a folder and outlives every process.
+    // Objects that have no name in a folder and outlive every process.
     SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
     // A session's bus or a daemon would start programs outside, at a word over a socket. CUDA binds and listens to one,
     // but nobody outside has an answer from it.

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Of the calling process and what it starts; Precondition: no_new_privs. `signals`: Landlock does not keep signals from
-// other processes, so this does: a process then signals itself and its group only, not what it started either.
+// Applies to the calling process and what it starts. Precondition: no_new_privs. `signals`: Landlock cannot restrict
+// signals, so this filter does. A process can then signal itself and its group only, not even its own children.
 Status RefuseSystemCalls(bool signals);
 
 }  // namespace assay

@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// Of the string that begins with the quote at `begin`: where its closing quote stands, or the end of the text.
+// Finds the closing quote of the string that begins at `begin`; the end of the text if there is none.
 size_t EndOfString(std::string_view json, size_t begin) {
   size_t at = begin + 1;
   while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;

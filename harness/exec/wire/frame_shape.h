@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message may look like before it becomes a JSON value. The bytes of a worker may be anything, and values cost
-// far more than the text that makes them: a value in each second byte, stack for each bracket when they are freed, and
-// for each member of an object a look at all that it has before.
+// Limits the shape of a message before it becomes a JSON value. A worker may send any bytes, and values cost far more
+// than their text: one for every second byte, stack for each bracket when they are freed, and for each member of an
+// object a search through the earlier ones.
 #pragma once
 
 #include <cstddef>

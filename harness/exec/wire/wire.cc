@@ -17,7 +17,7 @@ Json EncodeAttr(const ResolvedAttr& attr) {
   switch (attr.type) {
     case AttrType::kInt:
       return {{"key", attr.key}, {"type", ASSAY_ATTR_INT}, {"i", attr.i}};
-    // As bits: JSON has no infinity (a softcap, a scale) and no guarantee of the last bit.
+    // Floats are sent as bits: JSON has no infinity (a softcap, a scale) and does not guarantee the last bit.
     case AttrType::kFloat:
       return {{"key", attr.key}, {"type", ASSAY_ATTR_FLOAT}, {"f", std::bit_cast<uint64_t>(attr.f)}};
     case AttrType::kName:

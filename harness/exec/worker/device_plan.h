@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// What sets that were bound together share: the images of all that go up, and room for those of one or of all that come
-// back.
+// Memory of sets that were bound together: room for the images of all uploads, and for the downloads of one set or of
+// all.
 struct SharedImages {
   SharedMemory upload, download;
 };

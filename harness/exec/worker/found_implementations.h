@@ -18,11 +18,11 @@ class FoundImplementations {
   FoundImplementations& operator=(const FoundImplementations&) = delete;
   ~FoundImplementations();
 
-  // Once. What the plugin answers.
+  // Asks the plugin. May be called once.
   assay_status Query(const assay_op_desc& op, ErrorText& error);
-  // Of an answer that is ASSAY_OK: "" or what is wrong with the list.
+  // Says what is wrong with the list; "" if nothing is. Precondition: Query() returned ASSAY_OK.
   std::string Problem() const;
-  // Where there is no problem.
+  // Precondition: Problem() is "".
   std::span<const assay_implementation* const> items() const { return {found_->items, found_->count}; }
 
  private:

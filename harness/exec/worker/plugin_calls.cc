@@ -24,7 +24,7 @@ Json EncodeDevice(const assay_device_info& info) {
           {"properties", PluginString(info.properties, kMaxTextBytes)}};
 }
 
-// What a plan came to, where the plugin tells: workspace_bytes, algorithm, kernel.
+// Returns what the plugin tells about a plan: workspace_bytes, algorithm, kernel.
 Json DescribePlan(const assay_backend_api& api, const assay_plan& plan) {
   assay_plan_info info{sizeof info, 0, "", ""};
   if (api.plan_info == nullptr) return Ok();

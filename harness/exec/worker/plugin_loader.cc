@@ -28,8 +28,8 @@ Status CheckFile(const std::string& path) {
   return UsageError(fmt::format("{} is not a shared library (no ELF header)", path));
 }
 
-// Of dlopen's last error. A library that the plugin is linked with is mostly a driver's or a vendor's runtime: without
-// it the plugin is sound, and has nothing to run on.
+// Makes an error of dlopen's last one. A missing dependency is mostly a driver or a vendor's runtime: the plugin is
+// sound, but has nothing to run on.
 Error LoadError(const std::string& path) {
   constexpr std::string_view kAbsent = ": cannot open shared object file: No such file or directory";
   std::string text = ::dlerror();
@@ -54,12 +54,12 @@ std::string NoEntryText(void* library, const std::string& path) {
                      ASSAY_BACKEND_ENTRY);
 }
 
-// What is to be done about a plugin of a header before 1.0.
+// Advice for a plugin that was built with a header before 1.0.
 constexpr std::string_view kRebuild =
     "rebuild it with backends/abi/assay_backend.h of this program: query() returns a list that query_free() ends, "
     "execute_timed became execute_batch, assay_args has counts, and the entry takes the host's information";
 
-// Of the plugin's process: a pipe to the host, which shows what failures left there.
+// Writes to the standard error of the worker, a pipe to the host, which quotes it in failures.
 void LogToStderr(void*, int32_t level, const char* text) {
   constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
   const char* name = level >= ASSAY_LOG_DEBUG && level <= ASSAY_LOG_ERROR ? kNames[level] : "log";

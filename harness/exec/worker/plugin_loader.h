@@ -17,7 +17,7 @@ Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& pa
 Status CheckPluginVersion(const assay_backend_api* api, const std::string& path);
 Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path);
 
-// What the entry is told about this program.
+// Information about this program for the plugin's entry.
 const assay_host_info& HostInfo();
 
 // The plugin's functions, checked to be of this ABI's major version and complete. The library stays loaded: unloading

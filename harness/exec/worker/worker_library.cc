@@ -13,7 +13,7 @@ extern "C" ASSAY_EXPORT int32_t assay_worker_serve(int32_t fd, const char* plugi
   return assay::ServeHost(fd, plugin);
 }
 
-// What is wrong with the text of a declared contract, "" for nothing: `problem` has `capacity` bytes, at least one.
+// Writes what is wrong with a declared contract, or "", to `problem`, which has `capacity` bytes, at least one.
 extern "C" ASSAY_EXPORT void assay_contract_problem(const char* contract, char* problem, uint64_t capacity) {
   const auto parsed = assay::ParseDeclaration(contract);
   const std::string text = parsed ? "" : parsed.error().message;

@@ -6,12 +6,12 @@
 
 namespace assay {
 
-// What `assay worker --fd N` runs: answers the host's messages on the socket `fd`, one at a time on this thread,
-// until the host closes it. Returns the exit code.
+// Runs `assay worker --fd N`: answers the host's messages on the socket `fd`, one at a time on this thread, until the
+// host closes it. Returns the exit code.
 int WorkerMain(int fd);
 
-// The same without a supervisor of its own, in a process that a worker has become. `own_plugin` is loaded whatever the
-// host names; "": what it names.
+// Serves the host without a supervisor, in a program that a worker has become. Loads `own_plugin` whatever the host
+// names, or what it names if that is "".
 int ServeHost(int fd, const std::string& own_plugin);
 
 }  // namespace assay

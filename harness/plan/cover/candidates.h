@@ -14,19 +14,19 @@
 
 namespace assay {
 
-// What a case of a design may cost.
+// Limits for the size of a design's cases.
 struct CoverLimits {
   double elements = 0x1p16;  // of all operands together
   double flops = 0x1p22;
   auto operator<=>(const CoverLimits&) const = default;
 };
 
-using Choice = std::vector<int>;  // of each knob, the index of its value
+using Choice = std::vector<int>;  // for each knob, the index of its value
 
-// The largest number of a long list of ascending numbers, which a size has; 0: the knob is none.
+// Largest number in a knob's long ascending list of numbers, which makes it a size; 0: the knob is no size.
 int64_t LargestSize(const Knob& knob);
 
-// Takes the values of other types out of the knob that decides them; false: none is left.
+// Removes other types from the knob that decides the types; false: none is left.
 bool NarrowTypes(CaseSpace& space, const std::vector<std::string>& dtypes);
 
 class Candidates {
@@ -38,7 +38,7 @@ class Candidates {
   const OpSchema& schema() const { return op_->schema(); }
   size_t knobs() const { return space_.knobs.size(); }
   int values(size_t knob) const { return static_cast<int>(space_.knobs[knob].values.size()); }
-  // The index of this value of a knob of one key, which gets it where it is not in its list.
+  // Returns the index of this value of a knob with one key, and adds the value to the knob's list if it is new.
   int Add(size_t knob, const std::string& value);
   bool IsSize(size_t knob) const { return is_size_[knob]; }
   // The knobs that decide a dimension.
@@ -50,26 +50,26 @@ class Candidates {
   Result<CaseSpec> SpecOf(const Choice& choice) const;
   // Why the operator or the limits refuse this case; "": they do not.
   std::string Refusal(const CaseSpec& spec) const;
-  // Both at once: a case that neither the operator nor the limits refuse. It is written as the operator's Bind returns
-  // it: canonical, as StartProblem makes it.
+  // SpecOf and Refusal together: succeeds if neither the operator nor the limits refuse the case. The spec is written
+  // as the operator's Bind returns it: canonical, as StartProblem makes it.
   Result<CaseSpec> CaseOf(const Choice& choice) const;
 
-  // Infinite where the operator refuses the choice.
+  // Infinite if the operator refuses the choice.
   CoverLimits CostOf(const Choice& choice) const;
-  // Whether a refusal says that a case is too large, as every larger one then is.
+  // Whether the refusal says that a case is too large, which holds for every larger one.
   bool IsLimit(std::string_view refusal) const { return refusal == too_many_elements_ || refusal == too_many_flops_; }
 
-  // Why no case within the limits has this level, where its declaration alone says so; else "".
+  // Explains why no case within the limits has this level if its declaration alone tells, else "".
   std::string WhyTooLarge(const DimensionLevel& part) const;
 
   Levels LevelsOf(const CaseSpec& spec) const;
-  // The same of a choice and the case that it makes, with less work.
+  // Faster overload for a choice whose case is known.
   Levels LevelsOf(const Choice& choice, const CaseSpec& spec) const;
-  // Of a choice, which need not be a case that the operator takes.
+  // Level of a choice, even if the operator refuses its case.
   int LevelOf(int dimension, const Choice& choice) const;
-  // The same; `written` keeps the case between calls for one choice.
+  // Overload that keeps the case in `written` between calls for one choice.
   int LevelOf(int dimension, const Choice& choice, std::optional<CaseSpec>& written) const;
-  // Brings the levels up to date of all dimensions that this knob decides.
+  // Updates the levels of all dimensions that this knob decides.
   void UpdateLevels(const Choice& choice, size_t knob, Levels& levels) const;
 
  private:
@@ -84,7 +84,7 @@ class Candidates {
   std::vector<std::map<std::string, int>> index_of_;  // of the values of each knob, once one was added
   std::vector<std::vector<int>> knobs_of_, dimensions_of_;
   std::vector<std::vector<DType>> dtypes_;  // of each value of the knob that has them
-  // Of a dimension that one knob decides: the level for each of its values.
+  // Level for each value of the knob, for dimensions that a single knob decides.
   std::vector<std::vector<int>> table_;
 };
 

@@ -30,7 +30,7 @@ class CoverMaker {
         reach_(candidates_, random_),
         unreachable_(space().dimensions.size()) {}
 
-  // What random draws do not find is put off: cases that are found without a walk have most of it by chance.
+  // Defers what random draws do not find: most of it comes by chance with cases that need no walk.
   Cover Make() {
     std::vector<int> all(space().dimensions.size()), in_triples;
     std::iota(all.begin(), all.end(), 0);

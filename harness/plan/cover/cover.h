@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A covering design: few cases of an operator in which all pairs of levels of its dimensions occur, or all threes of
 // some of them. Greedy, as AETG (Cohen et al., The AETG System, IEEE TSE 23(7), 1997): each case starts from a
-// combination that is still missing, and every other knob is turned to where most missing ones come in. What the
-// operator or the limits refuse is no case. A combination is impossible where all values that decide it were refused.
-// The same declaration, limits and seed give the same cases, on every machine.
+// combination that is still missing, and every other knob is turned to the value that adds most missing ones. A case
+// that the operator or the limits refuse is left out. A combination is impossible if all values that decide it were
+// refused. Equal declarations, limits and seeds give equal cases on every machine.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CoverOptions {
   bool operator==(const CoverOptions&) const = default;
 };
 
-// What became of a combination, where it is not an index into CoveredSet::reasons.
+// State of a combination, unless it is an index into CoveredSet::reasons.
 inline constexpr int kCovered = -1;   // a case of the design has it
 inline constexpr int kNotFound = -2;  // the search gave up: no case of the design has it, others may
 

@@ -27,7 +27,7 @@ std::map<std::string, CoverOptions> OptionsByOperator(const std::vector<PlannedC
   return options;
 }
 
-// What a suite has, whether the design thought it possible or not.
+// Counts the combinations that a suite has, even those that the design held for impossible.
 Coverage Compare(const std::string& op, const CoverOptions& options, const CaseSpace& space, const CoveredSet& set,
                  const std::vector<Levels>& cases) {
   Coverage coverage{.op = op, .strength = set.strength, .limits = options.limits, .cases = cases.size()};

@@ -14,7 +14,7 @@ constexpr size_t kMostNear = 24;      // cases whose neighbourhood is searched
 constexpr size_t kMostNearAlike = 4;  // of one list of types: else the tightest bound would have them all
 constexpr double kMarginSteps = 64;
 constexpr uint64_t kDataSeeds = 1000000;
-// Of a tuple: a case with it was given, and what came of those that were judged.
+// State of a tuple: a case with it was given, and then refused or taken when it was judged.
 constexpr uint8_t kGiven = 1, kRefused = 2, kTaken = 3;
 
 }  // namespace
@@ -108,7 +108,8 @@ Choice Exploration::RandomChoice() {
   return choice;
 }
 
-// Of a size, any number: half of them from the list that is declared, half with as many of each magnitude.
+// Random value of a knob. Half of the sizes come from the declared list, half are any number, each magnitude equally
+// likely.
 int Exploration::RandomValue(size_t knob) {
   const int listed = declared_[knob];
   if (!IsSize(knob)) return Below(listed);

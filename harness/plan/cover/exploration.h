@@ -29,14 +29,14 @@ class Exploration {
   // Precondition: the operator declares dimensions, and has cases of these types. It outlives this.
   Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed,
               const std::vector<std::string>& dtypes = {});
-  // Of the designs that half of its cases come from, the first.
+  // The first of the designs that supply half of the cases.
   static CoverOptions FirstDesign(const CoverLimits& limits, uint64_t seed, const std::vector<std::string>& dtypes);
 
   // Canonical, with a seed of its own; nothing where many tries gave only cases that were there before.
   std::optional<CaseSpec> Next();
 
-  // What became of a case that Next gave. `margin`: the largest of its passing results, 1 being the limit; nothing
-  // where none passed, and no case is then sought near it.
+  // Takes the result of a case that Next gave. `margin` is the largest one among its passing results, 1 being the
+  // limit. Without it none passed, and no neighbours of the case are tried.
   void Judged(const CaseSpec& spec, bool taken, std::optional<double> margin);
 
   // Pairs; and threes, once all pairs have been tried.

@@ -14,7 +14,7 @@ constexpr int kDraws = 300;     // cases drawn for one combination
 constexpr int kSureDraws = 25;  // of them, when one knob decides each level and all were refused for one reason
 constexpr int kSmallest = 17;   // of a knob's values: small ones
 constexpr int kTriesForBase = 1000;
-// Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide.
+// Refused choices of a walk that are tried again with other values of the knobs that do not decide.
 constexpr size_t kOfOneReason = 8;
 constexpr size_t kMostTurned = 40;        // choices of which each other knob is turned
 constexpr int kSizeStep = 3;              // of the values of sizes in that
@@ -36,9 +36,9 @@ std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decid
   return fmt::format("no values of {} give both", why);
 }
 
-// What a walk's refused choices lead to: each with the first value of each other knob that is no size, and with all of
-// the plain case's values; then one other knob turned to each of its values, or all other sizes at once. Where that
-// makes the operator refuse for another reason, goes on from there.
+// Looks for a case near the refused choices of a walk. Tries each with the first value of every other knob that is no
+// size, and with all values of the plain case. Then turns one other knob to each of its values, or all other sizes at
+// once. Continues from a choice if the operator refuses it for another reason.
 class OtherKnobs {
  public:
   OtherKnobs(const Candidates& candidates, const Reach& reach, const std::vector<bool>& decides)

@@ -22,7 +22,7 @@ using Tuple = std::vector<DimensionLevel>;  // by dimension
 
 class TupleSet {
  public:
-  // Of the dimensions with these indices, `strength` (2 or 3) at a time.
+  // All tuples of the dimensions with these indices, `strength` (2 or 3) at a time.
   TupleSet(const CaseSpace& space, std::vector<int> dimensions, int strength);
 
   int64_t size() const { return size_; }

@@ -78,8 +78,8 @@ class Walk {
     choice_[knob] = allowed_[knob][0];
   }
 
-  // Of the levels that this knob and those before it decide, and of those that grow with sizes, as the ones behind it
-  // are at their smallest.
+  // Checks the levels that this knob and earlier ones decide. Levels that grow with sizes are checked too, since all
+  // later sizes are at their smallest.
   Fit FitOf(size_t at) {
     Fit fit = Fit::kYes;
     for (size_t i = 0; i < tuple_.size(); ++i) {

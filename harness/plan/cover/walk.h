@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// What walks ask for again and again.
+// Cache of the answers that walks need repeatedly.
 class WalkMemo {
  public:
   // `candidates` outlives this and gets no further values.
@@ -41,25 +41,25 @@ struct WalkEnd {
   std::optional<Choice> found;
   // Nothing was found, and no value of the knobs that decide the combination is left.
   bool ended = false;
-  // By the operator or as useless, by reason without its numbers: another choice of the other knobs may do.
+  // Choices refused by the operator or as useless, by the reason without its numbers. Other knobs may make them valid.
   std::map<std::string, std::vector<Choice>> refused;
   std::map<std::string, int> refusals;  // how often each reason was given
 };
 
-// Of what is no size, the value with which a case of middling sizes has the fewest elements, and of those the fewest
-// operations; of a size the smallest.
+// Each size has its smallest value. Any other knob has the value with which a case of middling sizes has the fewest
+// elements and, among those, the fewest operations.
 Choice CheapestChoice(const Candidates& candidates);
 
 inline constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-// The first choice with the combination that is a case, all knobs that do not decide it as in `others`. What is too
-// large with one size is so with every larger one, and so is a level that grows with it.
-// Stops after so many choices that were refused otherwise: the operator may want other values of the other knobs. A few
-// sizes that are refused alike then stand for all; with kNoLimit none does.
+// Finds the first valid choice with the combination, small sizes first. All knobs that do not decide it stay as in
+// `others`. If one size makes a case too large, so does every larger one; the same holds for a level that grows with
+// it. Stops after `most_refused` choices that were refused for other reasons, since the operator may need other values
+// of the other knobs. A few sizes that are refused alike then stand for all, but not with kNoLimit.
 WalkEnd WalkSmallToLarge(WalkMemo& memo, const Tuple& tuple, const AllowedValues& allowed, const Choice& others,
                          int most_refused);
 
-// "conv: k=N has N axes, but i=N has N": what an operator says of many cases is one reason.
+// Merges the reasons of many cases into one: "conv: k=N has N axes, but i=N has N".
 std::string WithoutNumbers(const std::string& text);
 
 // The knobs that decide some level of the combination.

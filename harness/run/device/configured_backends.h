@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the configuration of this build said about each backend: whether it is built and, if not, why. A backend that
-// was left out is thus never silently absent.
+// Lists for each backend whether this build contains it and, if not, why. No backend is left out silently.
 #pragma once
 
 #include <span>

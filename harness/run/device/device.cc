@@ -49,7 +49,7 @@ bool IsInterrupted(const BackendOptions& options) {
   return options.interrupted && options.interrupted();
 }
 
-// Of a device: a core for each beside those of the harness, which judges what they compute.
+// Number of extra workers per device: each takes a core, and the harness, which judges their results, needs one more.
 size_t FurtherWorkers() {
   constexpr int kMost = 3;
   return static_cast<size_t>(std::min(ThreadCount() / 2, kMost));
@@ -76,7 +76,7 @@ std::vector<std::string> PluginWords(const PluginCandidate& candidate) {
           candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string()};
 }
 
-// What all devices of a plugin have in common, which is called `name` where the user gave no other.
+// Fills in what all devices of a plugin share. `name` is used if the user gave none.
 Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
   Device device;
   device.backend = candidate.name.empty() ? name : candidate.name;
@@ -191,7 +191,7 @@ Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
   return {};
 }
 
-// As the user named them.
+// Collects the plugins that the user named: --plugin, --kernels and --framework.
 Result<std::vector<PluginArgument>> NamedPlugins(const BackendOptions& options) {
   std::vector<PluginArgument> plugins;
   for (const std::string& plugin : options.plugins) plugins.push_back({kPluginOption, plugin});

@@ -28,11 +28,11 @@ struct Device {
   std::string problem;   // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
   std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
-  // Further workers of it, for what is judged and not timed: the host's processor has room for several, and of another
-  // device nothing is known. Not of files of kernels, whose imports take long and much memory.
+  // Extra workers of the device, for judging without timing. Only for the host's processor, which has room for several;
+  // of other devices this is unknown. Never for kernel files, whose imports take long and much memory.
   std::vector<std::shared_ptr<Session>> beside;
 
-  // As the plan has it.
+  // Name in the plan: that of the pool, if the device is in one.
   const std::string& PlannedName() const { return pool.empty() ? device.name : pool; }
 };
 
@@ -48,16 +48,16 @@ bool IsNoPlugin(const Device& device);
 // The devices of one plugin, each with a session of its own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
-// The same device, of which nothing is asked any more.
+// Returns the device marked as unusable, so that nothing more is sent to it.
 Device SetAside(Device device, const std::string& why);
 
-// With the libraries that its worker was seen to have loaded so far.
+// Includes the libraries that its workers have loaded so far.
 Json DescribeDevice(const Device& device);
 
-// Of devices whose workers have loaded a library that computes and that they do not name; "" where there is none.
+// Lists devices whose workers loaded a compute library that they do not name; "" if there are none.
 std::string UnnamedLibrariesText(const std::vector<Device>& devices);
 
-// Of devices one of whose workers crashed when it was asked to end; "" where none did.
+// Lists devices with a worker that crashed on shutdown; "" if there are none.
 std::string DescribeCrashesAtEnd(const std::vector<Device>& devices);
 
 inline constexpr const char* kNoPlugin =

@@ -91,8 +91,8 @@ void DeviceQueues::Help(size_t number) {
   }
 }
 
-// Of the lanes that nobody serves, that whose device has most left to do: so they end at about the same time. A
-// device's own worker comes before those beside it. Null where enough are served.
+// Picks the idle lane whose device has most work left, so that all devices end at about the same time. A device's own
+// worker goes before its extra ones. Null if enough lanes are running.
 DeviceQueues::Lane* DeviceQueues::NextLane() {
   Lane* longest = nullptr;
   if (left_ == 0 || running_ >= at_once_) return longest;
@@ -105,7 +105,7 @@ DeviceQueues::Lane* DeviceQueues::NextLane() {
   return longest;
 }
 
-// Going by what its cases took until now; one of which nothing is known may be the longest.
+// Estimates from the cases done so far. A device without any may take longest.
 double DeviceQueues::LeftSeconds(const Queue& queue) const {
   if (queue.calls == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(cases_ - queue.next) * queue.busy_s / static_cast<double>(queue.calls);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every phase of a case asks of one execution: its operands, its side effects, and the first channel it breaks.
+// Helpers for a single execution, shared by all phases of a case: operands, side effects, first failed channel.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ InputSet PointersTo(const std::vector<Tensor>& tensors);
 
 bool SameBits(const Tensor& a, const Tensor& b);
 bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
-// As records have it: equal where the bits are. Of one output it is its bytes' hash, of several the hash of theirs.
+// Hash as stored in records; equal bits have equal hashes. One output is hashed by its bytes, several by their hashes.
 std::string HashOf(const Tensor& output);
 std::string HashOf(const std::vector<Tensor>& outputs);
 std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors);

@@ -89,7 +89,7 @@ bool IsFlag(const AttrDef& attr) {
   return attr.type == AttrType::kInt && attr.choices == std::vector<std::string>{"0", "1"};
 }
 
-// What a kernel may leave out is told by what each operator takes.
+// Describes the operands and attributes of each operator, which tell the interpreter what a kernel may leave out.
 Json DescribeOperators() {
   Json all = Json::object();
   for (const Operator* op : OperatorRegistry::Global().All()) {

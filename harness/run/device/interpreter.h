@@ -15,10 +15,10 @@ struct Interpreter {
   std::vector<std::string> readable;  // where its libraries and modules lie
 };
 
-// What lies between two executions of a kernel in Python at most, on a machine that is not fast: arrays are made of its
-// operands each time. Two to five times as much as was measured.
+// Longest gap between two executions of a Python kernel on a slow machine: arrays are made of its operands each time.
+// This is two to five times what was measured.
 inline constexpr double kInterpreterLaunchUs = 100;
-// At most where the interpreter says more of a device ("launch_us=500"), as of JAX, whose arrays take longer to make.
+// Upper limit if the interpreter states more for a device ("launch_us=500"), such as JAX, whose arrays take longer.
 inline constexpr double kMostInterpreterLaunchUs = 1000;
 
 inline bool IsKernelFile(const std::filesystem::path& path) {
@@ -28,11 +28,12 @@ inline bool IsKernelFile(const std::filesystem::path& path) {
 // The file of kernels of a framework that the module assay knows. Errors: it knows none of that name.
 Result<std::filesystem::path> FrameworkKernels(const std::string& name);
 
-// `stated`: of --python; "": $ASSAY_PYTHON, which the program of a wheel sets to its own, that of
-// $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
-// and without the kernels, where its modules lie. Errors: it cannot be run, has not answered within
-// `import_timeout_s`, is too old, or this installation has no module assay.
-// `import_timeout_s`: also WorkerOptions::import_timeout_s, before which it says where the import is.
+// `stated` is the value of --python. If it is "", the interpreter is $ASSAY_PYTHON (which the program of a wheel sets
+// to its own), that of $VIRTUAL_ENV, or python3 on the PATH, in this order. It is asked once where its modules lie,
+// outside of any sandbox and without the kernels. Errors: it cannot be run, does not answer within `import_timeout_s`,
+// is too old, or this installation has no module assay.
+// `import_timeout_s` is also WorkerOptions::import_timeout_s: before it passes, the interpreter says where the import
+// is.
 Result<Interpreter> FindInterpreter(const std::string& stated, const std::filesystem::path& kernels,
                                     double import_timeout_s);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program prints, which nobody waits for without end.
+// Runs a program with a time limit and collects what it prints.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ enum class ProgramEnd : uint8_t { kWell, kBadly, kLate, kInterrupted };  // kBad
 
 struct LimitedOutput {
   ProgramEnd end = ProgramEnd::kBadly;
-  std::string text;  // of its standard output until then, the last mebibyte
+  std::string text;  // the last mebibyte of standard output
 };
 
-// Runs the program `words[0]`, which is looked for on the PATH, with the other words as arguments, without an input and
-// without its messages. It is late after `limit_s` seconds, and then killed with all that it started, as it is where a
-// signal interrupts this thread.
+// Runs the program `words[0]`, found on the PATH, with the other words as arguments. It has no input, and its error
+// output is dropped. It is killed with all that it started after `limit_s` seconds, or if a signal interrupts this
+// thread.
 LimitedOutput RunWithin(double limit_s, std::vector<std::string> words);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices offer for a problem: each is asked once.
+// Cache of the implementations that devices offer for a problem: each device is asked once.
 #pragma once
 
 #include <map>

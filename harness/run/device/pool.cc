@@ -12,12 +12,12 @@ namespace {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// As the plugin gives it: several of one name are told apart by a number that assay adds.
+// Name that the plugin gives, without the number that assay adds to devices of one name.
 const std::string& GivenName(const Device& device) {
   return device.description.devices.at(device.device_index).name;
 }
 
-// What a result, its time or whether it fits may depend on.
+// Properties that a result, its time or its memory may depend on.
 Facts FactsOf(const Device& device) {
   const DeviceDescription& d = device.device;
   return {{"name", GivenName(device)},

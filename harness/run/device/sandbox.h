@@ -24,16 +24,17 @@ std::string FindUnset(const SandboxOptions& options);
 // Says which granted folders hold something hidden, so that they are granted in part; "" for none.
 std::string FindPartlyGranted(const SandboxOptions& options);
 
-// How they are sealed, the same for all of them; "" where none runs.
+// Describes the sandbox, which is the same for all workers; "" if no worker runs.
 std::string SandboxOf(const std::vector<Device>& devices);
 
-// What of the seal this system lacks, once for all devices; "" where nothing is, or none was wanted.
+// Says that this system lacks part of the sandbox, once for all devices; "" if it lacks nothing or no sandbox was
+// wanted.
 std::string SandboxGap(const std::vector<Device>& devices);
 
-// What beside its plugin is hidden from each of them, "" where nothing is.
+// Says for each plugin which folders near it stay hidden, see FileGrants::HiddenText(); "" if none does.
 std::string HiddenFrom(const std::vector<Device>& devices);
 
-// The words of a command line that asks for the same.
+// Command-line options that ask for this sandbox.
 std::vector<std::string> SandboxWords(const SandboxOptions& options);
 
 }  // namespace assay

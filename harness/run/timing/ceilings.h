@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the devices of a run can do at most, found out when the first timed case asks for it. A limit comes from assay's
-// own measurement of the host or from what the user states (harness/perf/data_sheet.h): faster than that is false.
-// Where there is none, what other backends reach on the same hardware is shown, and proves nothing. Nothing else may
-// run while it is measured.
+// Peak rates of a run's devices, determined when the first timed case asks for them. A limit comes from assay's own
+// measurement of the host or from the user (harness/perf/data_sheet.h): any rate above it is false. Without a limit,
+// rates that other backends reach on the same hardware are shown, which prove nothing. Nothing else may run during the
+// measurement.
 #pragma once
 
 #include <functional>

@@ -13,22 +13,22 @@
 namespace assay {
 namespace {
 
-// A device's clock may run that much faster than the host's, and reads in steps.
+// A device's clock may run this much faster than the host's, and it ticks in steps.
 constexpr double kClockRate = 1.01, kClockStep = 1e-6;
-// What a call costs beside a round trip that finds everything awake and in caches: two processes that slept.
+// Extra time of a call beyond a warm round trip: both processes may have slept.
 constexpr double kCallSlack = 100e-6;
-// Between executions, beside a share of what they take. By the host's clock a duration holds the launch, and what is
-// left is a loop; a device's clock sees none of the launch, which takes drivers up to some tens of microseconds.
+// Permitted gap between executions, on top of a share of their duration. By the host's clock a duration includes the
+// launch, so only a loop remains. A device's clock excludes the launch, which takes drivers some tens of microseconds.
 constexpr double kGapShare = 0.25, kLoopSlack = 5e-6, kLaunchSlack = 100e-6;
-// So many calls that are held up without exception are none that another process held up.
+// If this many calls in a row are slow, the plugin is slow, not the machine.
 constexpr double kManyCalls = 40;
-// Of calls that may differ in what caches hold. An output is downloaded from where it was downloaded before; inputs go
-// to other memory than those that they are compared with.
+// Tolerance for transfers that find caches in different states. An output is downloaded again from the same memory;
+// inputs go to other memory than the uploads that they are compared with.
 constexpr double kTransferSlack = 20e-6, kDownloadFactor = 1, kUploadFactor = 2;
-// Data that was there before may be nearer to the processors than what has just arrived.
+// Data that was executed before may be closer to the processors than new data.
 constexpr double kSeenFactor = 3, kSeenSlack = 10e-6;
 
-// A device's clock rate may have risen since; that caches are empty makes nothing faster.
+// A device's clock rate may have risen meanwhile, but empty caches make nothing faster.
 constexpr double kColdFactor = 6, kColdSlack = 10e-6;
 constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 
@@ -99,7 +99,7 @@ void TimeEvidence::AddExecution(double seconds, bool changed) {
   (changed ? changed_s_ : seen_s_).push_back(seconds);
 }
 
-// Of as many bytes.
+// Both transfers move the same number of bytes.
 TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s, double factor,
                                             double wait_s) const {
   const double copied_s = std::max(0.0, other_s - round_trip_s_);
@@ -110,7 +110,7 @@ void TimeEvidence::AddDownloads(double execution_s, double first_s, double again
   downloads_.push_back(Compare(execution_s, first_s, again_s, kDownloadFactor, wait_s));
 }
 
-// Of what is permitted, so that it stays so when the median of the executions becomes another one.
+// Uses half of what is permitted, so that the answer holds when the median of the executions changes later.
 bool TimeEvidence::IsFast(double execution_s, double first_s) const {
   return first_s - round_trip_s_ <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
 }
@@ -119,8 +119,8 @@ void TimeEvidence::AddUploads(double execution_s, double changed_s, double unuse
   uploads_.push_back(Compare(execution_s, changed_s, unused_s, kUploadFactor, wait_s));
 }
 
-// Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in
-// those between.
+// Keeps transfers of executions that are said to be as fast as most: a plugin that leaves every other execution to a
+// transfer is honest in the rest.
 std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses, Waits waits) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;

@@ -12,19 +12,18 @@
 
 namespace assay {
 
-// A median that is surely larger than this, whatever else the machine does: a lower confidence bound of 99.9999 %
-// between order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are
-// distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
+// Lower confidence bound of 99.9999 % for the median, from order statistics (David and Nagaraja, Order Statistics,
+// 7.1), for values of any distribution. -infinity for fewer than kFewestSamples, which do not allow this confidence.
 double SurelyAbove(std::vector<double> values);
 inline constexpr size_t kFewestSamples = 20;
 
-// Of durations with warm and with cold caches: why the cold ones cannot be true; "" when nothing speaks against them.
+// Explains why the cold-cache durations contradict the warm ones; "" if they do not.
 std::string FindColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s);
 
-inline constexpr size_t kEnoughToSuspect = 10;   // of transfers, or to see that there is nothing to suspect
-inline constexpr size_t kEnoughToClear = 4;      // of which not a single one speaks against the plugin
-inline constexpr size_t kMostWaits = 60;         // calls of nothing, to decide whether calls are held up like them
-inline constexpr size_t kMostUploadPairs = 100;  // to decide a suspicion; more of them change nothing
+inline constexpr size_t kEnoughToSuspect = 10;   // samples needed to suspect the plugin, or to clear it
+inline constexpr size_t kEnoughToClear = 4;      // transfers that clear it if each of them is fast
+inline constexpr size_t kMostWaits = 60;         // empty calls measured at most, to see if the machine delays them too
+inline constexpr size_t kMostUploadPairs = 100;  // upload pairs measured at most to settle a suspicion
 
 class TimeEvidence {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be judged of the many outputs that come back: none whose bits are known to be right, of the others some of
-// each content, each as likely, and every kind of side effect once.
+// Samples the outputs that are judged. None whose bits are known to be right is kept. Each other one of a content is
+// equally likely, and one fault of each content is kept.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,18 @@ namespace assay {
 
 class KeptOutputs {
  public:
-  // `most` of each content, and as many of it as the case has it. Both outlive this.
+  // Keeps at most `most` outputs of each content, and again of those in the case's own order. Both references outlive
+  // this.
   KeptOutputs(const TimedCase& timed, const OperandSets& sets, size_t most);
 
-  // The output of a set, as it came back.
+  // Adds the output of a set as it was downloaded.
   void Add(size_t set, Execution execution, std::mt19937_64& random);
-  // The same of one that stays for sure.
+  // Adds an output that is judged unless it is known to be right.
   void AddForSure(size_t set, Execution execution);
-  // What became of the inputs of these sets.
+  // Downloads the inputs of these sets and keeps any side effect found in them.
   Call<void> AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets);
 
-  // Those with side effects come first. Precondition: not taken yet.
+  // Returns what was kept, outputs with side effects first. May be called once.
   std::vector<TimedOutput> Take();
 
  private:
@@ -34,7 +35,7 @@ class KeptOutputs {
     std::vector<TimedOutput> kept;
   };
   void AddFault(TimedOutput output);
-  // Nothing where it is known to be right, or is a fault, which is noted.
+  // Returns nothing if the output is known to be right or has a side effect, which is kept as a fault.
   std::optional<TimedOutput> Unknown(size_t set, Execution execution);
 
   const TimedCase& case_;

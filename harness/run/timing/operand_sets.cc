@@ -13,7 +13,7 @@ constexpr double kShareOfCache = 1.0 / 8, kMostBytes = 0x1p21;
 constexpr double kFewestSets = 8, kMostSets = 32;
 constexpr double kCallSeconds = 0.0003;  // executions of all sets may take that long, more sets are not needed
 constexpr double kGuards = 2048;         // of an operand
-// Of operands up to this size all are uploaded, of whose elements some changed, every few times.
+// Operands up to this size are sometimes uploaded whole although few of their elements changed.
 constexpr uint64_t kSmallOperand = 1 << 18;
 constexpr uint64_t kMostBytesMoved = 1 << 16;
 // Numbers whose products and sums stay in a type with the exponents of f32 when they get a factor.
@@ -195,7 +195,7 @@ Call<void> OperandSets::Change(size_t set, std::mt19937_64& random, std::vector<
     if (Call<void> done = Exchange(set, random, pieces); !done) return done;
   }
   if (!output_moves_) {
-    // What was there before may be right for what is there now.
+    // Without this, the previous output might be right for the new data.
     if (Call<void> done = Scale(set, random, pieces); !done) return done;
   }
   if (output_moves_ && Draw(random, 0, 7) != 0) return {};

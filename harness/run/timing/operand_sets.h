@@ -31,7 +31,7 @@ class OperandSets {
 
   // Adds the set's outputs as they were before anything was executed, for the next execution.
   void AddPrefills(size_t set, std::vector<Piece>& pieces) const;
-  // What these are: the two take turns over the sets, so that no constant output passes for both.
+  // The two prefills alternate over the sets, so that no constant output passes for both.
   static Prefill PrefillOf(size_t set) { return set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel; }
 
   // The outputs of a set with their slices where the content has them, and without its factor.
@@ -85,7 +85,7 @@ T Draw(std::mt19937_64& random, T low, T high) {
 
 // How many sets a case takes: enough for calls of some length, as many as the caches hold easily. At least two.
 size_t NumberOfSets(const Problem& problem, double cache_bytes, double expected_s);
-// Of one of them.
+// Bytes of one set.
 double BytesOfSet(const Problem& problem);
 // Whether dozens of executions cost little beside the rest of the case, on any device: numbers of the case, no times.
 bool IsCheapToRepeat(const Problem& problem);

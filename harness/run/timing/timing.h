@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a timed loop, and what comes of it.
+// Input and result of a timed loop.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace assay {
 struct TimingRequest {
   int64_t min_repetitions = 10;  // that count, unless max_seconds pass before
   int64_t max_repetitions = 10000;
-  double max_seconds = 1;                                         // of all calls that execute, by the host's clock
-  double most_seconds = std::numeric_limits<double>::infinity();  // of these and the transfers between them
-  double step_seconds = 0;                                        // of those in one step; one call at least
-  double call_seconds = 0.02;                                     // of one of them, at most
+  double max_seconds = 1;                                         // time of all calls that execute, by the host's clock
+  double most_seconds = std::numeric_limits<double>::infinity();  // time of these calls and the transfers between them
+  double step_seconds = 0;                                        // time of the calls in one step, at least one call
+  double call_seconds = 0.02;                                     // longest time of one call
   bool cold_cache = false;
-  // Of an execution, as those before took it, perhaps beside other work; 0: unknown.
+  // seconds that an execution took before, perhaps beside other work; 0: unknown
   double expected_seconds = 0;
   // Asked between calls once there are min_repetitions: whether these suffice. Empty: never.
   std::function<bool(std::span<const double>)> enough;
 };
 
-// What the executions of a timed loop are made of.
+// The operands of a timed loop, and what is known about them.
 struct TimedCase {
   const Operator* op = nullptr;
   const Problem* problem = nullptr;
   std::vector<InputSet> contents;  // the case's own inputs, and other ones
-  // The hashes of the outputs that are known to be right, by content; "" where none is. Others come back to be judged.
+  // Hash of the right outputs, for each content; "" if unknown. Outputs with other hashes are kept to be judged.
   std::vector<std::string> known = {};
   double cache_bytes = 0;  // of the device; 0: unknown
   double launch_s = 0;     // what a launch may take beside a duration, as the user says; 0: what is usual

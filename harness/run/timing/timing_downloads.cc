@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a timed loop looks at: which outputs come back, when, and what is held against the time that they take.
+// Downloads of a timed loop: which outputs are judged, when, and how long their transfers take.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// Of the time of all calls that execute; the larger one for the first, of which some are needed in any case.
+// Downloads may take this share of the time of all calls that execute. The first ones may take more, since some are
+// needed.
 constexpr double kShareOfDownloads = 0.2, kShareOfFirstDownloads = 1;
 constexpr size_t kFewestDownloads = 2;
 constexpr size_t kFirstOfCheap = 20;  // of cases where they cost little
@@ -26,7 +27,7 @@ bool TimingRun::HasTimeToDownload() const {
   return evidence_.downloads() < kFewestDownloads || IsUndecided() || downloads_s_ <= share * timing_.host_seconds;
 }
 
-// Of several, only the first that comes says what was left to it.
+// Only the first download of a call shows whether work was left to it.
 Call<void> TimingRun::DownloadSome(std::span<const size_t> order) {
   if (!HasTimeToDownload()) return {};
   std::vector<size_t> drawn(order.begin(), order.end());
@@ -98,7 +99,7 @@ void TimingRun::Keep(size_t set, Execution execution) {
   kept_.Add(set, std::move(execution), random_);
 }
 
-// Of a content of which none was drawn; its last execution may have been some calls ago.
+// Downloads one output of each content that was never drawn; its last execution may be some calls ago.
 Call<void> TimingRun::DownloadMissing() {
   for (size_t set = 0; set < sets_.size(); ++set) {
     if (!used_[set] || downloaded_[sets_.ContentOf(set)] > 0) continue;
@@ -107,8 +108,8 @@ Call<void> TimingRun::DownloadMissing() {
   return {};
 }
 
-// Of each content: what a plugin does only after many executions is judged as well, and on whole numbers alone it may
-// not show.
+// Downloads the last output of each content: a plugin may change its behaviour after many executions, and twins of
+// whole numbers alone may not show it.
 Call<void> TimingRun::DownloadLast() {
   std::vector<std::optional<size_t>> last(case_.contents.size());
   for (size_t set = 0; set < sets_.size(); ++set) {  // a set may have got another content since
@@ -124,7 +125,7 @@ Call<void> TimingRun::DownloadLast() {
   return {};
 }
 
-// What ran on after its execution had returned has had time meanwhile.
+// Downloads the last output again: anything that ran on after its execution returned has had time to change it.
 Call<void> TimingRun::DownloadLater() {
   if (!last_set_) return {};
   Execution later;
@@ -134,7 +135,7 @@ Call<void> TimingRun::DownloadLater() {
   return {};
 }
 
-// Of one set of each content that was executed.
+// Checks the inputs of one executed set for each content.
 Call<void> TimingRun::CheckInputs() {
   std::vector<size_t> order(sets_.size()), checked;
   std::iota(order.begin(), order.end(), 0);

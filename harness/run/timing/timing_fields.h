@@ -21,7 +21,7 @@ void AddSlices(Record& record, std::span<const double> medians_s);
 // The wall clock's mean of one more round.
 void AddWall(Record& record, double wall_s);
 
-// What the first round tells beside its durations: wall clock, transfers, why it ended.
+// Stores the wall clock, the transfers and the stop reason of the first round.
 void SetFirstRound(Record& record, const Timing& timing);
 
 // Raises the upper limit of the time where the host's clock does not confirm the durations of one more round.
@@ -30,7 +30,8 @@ void AddLimit(Record& record, const Timing& timing);
 // A plugin that did not flush leaves no time, but the reason.
 void SetCold(Record& record, const Timing& timing);
 
-// What the host's processors did between both; their package power only where the backend computes on them.
+// Stores how often the host's processors throttled between both states, and their package power if the backend computes
+// on them.
 void SetPackagePower(Record& record, const PackageState& before, const PackageState& after, bool computes_on_host);
 
 void ClearTiming(Record& record);  // of a result that turned out wrong

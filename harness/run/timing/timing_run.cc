@@ -193,7 +193,7 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   return {};
 }
 
-// What has been executed since its last change is changed, but for a few, which show whether that makes a difference.
+// Changes most sets that were executed since their last change. The rest show whether unchanged data runs faster.
 Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < order.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What backends reach on the hardware that they share: rates to hold others against, not limits. A fast library beside
-// a slow one is above it, and a backend that forges its times is one as well.
+// Rates that backends reach on hardware that they share. They are comparisons, not limits: a fast library exceeds a
+// slow one's, and a backend that forges its times is among them.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one implementation did on one case.
+// Everything that one implementation did on one case.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct KeptOutputSet {
   std::vector<Tensor> outputs;
 };
 
-// What the correctness phase measured, until the record is filled from it.
+// Results of the correctness phase, from which the record is filled.
 struct OutputFindings {
   Evidence evidence;
   Decision decision;
@@ -49,7 +49,7 @@ struct Findings {
 // first; an operand is named once.
 void AddObservations(const Execution& execution, Findings& findings);
 
-// What is wrong with one output of several.
+// Names the output that is wrong, and how.
 struct OutputProblem {
   std::string what;  // "": nothing
   size_t output = 0;
@@ -89,7 +89,7 @@ struct Attempt {
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
   void SetDecidedBy(std::string_view what);  // after the verdict; see Record
-  // The same because of one output, which a reason names where there are several.
+  // Sets the verdict because of one output, which the reason names if there are several.
   void SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why);
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
   void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this

@@ -33,35 +33,38 @@ class CaseContext {
 
   const ContractData& DataFor(const Contract& contract);
 
-  // What the attempt was judged by. Null when no contract could be read.
+  // Returns the data that the attempt was judged by; null if no contract could be read.
   const ContractData* DataOf(const Attempt& attempt) const;
 
-  // What the output was made from. Precondition: DataOf(attempt).
+  // Returns the inputs of the output. Precondition: DataOf(attempt).
   const std::vector<Tensor>& InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const;
 
-  // The same problem with other data, so that an old result does not pass for a new one; null where there is none.
+  // Returns the same problem with other data, so that a stale result does not pass for a new one; null if there is
+  // none.
   const CaseData* SecondSet();
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
 
   // Normal deviates for a small case without plain data. Precondition: ContractData::random_bounds is not empty.
   const CaseData& RandomSet() const;
 
-  // What the results of an output are asked for beside errors; none of a large case, or of data that are not random.
+  // Returns the effects to test in the results of an output besides errors; none for large cases or data that is not
+  // random.
   const std::vector<Effect>& EffectsOf(size_t output);
 
-  // "" when the outputs of the case's own inputs hold, which are canonical afterwards.
+  // Names what is wrong with the outputs of the case's own inputs; "" if they hold. Makes them canonical.
   OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
 
-  // "" when the outputs of the second set hold: ContractData::TwinOfAll(), or SecondSet() without one. Precondition: it
-  // is not the case's own data.
+  // Names what is wrong with the outputs of the second set, which is ContractData::TwinOfAll() or else SecondSet(); ""
+  // if they hold. Precondition: the set is not the case's own data.
   OutputProblem ProblemOfSecondSet(const ContractData& by, const Contract& contract, std::vector<Tensor> outputs) const;
 
-  // Which weaker arithmetic explains output `number` of RandomSet() that fails, and `own` of the case's own data.
+  // Finds the weaker arithmetic that explains the failing output `number` of RandomSet() and `own`, that of the case's
+  // data.
   std::optional<LowerClass> LowerClassOfRandomSet(const Contract& contract, size_t number, const Tensor& output,
                                                   const Tensor& own) const;
 
-  // Which weaker arithmetic explains output `number` that fails, and those on other data: the twins', in their order,
-  // and then the second set's.
+  // Finds the weaker arithmetic that explains the failing output `number` and those on other data: the twins', in
+  // order, then the second set's.
   std::optional<LowerClass> LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
                                          const Tensor& output, const std::vector<std::vector<Tensor>>& others);
 

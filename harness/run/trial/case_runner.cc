@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-// What it wrote over may be what the next ones need.
+// Restarts the worker, since it may have overwritten memory that later executions need.
 void RestartAfterFault(const Device& device, const Attempt& attempt) {
   if (attempt.memory_fault) device.session->Restart();
 }

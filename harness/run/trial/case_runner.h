@@ -67,13 +67,13 @@ class CaseRunner {
   // The correctness phase of one implementation, by name; "": whether it answers what it offers.
   Attempt JudgeAgain(const Device& device, const std::string& implementation);
 
-  // What a device gets for this case where the harness itself failed outside of any implementation.
+  // Result of a case on a device if the harness itself failed outside of any implementation.
   Attempt Faulted(const Device& device, const std::exception& fault) const;
 
   // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Device& device, Attempt& attempt);
 
-  // The same for builds of one plugin, side by side: in short slices, in random order. Memory is that of all.
+  // Times several builds of one plugin in short slices, in random order. Memory is that of all builds together.
   struct Timed {
     const Device* device = nullptr;
     Attempt* attempt = nullptr;

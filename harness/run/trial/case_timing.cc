@@ -43,7 +43,7 @@ TimingRequest WarmRequest(double seconds, double expected_s) {
   return request;
 }
 
-// The same time for each build: nothing ends it early.
+// Every build gets the same time, so nothing ends it early.
 TimingRequest SliceRequest(double seconds, double expected_s) {
   TimingRequest request = WarmRequest(seconds, expected_s);
   request.enough = nullptr;
@@ -94,7 +94,7 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
                   has_first ? NamingOutput(problem, other) : "", where, WhyRun1IsMissing(problem, attempt)));
 }
 
-// What launching may take beside a duration, unless it was stated.
+// Time of a launch beyond the duration, unless the user stated one; 0: the default.
 double UsualLaunchUs(const Device& device) {
   if (!IsKernelFile(device.path)) return 0;
   const double told_us = ParseNumber<double>(Property(device.device.properties, "launch_us")).value_or(0);
@@ -201,7 +201,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
     }
     unfinished = std::move(going_on);
   }
-  // What ends a timing, downloads and judgement, would run beside the others' slices.
+  // Downloads and judgement come last, since they would disturb the slices of other builds.
   for (Timed* timed : begun) {
     const SpanContext context = LabelOf(*timed);
     EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : timed->run->End(), before);

@@ -66,7 +66,7 @@ std::vector<Entry> Entries(const std::vector<Attempt*>& failing) {
   return entries;
 }
 
-// What its check line has to be read with: where another channel failed the result, these numbers may hold.
+// Note for the check line: if another channel failed the result, the numbers of this line may hold.
 std::string NoteOf(const Entry& entry) {
   const Record& r = entry.attempt->record;
   const bool alone = entry.OwnInputs() || entry.kept->label == "timed";
@@ -169,7 +169,7 @@ uint64_t TensorBytes(const std::vector<Entry>& entries, const CaseData& data) {
   return bytes;
 }
 
-// What a run that is continued had written there stands.
+// Keeps the lines that the resumed run already wrote.
 std::string LinesOf(const fs::path& folder, const std::string& case_id) {
   const Result<std::string> written = ReadWholeFile(folder / kLinesFile);
   return written && !written->empty() ? *written + "\n" : fmt::format("# {}\n", case_id);

@@ -10,7 +10,7 @@
 namespace assay {
 
 Status WriteOperands(const std::filesystem::path& path, const Problem& problem, const std::vector<Tensor>& inputs);
-// What each output is held against.
+// Golden value of each output.
 using Goldens = std::vector<const Golden*>;
 using Bounds = std::vector<const BoundModel*>;
 Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Goldens& goldens);
@@ -25,7 +25,7 @@ struct GotFile {
 // infinity where nothing is promised, and `rounding`: how much of that is the output's own rounding.
 Status WriteGot(const GotFile& file, const Goldens& goldens, const Bounds& bounds);
 
-// Of the first two files, without their headers.
+// Size of the files of WriteOperands and WriteGoldenPlanes together, without their headers.
 uint64_t BytesOfSet(const Problem& problem, const Goldens& goldens);
 
 }  // namespace assay

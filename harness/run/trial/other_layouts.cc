@@ -36,11 +36,11 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
   return std::ranges::any_of(problem.inputs, is_other) || std::ranges::any_of(problem.outputs, is_other);
 }
 
-// What is executed there: a twin, or the case's own data. Null: those.
+// Data that is executed with other layouts: a twin, or null for the case's own data.
 using Probe = const HeldTwin*;
 
-// Of each output's twins the one whose sums climb, or the last that tells terms apart; the case's own data where it has
-// none. Twins that are mostly zeros do not show what is read.
+// Picks for each output the twin whose sums climb, or else the last one that tells terms apart, or else the case's own
+// data. Twins that are mostly zeros do not show what is read.
 std::vector<Probe> ProbesOf(const ContractData& by) {
   constexpr size_t kCoded = 2;
   std::vector<Probe> of_outputs(by.outputs.size()), probes;

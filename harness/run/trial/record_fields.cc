@@ -176,7 +176,7 @@ void SetOutputs(Record& record, const Problem& problem, const Findings& findings
 
 namespace {
 
-// Of all outputs, each question under the name of its output where there are several.
+// Joins the pooled evidence of all outputs. Each question is prefixed with its output's name if there are several.
 std::string PooledText(const Problem& problem, const Findings& found) {
   std::vector<PooledEvidence> all;
   for (size_t k = 0; k < found.outputs.size(); ++k) {

@@ -14,9 +14,9 @@
 namespace assay {
 
 Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
-// Of one output.
+// Sets the metrics of one output.
 void SetMetrics(Record& record, const OutputFindings& found);
-// Of all of them: the worst speaks for the case, and where there are several each has its own part.
+// Sets the metrics of the worst output and, if there are several, adds an entry for each.
 void SetOutputs(Record& record, const Problem& problem, const Findings& findings);
 void SetAttempt(Record& record, const Problem& problem,
                 const Attempt& attempt);  // all that the correctness phase found

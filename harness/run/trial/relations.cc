@@ -191,7 +191,7 @@ Call<void> Runner::Run() {
   };
   for (size_t k = 0; k < request_.data().outputs.size(); ++k) {
     std::vector<Relation> relations = request_.data().op->Relations(request_.data().outputs[k].problem);
-    // Those first that can fail.
+    // Relations whose failure would count come first.
     const DType in = request_.data().inputs[0].dtype();
     std::stable_partition(relations.begin(), relations.end(),
                           [&](const Relation& r) { return IsClaimed(r.claim, request_.attempt.contract, in); });

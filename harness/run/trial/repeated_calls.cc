@@ -59,7 +59,7 @@ class RepeatedCalls {
     return Fetch(order);
   }
 
-  // Of many outputs some are judged; of those that seem to lack elements all.
+  // Downloads all outputs. Some are judged, and every one that seems to lack elements.
   Call<void> Fetch(const std::vector<size_t>& sets) {
     std::vector<Execution> executions(sets.size());
     for (size_t i = 0; i < sets.size(); ++i) executions[i].prefill = OperandSets::PrefillOf(sets[i]);

@@ -43,8 +43,8 @@ struct CheckRequest {
   std::optional<double> exact_ulp;   // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
 
-// The same request as a line for the shell, in any directory or with the paths as they are; `program` is assay as a
-// word of it.
+// Formats the request as a shell line, with paths that hold in any directory or as they are given. `program` is assay
+// as a shell word.
 enum class LinePaths : uint8_t { kFromRoot, kAsGiven };
 std::string CheckLine(const std::string& program, const CheckRequest& request, LinePaths paths = LinePaths::kFromRoot);
 

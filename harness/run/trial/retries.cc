@@ -13,7 +13,7 @@ std::string HowOften(int64_t times) {
   return fmt::format("{} more times, each alone in a fresh worker", times);
 }
 
-// Of the further tries.
+// Names a further try.
 std::string Which(int64_t number) {
   if (number == 1) return "Once more, alone in a fresh worker";
   return fmt::format("In further try {}, each alone in a fresh worker", number);

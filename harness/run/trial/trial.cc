@@ -53,7 +53,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   found_.Decide();
   const Decision& decision = found_.outputs[found_.worst].decision;
   attempt_.memory_fault = decision.memory_fault;
-  // What is wrong with memory names its operand.
+  // A reason about memory already names its operand.
   const bool named = decision.memory_fault || decision.reason.empty();
   attempt_.SetVerdict(decision.verdict, decision.result_class,
                       (named ? "" : NamingOutput(data_.problem, found_.worst)) + decision.reason);
@@ -248,8 +248,8 @@ Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) 
   return run;
 }
 
-// What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
-// Those of twins are there already.
+// Keeps outputs for the failure folder: all runs that a channel rejects, else both that differ in bits, else the first.
+// Outputs of twins are kept already.
 void Trial::KeepRuns() {
   const auto keep = [&](size_t run) {
     attempt_.kept.push_back({fmt::format("run{}", run + 1), KeptOutputSet::kOwn, ClonesOf(raw_[run])});

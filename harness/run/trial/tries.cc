@@ -36,7 +36,7 @@ Tries::Tries(const Record& record) {
   Add(ParseVerdict(record.verdict).value_or(Verdict::kError));
 }
 
-// What a file says may be anything.
+// A file may contain anything.
 bool Tries::Parse(const std::string& text) {
   const size_t end = std::min(text.find(';'), text.size());
   for (const bool later : {false, true}) {

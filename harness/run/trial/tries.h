@@ -15,7 +15,7 @@ class Tries {
  public:
   Tries() = default;
 
-  // Of a record that has some; of any other, its verdict is the first.
+  // Reads the tries of a record; a record without any starts with its verdict.
   explicit Tries(const Record& record);
 
   void Add(Verdict verdict);
