@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// Of all kernels from now on: `best` or what the processor has below it. To be called before other threads run kernels.
+// Limits all kernels from now on to `best`, or to what the processor has below it. Call it before other threads run
+// kernels.
 Status LimitVectors(std::string_view best);
 // "avx3", "avx2" or "scalar" on x86-64: the best that may be used now.
 std::string VectorsInUse();
