@@ -16,7 +16,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Of double. Bits rather than calls of the C library: judging asks for both at every element.
+// Layout of double. Its bits are used instead of the C library, because judging asks for both functions at every
+// element.
 constexpr int kBias = 1023, kFractionBits = 52, kExponentMask = 0x7ff;
 
 double PowerOfTwo(int exponent) {

@@ -65,7 +65,7 @@ inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 // In a run, whose data are known, it is kElementThreshold; the difference is room for data that only look so.
 inline constexpr double kUserElementThreshold = 20;
 
-// Of one output.
+// Inputs of the verdict on one output.
 struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
