@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `assay power` counts (VERDICT.md 7): which faults each rule catches, and how often it rejects a correct result.
+// Counts of `assay power` (VERDICT.md 7): which faults each rule catches, and how often it rejects a correct result.
 // Rule 0 is assay's own verdict, the others are peers.h's.
 #pragma once
 
@@ -52,7 +52,7 @@ struct LegalCounts {
   void Add(const LegalCounts& other);
 };
 
-// Of one case, or of all together.
+// Counts of one case, or of all together.
 struct PowerTally {
   std::vector<FaultPair> pairs;
   LegalCounts legal;        // every legal tensor

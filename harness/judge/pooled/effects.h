@@ -24,8 +24,8 @@ inline constexpr double kMostFlopsOfEffects = 2e7, kMostBytesOfEffects = 0x1p22;
 
 // Effects on one output, the one in focus:
 // - "operand_bits_4_NAME" and "operand_bits_2": the last four bits of one factor of f32 or f64, or the last two of all
-//   of them, are replaced by their middle, in operators that multiply before they add. Bits that are zero stay zero. The
-//   remaining effect has no preferred sign: the bits of random data are as often above their middle as below.
+//   of them, are replaced by their middle, in operators that multiply before they add. Bits that are zero stay zero.
+//   The remaining effect has no preferred sign: bits of random data are as often above their middle as below.
 // - a real attribute, by its name: the effect of making it larger, relative to how much larger it is.
 // Precondition: the golden value is of these inputs.
 std::vector<Effect> MakeEffects(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,

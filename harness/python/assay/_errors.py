@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assay raises."""
+"""Exceptions and warnings of assay."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
