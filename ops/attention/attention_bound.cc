@@ -27,9 +27,9 @@ namespace assay {
 namespace {
 
 constexpr double kBlock = 16;
-// Of keys that were split over units, by sums; joined by log-sums they have two instead, the unit's own division and
-// its weight. One without keys merges exactly: exp(0) is 1, and if it were not, weights and their sum have it in
-// common.
+// Merges of partial results if keys were split over units. Units joined by log-sums have two operations instead, the
+// unit's own division and its weight. A unit without keys merges exactly: exp(0) is 1, and if it were not, weights and
+// their sum would share the factor.
 constexpr double kMerges = 4;
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
 constexpr double kSeldom = 256;    // kernels that rescale seldom do when exponentials have grown by this factor

@@ -56,7 +56,7 @@ std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
     const double angle = (fft.inverse ? -2 : 2) * std::numbers::pi * turns;
     const double re = y[2 * i], im = y[2 * i + 1], c = std::cos(angle), d = std::sin(angle);
     other.expected.insert(other.expected.end(), {re * c - im * d, re * d + im * c});
-    // The same error in both executions; one turned, which mixes its parts, as it does with the output's.
+    // Both executions may have the error. One of them is turned, which mixes its real and imaginary parts.
     const double tolerance = 2 * kSlack * Tolerance(executed, i) + 0x1p-49 * (std::abs(re) + std::abs(im));
     other.tolerance.insert(other.tolerance.end(), {tolerance, tolerance});
   }

@@ -114,7 +114,7 @@ std::string CheckProduct(const Problem& problem, bool integers) {
   return {};
 }
 
-// As NeedsWidePlanes, of the largest S' that these operands can have.
+// Applies NeedsWidePlanes to the largest S' that these operands can have.
 bool HasWidePlanes(const MatmulCase& op, const Problem& problem, std::span<const Tensor> inputs) {
   const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
