@@ -25,7 +25,8 @@ void SetIfAbsent(AttrList& given, const std::string& key, const std::string& val
 // Explains an invalid shape attribute: an empty axis, or more elements than an index can count; "" if it is valid.
 std::string ShapeProblem(const Shape& shape);
 
-// Which operand has more elements than can be counted; "" when none has. Before any product of extents is formed.
+// Names the operand that has more elements than can be counted; "" if none has. Call it before any product of extents
+// is formed.
 std::string SizeProblem(const Problem& problem);
 
 // The longest sum of products of i8 that no order of additions overflows: 128^2 terms < 2^31.

@@ -64,10 +64,10 @@ std::vector<std::string> ExtentValues(int64_t largest);
 // one more or less. `moduli` selects some of these.
 void AddResidues(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
                  const std::vector<int64_t>& moduli = {2, 3, 5, 8, 16, 32, 64, 128});
-// In which of the ranges that these ascending numbers end, each in the range that it ends, a number lies.
+// Adds a dimension for the range that a number lies in. `ends` are the ranges' inclusive upper ends, ascending.
 void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
                   const std::vector<int64_t>& ends, bool in_triples = false);
-// Which of `levels` holds; `level` gives its index.
+// Adds a dimension with these levels; `level` returns the index of a case's level.
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
                  std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
 // Compares the attributes of two keys: equal, below, above. `ones_apart` gives the pair of 1 and 1 a level of its own,

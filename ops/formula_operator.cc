@@ -90,7 +90,7 @@ Status InferAttr(const Definition& definition, const OpSchema& schema, const for
   return {};
 }
 
-// Which inputs there are, cases do not decide but by their types.
+// Requires the schema's inputs of every case; only the case's types may change them.
 void RequireInputsOf(const OpSchema& schema, const Graph& graph, const Problem& problem) {
   const bool lacks = schema.Lacks(problem.spec.dtypes);
   std::vector<std::string> stated, expected;

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Who says that a relation holds. Without a claim it is a property: reported, never a failure.
+// Source of the claim that a relation holds. Without a claim it is a property: reported, never a failure.
 enum class Claim : uint8_t {
   kNone,
   kBatchInvariant,  // batchinv=yes

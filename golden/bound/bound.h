@@ -59,18 +59,20 @@ struct StatisticModel {
   bool applicable = true;  // false: the contract permits errors that are no independent roundings of known size
   bool stagnates = false;  // u_acc times the number of additions is no longer small: sums can stop growing, biased
   bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
-  // Golden::magnitude is no less than any partial sum of a correct kernel, in units of the result: see granularity.h.
+  // Golden::magnitude bounds every partial sum of a correct kernel, in units of the result (granularity.h).
   bool partial_sums = false;
-  // It is no less than both terms of a result's last addition together, or none comes last: see output_bits.h.
+  // Golden::magnitude bounds the sum of both terms of a result's last addition, or no addition comes last
+  // (output_bits.h).
   bool last_terms = false;
   int64_t sharing = 0;  // length of a contiguous row with shared error; 0 if unknown
   // Errors of different rows are independent, apart from the operator's constants: rows come from different data. A
   // column counts up to 16 of them.
   bool independent_rows = false;
-  // How far errors may lean toward zero or away from it in their mean, in deviations. None: as far as they like.
+  // Limit of the mean error toward zero or away from it, in deviations. Absent: no limit.
   std::optional<double> lean;
-  // So many different numbers are added to whole groups of outputs, as a bias is: what rounding that addition costs can
-  // be the same in all outputs of a group, since running sums are multiples of their own spacing. 0: none are.
+  // Number of different addends, such as a bias, that whole groups of outputs share; 0 if there are none. The rounding
+  // error of that addition can be the same in all outputs of a group, since running sums are multiples of their own
+  // spacing.
   int64_t shared_addends = 0;
   double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
   double floor = 0;
@@ -79,7 +81,7 @@ struct StatisticModel {
   std::optional<SharedRow> shared_row;
 };
 
-// Which infinities partial results overflow to.
+// Infinities that partial results can overflow to.
 enum class PartialSigns : uint8_t {
   kEither,       // and so to NaN, their sum
   kOfTerms,      // sums of some of the terms: those below zero together, (S - y) / 2, reach -Inf, the others +Inf

@@ -48,7 +48,7 @@ bool IsInBackend(Phase phase);  // the host waits for a worker meanwhile
 
 using Nanoseconds = int64_t;  // of std::chrono::steady_clock, which all processes of a machine share
 
-// Which results a span is about; "" where it is about all of them.
+// Results that a span is about; "" for all of them.
 struct SpanLabel {
   std::string case_id, backend, implementation;
 };

@@ -108,7 +108,8 @@ struct Record {
   Number package_power_w;                  // of the host's processors while it was timed
   Number price_per_hour;                   // as the user stated it
   std::string sweep;                       // "b=16": what --sweep set
-  // These, and prepare_s, are taken while other columns are judged, unless --jobs is 1; times of the loop never are.
+  // These times and prepare_s are taken while other columns are judged, unless --jobs is 1; times of the loop never
+  // are.
   Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;

@@ -21,7 +21,7 @@ using Opinions = std::array<Opinion, kRules>;
 // The floor that a release keeps: with a smaller share of effective faults caught, or any false alarm, the verb fails.
 inline constexpr double kLeastCaught = 0.99;
 
-// So many correct tensors of held-back seeds support a claim about false alarms (VERDICT.md 7).
+// Number of correct tensors of held-back seeds that a claim about false alarms needs (VERDICT.md 7).
 inline constexpr int64_t kLeastHeldBack = 2000;
 
 // A pair counts as effective where the fault changes some element by more than this many times the largest error of

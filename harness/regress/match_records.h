@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which records of two runs belong together.
+// Matches the records of two runs.
 #pragma once
 
 #include <map>

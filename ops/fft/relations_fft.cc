@@ -63,8 +63,9 @@ std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
   return other;
 }
 
-// The other way: the opposite sign and, between reals and half spectra, the opposite kind. Of several axes only c2c:
-// a half spectrum with errors is none of a real signal, and what its halves of one plane make is the algorithm's.
+// The inverse transform: the opposite sign and, between reals and half spectra, the opposite kind. For several axes
+// only c2c: a half spectrum with errors is not that of a real signal, and algorithms treat the mirrored halves of one
+// plane differently.
 std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const FftCase& fft) {
   AttrList changes = {{"dir", fft.inverse ? "fwd" : "inv"}};
   if (fft.kind == FftKind::kC2C) return Rebind(op, problem, changes);

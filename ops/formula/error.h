@@ -82,8 +82,8 @@ struct ErrorRules {
   TailTerms TailOf(Function of) const;  // of Rounding::kTail
 };
 
-// Results of an element that are right beside those within its reach, bits to be joined; an infinity of its sign. The
-// output alone has them: of other nodes nothing is promised then.
+// Results that are right beside those within an element's reach, as bits to be joined. An infinity has the element's
+// sign. Only the output has these bits; other nodes are open instead.
 using Beside = uint8_t;
 inline constexpr Beside kNothingBeside = 0, kBesideNan = 1, kBesideInfinity = 2, kBesideOne = 4;
 
@@ -135,9 +135,9 @@ class Propagation {
 
   // Declares these elements open: any result is accepted. v: the node's values.
   void Open(int node, std::span<const double> v, const std::vector<bool>& which);
-  // They may err by so much more. Empty: by nothing.
+  // Adds these errors. Empty: none.
   void Widen(int node, const std::vector<double>& costs);
-  // These are right as well, of each element. Empty: none.
+  // Admits these results of each element as well. Empty: none.
   void Admit(int node, std::span<const double> v, const std::vector<Beside>& beside);
 
   // Whether, since the beginning, some NaN of which nothing is promised may be another number than zero: one that is

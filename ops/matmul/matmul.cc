@@ -225,7 +225,7 @@ class Matmul final : public Operator {
 
   CaseSpace Space() const override { return MatmulSpace(); }
 
-  // Nothing of a sum needs to be rounded to 16 bits on the way.
+  // A sum never needs intermediates of 16 bits.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }
 };
 

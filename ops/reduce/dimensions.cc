@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways reductions differ. Their shape is put together from the last reduced axis (terms), what is kept before
-// and behind it, and other reduced axes: in front of all, or directly behind.
+// Dimensions of reduction cases. Shapes are composed of the last reduced axis (terms), the kept axes before and behind
+// it, and other reduced axes: in front of all, or directly behind.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -91,7 +91,7 @@ std::optional<OtherExecution> Shifted(const ExecutedCase& executed) {
 std::vector<SliceAxes> ReduceSlices(const Problem& problem) {
   const ReduceCase c(problem);
   std::vector<SliceAxes> axes = KeptAxes(problem, c);
-  // Which of several is selected may change with their order, and its index does.
+  // The order of terms may change which of several equal ones is selected, and its index always changes.
   if (!IsArg(c.kind)) std::ranges::move(TermAxes(problem, c), std::back_inserter(axes));
   return Several(std::move(axes));
 }

@@ -101,7 +101,7 @@ class Search {
   // The main output, its sums recognised or not, or a twin's.
   enum class As { kMain, kRecognised, kTwin };
 
-  // Nothing is left to be random where every sum comes out as predicted.
+  // No random error is left for the statistic if every sum comes out as predicted.
   static bool SaysMoreThanStatistic(const Hypothesis& hypothesis, As as) {
     return hypothesis.accumulator && as == As::kRecognised;
   }

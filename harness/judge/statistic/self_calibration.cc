@@ -27,7 +27,7 @@ constexpr double kNormalTail = 2.576;     // its 99 % quantile
 // Against that scale. The slack is the one that groups have for the model of sigma.
 constexpr double kSelfThreshold = kModelSlack * kElementThreshold;
 
-// Which parts of the last two axes lie beyond the last whole tile: 0 interior, 1 last rows, 2 last columns, 3 both.
+// Parts of the last two axes beyond the last whole tile: 0 interior, 1 last rows, 2 last columns, 3 both.
 class Strata {
  public:
   explicit Strata(const GroupLayout& layout)

@@ -135,8 +135,9 @@ def _within_compile(column, missing):
 
 
 def _compiled(device):
-    """Nothing documents what Inductor computes with; it keeps operands of 16 bits in f32 between the steps that it joins
-    (torch/_inductor/config.py, emulate_precision_casts), so that the contracts of eager hold all the more."""
+    """Columns of compiled functions. Inductor's arithmetic is not documented; it keeps operands of 16 bits in f32
+    between the steps that it fuses (torch/_inductor/config.py, emulate_precision_casts), so the contracts of eager hold
+    all the more."""
     missing = torch_compiled.missing(device)
     return [_within_compile(column, missing) for column in COLUMNS if column.op not in _NOT_COMPILED]
 
