@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// Of finite values: the largest magnitude, and the smallest that is not zero (infinity when all are zero).
+// Largest finite magnitude, and the smallest that is not zero (infinity when all are zero).
 struct ValueRange {
   double max_abs;
   double min_abs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operator does alike when it binds a case, makes its inputs and names faulty results.
+// Helpers that every operator uses to bind a case, make its inputs and name faulty results.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ const Operand* FindOperand(const std::vector<Operand>& operands, std::string_vie
 const std::string* FindGiven(const AttrList& given, std::string_view key);
 void SetIfAbsent(AttrList& given, const std::string& key, const std::string& value);
 
-// What is wrong with a shape attribute: an empty axis, more elements than an index can count; "" when nothing is.
+// Explains an invalid shape attribute: an empty axis, or more elements than an index can count; "" if it is valid.
 std::string ShapeProblem(const Shape& shape);
 
-// Which operand has more elements than can be counted; "" when none has. Before any product of extents is formed.
+// Names the operand that has more elements than can be counted; "" if none has. Call it before any product of extents
+// is formed.
 std::string SizeProblem(const Problem& problem);
 
 // The longest sum of products of i8 that no order of additions overflows: 128^2 terms < 2^31.

@@ -22,8 +22,8 @@ struct CaseView {
   int64_t Int(std::string_view key) const { return attrs.Int(key); }
 };
 
-// What a case is made of: values for one key, or for several that go together. Keys are `dtypes`, `fill`, the
-// operator's, or others from which CaseSpace::compose makes those.
+// Values for one key of a case, or for several that vary together. Keys are `dtypes`, `fill`, the operator's keys, or
+// others from which CaseSpace::compose makes those.
 struct Knob {
   std::vector<std::string> keys;
   std::vector<std::vector<std::string>> values;  // each one text per key; small ones first
@@ -60,18 +60,18 @@ using Extent = std::function<int64_t(const CaseView&)>;
 
 // Numbers up to `largest` that meet every pair of the residues below, and those around powers of two.
 std::vector<std::string> ExtentValues(int64_t largest);
-// What is left of an extent by 2, 3 and 5, and whether it is a multiple of 8, 16, 32, 64 and 128, or one more or less;
-// or by some of these.
+// Adds dimensions for an extent: its remainder by 2, 3 and 5, and whether it is a multiple of 8, 16, 32, 64 or 128, or
+// one more or less. `moduli` selects some of these.
 void AddResidues(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
                  const std::vector<int64_t>& moduli = {2, 3, 5, 8, 16, 32, 64, 128});
-// In which of the ranges that these ascending numbers end, each in the range that it ends, a number lies.
+// Adds a dimension for the range that a number lies in. `ends` are the ranges' inclusive upper ends, ascending.
 void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
                   const std::vector<int64_t>& ends, bool in_triples = false);
-// Which of `levels` holds; `level` gives its index.
+// Adds a dimension with these levels; `level` returns the index of a case's level.
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
                  std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
-// Of the attributes of two keys: equal, below, above. `ones_apart`: 1 and 1 is a level of its own, as it hides that one
-// was taken for the other.
+// Compares the attributes of two keys: equal, below, above. `ones_apart` gives the pair of 1 and 1 a level of its own,
+// because it cannot show that one was mistaken for the other.
 void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false,
                    bool ones_apart = false);
 // Removes a key from the attributes and returns its value; "" where it is not there.

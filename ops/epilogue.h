@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators with an epilogue (matmul, conv) do to a golden value that golden/gemm/gemm.h computed.
+// Epilogue of matmul and conv, applied to a golden value that golden/gemm/gemm.h computed.
 #pragma once
 
 #include <cstdint>

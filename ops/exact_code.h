@@ -32,7 +32,7 @@ struct CodeBudget {
   double partial = 0;          // |r_i c_j * any partial sum| must stay below this
   double result = 0;           // |r_i c_j (1 - t_k)| must stay below this, so that a faulty result is read exactly
   double unscaled = HUGE_VAL;  // sums of t_k of one sign must not exceed this, whatever r_i and c_j are
-  // Of climbing codes: the sum shall exceed it where the operands can; fewer digits are the price.
+  // Climbing codes: the sum exceeds this if the operands can reach it, at the price of fewer digits.
   double aim = 0;
   bool lowest = false;  // operands hold -(limit + 1) too, as two's complement does
 };
@@ -78,7 +78,7 @@ class ExactCode {
   int64_t terms_ = 1;
   int64_t factors_ = 1;
   std::vector<Symbol> symbols_;  // ascending magnitudes
-  // Of a climbing code: symbols change every so many k (0: it is none), the last term makes the sum odd.
+  // Climbing code: symbols change every stride_ k (0: no climbing code), and the last term makes the sum odd.
   int64_t stride_ = 0;
   Symbol last_;
   bool signs_ = true;  // whether operands may change their sign
@@ -107,11 +107,11 @@ int TwinOutputBits(DType dtype);
 // one whose terms cancel.
 bool ShowsAllBits(const Contract& contract, DType out);
 
-// What sums shall exceed so that the next narrower accumulator cannot hold them, where operands may be too small to
-// fill the declared one: 2^24 for i32.
+// Threshold that sums must exceed so that the next narrower accumulator cannot hold them, if operands may be too small
+// to fill the declared one: 2^24 for i32.
 double ClimbingAim(const Contract& contract);
 
-// What so many terms add up to at most, each a product of so many factors of an integer type; 0: it is none.
+// Largest sum of `terms` products of `factors` numbers of an integer type; 0 if the type is no integer type.
 double LargestSumOfIntegers(DType dtype, int64_t terms, int factors);
 
 }  // namespace assay

@@ -22,7 +22,7 @@ class TieCode {
 
   // Term k of line i, a row or a whole sum.
   double Term(int64_t i, int64_t k) const;
-  // What the sum of line i is as an output: its carrier.
+  // The sum of line i, rounded to the output: its carrier.
   double Rounded(int64_t i) const { return base_ + step_ * static_cast<double>(1 + i / 2 % carriers_); }
   static const char* Describe() { return "sums lie half way between two outputs, and round to the even one"; }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax, attention and logsumexp share: the contract's errors as they reach an exponential and a sum of
-// exponentials.
+// Errors of an exponential and of a sum of exponentials under a contract, for softmax, attention and logsumexp.
 #pragma once
 
 #include "golden/bound/bound.h"

@@ -18,7 +18,7 @@ using formula::Graph;
 using formula::Node;
 using formula::OutputInfo;
 
-// Of one line: numbers by place, and the places that are right and those that are there, by rank.
+// One line: numbers by place, and by rank the right places and those in the result.
 struct RankedLine {
   std::vector<double> numbers;
   std::vector<int64_t> golden, got;

@@ -26,7 +26,7 @@ std::string NextInteger(const std::string& text) {
   return std::to_string(value + 1);
 }
 
-// What a case has of a key; of an attribute the value that stands there where its id says none.
+// The case's value of a key; an attribute that its id leaves out has its default.
 std::string ValueIn(const Problem& problem, const OpSchema& schema, const std::string& key) {
   if (key == "dtypes") return DTypeListText(problem.spec.dtypes);
   if (key == "fill") return problem.spec.fill;
@@ -73,7 +73,7 @@ CaseDrawer::CaseDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t se
   }
 }
 
-// As many of each magnitude, but for long ones.
+// Draws an extent, uniform in its logarithm except for long axes.
 int64_t CaseDrawer::Extent(bool is_long, bool any) {
   const int64_t least = any ? 1 : is_long ? limits_.long_least : limits_.others_least;
   const int64_t most = any || is_long ? limits_.long_most : limits_.others_most;
@@ -133,7 +133,7 @@ DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, siz
   }
   const std::vector<std::string> lists = wanted[0].values;
   DrawnCases drawn;
-  // Of every knob a value that is still wanted, or of the target alone; and one of `types`.
+  // Takes from every knob a value that is still wanted, or from the target alone, and one of `types`.
   const auto given_with = [&](const Knob* target) {
     AttrList given;
     for (const Knob& knob : wanted) {
@@ -151,7 +151,7 @@ DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, siz
     const size_t long_axis = axes_ == 0 ? 0 : drawn.cases.size() % axes_;
     AttrList given = given_with(nullptr);
     Result<Problem> problem = Draw(given, long_axis);
-    // Of another list of types each time: some may be the only ones with this value.
+    // Retries with other lists of types: only some may allow this value.
     for (size_t tried = 0; !problem && !is_covered && tried < 2 * lists.size(); ++tried) {
       given = given_with(&*target);
       problem = Draw(given, long_axis);

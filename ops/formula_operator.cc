@@ -56,7 +56,7 @@ double BytesOfTable(const Problem& problem, const formula::Node& table) {
   return static_cast<double>(BytesOf(problem.inputs[static_cast<size_t>(table.input)]));
 }
 
-// Of an operand with another number of axes than the operator has for it.
+// Error for an operand whose number of axes differs from the operator's.
 tl::unexpected<Error> RefuseAxes(const std::string& op, const Graph& graph, const formula::InputInfo& input,
                                  const Shape& shape) {
   if (formula::IsElementwise(graph)) {
@@ -90,7 +90,7 @@ Status InferAttr(const Definition& definition, const OpSchema& schema, const for
   return {};
 }
 
-// Which inputs there are, cases do not decide but by their types.
+// Requires the schema's inputs of every case; only the case's types may change them.
 void RequireInputsOf(const OpSchema& schema, const Graph& graph, const Problem& problem) {
   const bool lacks = schema.Lacks(problem.spec.dtypes);
   std::vector<std::string> stated, expected;
@@ -186,7 +186,7 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
       }
     }
   }
-  // What the inputs do not tell, as how many are selected, an output does that is there.
+  // Attributes that the inputs do not determine, such as the number of selected elements, follow from a given output.
   for (const formula::OutputInfo& output : graph.outputs) {
     const Operand* operand = FindOperand(operands, output.name);
     if (operand == nullptr || operand->shape.size() != output.axes.size()) continue;

@@ -37,13 +37,13 @@ class FormulaOperator final : public Operator {
   std::vector<SliceAxes> Slices(const Problem& problem) const override;
   int64_t CountSharingSlices(const Problem& problem) const override;
   SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override;
-  // Of equal numbers any order is right where the formula says so, each number once.
+  // Accepts any order of equal numbers if the formula allows it, each number once.
   void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
   bool Sums(const Problem& problem) const override;
   bool Selects(const Problem& problem) const override;
   CaseSpace Space() const override;
   std::vector<CaseSpec> FewCases() const override;
-  // What quantises divides faithfully, as every processor does by default.
+  // Formulas that quantise divide faithfully, as every processor does by default.
   void AdaptDefault(Contract& contract) const override;
   // Compilers may leave out what the graph computes twice.
   double FewestFlops(const Problem&) const override { return 0; }
@@ -56,13 +56,13 @@ class FormulaOperator final : public Operator {
   bool Saturates() const { return saturates_; }
   // The formula of a case, of its output in focus, as that schedule has it; kDirect where there is none of that name.
   formula::Definition DefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
-  // The same of all outputs.
+  // DefinitionOf for all outputs.
   formula::Definition WholeDefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
 
  private:
   Problem OneLane(const Problem& problem) const;
   std::optional<Twin> MakeTieTwin(const Problem& problem, const Contract& contract) const;
-  // Of what saturates.
+  // For formulas that saturate.
   std::optional<Twin> MakeRoundingTwin(const Problem& problem, const Contract& contract) const;
 
   std::string name_;

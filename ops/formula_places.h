@@ -33,8 +33,8 @@ class PlacesLayout {
   formula::OutputInfo numbers_;
 };
 
-// Of inputs that these rules leave uncertain: whether the number of a place may have the rank of an element. It may
-// where it reaches what the rank may hold.
+// Returns a test whether the number of a place may have the rank of an element: its reach overlaps that of the rank.
+// `rules` say how uncertain the inputs leave it.
 std::function<bool(int64_t element, int64_t place)> PlacesThatMayStand(const formula::Graph& graph,
                                                                        const std::vector<std::vector<double>>& inputs,
                                                                        bool double_double,

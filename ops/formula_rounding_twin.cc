@@ -174,7 +174,7 @@ std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, co
   if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
   const Definition definition = DefinitionOf(problem);
   const DType out = problem.output().dtype;
-  // What is zero before the output is quantised.
+  // Golden value for zeros before the output is quantised.
   std::vector<Tensor> none;
   for (const Operand& input : problem.inputs) {
     none.emplace_back(input.dtype, input.shape);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which numbers of a formula all elements of a row use: those that lie along the first axes of the output alone.
+// Finds the numbers of a formula that all elements of a row share: those that lie along the first axes of the output
+// alone.
 #include <algorithm>
 #include <cmath>
 

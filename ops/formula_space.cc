@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways cases of a formula operator differ: types, fills, choices, and the extents of its axes.
+// Dimensions of a formula operator's cases: types, fills, choices, and the extents of its axes.
 #include "ops/case_space.h"
 #include "ops/formula_cases.h"
 #include "ops/formula_operator.h"

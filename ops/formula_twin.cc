@@ -40,7 +40,7 @@ int64_t MostTelling(std::span<const double> right, std::span<const double> wrong
   return telling;
 }
 
-// What the output's rounding hides is out of any comparison's sight.
+// Differences that the output's rounding hides cannot be detected by any comparison.
 bool AreAlike(DType out, double a, double b) {
   return IsFloat(out) ? RoundTo(FormatOf(out), a) == RoundTo(FormatOf(out), b) : std::nearbyint(a) == std::nearbyint(b);
 }
@@ -158,7 +158,7 @@ std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, 
   return tolerances;
 }
 
-// Of so many missing terms the bound on these data leaves no doubt.
+// Counts the missing terms that the bound detects on these data.
 int64_t CountSeen(const std::vector<Mutant>& mutants, const Golden& golden, const BoundModel& bound) {
   return std::ranges::count_if(mutants, [&](const Mutant& mutant) {
     const double effect = std::fabs(mutant.value - golden.value[static_cast<size_t>(mutant.index)]);
@@ -186,7 +186,7 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   for (const int64_t lane : lanes) {
     if (number++ % stride != 0) continue;
     const std::vector<int64_t> places = evaluator.Elements(lane);
-    // The same arithmetic without the fault, so that nothing but the fault makes a difference.
+    // Runs the same arithmetic without the fault, so that only the fault makes a difference.
     const std::span<const double> faultless = evaluator.Run(lane, {});
     const std::vector<double> right(faultless.begin(), faultless.end());
     for (const formula::FaultyNode& faulty : nodes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the harness knows about an operator. The files ops/<op>*.cc of an operator implement this and register it;
-// nothing else in the tree lists operators.
+// Interface of an operator. The files ops/<op>*.cc of an operator implement this and register it; nothing else in the
+// tree lists operators.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Problem {
   const std::vector<int64_t>& List(std::string_view key) const;
 };
 
-// The same problem with that output in focus.
+// Returns the problem with that output in focus.
 Problem FocusedOn(Problem problem, size_t output);
 // Whether input `index` lies where an output is written.
 bool IsOverwritten(const Problem& problem, size_t index);
@@ -91,8 +91,8 @@ struct Mutant {
   int64_t key = -1;
 };
 
-// What outputs are whose intermediates were kept in a narrower format, in the orders of work that are usual: for
-// finding out what an implementation does (harness/judge/ladder/lower_class.h).
+// Simulated outputs with intermediates kept in a narrower format, in the usual orders of work. They reveal how an
+// implementation computes (harness/judge/ladder/lower_class.h).
 class NarrowedOrders {
  public:
   struct Outputs {
@@ -107,8 +107,8 @@ class NarrowedOrders {
   virtual std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const = 0;
 };
 
-// Of an operator that adds terms, each a product of elements of its first operands, and rounds nothing after the sum
-// but the output: y = alpha sum + beta c + bias, c the operand behind the factors, bias the last one.
+// Form of an operator that adds terms, each a product of elements of its first operands, and rounds only the output: y
+// = alpha sum + beta c + bias. c is the operand behind the factors, bias the last one.
 struct SumForm {
   size_t factors = 1;  // of a term; 1: the terms are the operand's elements
   double alpha = 1, beta = 0;
@@ -182,8 +182,8 @@ class Operator {
 
   virtual Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const = 0;
 
-  // What golden values follow from beside the case and kGoldenVersion: a digest of a formula that its author changes
-  // without a version. Stored values of another digest are not used. Default: of code that has a version, "".
+  // Digest of a formula that its author changes without a version. Stored golden values of another digest are not used.
+  // Default: "", for code whose version is kGoldenVersion.
   virtual std::string FormulaDigest(const Problem&) const { return {}; }
 
   // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
@@ -208,11 +208,11 @@ class Operator {
   // to the test. `assay list cases --verbose` and plan.json print them.
   virtual std::string RequiredFields(const Problem&) const { return {}; }
 
-  // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
-  // they are worth their time. Default: none.
+  // Relations between an execution of this problem and another one that must or may hold (VERDICT.md 5), the most
+  // useful for their time first. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
 
-  // What is wrong with inputs that a user brings, as a place beyond its axis; no error of what MakeInputs makes.
+  // Rejects invalid inputs of a user, such as a place beyond its axis. Inputs of MakeInputs never fail.
   virtual Status CheckInputs(const Problem&, std::span<const Tensor> /*inputs*/) const { return {}; }
 
   // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
@@ -245,7 +245,8 @@ class Operator {
   virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
   // Algorithms that a contract of this operator may name: those that it has a bound for.
   virtual std::vector<Algorithm> Algorithms() const;
-  // What of such an algorithm has no bound ("tiles of 6x6; there are ..."); "": it has one. Default: "".
+  // Explains why parameters of an allowed algorithm have no bound ("tiles of 6x6; there are ..."); "" if they have one.
+  // Default: "".
   virtual std::string WhyUnbounded(const Contract&) const { return ""; }
   // Makes the contract by which results are judged when their owner states none that of usual implementations.
   virtual void AdaptDefault(Contract&) const {}
@@ -261,7 +262,7 @@ class Operator {
   // not name (`others`). Default: none.
   virtual std::vector<CaseSpec> FewCases() const { return {}; }
 
-  // What harness/cases/memory_need.h asks for.
+  // Memory needed, for harness/cases/memory_need.h.
   virtual OutputMemory PeakMemory() const { return {}; }
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
@@ -276,7 +277,7 @@ class OperatorRegistry {
  public:
   static OperatorRegistry& Global();
   void Add(std::unique_ptr<Operator> op);
-  // Of an operator that is not there because its definition is wrong; the text names it.
+  // An operator that could not be registered because its definition is wrong; the text names it.
   struct Mistake {
     std::string op, text;
   };

@@ -13,13 +13,14 @@
 
 namespace assay {
 
-// Who says that a relation holds. Without a claim it is a property: reported, never a failure.
+// Source of the claim that a relation holds. Without a claim it is a property: reported, never a failure.
 enum class Claim : uint8_t {
   kNone,
   kBatchInvariant,  // batchinv=yes
   // Arithmetic that rounds to nearest and repeats itself treats x and -x alike: any order of det=yes.
   kSymmetric,
-  // The same, and nothing is flushed: 2^k x gives 2^k y. The relation applies where nothing over- or underflows.
+  // Arithmetic that rounds to nearest, repeats itself and flushes nothing: 2^k x gives 2^k y. The relation applies
+  // where nothing over- or underflows.
   kScalable,
   kCopies,  // x times one plus zeros is x, where the contract's operands and accumulator hold x
   // The operator's definition, for an implementation that repeats itself: values that a mask hides have weight zero.

@@ -113,7 +113,7 @@ bool NegatesExactly(const Tensor& tensor) {
 std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
   std::vector<double> tolerance;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    // What a double does not keep of the golden value is no error of the result.
+    // The low part of the golden value is not the result's error.
     const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
     const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
     tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);

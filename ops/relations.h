@@ -16,7 +16,7 @@ namespace assay {
 
 // The problem with some attributes changed. Precondition: the operator binds it.
 Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes);
-// The same; nullopt: the operator refuses it.
+// Rebind that returns nullopt if the operator refuses the problem.
 std::optional<Problem> TryRebind(const Operator& op, const Problem& problem, const AttrList& changes);
 
 // The slices in reverse order (of an odd number the first stays), as a claim or a property.
@@ -44,7 +44,7 @@ Relation Scaled(Claim claim, const ScaleSpec& spec);
 // value that is there.
 Relation TermOrder(std::vector<SliceAxes> axes);
 
-// What the bound permits to each element of a golden value; infinite where the exceptional channel decides.
+// The bound's tolerance for each element of a golden value; infinite where the exceptional channel decides.
 std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound);
 
 // Inputs that are judged by their golden value and the contract's bound; finite golden values alone.

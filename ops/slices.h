@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Those of more than one slice.
+// Keeps the axes with more than one slice.
 std::vector<SliceAxes> Several(std::vector<SliceAxes> axes);
 
 // The slices `indices` of the tensor along one axis, in that order.

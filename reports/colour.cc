@@ -16,7 +16,7 @@ std::string_view CodeOfTone(std::string_view tone) {
   return tone == "broken" ? "35" : "31";
 }
 
-// Of "11 pass 0.22" the "pass".
+// Finds "pass" in "11 pass 0.22".
 std::string_view OutcomeIn(std::string_view part) {
   for (const std::string_view word : Split(part, ' ')) {
     if (GravityOf(word) < VerdictStyles().size()) return word;

@@ -23,8 +23,8 @@ struct Cluster {
   size_t first = 0, count = 0;
 };
 
-// Those that ran: what is missing is counted, since one cause leaves all of it. The gravest first, an outcome that this
-// version does not know before all others.
+// Failures that ran, the gravest first; an outcome that this version does not know comes before all others. Missing
+// results are only counted, since one cause leaves all of them.
 std::vector<size_t> ListedFailures(const RecordView& records) {
   std::vector<std::pair<size_t, size_t>> listed;  // gravity, place
   ForEachRecord(records, [&](size_t index, const Record& r) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which check decided a result, so that a table can show one margin for each: the check that failed, in the order in
-// which the judge looks at them, or, of a result that passed, the one that came nearest to its limit.
+// The check that decided a result, so that a table can show one margin for each: the check that failed, in the order in
+// which the judge looks at them, or, for a result that passed, the one that came nearest to its limit.
 #pragma once
 
 #include <string_view>

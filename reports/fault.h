@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is at fault, in one line: assay itself, a library or driver on this machine, or a backend's own kernels.
+// Names the cause of a failure in one line: assay itself, a library or driver on this machine, or a backend's own
+// kernels.
 #pragma once
 
 #include <string>

@@ -82,7 +82,7 @@ Json Entry(const Record& r, const std::string& run_name) {
   return out;
 }
 
-// Of what is no time to compare with.
+// Explains why a time must not be compared.
 std::string WhyExcluded(const Record& r) {
   const std::string why = r.outcome != "pass" ? r.outcome : r.timing_invalid;
   return why.empty() ? r.result_class : why;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reports say of a run that did not come to its end: its records of verdict `missing` stand for those that were
-// planned and never written.
+// Reports on interrupted runs: records of verdict `missing` stand for planned ones that were never written.
 #pragma once
 
 #include <string>

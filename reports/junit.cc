@@ -26,7 +26,7 @@ Standing StandingIn(bool strict, const Record& r) {
   return strict && FailsStrictly(r) ? Standing::kFailure : StyleOf(r.outcome).standing;
 }
 
-// What the case cost: everything that was done for it, timed repetitions included where their time can be true.
+// Time spent on the case: everything that was done for it, with the timed repetitions if their time is believed.
 double Seconds(const Record& r) {
   const bool counts = r.timing_invalid.empty();
   double sum = counts ? r.time_median_s.value_or(0) * static_cast<double>(r.samples.value_or(0)) : 0;
@@ -118,7 +118,7 @@ std::string Properties(const Record& first, const EnvironmentRows& environment, 
   return out + "    </properties>\n";
 }
 
-// What fails the run and is no result of its own: a suite with a case for each, as CI counts cases.
+// Pooled findings, which fail the run without being results: a suite with a case for each, since CI counts cases.
 struct PooledSuite {
   int64_t tests = 0, failures = 0;
   std::string text;
@@ -144,7 +144,7 @@ struct PooledSuite {
   }
 };
 
-// Of a run that did not begin: a report without a case would be a green one.
+// Report of a run that could not begin. It has a failing case, because CI takes a report without cases as passed.
 std::string ReportOfAbsent(const std::string& absent, const EnvironmentRows& environment) {
   constexpr const char* kOneError = R"(tests="1" failures="0" errors="1" skipped="0" time="0.000000")";
   return fmt::format(

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// What may be compared goes before what may not, then the shorter time.
+// Comparable times come first, then the shorter ones.
 using Rank = std::pair<bool, double>;
 Rank RankOf(const Record& r) {
   return {!Comparable(r), *BelievedSeconds(r)};

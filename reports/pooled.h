@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all results of an implementation show together (harness/model/pooled_evidence.h), as reports say it.
+// Text for pooled findings on all results of an implementation (harness/model/pooled_evidence.h).
 #pragma once
 
 #include <string>

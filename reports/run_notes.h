@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader of any report must know of how the run was made: another seed, rounds of timing that were not finished,
-// times that cannot be true, an interruption.
+// Notes on the run that every report shows: another seed, rounds of timing that were not finished, times that cannot be
+// true, an interruption.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails a run by --strict alone: results that prove nothing, suspect ones, and times that cannot be true.
+// Results that fail a run only with --strict: inconclusive ones, suspect ones, and times that cannot be true.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Of the run that this environment is of; conformance runs are strict without being asked to.
+// Reads from the environment whether the run was strict. Conformance runs always are.
 bool IsStrict(const EnvironmentRows& environment);
 
 // Whether it fails a strict run and no other one. A failing record does not.

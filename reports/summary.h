@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every report shows, derived from the records: the verdict matrix, the performance side by side, what failed.
+// Summaries of the records that all reports share: the verdict matrix, the performance side by side, the failures.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Column {
   std::string Name() const { return implementation.empty() ? backend : backend + ":" + implementation; }
 };
 
-// In which column a record stands: a backend with several devices among all records has one for each.
+// Assigns records to columns: a backend with several devices among all records has a column for each.
 class Columns {
  public:
   explicit Columns(const RecordView& records);
@@ -46,7 +46,7 @@ bool IsOfWeakerContract(const Record& record);
 // Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
 // got, with the largest bound margin of those that passed.
 Table VerdictMatrix(const RecordView& records);
-// The same with a row for each implementation.
+// VerdictMatrix with a row for each implementation.
 Table ImplementationTable(const RecordView& records);
 
 // Rows: cases, the largest work first, at most `limit`. Per backend (and device) the fastest implementation that may be
@@ -54,11 +54,11 @@ Table ImplementationTable(const RecordView& records);
 // that cannot be true are struck out.
 Table PerformanceTable(const RecordView& records, size_t limit);
 
-// The same results in rows: cold beside warm, roofline, launch, transfers, cost and energy. A column that would be
-// empty is left out.
+// Details of the results in PerformanceTable, in rows: cold beside warm, roofline, launch, transfers, cost and energy.
+// Empty columns are left out.
 Table LimitsTable(const RecordView& records, size_t limit);
 
-// Of durations of zero too, which are no times to be shown.
+// Also counts durations of zero, which are not shown as times.
 int64_t CountInvalidTimes(const RecordView& records);
 
 // One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one

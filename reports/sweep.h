@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep shows: how the speed of a case grows with its size, and where that changes its nature.
+// Sweeps: how the speed of a case grows with its size, and where its limit changes from memory to compute.
 #pragma once
 
 #include <memory>

@@ -85,7 +85,7 @@ Table WithListsAsLines(const Table& table) {
   return out;
 }
 
-// As many columns as fit, then the others in a further table, each with the keys before them.
+// Puts as many columns as fit into a table, and the others into further tables, each with the key columns.
 std::string InSeveralTables(const Table& table, const TextStyle& style) {
   const std::vector<size_t> widths = WidthsOf(table);
   const auto keys = static_cast<std::ptrdiff_t>(std::min(table.keys, widths.size()));
@@ -152,7 +152,7 @@ std::string Stacked(const Table& table, const TextStyle& style) {
 
 }  // namespace
 
-// What a plugin says makes no link, image or reference, names nobody ("@team") and no issue ("#12").
+// Text of plugins must not make links, images or references, nor mention people ("@team") or issues ("#12").
 std::string MarkdownText(const std::string& text) {
   constexpr std::string_view kNothing = "\u200B";  // a space of no width
   std::string out;

@@ -11,7 +11,7 @@ namespace assay {
 
 enum class Align { kLeft, kRight };
 
-// What becomes of a table that is wider than the terminal.
+// Layout of a table that is wider than the terminal.
 enum class Narrow {
   kLastBelow,  // the last column goes below its row
   kColumns,    // lists in a cell become lines; columns that still do not fit go into a further table
@@ -42,8 +42,8 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent);
 // One line of text that holds no markup of HTML, no link, image or mention, and does not end a table's cell.
 std::string MarkdownText(const std::string& text);
 
-// As many whole lines as there is room for in so many bytes, with an end of a code block that was begun, and a line that
-// says where the rest is. Text that fits stays as it is.
+// Shortens the text to whole lines within `most_bytes`, closes an open code block, and ends with a line that says where
+// the rest is. Text that fits stays unchanged.
 std::string FitMarkdown(std::string text, size_t most_bytes, std::string_view rest);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ void AppendEscaped(std::string& out, uint32_t c, std::string_view bytes) {
     case '\'':
       out += "&#39;";
       break;
-    // As references, because an XML parser turns bare line breaks of an attribute into spaces.
+    // Character references, because an XML parser turns bare line breaks of an attribute into spaces.
     case '\n':
       out += "&#10;";
       break;

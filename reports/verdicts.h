@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// As JUnit counts.
+// Categories of JUnit.
 enum class Standing : uint8_t {
   kPass,
   kFailure,

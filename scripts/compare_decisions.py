@@ -24,7 +24,7 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(__file__).resolve().parent.parent / "build" / "release"
-# Of three operators, executions of 4 to 40 us on one core: a run takes seconds, most of them timing.
+# Cases of three operators whose executions take 4 to 40 us on one core: a run takes seconds, most of them timing.
 CASES = ("matmul/f32/m=17,n=33,k=65/*:matmul/f32/m=32,n=48,k=256/fill=ramp/*:"
          "reduce/f32/shape=64x100,axes=1,kind=prod/*:softmax/f32/shape=17x33x5,axis=1/*")
 
@@ -54,7 +54,7 @@ def arguments():
 
 
 def run_once(options, folder, percent):
-    """What assay compare says of one run of both builds, as JSON."""
+    """Runs both builds once and returns the JSON of assay compare."""
     for name in ("base", "new"):
         shutil.copy(options.delayed_plugin, folder / f"{name}.so")
     out = folder / "out"
@@ -105,7 +105,7 @@ def share(k, n, what):
 
 
 class Tally:
-    """Of the runs of one kind."""
+    """Counts over the runs of one kind."""
 
     def __init__(self):
         self.runs = self.any_slower = self.any_faster = self.found = self.all_results = 0

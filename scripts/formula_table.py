@@ -67,7 +67,7 @@ def slack_table(properties):
 
 
 def shown(counts):
-    """Of the types together."""
+    """Adds the counts of all types."""
     if not counts:
         return ""
     seen, all_of_them = (sum(int(count.split(" of ")[i]) for count in counts) for i in (0, 1))

@@ -55,7 +55,7 @@ def sections_of(text):
 
 
 def roff(text):
-    """As running text: a line that begins with a dot or an apostrophe is no request, and a hyphen stays one."""
+    """Escapes running text for roff: a leading dot or apostrophe is no request, and a hyphen stays a hyphen."""
     text = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga").replace("^", r"\(ha").replace("~", r"\(ti")
     return r"\&" + text if text.startswith(".") else text
 

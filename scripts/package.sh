@@ -54,7 +54,7 @@ kernels_of() {
   sed -n "s/^{\"$1\", .*\"\(CUDA\|HIP\) for \([^;\"]*\).*/\1 for \2/p" "$build/generated/configured_backends.inc"
 }
 
-# What the system has to bring for a plugin.
+# Prints what the system must provide for a plugin.
 needs_of() {
   case $1 in
     vulkan) echo "Vulkan loader and a driver (Debian: libvulkan1, and mesa-vulkan-drivers or the vendor's own)" ;;
@@ -142,7 +142,7 @@ done < <(libraries_of "$build/bin/assay" "${plugins[@]}")
   echo "Licences: LICENSE (assay) and licences/<package>.txt."
 } >>"$stage/MANIFEST"
 
-# The same bytes each time from the same build.
+# The archive is reproducible: one build always gives the same bytes.
 epoch=$(git -C "$root" log -1 --format=%ct 2>/dev/null || date +%s)
 tar --create --directory "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" "$name" |
   gzip -n9 >"$work/$name.tar.gz"

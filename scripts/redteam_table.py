@@ -69,7 +69,7 @@ def summary(rows):
 
 
 def replace_part(name, text):
-    """What stands in the page between <!-- name --> and <!-- end of name -->."""
+    """Replaces the part of the page between <!-- name --> and <!-- end of name -->."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(begin)
@@ -80,7 +80,7 @@ def replace_part(name, text):
 
 
 def flags_of(outcome):
-    """What is held against an honest plugin; `unsupported` and what a rule explains is not."""
+    """Findings against an honest plugin. `unsupported` results and those that a rule explains are none."""
     found = [f"{r['case_id']} {r['implementation']}: {r['verdict']} {r['reason']} {r['timing_invalid']}"
              for r in outcome.records
              if r["timing_invalid"] or r["outcome"] not in ("pass", "unsupported", "inconclusive", "known_failure")]

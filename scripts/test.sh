@@ -41,7 +41,7 @@ if [ $full = 1 ]; then
   fi
   run_tests release all "$@"
 else
-  # What --full has left there would be built every time.
+  # Without this, long tests that an earlier --full enabled would be built every time.
   if grep -qs '^ASSAY_LONG_TESTS:BOOL=ON' "$root/build/release/CMakeCache.txt"; then
     "$here/build.sh" release product -DASSAY_LONG_TESTS=OFF
   fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What harness/judge/README.md says of its runs, against their records: every quotation and every table of margins."""
+"""Checks harness/judge/README.md against the records of its runs: every quotation and every table of margins."""
 import json
 import math
 import re

@@ -64,7 +64,7 @@ InputError RoundedInputs(const Contract& contract, const SumBoundSpec& spec) {
   return {a + b + a * b, (1 + a) * (1 + b)};
 }
 
-// What one intermediate rounding to `mid` adds, relative and absolute, and where it overflows.
+// Error of one intermediate rounding to `mid`, relative and absolute, and the largest number before it overflows.
 struct MidError {
   double relative = 0, absolute = 0, max_finite = kInfinity;
 };
@@ -106,7 +106,7 @@ BoundModel IntegerSumBound(const Golden& golden, const Contract& contract, DType
     if (s <= held) continue;
     bound.exact = false;
     beyond->SetUp(i, s);
-    // What a conversion gives for a number outside the integers, or for infinity and NaN, is the machine's choice.
+    // The machine chooses the integer when a number outside the integers, infinity or NaN is converted.
     const bool outside = std::fabs(golden.value[i]) + coefficient * s >= largest;
     if (outside || (1 + gamma) * input.inflation * s >= reach) Admit(bound, golden.size(), i, kAlsoIntegerLimits);
   }

@@ -59,17 +59,20 @@ struct StatisticModel {
   bool applicable = true;  // false: the contract permits errors that are no independent roundings of known size
   bool stagnates = false;  // u_acc times the number of additions is no longer small: sums can stop growing, biased
   bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
-  // Golden::magnitude is no less than any partial sum of a correct kernel, in units of the result: see granularity.h.
+  // Golden::magnitude bounds every partial sum of a correct kernel, in units of the result (granularity.h).
   bool partial_sums = false;
-  // It is no less than both terms of a result's last addition together, or none comes last: see output_bits.h.
+  // Golden::magnitude bounds the sum of both terms of a result's last addition, or no addition comes last
+  // (output_bits.h).
   bool last_terms = false;
-  int64_t sharing = 0;  // such a row, where it is of so many values one after the other; 0: nobody says
-  // Those of rows are, but for the operator's constants: they come from other data. A column counts up to 16 of them.
+  int64_t sharing = 0;  // length of a contiguous row with shared error; 0 if unknown
+  // Errors of different rows are independent, apart from the operator's constants: rows come from different data. A
+  // column counts up to 16 of them.
   bool independent_rows = false;
-  // How far errors may lean toward zero or away from it in their mean, in deviations. None: as far as they like.
+  // Limit of the mean error toward zero or away from it, in deviations. Absent: no limit.
   std::optional<double> lean;
-  // So many different numbers are added to whole groups of outputs, as a bias is: what rounding that addition costs can
-  // be the same in all outputs of a group, since running sums are multiples of their own spacing. 0: none are.
+  // Number of different addends, such as a bias, that whole groups of outputs share; 0 if there are none. The rounding
+  // error of that addition can be the same in all outputs of a group, since running sums are multiples of their own
+  // spacing.
   int64_t shared_addends = 0;
   double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
   double floor = 0;
@@ -78,7 +81,7 @@ struct StatisticModel {
   std::optional<SharedRow> shared_row;
 };
 
-// Which infinities partial results overflow to.
+// Infinities that partial results can overflow to.
 enum class PartialSigns : uint8_t {
   kEither,       // and so to NaN, their sum
   kOfTerms,      // sums of some of the terms: those below zero together, (S - y) / 2, reach -Inf, the others +Inf
@@ -139,21 +142,21 @@ double PathRoundings(const Contract& contract, double terms, bool products, DTyp
 // Also sets `statistic`.
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
-// What long sums of terms of one sign lose in the same direction, as a systematic part of the statistic; SumBound adds
-// it. A running sum lies on a grid of spacing h, so the error of adding x is a sawtooth of x with period h. Its
-// integral can be chosen within +-h^2 / 16, hence |mean error| <= V h^2 / 16 for terms whose density has the variation
-// V (integration by parts). V = 2 K / S, that of magnitudes with an exponential distribution: a density that falls from
-// its peak K / S at zero. The h^2 / 12 of all additions are sigma_acc^2: together 1.5 K sigma_acc^2 / S. It grows with
-// u K^1.5 against sigma_acc, but only where the running sum grows as S does: signed terms make it vanish. `share`: of
-// planes that are a function of the sum.
+// Adds to the statistic's systematic part the error that long sums of terms of one sign make in the same direction;
+// SumBound calls it. A running sum lies on a grid of spacing h, so the error of adding x is a sawtooth of x with period
+// h. Its integral can be chosen within +-h^2 / 16, hence |mean error| <= V h^2 / 16 for terms whose density has the
+// variation V (integration by parts). V = 2 K / S holds for magnitudes with an exponential distribution: a density that
+// falls from its peak K / S at zero. The h^2 / 12 of all additions are sigma_acc^2: together 1.5 K sigma_acc^2 / S. It
+// grows with u K^1.5 against sigma_acc, but only where the running sum grows as S does: signed terms make it vanish.
+// `share` scales planes that are a function of the sum.
 void AddGridBias(BoundModel& bound, const Golden& golden, const Contract& contract, double terms, double share = 1);
 
 // lambda_acc: what one product or division loses to underflow, at most half the smallest subnormal. A unit that flushes
 // inputs also flushes a running sum that it reads back; a truncating unit loses up to a whole spacing.
 double AccumulatorUnderflow(const Contract& contract);
-// The same of adding a number of this type. Both terms and their sum are multiples of the smallest subnormal: a sum
-// small enough to underflow is exact. Not so where a unit flushes, which may lose the sum before and the one after it,
-// nor where the accumulator does not hold the type.
+// Underflow error of adding a number of this type. Both terms and their sum are multiples of the smallest subnormal, so
+// a sum small enough to underflow is exact. The exceptions are units that flush, which may lose the sum before and the
+// one after the addition, and accumulators that do not hold the type.
 double AdditionUnderflow(const Contract& contract, DType type);
 // Whether every number of the type is one of the accumulator's.
 bool AccumulatorHolds(const Contract& contract, DType type);

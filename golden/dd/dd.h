@@ -23,7 +23,7 @@ inline DD TwoSum(double a, double b) {
   return {s, (a - (s - t)) + (b - t)};
 }
 
-// The same for |a| >= |b| or a == 0.
+// TwoSum in half the operations. Requires |a| >= |b| or a == 0.
 inline DD QuickTwoSum(double a, double b) {
   const double s = a + b;
   return {s, b - (s - a)};

@@ -46,7 +46,7 @@ void TransformAxis(R* re, R* im, int64_t total, int64_t length, int64_t inner, c
   ParallelFor(lines, width, body);
 }
 
-// What the whole of one transform's input says about its output.
+// Norms of the whole input of one transform, which bound its output.
 struct Norms {
   double sum = 0, squares = 0, subnormal = 0, largest = 0;  // over the full spectrum; squares of x / largest's binade
   int exponent = 0;                                         // x 2^-exponent lies within [-1, 1]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NaN and infinities in the input make of a transform. An output that depends on such a number with a weight
-// other than zero cannot be finite, whatever the algorithm: additions and multiplications never lose a NaN, and turn
-// an infinity into an infinity or a NaN. Which of the two, and the infinity's sign, depends on the algorithm. Where
-// the weight is zero (the imaginary part of the DC term of a real signal), an algorithm may multiply by that zero, or
-// may not: nothing is claimed. As planes: NaN; or an infinite value with an infinite magnitude; or an infinite error.
+// Propagates NaN and infinities of the input through a transform. An output that depends on one of them with a nonzero
+// weight cannot be finite, whatever the algorithm: additions and multiplications never lose a NaN, and turn an infinity
+// into an infinity or a NaN. Which of the two, and the infinity's sign, depends on the algorithm. Where the weight is
+// zero (the imaginary part of the DC term of a real signal), an algorithm may multiply by that zero, or may not:
+// nothing is claimed. The planes express this as NaN, as an infinite value with an infinite magnitude, or as an
+// infinite error.
 #include <algorithm>
 #include <cmath>
 #include <limits>

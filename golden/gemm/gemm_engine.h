@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matrix engines share. They fill a Golden whose value and planes already have their sizes.
+// Functions shared by the matrix engines. They fill a Golden whose value and planes already have their sizes.
 #pragma once
 
 #include <cstdint>

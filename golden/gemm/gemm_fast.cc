@@ -96,7 +96,7 @@ void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
   w.number = p.number, w.batch = t.batch, w.col = t.col;
 }
 
-// Those that were summed before, because float could not.
+// Loads magnitudes that were summed in double before, because they do not fit float.
 void LoadMagnitudes(const Problem& p, const Tile& t, const Plane& magnitude, Workspace& w) {
   for (int64_t i = 0; i < t.rows; ++i) {
     const int64_t from = (t.batch * p.m + t.row + i) * p.n + t.col;

@@ -67,7 +67,7 @@ void ForEachStrip(const GemmOperand& a, const BigBuffer<double>& a_values, const
   });
 }
 
-// What each product and each sum can lose, whatever the element.
+// Error bounds of the products and sums, common to all elements.
 struct Certificate {
   double magnitude_factor;  // makes a double sum of |p| an upper bound
   double underflow;         // added to magnitudes and errors: products below double's range
@@ -86,7 +86,7 @@ struct Certificate {
   }
 };
 
-// Of sums with `anchors`, or of double-double ones.
+// Stores an element from sums with `anchors`, or from double-double sums if it is null.
 void StoreElement(const Certificate& c, const Anchors* anchors, const StripSums& sums, int64_t r, int64_t j, int64_t to,
                   Golden& golden) {
   const double magnitude = sums.mag[r][j] * c.magnitude_factor + c.underflow;

@@ -146,7 +146,7 @@ HWY_NOINLINE void AddBlock(const PanelProduct& p, const double* a, const double*
   p.panel_squares != nullptr ? AddValues<Samples::kPanels>(p, sums, at) : AddValues<Samples::kNone>(p, sums, at);
 }
 
-// The same of magnitudes.
+// Sums a block of magnitudes in float.
 template <int kRows>
 HWY_NOINLINE void AddBlock(const PanelProduct& p, const float* a, const float* b, int64_t at) {
   const Floats d;
@@ -186,7 +186,7 @@ void AddBlocks(const PanelProduct& p, const T* a, const T* b) {
   }
 }
 
-// What a block reads of a row of a: the numbers as double, and their magnitudes.
+// Packs one row of a for the block kernels: the numbers as double, and their magnitudes as float.
 HWY_INLINE void CopyRow(const float* from, int64_t n, double* HWY_RESTRICT values, float* HWY_RESTRICT magnitudes) {
   const Doubles d;
   const hn::Rebind<float, Doubles> narrow;

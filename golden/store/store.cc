@@ -185,7 +185,7 @@ Result<std::optional<Golden>> GoldenStore::Load(const GoldenKey& key) const {
   Result<Golden> golden = ReadGolden(path, key);
   if (!golden && !std::filesystem::exists(path, error)) return std::nullopt;  // collected in the meantime
   if (!golden) return tl::unexpected(golden.error());
-  // What is in use is young to the collection of old files; a store that cannot be written to is none the worse.
+  // Reading refreshes the file's age, so that collection spares files in use. A read-only store works without it.
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), error);
   return std::optional<Golden>(std::move(*golden));
 }

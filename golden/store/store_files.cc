@@ -30,7 +30,7 @@ bool HasGoldenName(const fs::path& path) {
          path.parent_path().filename() == hash.substr(0, 2);
 }
 
-// The same with what WriteFileAtomically adds.
+// Whether the name is a golden file's followed by the suffix that WriteFileAtomically adds.
 bool HasTemporaryName(const fs::path& path) {
   const std::string name = path.filename().string();
   return IsTemporaryName(path) && IsHex(name.substr(0, kHashDigits), kHashDigits) &&

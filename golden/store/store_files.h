@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in the folder of a golden store, and what may go. Only files that have a name of the store's are ever
-// touched; several processes may run, collect and list at once.
+// Lists the files of a golden store and collects garbage. Only files with a name of the store's are ever touched;
+// several processes may run, collect and list at once.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct GcResult {
 // limits. Foreign files, and those that a running process writes, stay.
 GcResult CollectGarbage(std::vector<StoreFile> files, const GcLimits& limits);
 
-// What killed writers left.
+// Removes temporary files of writers that were killed.
 void RemoveAbandonedWrites(const std::filesystem::path& root);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the store's reader and its housekeeping share.
+// File names and format version of the golden store, for its reader and its garbage collection.
 #pragma once
 
 #include <filesystem>

@@ -25,7 +25,7 @@ HWY_INLINE void ForLanes(int64_t n, const Body& body) {
   for (; i < n; ++i) body(i, hn::CappedTag<double, 1>());
 }
 
-// What the panel of the largest magnitude has more than the others have in the mean.
+// Magnitude of the largest panel above the mean of the others.
 template <class D, class V>
 HWY_INLINE V Excess(D d, V magnitude, V largest, double terms) {
   const double panel = static_cast<double>(kSigmaPanel);

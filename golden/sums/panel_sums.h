@@ -26,7 +26,7 @@ struct PanelShape {
   double first;   // width of the first panel
 };
 
-// What is gathered of n elements, in values times a power of two that keeps the squares of f64 data in range.
+// Sums gathered over n elements. Values are scaled by a power of two that keeps the squares of f64 data in range.
 struct PanelSums {
   const double* sum;            // of s_p over all panel ends but the last
   const double* sum_squares;    // of their squares
@@ -39,8 +39,8 @@ struct PanelSums {
 void SigmaFromPanels(const double* y, const PanelSums& sums, const PanelShape& shape, double scale, double* sigma,
                      int64_t n);
 
-// The same of one element, of which all panel ends but the last are told as they come, scaled. `squares`: Q, scaled,
-// where terms of both signs could cancel inside of a panel.
+// Computes sigma of one element from its panel ends. End() takes each of them, scaled, except the last. `squares` is Q,
+// scaled, and is needed where terms of both signs could cancel inside a panel.
 class PanelSampler {
  public:
   void End(double s) {

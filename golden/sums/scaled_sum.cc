@@ -57,7 +57,7 @@ void ScaledSum::Store(Golden& golden, int64_t i, double divisor) const {
   const double positive = positive_ / divisor, negative = negative_ / divisor, magnitude = positive + negative;
   // Products and additions of 5 u^2 each, the quotient's 2^-100; terms and parts that scaling made vanish.
   const double error = magnitude * (terms + 32) * 0x1p-103 + std::fabs(y.hi) * 0x1p-99 + terms * 0x1p-1000;
-  // What f64 operations in any order may be off, of an S that no plane holds.
+  // Bounds f64 operations in any order, for sums whose S no plane holds.
   const double any_order = magnitude * Gamma(terms + 4, 0x1p-51);
   const double limit = std::ldexp(1.0, std::max(-1000, 1024 - exponent_)), size = std::fabs(y.hi);
 

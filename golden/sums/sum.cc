@@ -31,7 +31,7 @@ struct LaneSums {
       AddTerm(l, square.hi, square.lo);
     }
   }
-  // As in gemm_dd.cc: at most 2^-104 of the magnitude lost, 2^-103 with a low part.
+  // Loses at most 2^-104 of the magnitude, 2^-103 with a low part (derived in gemm_dd.cc).
   void AddTerm(int l, double p, double p_lo) {
     const DD s = TwoSum(hi[l], p);
     const DD sum = TwoSum(s.hi, lo[l] + (s.lo + p_lo));

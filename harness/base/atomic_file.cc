@@ -73,7 +73,7 @@ class TemporaryFile {
 
   const std::filesystem::path& path() const { return path_; }
   int fd() const { return fd_; }  // negative, with errno: there is none
-  // These give false, and errno has the reason.
+  // Rename and Close return false on failure, with the reason in errno.
   bool Rename(const std::filesystem::path& to) {
     is_temporary_ = ::rename(path_.c_str(), to.c_str()) != 0;
     return !is_temporary_;

@@ -29,8 +29,8 @@ enum class Durability : uint8_t {
 Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
                            Durability durability = Durability::kOnDisk);
 
-// The same of a text that `write` gives to a sink part by part. What `write` throws is passed on,
-// and `path` is as it was.
+// Atomically writes a text that `write` passes to a sink part by part. If `write` throws, the exception is passed on
+// and `path` stays unchanged.
 Status StreamFileAtomically(const std::filesystem::path& path, const std::function<void(const TextSink&)>& write);
 
 // Whether a file's name is that of a temporary file of WriteFileAtomically.

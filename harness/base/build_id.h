@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// What the linker wrote into the program or shared library that this code is part of, in hex: another one whenever
-// anything in it is another. "": it wrote nothing.
+// The linker's build ID, in hex, of the program or shared library that contains this code. It changes with any change
+// of the binary. "" if the linker wrote none.
 std::string OwnBuildId();
 
 }  // namespace assay

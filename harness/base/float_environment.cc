@@ -22,7 +22,7 @@ struct FloatModes {
 };
 
 #if defined(__x86_64__)
-// Of SSE and of the x87, which `long double` uses: fegetround() and fegetexcept() ask the x87 alone.
+// Reads the modes of SSE and of the x87, which `long double` uses: fegetround() and fegetexcept() ask the x87 alone.
 FloatModes CurrentModes() {
   constexpr unsigned kMasks = 0x1f80, kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040, kRounding = 0x6000;
   constexpr uint16_t kOldMasks = 0x3f, kOldRounding = 0x0c00;

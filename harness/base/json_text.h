@@ -16,7 +16,7 @@ inline constexpr size_t kMostNestedJson = 64;
 // Whether the text has more of them. The parsers below ask, and whoever has a parser of its own.
 bool IsNestedTooDeep(std::string_view text);
 
-// What is no JSON, or is nested deeper, becomes a discarded value, which is no object and no array.
+// Text that is no JSON, or is nested too deep, becomes a discarded value, which is no object and no array.
 Json ParseJson(std::string_view text);
 
 bool IsJson(std::string_view text);

@@ -11,7 +11,7 @@ namespace assay {
 template <class T>
 class Lazy {
  public:
-  // What `make` throws is thrown to its caller, and the next one makes it.
+  // If `make` throws, its caller gets the exception, and the next call tries again.
   template <class Make>
   const T& Get(const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mistyped name was probably meant to be.
+// "did you mean" hints for mistyped names.
 #pragma once
 
 #include <cstddef>

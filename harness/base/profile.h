@@ -48,7 +48,7 @@ bool IsInBackend(Phase phase);  // the host waits for a worker meanwhile
 
 using Nanoseconds = int64_t;  // of std::chrono::steady_clock, which all processes of a machine share
 
-// Which results a span is about; "" where it is about all of them.
+// Results that a span is about; "" for all of them.
 struct SpanLabel {
   std::string case_id, backend, implementation;
 };
@@ -79,7 +79,7 @@ struct ThreadProfile {
 
 void StartProfile();
 bool IsProfiling();
-// What threads have collected until now, without the spans that are open.
+// Takes the spans that threads have collected until now. Open spans are left out.
 std::vector<ThreadProfile> TakeProfile();
 Nanoseconds NowNanoseconds();
 
@@ -92,7 +92,7 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  // What the worker says about the call that this span is around; brought within it.
+  // Adds the worker's own times of the call that this span measures; clipped to the span.
   void AddWorker(Nanoseconds begin, double seconds, int64_t repetitions = 0, double timed_s = 0) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Of values in ascending order, or of those up to the two that count.
+// `sorted` is ascending, at least up to the two values that count.
 double SortedQuantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(std::floor(position));

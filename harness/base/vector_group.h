@@ -76,12 +76,12 @@ template <int bits, class V, int n>
 HWY_INLINE Group<V, n> Right(const Group<V, n>& a) {
   return Each<n>([&](int i) HWY_ATTR { return hn::ShiftRight<bits>(a.v[i]); });
 }
-// The same bits as lanes of D.
+// Reinterprets the bits as lanes of D.
 template <class D, class V, int n>
 HWY_INLINE Group<hn::Vec<D>, n> BitsAs(D d, const Group<V, n>& a) {
   return Each<n>([&](int i) HWY_ATTR { return hn::BitCast(d, a.v[i]); });
 }
-// The same numbers, rounded where they must be.
+// Converts the numbers to lanes of D, rounding where they do not fit.
 template <class D, class V, int n>
 HWY_INLINE Group<hn::Vec<D>, n> ConvertedTo(D d, const Group<V, n>& a) {
   return Each<n>([&](int i) HWY_ATTR { return hn::ConvertTo(d, a.v[i]); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the instruction sets that Highway's kernels are compiled for run. Golden values, judge and fills choose the
-// best of the processor; a weaker processor can be had by leaving the best ones out. What GCC has cloned itself
-// (multiversion.h) is not under this choice.
+// Selects one of the instruction sets that Highway's kernels are compiled for. Golden values, judge and fills choose
+// the best of the processor; leaving the best ones out imitates a weaker processor. GCC's own clones (multiversion.h)
+// are not affected.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// Of all kernels from now on: `best` or what the processor has below it. To be called before other threads run kernels.
+// Limits all kernels from now on to `best`, or to what the processor has below it. Call it before other threads run
+// kernels.
 Status LimitVectors(std::string_view best);
 // "avx3", "avx2" or "scalar" on x86-64: the best that may be used now.
 std::string VectorsInUse();

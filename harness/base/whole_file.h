@@ -12,7 +12,7 @@ namespace assay {
 // Errors (kIo) name the path and the system's reason.
 Result<std::string> ReadWholeFile(const std::filesystem::path& path);
 
-// The same of what has no size beforehand too, such as a pipe: for texts that a user names.
+// Also reads files without a known size, such as pipes. Meant for texts that a user names.
 Result<std::string> ReadStream(const std::filesystem::path& path);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function of the C API has around it: nothing is thrown across, errors become a code and a text, and golden
-// arithmetic has its floating-point environment, whatever the caller's is.
+// Wraps every function of the C API: no exception escapes, errors become a code and a text, and golden arithmetic gets
+// its floating-point environment, whatever the caller's is.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace assay::c_api {
 // Keeps the text for assay_last_error and gives the code.
 int32_t SetError(int32_t code, std::string_view message) noexcept;
 int32_t SetError(const Error& error) noexcept;
-// Of the exception that is being handled.
+// Sets the error of the exception that is being handled.
 int32_t SetErrorOfException() noexcept;
 
 class FloatScope {
@@ -49,7 +49,7 @@ int32_t Call(Body body) noexcept {
   }
 }
 
-// What structs had in their first version. A struct that has grown keeps it.
+// Size of a struct in its first version. A struct that has grown keeps it.
 template <class Struct>
 inline constexpr uint64_t kFirstSize = 0;
 template <>

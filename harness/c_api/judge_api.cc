@@ -40,7 +40,7 @@ Result<UserCase> Bind(const assay_question& question, const CheckRequest& reques
   if (!inputs) return tl::unexpected(inputs.error());
   const auto outputs = TakeArrays(schema, question.outputs, question.n_outputs, true);
   if (!outputs) return tl::unexpected(outputs.error());
-  // What is missing is said before anything is copied.
+  // Missing operands are reported before anything is copied.
   if (auto fine = CheckOperandNames(schema, inputs->names, outputs->names, Asker::kProgram); !fine) {
     return tl::unexpected(fine.error());
   }

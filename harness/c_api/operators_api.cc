@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators take, for those who translate arguments.
+// Describes operators as JSON, for bindings that translate arguments.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

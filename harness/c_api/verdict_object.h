@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes back of a judgement: texts alone, so that no tensor lives as long as a verdict.
+// Result of a judgement. It holds texts alone, so that no tensor lives as long as a verdict.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ struct Advice {
   std::string_view what, text;
 };
 
-// What to do about each kind of failure.
+// Advice for each kind of failure.
 constexpr Advice kAdvice[] = {
     {"load", "The file must import without an error and register its kernels with @assay.kernel."},
     {"mismatch", "Run the line of `reproduce` to see the wrong elements beside the right ones."},
@@ -62,7 +62,7 @@ std::string CountsText(const Ruling& ruling) {
   return fmt::format("{}; {}.", CountsText(ruling.visible, "visible"), CountsText(ruling.hidden, "hidden"));
 }
 
-// As a sentence, whatever it ends with.
+// Ends the text with a period.
 std::string Ended(const std::string& text) {
   return text.ends_with('.') ? text : text + ".";
 }

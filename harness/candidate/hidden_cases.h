@@ -17,7 +17,7 @@ namespace assay {
 // Whether whoever sets the task, the reference, takes such a case.
 using IsTaken = std::function<bool(const PlannedCase&)>;
 
-// The same cases on other data.
+// Copies the cases with data seeds that follow from the secret.
 std::vector<PlannedCase> WithSecretSeeds(std::span<const PlannedCase> visible, uint64_t secret);
 
 struct GeneratedSettings {

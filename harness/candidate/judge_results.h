@@ -27,7 +27,7 @@ struct JudgedRun {
 // that passes, and none that fails.
 Ruling JudgeCandidate(const JudgedRun& run);
 
-// What is said where a file of the two could not be loaded.
+// Rulings for a candidate or a reference that could not be loaded.
 Ruling CannotLoadCandidate(const std::string& reason);
 Ruling CannotJudge(const std::string& reason);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a candidate, a written kernel that is held against a reference: plain data, which texts and JSON show.
+// Ruling on a candidate, a written kernel that is compared with a reference: plain data, shown as text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class RulingVerdict : uint8_t {
 };
 const char* Name(RulingVerdict verdict);  // "accepted"
 
-// Of the visible cases, or of the hidden ones.
+// Counts of the visible or of the hidden cases.
 struct CaseCounts {
   size_t cases = 0;
   size_t passed = 0;

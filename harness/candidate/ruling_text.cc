@@ -30,7 +30,7 @@ Json FailureJson(const CandidateFailure& failure) {
   return json;
 }
 
-// Of the reference's time over the candidate's: above 1 the candidate is faster.
+// The ratio is the reference's time over the candidate's: above 1 the candidate is faster.
 void AddRatio(const TimeComparison& time, Json& json) {
   json["ratio"] = 1 / time.ratio;
   json["low"] = time.bounded ? Json(1 / time.high) : Json();

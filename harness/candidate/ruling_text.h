@@ -13,7 +13,7 @@ namespace assay {
 
 inline constexpr int kRulingSchemaVersion = 1;
 
-// What was judged, and how.
+// Inputs and settings of the judgement.
 struct RulingContext {
   std::string candidate_file, candidate_hash, candidate_version;  // SHA-256; versions of interpreter and frameworks
   std::string reference_file, reference_hash, reference_version;

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Beside shorter executions much may be hidden (harness/run/timing/README.md, "Limits").
+// A candidate may hide much of its work in executions shorter than this (harness/run/timing/README.md, "Limits").
 constexpr double kShortSeconds = 500e-6;
 
 // The group of all results; where there is one result, or one that can be compared, that.

@@ -14,7 +14,7 @@ struct SpeedPair {
   const Record *candidate = nullptr, *reference = nullptr;
 };
 
-// Of several implementations the fastest that has a time: null where none has.
+// The fastest implementation that has a time; null if none has.
 const Record* FastestOf(const std::vector<const Record*>& records);
 
 CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs);

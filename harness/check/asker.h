@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has tensors judged, for messages that say what to write: options of the command line, or a function's arguments.
+// Wording of advice in messages: options of the command line, or arguments of a function.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ std::string OptionName(Asker asker, std::string_view option);
 std::string OptionWith(Asker asker, std::string_view option, std::string_view value);
 // "--input a=FILE", or "the input 'a'".
 std::string OperandWord(Asker asker, bool is_output, std::string_view name);
-// Where it stands what operators take: "assay list ops --verbose" everywhere, as a program's user has that one too.
+// Points to the program's list of operators; users of the library have the program, too.
 inline constexpr const char* kWhatOperatorsTake = "assay list ops --verbose shows what it takes";
 
 }  // namespace assay

@@ -47,7 +47,7 @@ std::string ChannelLines(const Record& r, const UserCase& user, const CheckResul
   return text + StatisticLine(r, user, result);
 }
 
-// Of several outputs; what follows is about the worst.
+// A table of all outputs, if there are several. The lines after it are about the worst.
 std::string OutputLines(const Record& r) {
   if (r.outputs.empty()) return "";
   const auto number = [](const Number& x) { return x ? fmt::format("{:.3g}", *x) : std::string("-"); };
@@ -100,7 +100,7 @@ std::string LowerClassLines(const CheckResult& result, Asker asker) {
          fmt::format("              {} judges by that class\n", OptionWith(asker, "contract", ToText(found.contract)));
 }
 
-// What a pass says nothing of.
+// Notes how many results the contract leaves unjudged.
 std::string OpenLine(const Evidence& evidence) {
   if (!evidence.power || evidence.power->unbounded == 0) return "";
   return fmt::format("note: {} of {} results were not judged: the contract bounds nothing there\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What case files of all kinds have in common: names, folders and tensors below a folder with manifest.json. Private to
+// Helpers of case files of all kinds: names, folders and tensors below a folder with manifest.json. Private to
 // case_files.cc and given_files.cc.
 #pragma once
 

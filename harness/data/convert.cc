@@ -60,7 +60,7 @@ void DecodeInt(const T* in, double* out, int64_t n) {
 
 template <class T>
 void EncodeInt(const double* in, T* out, int64_t n) {
-  // As doubles: -2^63 is exact, and the conversion of 2^63 - 1 gives 2^63, the first value that no longer fits.
+  // Both limits as doubles: -2^63 is exact, and 2^63 - 1 converts to 2^63, the first value that no longer fits.
   constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
   constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
   for (int64_t i = 0; i < n; ++i) {

@@ -16,7 +16,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Of double. Bits rather than calls of the C library: judging asks for both at every element.
+// Layout of double. Its bits are used instead of the C library, because judging asks for both functions at every
+// element.
 constexpr int kBias = 1023, kFractionBits = 52, kExponentMask = 0x7ff;
 
 double PowerOfTwo(int exponent) {
@@ -25,7 +26,7 @@ double PowerOfTwo(int exponent) {
 }
 
 // Exponent of the binade in which the format's spacing at finite x is taken: subnormals share the lowest normal's.
-// Those of double itself lie below every format's normal numbers, or at double's own.
+// Subnormals of double lie below every format's normal numbers, so reading the exponent field suffices.
 int BinadeOf(const FloatFormat& format, double x) {
   const int biased = static_cast<int>(std::bit_cast<uint64_t>(x) >> kFractionBits) & kExponentMask;
   return std::max(biased - kBias, format.min_exponent);

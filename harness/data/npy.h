@@ -18,7 +18,7 @@ namespace assay {
 // `bits_as`: the 2- or 1-byte type that u2 or u1 elements hold; ignored for all others.
 // Errors say what is damaged or not supported: magic, version, header, type, order, shape, size.
 Result<Tensor> ReadNpy(const std::filesystem::path& path, std::optional<DType> bits_as = std::nullopt);
-// The same for a file's content.
+// Overload for a file's content.
 Result<Tensor> ParseNpy(std::string_view bytes, std::optional<DType> bits_as = std::nullopt);
 
 // Version 1, little-endian, C order; bf16 as u2, fp8 as u1. `name` of the tensor is not used. Writes to a temporary

@@ -147,7 +147,7 @@ Status CheckCoverage(const std::vector<Entry>& entries, uint64_t data_size) {
   return {};
 }
 
-// Of a file of `size` bytes that begins with `start`.
+// `start` is the beginning of a file of `size` bytes.
 Result<uint64_t> HeaderLength(std::string_view start, uint64_t size) {
   if (start.size() < kLengthBytes) {
     return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", start.size()));

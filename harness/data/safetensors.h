@@ -39,7 +39,7 @@ Status WriteSafetensors(const std::filesystem::path& path, const std::vector<Ten
                         const std::map<std::string, std::string>& metadata, Durability durability = Durability::kOnDisk);
 // Errors say what is damaged: header length, JSON, offsets, size. BOOL is read as i8.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
-// The same for a file's content.
+// Overload for a file's content.
 Result<SafetensorsFile> ParseSafetensors(std::string_view bytes);
 // The metadata alone, from the file's header.
 Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path);

@@ -44,7 +44,7 @@ Result<std::string> Compress(const std::string& bytes) {
   return out;
 }
 
-// Of a frame that says how long its contents are.
+// The frame must state the size of its contents.
 Result<std::string> Decompress(std::string_view frame) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   const bool known = size != ZSTD_CONTENTSIZE_ERROR && size != ZSTD_CONTENTSIZE_UNKNOWN;
@@ -103,7 +103,7 @@ ManifestLines ParseManifest(std::string_view text) {
   return lines;
 }
 
-// What the n-th frame holds; the manifest, where it is whole, knows.
+// Name of the n-th frame's content. Frames of files need an intact manifest; without it they are numbered.
 std::string NameOfFrame(size_t n, size_t count, const ManifestLines& manifest) {
   if (n == 0) return kManifestName;
   if (n + 1 == count) return "the archive's end";

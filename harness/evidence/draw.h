@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which results' outputs a bundle has. They are drawn by a secret, whose SHA-256, the commitment, can be handed in
-// before the run; by the hash of the run's files, which stands once the run has ended; and by challenges, which whoever
-// gets the evidence states before the run or after that hash is handed in. Nobody knows the sample while the run runs,
-// and with a challenge after it nobody can choose records by it.
+// Draws the results whose outputs a bundle keeps. The draw follows from a secret, whose SHA-256, the commitment, can be
+// handed in before the run; from the hash of the run's files, which is known once the run has ended; and from
+// challenges, which the receiver of the evidence states before the run or after that hash is handed in. Nobody knows
+// the sample while the run runs, and with a challenge after it nobody can choose records by it.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ struct Signer {
   std::filesystem::path allowed;  // a list of allowed signers (ssh-keygen(1))
   std::string identity;           // who must have signed
 };
-// What was found, in words. Without a signer the signature is only whole, and nobody vouches for its key. Errors: it is
-// not one of these bytes, or not by the signer.
+// Describes the result in words. Without a signer only the signature itself is checked, and nobody vouches for its key.
+// Fails if it does not sign these bytes or is not by the signer.
 Result<std::string> CheckSignature(const std::filesystem::path& file, const std::optional<Signer>& signer);
 
 }  // namespace assay

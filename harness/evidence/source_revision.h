@@ -3,8 +3,7 @@
 
 namespace assay {
 
-// What the program was made from, as of its configuration: a commit, marked where the working tree differs from it; ""
-// where nobody knows.
+// Commit of the program's source, taken at configuration and marked if the working tree differs from it; "" if unknown.
 extern const char* const kSourceRevision;
 
 }  // namespace assay

@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-// Of the notes of the program's own segments: the linker's "GNU" build id.
+// Reads the linker's "GNU" build ID from the notes of the program's own segments.
 std::string BuildIdIn(const char* notes, size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(notes);

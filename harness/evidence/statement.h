@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bundle says of itself, and of the program and libraries that made its results.
+// Statements in a bundle about itself, and about the program and libraries that made its results.
 #pragma once
 
 #include <string>

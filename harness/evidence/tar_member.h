@@ -19,7 +19,7 @@ std::string TarEnd();
 struct TarFile {
   std::string name, contents;
 };
-// Of exactly one member. Error: any byte differs from what TarMember makes.
+// Parses exactly one member. Fails if any byte differs from the output of TarMember.
 Result<TarFile> ParseTarMember(std::string_view bytes);
 
 }  // namespace assay

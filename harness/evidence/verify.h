@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a bundle holds, found out without the hardware: inputs, golden values and judgement are computed again.
+// Verifies a bundle without the hardware: inputs, golden values and judgement are computed again.
 #pragma once
 
 #include <fmt/format.h>

@@ -89,7 +89,7 @@ PlannedCase Explorer::Plan(CaseSpec spec) const {
   return planned;
 }
 
-// What was made smaller runs first. Then a few cases of all operators in turn.
+// Cases that were made smaller run first, then a few cases of all operators in turn.
 std::vector<PlannedCase> Explorer::Next() {
   std::vector<PlannedCase> cases;
   const auto add = [&](CaseSpec spec) {
@@ -174,7 +174,7 @@ const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Device
     const bool shares = !other.pool.empty() && other.pool == first.pool && other.backend == first.backend;
     if (!shares || !other.session || &other == &first || health.OneFor(i, planned.spec.op) != i) continue;
     if (!PassesOn(planned, other, record.implementation, loop_)) continue;
-    // What fails once in a while, on whichever device, passes here too.
+    // An intermittent failure would pass here on any device, so the first device must fail once more.
     return FailsAlike(planned, first, record, loop_) ? &other : nullptr;
   }
   return nullptr;

@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// Nothing: it is not tried to the end, as it cannot be prepared or the run is interrupted.
+// Returns nullopt if the case cannot be prepared or the run is interrupted.
 std::optional<Record> JudgeOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
                               const LoopSettings& settings) {
   if (settings.runner.interrupted()) return std::nullopt;

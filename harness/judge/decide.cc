@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// What a kernel declares that means its NaN: "masked=zero" fixed another value.
+// Advice for a kernel whose NaN is intended, although for instance "masked=zero" fixes another value.
 std::string MeantNan(const std::string& field) {
   return fmt::format("; a kernel that means NaN there declares {}nan", field.substr(0, field.find('=') + 1));
 }
@@ -41,7 +41,7 @@ std::string StatisticFailure(const Evidence& evidence) {
   return "";
 }
 
-// What random data of the case's shape show, where its own are not that; "": nothing.
+// Failure on random data of the case's shape, judged when the case's own data are not random; "" if there is none.
 std::string RandomFailure(const Evidence& evidence) {
   if (!evidence.random || Holds(*evidence.random)) return "";
   const ErrorMetrics& m = *evidence.random;
@@ -161,7 +161,7 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   return exact ? ResultClass::kBitExact : ResultClass::kWithinClass;
 }
 
-// What makes most results of a case that is not believed overflow, and what to do about it; "": they do not.
+// Advice if most results of an inconclusive case may overflow; "" if they do not.
 std::string OverflowAdvice(const Evidence& evidence) {
   const MutationPower& power = *evidence.power;
   if (2 * power.overflowing <= power.sampled) return "";
@@ -174,7 +174,7 @@ std::string OverflowAdvice(const Evidence& evidence) {
                          : "take a fill of smaller values, or an implementation with an accumulator of wider range");
 }
 
-// What to do about a user's data that say nothing.
+// Advice for a user's data that are inconclusive.
 std::string DataAdvice(const Evidence& evidence) {
   if (const std::string overflow = OverflowAdvice(evidence); !overflow.empty()) return overflow;
   const int64_t unbounded = evidence.power->unbounded, results = NumElements(evidence.shape);
@@ -218,7 +218,7 @@ std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
                      Shortfall(evidence.declared, evidence.required));
 }
 
-// What weighs more decides, in the order of Decide().
+// Weight of a decision: the heaviest one wins, in the order of Decide().
 int WeightOf(const Decision& decision) {
   if (decision.memory_fault) return 5;
   switch (decision.verdict) {

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// What an output is held against. All of it outlives this.
+// References that an output is compared with. They must outlive this.
 struct JudgedBy {
   const Operator& op;
   const Problem& problem;
@@ -24,7 +24,7 @@ struct JudgedBy {
 // `output` is canonical afterwards.
 ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output);
 
-// The same for the output of a twin's inputs, the `variant`-th of its contract.
+// Judges the output for a twin's inputs, the `variant`-th of its contract.
 TwinOutcome JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output);
 
 }  // namespace assay

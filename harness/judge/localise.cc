@@ -35,7 +35,7 @@ std::string RangeText(const AxisName& name, int64_t first, int64_t last, int64_t
   return fmt::format("{}{} {}-{}", tile ? "tile " : "", name.many, first, last);
 }
 
-// What is special about the failing coordinates of one axis; "" when every coordinate is hit.
+// Describes the failing coordinates of one axis; "" if every coordinate fails.
 std::string AxisText(const AxisName& name, const std::vector<bool>& hit) {
   const auto size = static_cast<int64_t>(hit.size());
   std::vector<int64_t> coordinates;

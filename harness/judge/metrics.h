@@ -24,7 +24,8 @@ struct WorstElement {
   double error = 0;      // got - golden
   double tolerance = 0;  // A and the rounding of `got`: |error| may be as much; 0 where the value must be exact
   double margin = 0;     // |error| without that rounding, over A; infinity where an exact value is wrong
-  // What is right instead of the golden value, where a policy of the contract decides that, and which (ValueWhere).
+  // The value that a policy of the contract requires instead of the golden value, and the name of the policy
+  // (ValueWhere).
   std::optional<double> decided = {};
   std::string decided_by = {};
 };
@@ -64,8 +65,7 @@ inline bool Holds(const ErrorMetrics& metrics) {
 
 struct MeasureOptions {
   bool even_if_stagnating = false;  // as for StatisticApplies
-  // Of a result that breaks its bound, nothing but what the judging pass gathers: no statistic, no worst elements, no
-  // places.
+  // Gathers only what the judging pass yields if the result breaks its bound: no statistic, worst elements or places.
   bool only_if_holds = false;
 };
 

@@ -52,7 +52,7 @@ class Mutations {
     Blank({{"an output of zeros", [](std::span<const double>) { return 0.0; }}});
     // A single output is its own mean.
     if (values.size() > 1) Blank({{"a constant output at the mean", MeanOfFinite}});
-    // What is there before a run: one or the other.
+    // An output that is never written holds either the prefill or NaN.
     Blank({{"an output never written", [](std::span<const double>) { return kUnwrittenValue; }},
            {"an output of NaN", [](std::span<const double>) { return std::numeric_limits<double>::quiet_NaN(); }}});
     SumsInFloat();

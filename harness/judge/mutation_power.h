@@ -29,11 +29,11 @@ struct MutationPower {
   // A tensor that says nothing of the data and would pass, without being the very result: zeros, NaN or what was there
   // before, or the mean of the results everywhere; "": none.
   std::string blank;
-  // Such a tensor that is the very result, as zeros are of products that underflow: it passes, as any right result
-  // does.
+  // A tensor of this kind that equals the result, for instance zeros if all products underflow. It passes, as any right
+  // result does.
   std::string blank_result;
-  // The same, or zeros in place of most results, in words; "": none. What a single omitted term does is another
-  // question.
+  // The tensor above, or zeros in place of most results, in words; "" if neither would pass. Single omitted terms are
+  // not considered.
   std::string BlindTo() const;
 };
 

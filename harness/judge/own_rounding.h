@@ -24,7 +24,7 @@ struct RoundingReach {
   double zero = 0;    // of a zero, either way
   bool even = true;   // nothing but the binade matters: inward is 1 and zero is floor
 
-  // Of the finite number `got`, on the side of got - error.
+  // Reach at the finite number `got`, toward got - error.
   double Of(double got, double error) const;
 };
 
@@ -43,7 +43,7 @@ inline double RoundingReach::Of(double got, double error) const {
 // left to the rules of overflow, and so is the infinity that the other modes have there.
 RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes);
 
-// Of an output of integers that numbers are rounded to.
+// Reach for an output of integers.
 RoundingReach ReachOfIntegers(OutputRounding rounding);
 // Whether x makes the integer `got`.
 bool IsIntegerOf(OutputRounding rounding, double x, double got);

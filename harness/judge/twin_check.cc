@@ -77,7 +77,7 @@ std::vector<SharedDefect> Plausible(const Twin& twin, const std::vector<int64_t>
   return found;
 }
 
-// What the wrong values say of their cause; "" when they do not agree on one.
+// Deduces the cause from the wrong values; "" if they do not agree on one.
 std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinOutcome& outcome) {
   if (outcome.nonfinite) return "";
   if (!twin.terms_of) return outcome.wrong < outcome.elements ? twin.code : "";

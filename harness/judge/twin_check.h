@@ -27,9 +27,9 @@ struct TwinOutcome {
   bool nonfinite = false;              // some value is not finite although the other is, or differs in sign
   std::vector<WorstElement> examples;  // the first wrong ones, up to kWorstCount
   std::string where;                   // localised
-  std::string code;                    // what the wrong values say of their cause, where they agree; "" otherwise
-  // What is wrong are sums beyond 2^p alone, and all sums beyond it have p significant bits, as an accumulator of that
-  // precision leaves them (24 f32, 11 f16, 8 bf16); 0 otherwise.
+  std::string code;                    // cause deduced from the wrong values; "" if they do not agree on one
+  // Precision p of an accumulator that explains all wrong sums: only sums beyond 2^p are wrong, and all of these have p
+  // significant bits (24 f32, 11 f16, 8 bf16). 0 if none does.
   int sum_bits = 0;
 
   bool Holds() const { return wrong == 0 && !IsTooSpread(); }

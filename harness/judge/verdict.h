@@ -65,7 +65,7 @@ inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 // In a run, whose data are known, it is kElementThreshold; the difference is room for data that only look so.
 inline constexpr double kUserElementThreshold = 20;
 
-// Of one output.
+// Inputs of the verdict on one output.
 struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
@@ -111,15 +111,15 @@ bool ValuesFail(const Evidence& evidence);
 // Whether an element is beyond kUserElementThreshold.
 bool IsFarOff(const ErrorMetrics& metrics);
 
-// Which channel an output of this shape breaks, with an element, what it is and what it should be, and where all of
-// them are. `which`: of several executions, such as " in run 2". Precondition: !metrics.Holds().
+// Describes the failing channel, an element with its value and the right one, and where all wrong elements are. `which`
+// names one of several executions, for instance " in run 2". Precondition: !metrics.Holds().
 std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
 
 // Precondition: at least one run.
 Decision Decide(const Evidence& evidence);
 
-// Which of several outputs decides: that with the heavier verdict, then the weaker class, then the larger margin; of
-// equal ones the first. Precondition: there is one.
+// Index of the output that decides: the heaviest verdict, then the weakest class, then the largest margin; the first of
+// equal ones. Precondition: outputs is not empty.
 size_t WorstOf(std::span<const Decision> outputs);
 
 }  // namespace assay

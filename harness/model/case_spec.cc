@@ -62,7 +62,7 @@ std::string_view Accepts(AttrType type) {
   return "";
 }
 
-// What is wrong with the text of a number: that it is none, or that no number of the type is as large or as small.
+// Explains why a text is no number of the type, or is out of the type's range.
 std::string WhyNot(AttrType type, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -283,7 +283,7 @@ Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
     const AttrDef& def = *at;
     if (!def.default_value.empty()) {
       std::string default_value = Resolve(*ordered, schema, key, key);
-      // As it is written where it applies: -1 is another axis of every rank.
+      // Resolves negative axes for this shape: -1 is another axis of every rank.
       if (!def.axes_in.empty()) default_value = Spelled(def, default_value, *ordered, schema, key);
       if (IsAtDefault(def, value, default_value)) continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a case is, and its id: a pure, stable, readable function of it.
+// A test case and its id: a pure, stable, readable function of the case.
 //   op/dtypes/key=value,key=value/fill=NAME/seed=N
 //   attention/bf16/b=1,h=32,hkv=8,l=1,s=4096,d=128,causal=1/fill=normal/seed=0
 // Keys stand in the operator's declared order; a key at its default is left out, so that an operator can grow new
@@ -50,7 +50,7 @@ struct OperandDoc {
   bool broadcasts = false;
 };
 
-// What the id, the suite parser and the command line need to know about an operator.
+// Description of an operator for the id, the suite parser and the command line.
 struct OpSchema {
   std::string op;
   std::string doc;

@@ -71,7 +71,7 @@ std::string ToText(const Contract& contract);
 // Whether no field of `declared` is weaker than `required`; the partial order is one table per field in contract.cc.
 bool Meets(const Contract& declared, const Contract& required);
 
-// As a contract has it, without parameters: "onepass".
+// The name used in contracts, without parameters: "onepass".
 std::string_view AlgorithmName(Algorithm algorithm);
 
 // One field: FieldText(c, "acc") is "tc<10,4>"; "" for a name that is no field.

@@ -65,7 +65,7 @@ bool ParseParameters(const ContractField& field, const ContractValue& value, std
   return true;
 }
 
-// What the table cannot say, because it depends on the parameters.
+// Compares parameters of equal values, which the table of the partial order does not cover.
 bool ParametersMeet(const ContractField& field, const Contract& d, const Contract& r) {
   if (field.name == "acc" && d.acc == Accumulator::kTensorCore) {
     if (r.acc == Accumulator::kTensorCore) return d.tc_bits >= r.tc_bits && d.tc_block >= r.tc_block;

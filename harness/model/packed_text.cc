@@ -11,7 +11,7 @@ constexpr char kIdHere = '\x01';
 // numbers in them, none of which comes twice.
 constexpr size_t kMostKept = 1000, kLongestKept = 1000;
 
-// What stands first: the number of a kept text behind this, or that the text itself follows.
+// First number of a packed text: kVerbatim if the text itself follows, else kFirstKept plus the kept text's number.
 enum Kind : uint64_t { kVerbatim, kFirstKept };
 
 }  // namespace

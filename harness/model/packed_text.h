@@ -24,7 +24,7 @@ class TextPacker {
 
   // `id`: what this one may contain, as a command line does, and then does without; "": nothing.
   void Append(std::string_view text, std::string_view id, std::string& bytes);
-  // Of bytes that this packer wrote, with the same `id`. Moves `at` behind them.
+  // Unpacks a text that this packer wrote with the same `id`. Moves `at` past it.
   void Take(const char*& at, std::string_view id, std::string& text) const;
 
  private:

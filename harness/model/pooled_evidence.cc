@@ -41,7 +41,7 @@ class InputNumbers {
   uint32_t NumberOf(const std::string& hash) {
     return numbers_.try_emplace(hash, static_cast<uint32_t>(numbers_.size())).first->second;
   }
-  // Of each number its place among the hashes in order.
+  // ranks[number] is the place of the number's hash in sorted order.
   std::vector<uint32_t> Ranks() const {
     std::vector<std::pair<std::string_view, uint32_t>> sorted(numbers_.begin(), numbers_.end());
     std::ranges::sort(sorted);
@@ -129,7 +129,8 @@ struct Pool {
   }
 };
 
-// What fails by itself is known already, and what did not run says nothing.
+// Only passing and inconclusive results are pooled. Failures are known already, and results that did not run have no
+// data.
 bool Counts(const Record& record) {
   return !record.pooled.empty() && (record.verdict == "pass" || record.verdict == "inconclusive");
 }

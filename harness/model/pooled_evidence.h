@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results say together that each of them is too small to say alone (harness/judge/README.md, "Pooled evidence").
-// A question is a number that correct arithmetic leaves at zero: the relative error that all results have in common,
-// the share of an operand's last bits that has no effect. Each result adds a few sums to its answer; records carry
-// them.
+// Detects errors that are too small for any single result but significant over all results (harness/judge/README.md,
+// "Pooled evidence"). A question is a number that correct arithmetic leaves at zero: the relative error that all
+// results have in common, the share of an operand's last bits that has no effect. Each result adds a few sums to its
+// answer; records carry them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr std::string_view kConstantQuestion = "constant_", kOperandBitsQ
 // How many results are not the nearest outputs.
 inline constexpr std::string_view kRoundingsQuestion = "roundings";
 
-// What one result adds to the answer c = agreement / information of a question.
+// Contribution of one result to the answer c = agreement / information of a question.
 struct PooledEvidence {
   std::string question;    // "factor"; "mean/factor" of one of several outputs
   bool proves = false;     // the answer fails a run by itself; else with --strict
@@ -35,7 +35,7 @@ struct PooledEvidence {
 };
 
 std::string ToText(std::span<const PooledEvidence> evidence);
-// What cannot be read is left out.
+// Entries that cannot be parsed are skipped.
 std::vector<PooledEvidence> ParsePooledEvidence(std::string_view text);
 
 // A question about one implementation, over all of a run's results that count: those that pass, or are inconclusive.
@@ -57,7 +57,7 @@ inline constexpr double kPooledDelta = 1e-6;
 
 // All answers, by implementation, in the order of the records.
 std::vector<PooledAnswer> PoolEvidence(const RecordView& records);
-// Those alone that are findings.
+// Only the answers that are findings.
 std::vector<PooledAnswer> FindPooled(const RecordView& records);
 
 }  // namespace assay

@@ -18,7 +18,7 @@ inline constexpr int kRecordSchemaVersion = 1;
 // A number that may be absent (null). A present non-finite one is written as null plus "<key>_nonfinite".
 using Number = std::optional<double>;
 
-// What one of several outputs came to.
+// Result of one output of an operator that has several.
 struct OutputRecord {
   std::string name, dtype, shape, verdict, result_class;  // the last is written as "class"
   std::optional<bool> in_place;
@@ -53,8 +53,8 @@ struct Record {
   std::string result_class;  // written as "class"
   std::string outcome;       // the verdict after expectations; equal to verdict without any
   std::string reason;
-  // Of a known failure: its rule ("int8-sums-in-f32", or file:line where it has no name), what is at fault ("library",
-  // "driver" or "device") and where its proof stands. "assay" is at fault where the harness itself failed.
+  // For a known failure: its rule ("int8-sums-in-f32", or file:line if it has no name), the cause ("library", "driver"
+  // or "device") and where to read the proof. The cause is "assay" if the harness itself failed.
   std::string known_issue, fault, read_on;
   Number max_abs_err, max_rel_err, max_ulp_err, rms_err, nmse;
   Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
@@ -69,8 +69,8 @@ struct Record {
   // Preparing (compiling) for the first time in a worker process, and once more in the same process, where the backend
   // may have kept what it made; null where it was not prepared twice in one process, as without timing.
   Number prepare_s, prepare_cached_s;
-  // What the plan came to, as the plugin says: memory on the device beside the operands (null: not said), the library's
-  // name for its algorithm, and the kernels that run.
+  // Properties of the prepared kernel, from the plugin: device memory beside the operands (null: unknown), the
+  // library's name for its algorithm, and the kernels that run.
   std::optional<int64_t> workspace_bytes;
   std::string algorithm, kernel;
   Number time_median_s, time_p10_s, time_p90_s;  // the median of those of the rounds
@@ -91,7 +91,7 @@ struct Record {
   // of the column takes (at most 1).
   Number time_wall_s, launch_fraction;
   std::string round_walls_s;  // such means, of each round
-  // Of all inputs once, and of the output.
+  // Time to upload all inputs once, and to download the output.
   Number upload_s, upload_gbytes_per_s, download_s, download_gbytes_per_s;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
   // Roofline: ceilings measured on this device, the shares of them that the cold time (without one, the warm) reaches,
@@ -108,7 +108,8 @@ struct Record {
   Number package_power_w;                  // of the host's processors while it was timed
   Number price_per_hour;                   // as the user stated it
   std::string sweep;                       // "b=16": what --sweep set
-  // These, and prepare_s, are taken while other columns are judged, unless --jobs is 1; times of the loop never are.
+  // These times and prepare_s are taken while other columns are judged, unless --jobs is 1; times of the loop never
+  // are.
   Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
@@ -116,10 +117,10 @@ struct Record {
   // Folder with the tensors of a failure, below the output folder: "failures/<hash of the case id>"; "" when there is
   // none.
   std::string failure_dir;
-  // What decided a failing result where no margin does: "memory", "second input set", "later executions" or "other
-  // layout"; "" else.
+  // Reason of a failing result that no margin shows: "memory", "second input set", "later executions" or "other
+  // layout"; "" otherwise.
   std::string decided_by;
-  // Of the rule that explains a failure: also its file and line, whose it is, and the last day on which it holds.
+  // For a known failure: the rule's reason, its file and line, its owner, and the last day on which it holds.
   std::string known_reason, known_where, known_owner, known_expires;
   // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
   std::string worst_elements;
@@ -131,10 +132,10 @@ struct Record {
   std::optional<int64_t> not_judged;
   std::optional<int64_t> violations;  // finite values beyond their tolerance
   std::string where;                  // localised failures of the bound and of non-finite values; "" without any
-  // Of worst_elements, in their order: "place:error" joined by ';', place as "[3,4]" or, of an imaginary part,
-  // "[3,4] imag".
+  // Errors of worst_elements, in the same order: "place:error" joined by ';'. place is "[3,4]", or "[3,4] imag" for an
+  // imaginary part.
   std::string worst_errors;
-  // Of the first exact twin that fails, on whose data: the first wrong elements, up to eight,
+  // First wrong elements, up to eight, of the first failing exact twin (on the twin's data):
   // "place:got:expected:tolerance" joined by ';'.
   std::string twin_elements;
   // The statistic's parts, each against its limit: the worst element, the bias of all, the worst cluster of outliers,
@@ -155,17 +156,17 @@ struct Record {
   // Whether it passes by the intermediates of 16 bits alone, by which most single faults would pass as well: --strict
   // fails it. Null: there is no such contract.
   std::optional<bool> weak_pass;
-  // Of an operator with several outputs: each of them, and the name of the one that decides, of which everything above
-  // speaks that is about one. Not written where there is a single one.
+  // Results of each output, and the name of the one that decides: the fields above that describe a single output are
+  // its. Not written for operators with one output.
   std::vector<OutputRecord> outputs;
   std::string worst_output;
-  // What this result says to questions about all of a run's together (harness/model/pooled_evidence.h); "": nothing.
+  // This result's contribution to tests that pool a whole run (harness/model/pooled_evidence.h); "" if none.
   std::string pooled;
   // Operand layouts beside the dense row-major one in which it was executed and judged: "padded;permuted=not offered",
   // or "skipped: more than 2e8 operations". "": it failed before, or there is no other.
   std::string layouts;
-  // Of a result that was tried more than once: how the tries ended, in their order ("pass*16,mismatch,pass*3"), the
-  // share of them that did not pass, and its 95 % interval by Clopper and Pearson.
+  // For a result that was retried: how the tries ended, in their order ("pass*16,mismatch,pass*3"), the share of them
+  // that did not pass, and its 95 % interval by Clopper and Pearson.
   std::string tries;
   Number flake_rate, flake_rate_low, flake_rate_high;
   std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing

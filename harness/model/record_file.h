@@ -19,7 +19,7 @@ struct RecordFile {
 // Errors name the file and the line, and what to do.
 Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl);
 
-// The same, each record given to `take` as it is read. Returns RecordFile::torn.
+// Streams the records to `take` instead of collecting them. Returns RecordFile::torn.
 Result<std::string> ReadEachRecord(const std::filesystem::path& jsonl, const std::function<void(Record)>& take);
 
 }  // namespace assay

@@ -49,8 +49,7 @@ class RecordList {
   std::vector<std::string> packed_;
 };
 
-// What reads records: a view of a list, or of records that stand in an array. It refers to what it was made of, which
-// outlives it.
+// Read-only view of a list or of an array of records, which must outlive it.
 class RecordView {
  public:
   RecordView(std::span<const Record> records) : plain_(records) {}
@@ -73,7 +72,7 @@ class RecordView {
   const RecordList* list_ = nullptr;
 };
 
-// What it refers to may be gone as soon as it moves on or goes away.
+// References from it are valid only until it is advanced or destroyed.
 class RecordIterator {
  public:
   using value_type = Record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between two runs, as plain data: harness/perf finds it, reports/ shows it.
+// Differences between two runs, as plain data: harness/perf finds them, reports/ shows them.
 #pragma once
 
 #include <cstdint>

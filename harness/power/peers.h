@@ -22,7 +22,7 @@ namespace assay {
 
 enum class Opinion : uint8_t { kAccepts, kRejects, kNoRule };
 
-// What the peers' rules see of a case. The case and its golden must outlive this.
+// A case as other projects' rules see it. The case and its golden must outlive this.
 class PeerCase {
  public:
   PeerCase(const Operator& op, const Problem& problem, const Golden& golden);

@@ -44,7 +44,7 @@ std::optional<DriverRule> RuleOf(const PeerCase& c) {
   const DType out = c.out();
   if (c.Is(Kind::kProduct) || c.Is(Kind::kConvolution))
     return IsComplex(out) ? std::nullopt : std::optional(DriverRule{});
-  // The other drivers have no f64 and no integer form here.
+  // The other drivers support neither f64 nor integers here.
   if (out != DType::kF32 && out != DType::kF16 && out != DType::kBF16) return std::nullopt;
   const double eps = Epsilon(out);
   if (c.Is(Kind::kReduction)) return Reduction(c.form().reduction, eps);

@@ -23,7 +23,7 @@ int FractionBits(DType dtype) {
   return FormatOf(dtype).precision - 1;
 }
 
-// Of the accumulator that the implementation declares; TOSA has none wider than f32.
+// Fraction bits of the accumulator that the implementation declares; TOSA has none wider than f32.
 int AccumulatorBits(const Contract& declared) {
   switch (declared.acc) {
     case Accumulator::kF16:

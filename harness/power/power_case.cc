@@ -145,7 +145,7 @@ class CaseMeasurement {
     return all;
   }
 
-  // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
+  // Outputs of the first run. A crash yields no output and any tool would notice it, so every rule sees NaN instead.
   static OutputValues ResultsOf(const CaseData& data, const Attempt& attempt) {
     OutputValues values;
     for (size_t k = 0; k < data.outputs.size(); ++k) {
@@ -161,7 +161,7 @@ class CaseMeasurement {
     return values;
   }
 
-  // Of the output that shows it most.
+  // Largest effect over all outputs.
   FaultEffect EffectOf(const CaseData& data, const OutputValues& exact, const Contract* contract) const {
     FaultEffect largest;
     for (size_t k = 0; k < data.outputs.size(); ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What assay catches of each operator, fault by fault, and by which of its channels.
+// Detection power by operator, by fault and by channel of the verdict.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::vector<OperatorPower> PowerByOperator(const PowerTally& tally);
 // The channels of a verdict (VERDICT.md); "other" is what is no margin: memory, determinism, later executions.
 inline constexpr std::string_view kChannels[] = {"exact", "exceptional", "bound", "statistic", "metamorphic", "other"};
 
-// Those that reject the result of a record: bit i is kChannels[i].
+// Channels that reject the result of a record: bit i is kChannels[i].
 uint32_t RejectingChannels(const Record& record);
 
 struct ChannelPower {

@@ -9,15 +9,15 @@
 
 namespace assay {
 
-// Of what was drawn together.
+// Counts of one cluster: all pairs of a case that was drawn.
 struct DrawnTogether {
   int64_t events = 0, trials = 0;
 };
 
-// The same where whole clusters were drawn at random: pairs of one case share its data and shape, and are caught or
-// missed together more often than pairs of different ones. The trials are divided by how many times the variance
-// between clusters is that of independent trials (Korn and Graubard 1998), where that is more. Where all are caught, or
-// none, nothing tells whether pairs of one case are caught one by one: each cluster is one trial.
+// Confidence interval of a share if whole clusters were drawn at random: pairs of one case share its data and shape,
+// and are caught or missed together more often than pairs of different ones. The trials are divided by the design
+// effect, the variance between clusters over that of independent trials, if it is above 1 (Korn and Graubard 1998). If
+// all are caught, or none, the design effect is unknown and each cluster counts as one trial.
 Interval ClusteredInterval(std::span<const DrawnTogether> clusters);
 
 }  // namespace assay

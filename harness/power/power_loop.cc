@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// What goes wrong in one case costs no other one its figures.
+// An exception in one case does not lose the figures of the others.
 PowerTally MeasureGuarded(const PlannedCase& planned, const Device& device, const PowerSettings& settings) {
   try {
     return MeasureCase(planned, device, settings);

@@ -14,8 +14,8 @@ namespace assay {
 // part of a larger one. In the order of `cases`; all of them where there are no more.
 std::vector<PlannedCase> SampleCases(std::vector<PlannedCase> cases, size_t size, uint64_t seed);
 
-// Those of at most so many operations: the layers of public models among a suite's cases take as long as all others.
-// Cases of a million operations take a second each, as every schedule is executed on every seed.
+// Keeps cases of at most `most_flops` operations: the layers of public models among a suite's cases take as long as all
+// others. Cases of a million operations take a second each, as every schedule is executed on every seed.
 std::vector<PlannedCase> CasesUpTo(std::vector<PlannedCase> cases, double most_flops);
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// What was measured, to stand beside the figures.
+// Settings and extent of the measurement, shown with the figures.
 struct PowerRun {
   std::string suite, corpus;
   size_t cases = 0, complete = 0;  // selected, and measured to the end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counts as a regression between two runs. A policy file is TOML: keys at the top hold everywhere, those of a
-// [[rule]] where its globs match; of several rules that set a key the last one decides.
+// Policy that decides which changes between two runs are regressions. A policy file is TOML: keys at the top hold
+// everywhere, those of a [[rule]] where its globs match; of several rules that set a key the last one decides.
 //   bits_changed = false
 //   slower_percent = 5
 //   [[rule]]
@@ -22,7 +22,7 @@
 
 namespace assay {
 
-// What is a regression for one result. A number that is null is reported only.
+// Regression limits for one result. A number that is null is reported only.
 struct RegressionLimits {
   bool verdict_worse = true;   // the outcome got worse, unless an expectation covers it
   bool support_lost = true;    // unsupported, unavailable or not offered any more

@@ -28,7 +28,7 @@ size_t OutcomeRank(std::string_view outcome) {
   return outcome == "unexpected_pass" ? 0 : RankIn(kOutcomeRank, outcome);
 }
 
-// Of a record, or of one of its outputs.
+// A margin of a record or of one of its outputs.
 template <class R>
 struct MarginField {
   const char* name;

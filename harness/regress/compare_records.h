@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between two records of one case, backend, device and implementation.
+// Compares two records of one case, backend, device and implementation.
 #pragma once
 
 #include <vector>

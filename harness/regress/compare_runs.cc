@@ -278,7 +278,7 @@ class RunComparer {
     Change change =
         MakeChange(was_unsupported ? Aspect::kSupport : Aspect::kNew, failed ? Trend::kWorse : Trend::kBetter,
                    before == nullptr ? "" : before->outcome, after.outcome, failed ? after.reason : "");
-    // What said that it could not, and now does so wrongly, got worse.
+    // A case that was unsupported and now gives wrong results got worse.
     change.regression = failed && (was_unsupported ? limits.verdict_worse : limits.new_failure);
     return change;
   }

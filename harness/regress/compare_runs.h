@@ -20,7 +20,7 @@ struct RunToCompare {
   bool offers_known = false;    // `records` miss nothing that was planned and offered
   std::string host;             // what host times depend on: CPU, threads; "" when it is not known
   std::string torn = {};        // that its file is cut off, in words; "": it is whole
-  // What a launch was allowed to take where times were believed (--launch-us), by backend; none: what is usual.
+  // Launch overhead that plausible times may include (--launch-us), by backend; absent: the default.
   std::map<std::string, double> launches_us = {};
 };
 

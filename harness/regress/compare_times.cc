@@ -84,7 +84,7 @@ TimeComparison Estimate(const TimedPair& pair, TimedHow how) {
   return Compared(TestInTurns(differences), pair.not_comparable, differences.size(), differences.size());
 }
 
-// Of each round, as far as at least half of the members have it.
+// Compares the median of the group's members in each round that at least half of the members have.
 TimeComparison EstimateGroup(std::span<const TimedPair> pairs, const std::vector<size_t>& group) {
   std::vector<std::vector<double>> by_round;
   size_t members = 0;

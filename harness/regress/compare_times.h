@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which results of a run became slower or faster. The unit is a round, one timing in a worker process of its own:
+// Decides which results became slower or faster. The unit is a round, one timing in a worker process of its own:
 // repetitions inside one process share its memory layout and the machine's mood, and any two processes differ by that.
 //   SLOWER  the test rejects "not slower", and the estimated ratio is at least 1 + minimum_effect
 //   FASTER  likewise, the other way round
@@ -31,8 +31,8 @@ inline constexpr double kMinimumEffect = 0.05;
 std::string RoundsText(std::span<const double> seconds);
 std::vector<double> ParseRounds(std::string_view text);  // empty when it is not such a text
 
-// Likewise of the slices of a round, seconds with four digits, joined by '/'; and what two such texts say of each
-// round, the median of ln(now / base) over slices that followed each other. Empty where they are none, or do not fit.
+// Slices of a round as text: seconds with four digits, joined by '/'. SliceDifferences compares such texts by round:
+// the median of ln(now / base) over consecutive slices. Empty if the texts are invalid or do not fit.
 std::string SlicesText(std::span<const double> seconds);
 std::vector<double> SliceDifferences(std::string_view base, std::string_view now);
 

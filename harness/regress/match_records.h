@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which records of two runs belong together.
+// Matches the records of two runs.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ namespace assay {
 struct PlaceRecords {
   // Several of one name: devices of one name, in their order, or one shape judged on several data.
   std::map<std::string, std::vector<const Record*>> by_implementation;
-  // Of no implementation: why there is none (unsupported, missing, crash...), or what `assay check` judged.
+  // Records without an implementation: why there is none (unsupported, missing, crash...), or the result of `assay
+  // check`.
   std::vector<const Record*> others;
 };
 

@@ -48,7 +48,7 @@ std::vector<double> CountSums(const std::vector<size_t>& ranks, size_t m) {
   return std::move(ways[m]);
 }
 
-// The same for doubled ranks without ties, which most samples have; made once per thread and size.
+// CountSums for doubled ranks without ties, the usual case; computed once per thread and size.
 const std::vector<double>& CountSumsWithoutTies(size_t total, size_t m) {
   thread_local std::map<std::pair<size_t, size_t>, std::vector<double>> known;
   const auto [it, inserted] = known.try_emplace({total, m});

@@ -28,11 +28,12 @@ struct ShiftEstimate {
 };
 ShiftEstimate EstimateShift(std::span<const double> a, std::span<const double> b, double confidence);
 
-// Which hypotheses to reject so that the expected share of false ones among them is at most `rate` (Benjamini and
-// Hochberg 1995). Where none is true, the chance of rejecting any is at most `rate` as well.
+// Selects hypotheses to reject so that the expected share of false ones among them is at most `rate` (Benjamini and
+// Hochberg 1995). If none is true, the chance of rejecting any is at most `rate` as well.
 std::vector<bool> BenjaminiHochberg(std::span<const double> p, double rate);
 
-// Which to reject so that the chance of any false one is at most `rate`, however they depend on each other (Holm 1979).
+// Selects hypotheses to reject so that the chance of any false one is at most `rate`, however they depend on each other
+// (Holm 1979).
 std::vector<bool> Holm(std::span<const double> p, double rate);
 
 }  // namespace assay

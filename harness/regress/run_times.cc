@@ -55,7 +55,7 @@ Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Numbe
   return change;
 }
 
-// What the number of rounds does not allow.
+// Notes which conclusions the number of rounds does not allow.
 void NoteRounds(size_t tested, size_t fewest, size_t most, TimedHow how, RunComparison& comparison) {
   const char* const of = how == TimedHow::kApart ? " of each run" : "";
   if (most < RoundsNeeded(1, how)) {

@@ -59,7 +59,7 @@ double DeviationOf(const std::vector<size_t>& scores) {
   return std::sqrt(squares) / 2;
 }
 
-// Of n values without ties.
+// Scores of n values without ties.
 std::vector<size_t> ScoresWithoutTies(size_t n) {
   std::vector<size_t> scores(n);
   for (size_t i = 0; i < n; ++i) scores[i] = std::min(2 * (i + 1), n + 1);

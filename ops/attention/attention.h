@@ -106,7 +106,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
 // The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
 // sees, and the sums of their terms' magnitudes.
 struct RawScores {
-  // Of query `index`, for n keys from `key` on.
+  // Scores of query `index` for n keys from `key` on.
   std::pair<std::span<const double>, std::span<const double>> Of(int64_t index, int64_t key, int64_t n) const {
     const auto begin = static_cast<size_t>(n == 0 ? 0 : index * stride + key - first), size = static_cast<size_t>(n);
     return {std::span(dots).subspan(begin, size), std::span(magnitudes).subspan(begin, size)};
@@ -116,8 +116,8 @@ struct RawScores {
   std::vector<double> dots, magnitudes;
 };
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
-// The same as above from scores that are at hand, as row `index` of them. `out` may hold another row, whose memory it
-// takes over.
+// Computes the row from scores that are known already, at `index` in `raw`. `out` may hold another row; its memory is
+// reused.
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
@@ -142,7 +142,8 @@ enum RowFact {
 };
 // Keys with t below this count as tail: their weight is bounded by exp(-kTail / 2) instead of by its error.
 inline constexpr double kTail = 160;
-// Those below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the others.
+// Keys with t below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the
+// others.
 inline constexpr double kWeightless = 40;
 // exp(-kDead) is zero in f32 and narrower formats, also 256 times as large.
 inline constexpr double kDead = 150;

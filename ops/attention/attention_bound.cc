@@ -27,9 +27,9 @@ namespace assay {
 namespace {
 
 constexpr double kBlock = 16;
-// Of keys that were split over units, by sums; joined by log-sums they have two instead, the unit's own division and
-// its weight. One without keys merges exactly: exp(0) is 1, and if it were not, weights and their sum have it in
-// common.
+// Merges of partial results if keys were split over units. Units joined by log-sums have two operations instead, the
+// unit's own division and its weight. A unit without keys merges exactly: exp(0) is 1, and if it were not, weights and
+// their sum would share the factor.
 constexpr double kMerges = 4;
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
 constexpr double kSeldom = 256;    // kernels that rescale seldom do when exponentials have grown by this factor
@@ -278,7 +278,7 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
       for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) owned->SetUp(i, bounder.At(golden, of_row, i));
     }
   });
-  // Nothing finite or not is promised there, and nothing is known of its distribution.
+  // An infinite bound permits any result and has no statistic.
   AdmitWhere(bound, *owned, kInfinity, kAnything);
   for (int64_t row = 0; row < op.Rows(); ++row) {
     const bool may_be_nan = bounder.MayBeNan(rows, row) || bounder.MayHideNan(row);
@@ -299,7 +299,7 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   AdmitOperandOverflow(bound, golden, contract, problem.inputs[0].dtype);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
-  // Nothing is known of the distribution of errors of rows with any weights.
+  // The error distribution of rows with any weights is unknown.
   std::shared_ptr<Plane> any;
   for (int64_t row = 0; bound.statistic.applicable && row < op.Rows(); ++row) {
     if (!bounder.HasAnyWeights(rows, row)) continue;

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Keys = std::span<const WeightedKey>;
 
-// As many vectors of columns as there are registers for: the weights of a key are loaded once for all of them.
+// Vectors of columns that fit into registers: each key's weights are loaded once for all of them.
 template <class D, int kVectors>
 struct Columns {
   using V = hn::Vec<D>;

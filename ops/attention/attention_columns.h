@@ -28,7 +28,7 @@ struct WeightedKey {
   double dot = 0, added = 0, stored = 0;  // p times what AttentionRow has
 };
 
-// What hangs on the keys alone, per column of v.
+// Sums over keys that do not depend on the query, per column of v.
 struct KeyColumns {
   explicit KeyColumns(int64_t n) : values(n), low(n), high(n) {}
   std::vector<double> values;     // sum |v|

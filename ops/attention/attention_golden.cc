@@ -2,10 +2,10 @@
 // Golden attention. Fast: values in double, planes in float where the operands' range allows it (attention_tile.h),
 // else in double. Reproducible: scores, exponentials and sums in double-double; the planes, which are bounds, stay
 // double. Masked keys are never read. sigma, in units of u_acc, is that of the sums of p v and of p, see SumDeviation.
-// What errors of probabilities and scores add hangs on the contract; it is built from the planes "shift_weight",
-// sqrt(sum p^2 max(v^2, (v - o)^2)), the probabilities divided by their unrounded or rounded sum, and "move_weight",
-// sqrt(2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the score stored before and after its mask. Errors of the scores are
-// shared by a row's columns: m_eff = 1 for row groups.
+// It leaves out errors of probabilities and scores, which depend on the contract and are built from two planes:
+// "shift_weight", sqrt(sum p^2 max(v^2, (v - o)^2)), for the probabilities divided by their unrounded or rounded sum,
+// and "move_weight", sqrt(2 sum p^2 (v - o)^2 (|mask| + |score|)^2), for the score stored before and after its mask.
+// Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
 #include <limits>

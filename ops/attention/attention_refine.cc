@@ -47,7 +47,7 @@ void RefineRow(const AttentionCase& op, const AttentionData& data, RowWork& w) {
       dot = dot + TwoProd(data.q[row * op.d + c], data.K(head, c)[r.keys[i]]);
     }
     dot = dot * op.scale;
-    // What a double cannot hold has no second half; the plain score is then infinite, or capped.
+    // A score beyond double's range has no low part; the plain score is then infinite, or capped.
     if (!std::isfinite(dot.hi) || !std::isfinite(dot.lo)) dot = {PlainScore(op, data, row, head, r.keys[i]), 0};
     if (op.softcap > 0 && std::isinf(dot.hi)) dot = {std::copysign(0x1p1000, dot.hi), 0};
     scores[i] = op.softcap > 0 ? Sigmoidal(dot / DD{op.softcap, 0}) * op.softcap : dot;

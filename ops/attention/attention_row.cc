@@ -21,7 +21,7 @@ namespace {
 
 // Products of a probability below this with an infinity depend on where a type underflows.
 constexpr double kTinyWeight = 0x1p-10;
-// What a thread takes at least: rows of an operand, elements.
+// Smallest chunk of a thread: rows of an operand, elements.
 constexpr int64_t kRowsAtOnce = 16, kElementsAtOnce = 1 << 14;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {

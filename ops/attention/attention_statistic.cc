@@ -60,7 +60,7 @@ class ScoreErrors {
   double u_mid_, of_dot_ = 0;
 };
 
-// Of weights in the accumulator's own format, in units of v: the deviation of an element.
+// Deviation of an element, in units of v, caused by weights in the accumulator's own format.
 class WeightErrors {
  public:
   WeightErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
@@ -95,8 +95,8 @@ class WeightErrors {
   double of_dot_ = 0, of_added_ = 0, of_products_ = 0, of_moved_ = 0, of_weight_ = 0, of_cap_ = 0;
 };
 
-// What hangs on a row's scores: planes of the deviation and of what is systematic. `flushed`: the largest score that a
-// flushed operand takes away, per unit of the other one.
+// Adds the deviation and the systematic error that a row's scores cause. `flushed` is the largest score that a flushed
+// operand takes away, per unit of the other one.
 void AddScoreErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u, double flushed,
                     BoundModel& bound) {
   const double u_mid = e.mid;

@@ -28,11 +28,11 @@ constexpr int kRowsAtOnce = 4;
 // the next: for o, and for the planes, which read v^2 as well. Fewer would cost more starts of the sums.
 constexpr int64_t kNearValues = kManyRegisters ? 128 : 256;
 constexpr int64_t kNearKeys = kManyRegisters ? 32 : 128;
-// Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
+// Block of scores: at least eight independent sums, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
 
-// What a product reads of k or v, as doubles or, for a sum of magnitudes, as |x|.
+// Loads factors from k or v: as doubles, or as |x| in float for a sum of magnitudes.
 template <class D>
 HWY_INLINE hn::Vec<D> Factors(D d, const float* from) {
   if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
@@ -184,7 +184,7 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   }
 }
 
-// Those from o in float, or from o in two floats.
+// Sums distances |v - o|, with o as one float or as two.
 template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
                              int64_t end, const TileValues& values, int64_t c, const TileSums& out) {

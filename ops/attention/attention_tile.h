@@ -24,7 +24,7 @@ inline constexpr double kNarrowMax = 0x1p24, kNarrowMin = 0x1p-30;
 inline constexpr float kLeastWeight = 0x1p-90F;
 inline constexpr int64_t kFloatKeys = 256;  // also the components of a score's magnitude
 
-// What a sum of kFloatKeys non-negative products of rounded factors, in float, has to be multiplied by to be a bound.
+// Factor that makes a float sum of kFloatKeys non-negative products of rounded factors an upper bound.
 double FloatSumsUp();
 
 // The keys of each head in blocks of kKeyBlock, [block][component][key], the last one filled up with zeros, in the
@@ -98,7 +98,7 @@ struct PackedValues {
   BigBuffer<float> v, squares;
 };
 
-// Those of a head's keys from one on.
+// View of a head's packed values from key `key` on.
 struct TileValues {
   TileValues(const PackedValues& packed, int64_t head, int64_t key)
       : v(packed.v.data() + (head * packed.groups * packed.keys + key) * kValueGroup),

@@ -19,7 +19,7 @@ double PowerBelow(double x) {
   return x > 0 && std::isfinite(x) ? std::ldexp(1.0, std::ilogb(x)) : x;
 }
 
-// What the ulp of an exponent or logarithm of up to x is relative to: the power of two below it, in units of 1 or ln 2.
+// The power of two that an ulp is relative to, for an exponent or logarithm of up to x, in units of 1 or ln 2.
 double SizeOf(double x) {
   return std::max(PowerBelow(x), PowerBelow(x * std::numbers::log2e) * std::numbers::ln2);
 }

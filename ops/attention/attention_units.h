@@ -28,11 +28,12 @@ class LogSumErrors {
  public:
   explicit LogSumErrors(const OperationErrors& e) : u_(e.u), eps_(e.eps) {}
 
-  // Of the exponent of a key's weight, n keys in all: so many more roundings relative to its score and to |mask| + |t|,
-  // and beside them so much.
+  // Additional error of a key's weight for n keys: kOfScore more roundings relative to its score, kOfAdded more
+  // relative to |mask| + |t|, and OfWeight on top.
   static constexpr double kOfScore = 2, kOfAdded = 3;
   double OfWeight(double keys) const;
-  // Of o itself, relative to it, where nothing is divided by the weights' sum. `largest`: of |score| with its mask.
+  // Relative error of o itself where no division by the weights' sum follows. `largest` is the largest |score| with its
+  // mask.
   double OfAll(double keys, double largest) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the golden values of queries of attention are built in.
+// Working memory for the golden values of attention's queries.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@ struct RowWork {
   std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
 };
 
-// What hangs on the keys alone. Neighbouring queries often see the same ones, or some more behind them.
+// Caches the sums over keys that do not depend on the query. Neighbouring queries often see the same keys, or a few
+// more.
 class SeenKeys {
  public:
   explicit SeenKeys(int64_t n) : columns_(n) {}

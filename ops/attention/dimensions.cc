@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways attentions differ.
+// Dimensions of attention cases.
 #include <fmt/format.h>
 
 #include <algorithm>

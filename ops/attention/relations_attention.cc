@@ -44,8 +44,8 @@ std::optional<Keys> HiddenKeys(const AttentionCase& op, const ExecutedCase& exec
   return found;
 }
 
-// What becomes of the rows that a mask hides. Weights of zero make other values the same bits. Other keys need not: a
-// kernel may take its maximum before it masks, so they are judged by the bound.
+// Replacement for the rows that a mask hides. Weights of zero make other values the same bits. Other keys may change
+// bits, because a kernel may take its maximum before it masks; they are judged by the bound.
 enum class Hidden : uint8_t { kOtherValues, kNanValues, kOtherKeys };
 
 // Replaces hidden rows by their values times -0.75, or by NaN. Queries that see one of them may give anything.

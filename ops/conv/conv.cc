@@ -20,7 +20,8 @@
 namespace assay {
 namespace {
 
-// Of every spatial attribute, so that spans and outputs can be computed in 64 bits. Frameworks index axes by i32, too.
+// Limit of every spatial attribute, so that spans and outputs can be computed in 64 bits. Frameworks index axes by i32,
+// too.
 constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 constexpr const char* kConvTypes = "possible are f64, f32, f16, bf16, f16-f16-f32, bf16-bf16-f32 and i8-i8-i32";
 constexpr const char* kSpatial[] = {"k", "stride", "pad", "dilation"};

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSparse = 32;
 constexpr int64_t kLargestSpread = 31;
 
-// What K terms add up to, in the mean over pixels.
+// Sum of K terms, averaged over pixels.
 double MeanSum(const ConvClimb& climb, int64_t terms) {
   const double places = climb.sparse ? static_cast<double>(kSparse) : 2;
   const double x = static_cast<double>(climb.x) - static_cast<double>(climb.x_spread) / places;

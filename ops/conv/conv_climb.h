@@ -18,7 +18,7 @@ struct ConvClimb {
   bool sparse = false;
   bool negative = false;  // both operands are: two's complement reaches one further there
 
-  // What x is at place i, and w at term k of an output with factor 1. Variants of the twin have their own streams.
+  // Values of x at place i, and of w at term k of an output with factor 1. Variants of the twin have their own streams.
   int64_t Pixel(uint64_t stream, int64_t i) const;
   int64_t Tap(int64_t k) const;
   std::string Describe() const;

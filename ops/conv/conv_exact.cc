@@ -66,7 +66,7 @@ int64_t AlwaysSeen(const ConvCase& op) {
   return tap;
 }
 
-// Of a result whose exact value is y, in the output's unit.
+// Tolerance of a result whose exact value is y, in the output's unit.
 double SignsTolerance(const Form& form, const Contract& contract, DType out, double y) {
   const double u_out = (contract.out == OutputRounding::kNearest ? 1 : 2) * FormatOf(out).UnitRoundoff();
   return form.error + u_out * (std::abs(y) + form.error);

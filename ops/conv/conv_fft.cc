@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a convolution by discrete Fourier transforms may be off by (Mathieu, Henaff, LeCun, arXiv 1312.5851; Vasilache
+// Error bound of a convolution by discrete Fourier transforms (Mathieu, Henaff, LeCun, arXiv 1312.5851; Vasilache
 // et al., arXiv 1412.7580): y = F^-1 sum over c of F(x_c) F(w_c), in tiles of the image or of the whole of it,
-// transforms of N points, each of one channel. With e the error of a transform relative to the norm of what it gives
+// transforms of N points, each of one channel. With e the error of a transform relative to the norm of its result
 // (golden/fft/fft_error.h), ||F z||_2 = sqrt(N) ||z||_2, |F z| <= ||z||_1, gamma of a sum of C complex products, and
 // sums over the C channels c of one output channel o and image n:
 // - Errors of F(x_c) and F(w_c), of their product and of the sum over c reach y through F^-1, whose every element is at
-//   most the mean of what goes in. By Cauchy and Schwarz that is b P, b = 2 e + e^2 + gamma, P = sum ||x_c||_2
+//   most the mean of its inputs. By Cauchy and Schwarz that is b P, b = 2 e + e^2 + gamma, P = sum ||x_c||_2
 //   ||w_c||_2.
-// - F^-1 adds e times the norm of what it is given: e ||y||_2 <= e sum ||x_c||_2 max |F(w_c)| <= e Q, Q = sum ||x_c||_2
+// - F^-1 adds e times the norm of its input: e ||y||_2 <= e sum ||x_c||_2 max |F(w_c)| <= e Q, Q = sum ||x_c||_2
 //   ||w_c||_1, and of the errors before it e b sqrt(N) P.
-// - What underflows costs lambda at each operation: 9 lambda an element and stage, of four products, two sums and two
+// - Underflow costs lambda at each operation: 9 lambda an element and stage, of four products, two sums and two
 //   flushed operands in each part, times sqrt(2). Stages double it, so that a transform is off by 18 N lambda = a at
 //   most. In y that is a R + C a^2, R = sum (||x_c||_1 + ||w_c||_1), and (9 C + 20) N lambda, where products have been
 //   divided by N.
@@ -40,7 +40,7 @@ struct Norms {
   bool finite = true;
 };
 
-// Of `count` parts of `size` elements each.
+// Norms of `count` parts of `size` elements each.
 std::vector<Norms> NormsOf(const Tensor& tensor, int64_t count, int64_t size) {
   const std::vector<double> values = tensor.ToDoubles();
   std::vector<Norms> norms(static_cast<size_t>(count));
@@ -88,7 +88,7 @@ double TransformError(const ConvCase& op, const FftArithmetic& a) {
                     std::log1p(PackingError(a)));
 }
 
-// What tiles that are added along each axis may have for norms together, relative to the image's.
+// Bound on the joint norm of tiles that are added along each axis, relative to the image's norm.
 double TileNorms(const ConvCase& op) {
   return std::pow(2.0, 0.5 * std::max(op.rank, 2));
 }

@@ -175,7 +175,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   return bound;
 }
 
-// As NeedsWidePlanes, of the largest S that these operands can have.
+// Applies NeedsWidePlanes to the largest S that these operands can have.
 bool HasWidePlanes(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs) {
   const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);

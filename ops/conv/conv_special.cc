@@ -26,7 +26,7 @@ void SumVisible(const ConvCase& op, std::span<const double> x, std::span<const d
       nonfinite += a * b;
     }
   }
-  // As GoldenRowSums: 3 * 2^-106 of S per addition, and f64 products whose low parts underflow.
+  // Error bound from GoldenRowSums: 3 * 2^-106 of S per addition, and f64 products whose low parts underflow.
   const auto terms = static_cast<double>(op.Terms());
   double error = golden.magnitude[i] * (terms + 32) * 0x1p-103;
   if (golden.error.wide()) error += (2 * terms + 2) * 0x1p-1074;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Winograd's minimal filtering F(m x m, 3 x 3) may be off by. With U = G g G^T, V = B^T d B, tiles of m outputs
+// Error bound of Winograd's minimal filtering F(m x m, 3 x 3). With U = G g G^T, V = B^T d B, tiles of m outputs
 // that begin at output 0 and the points 0, 1, -1 (m = 2) and 0, +-1, +-2 (m = 4) of Lavin and Gray (arXiv 1509.09308).
 // For m = 4 also 0, +-5/8, +-3/2, which oneDNN uses; W is the larger of the two, for a contract does not tell them
 // apart:
@@ -7,8 +7,8 @@
 // alpha = 2 (n_A + n_B + n_G): each of the three transforms is applied twice, a row of n non-zeros costs n roundings,
 // one more with entries that are no binary fractions (Barabasz, Anderson, Soodhalter, Gregg, ACM TOMS 46, 2020).
 // Planes of F(m, 3): "winograd_m_3" = W, and for each set of points two of which no element needs a number of its own,
-// as tables of what depends on the place in the image ("tile_") and on the output channel ("channel_"):
-// - absolute: what an absolute error of 1 in every element of d, g and of both transforms becomes in y, the sum of
+// as tables over the place in the image ("tile_") and over the output channel ("channel_"):
+// - absolute: the error of y for an absolute error of 1 in every element of d, g and of both transforms, the sum of
 //   tile_absolute [n, groups, out] and channel_absolute [o, m m places of a tile];
 // - peak: the largest element of U and V that y depends on, infinite where an element of d or g is infinite or NaN, for
 //   it then spreads over its tile; the larger of tile_peak [n, groups, tiles] and channel_peak [o].

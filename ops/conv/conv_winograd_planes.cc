@@ -206,7 +206,7 @@ class Planes {
     });
   }
 
-  // What sums[e][i], with the row sums of `matrix` as factors, become at each place of an output tile: [place][i].
+  // Output transform of sums[e][i] times the row sums of `matrix`, at each place of an output tile: [place][i].
   template <int kColumns>
   std::vector<double> Spread(const std::vector<double>& sums, int64_t n,
                              const double (&matrix)[kMaxSide][kColumns]) const {

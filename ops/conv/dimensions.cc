@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways convolutions differ. Channels are put together from groups and what each of them takes and gives, the
-// image from its last axis and the axes before it.
+// Dimensions of convolution cases. Channels are composed of groups and the inputs and outputs of each group, the image
+// of its last axis and the axes before it.
 #include <algorithm>
 #include <numeric>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways transforms differ: n is put together from its last axis and the axes before it.
+// Dimensions of transform cases. n is composed of its last axis and the axes before it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ int64_t LargestPrime(int64_t n) {
   return largest;
 }
 
-// Which radix is left when smaller ones are taken out: the primes that kernels are written for, or none of them.
+// Adds a dimension for the largest prime factor: the primes that kernels are written for, or larger ones.
 void AddRadix(CaseSpace& space) {
   constexpr int64_t kPrimes[] = {1, 2, 3, 5, 7, 11, 13};
   std::vector<std::string> levels;

@@ -17,7 +17,15 @@ FftCase FftCaseOf(const Problem& problem);
 // imaginary part of zero, and pairs of mirror images within the given half become each other's conjugate.
 void MakeHermitian(const FftCase& fft, std::span<double> x);
 
-// What the contract's algorithm may be off by, in every output: norm2 ||y||_2 + norm1 ||x||_1.
+// Error bound of the contract's algorithm, for every output: norm2
+//
+// y
+//
+// _2 + norm1
+//
+// x
+//
+// _1.
 struct FftErrorCoefficients {
   double norm2 = 0, norm1 = 0;
 };

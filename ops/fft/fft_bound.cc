@@ -166,7 +166,7 @@ FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
       return {.norm1 = of(Algorithm::kDirect)};
     case Algorithm::kAny:
     case Algorithm::kWinograd:
-      // Nothing is known of the algorithm: the sum of all bounds holds for each.
+      // The algorithm is unknown: the sum of all bounds holds for each.
       return {.norm2 = of(Algorithm::kFft) + of(Algorithm::kBluestein), .norm1 = of(Algorithm::kDirect)};
     default:
       return {.norm2 = of(contract.alg)};

@@ -16,7 +16,7 @@ namespace {
 constexpr int kPlaces = 4;
 constexpr uint64_t kMutantSeed = 0x666674;  // any constant: mutants must not depend on the case's own seed
 
-// What one input element adds to both parts of an output, up to double's rounding.
+// Contribution of one input element to both parts of an output, up to double's rounding.
 struct Contribution {
   double re = 0, im = 0;
 };

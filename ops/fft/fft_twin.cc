@@ -26,7 +26,7 @@ constexpr double kLeastEffect = 0.7;
 bool Separates(const FftCase& fft, const Contract& contract, int parts) {
   const auto [norm2, norm1] = FftErrors(fft, contract);
   const auto points = static_cast<double>(fft.Points());
-  // Of half a spectrum each may stand for two.
+  // Each element of half a spectrum may stand for two.
   const double given = std::ceil(static_cast<double>(NumElements(fft.InputAxes())) / parts);
   const double shown = std::min(points, fft.kind == FftKind::kC2R ? 2 * given : given);
   const double squares = fft.kind == FftKind::kR2C ? shown : 2 * shown;
@@ -81,7 +81,7 @@ std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Co
   twin.costly = true;
   for (int64_t i = 0; i < golden.size(); ++i) {
     double& y = twin.expected[static_cast<size_t>(i)];
-    // Of a value near zero an ulp would be too small a unit to write the tolerance in.
+    // Near zero an ulp would be too small a unit for the tolerance.
     const double tolerance = HardBound(bound, golden, i), least = tolerance * 0x1p-20;
     if (std::abs(y) < least) y = least;
     twin.tolerances.push_back((tolerance + least) / UlpAt(format, y));

@@ -56,15 +56,16 @@ std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
     const double angle = (fft.inverse ? -2 : 2) * std::numbers::pi * turns;
     const double re = y[2 * i], im = y[2 * i + 1], c = std::cos(angle), d = std::sin(angle);
     other.expected.insert(other.expected.end(), {re * c - im * d, re * d + im * c});
-    // The same error in both executions; one turned, which mixes its parts, as it does with the output's.
+    // Both executions may have the error. One of them is turned, which mixes its real and imaginary parts.
     const double tolerance = 2 * kSlack * Tolerance(executed, i) + 0x1p-49 * (std::abs(re) + std::abs(im));
     other.tolerance.insert(other.tolerance.end(), {tolerance, tolerance});
   }
   return other;
 }
 
-// The other way: the opposite sign and, between reals and half spectra, the opposite kind. Of several axes only c2c:
-// a half spectrum with errors is none of a real signal, and what its halves of one plane make is the algorithm's.
+// The inverse transform: the opposite sign and, between reals and half spectra, the opposite kind. For several axes
+// only c2c: a half spectrum with errors is not that of a real signal, and algorithms treat the mirrored halves of one
+// plane differently.
 std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const FftCase& fft) {
   AttrList changes = {{"dir", fft.inverse ? "fwd" : "inv"}};
   if (fft.kind == FftKind::kC2C) return Rebind(op, problem, changes);

@@ -24,7 +24,7 @@ double Times(double x, double y) {
   return x == 0 || y == 0 ? 0 : x * y;
 }
 
-// What a number adds to the sizes of partial products.
+// Factor of a number in the bound on sizes of partial products.
 double FactorOf(double size) {
   return std::isfinite(size) ? std::max(size, 1.0) : 1;
 }
@@ -85,8 +85,8 @@ bool Arrangements::StaysWithin(const BlockValues& values, const Propagation& err
   return true;
 }
 
-// What neither partial sums nor products of factors of this node's elements exceed, at least 1. Of sums from those of
-// their operands.
+// Bound on partial sums and on products of factors of this node's elements, at least 1. It follows from the operands'
+// bounds.
 double Arrangements::MostOf(int node, const BlockValues& values, const Propagation& errors,
                             const std::vector<double>& most) const {
   const Node& info = NodeAt(node);
@@ -235,12 +235,12 @@ bool Arrangements::Leaves(const Element& e) const {
   return std::max(e.positive, e.negative) >= overflows_at_ && std::min(e.positive, e.negative) > 0;
 }
 
-// What is small beside the largest number does not make it overflow.
+// A small summand does not make a number near the largest one overflow.
 double Arrangements::SumOf(double x, double y) const {
   return std::max(x, y) + slack_ * std::min(x, y);
 }
 
-// Of other terms propagation has said it all.
+// If the node is no known sum of terms (IsSum), Propagation already covers its range.
 void Arrangements::FindSum(int node) {
   const Node& info = NodeAt(node);
   const Elements& terms = elements_[static_cast<size_t>(info.args[0])];

@@ -23,8 +23,8 @@ class Arrangements {
   // All must outlive it. `rules`: a contract's.
   Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules);
 
-  // Of the output's node, in its space: which elements nothing is promised of, beside those of which `errors` says so.
-  // Empty: none. After a block's values and errors.
+  // Elements of the output's node, in its space, that other arrangements leave open, beside those that `errors` leaves
+  // open. Empty if there are none. Call after a block's values and errors.
   std::vector<bool> Open(const BlockValues& values, const Propagation& errors, int64_t lanes);
 
  private:

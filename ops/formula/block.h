@@ -49,8 +49,8 @@ std::vector<int64_t> Projection(const BlockPlan& plan, AxisSet from, AxisSet to)
 // For each inner index of a kAt node's result the operand's inner index; -1: none.
 std::vector<int64_t> Source(const BlockPlan& plan, const Node& node, AxisSet operand);
 
-// Of nodes whose places are data: for each inner index of a kGather node's result the operand's inner index, or for
-// each of the updates of a kScatterAdd node that of the result. `index`: the array of the places. -1: no such place.
+// For nodes whose places are data: the operand's inner index for each inner index of a kGather node's result, or the
+// result's for each update of a kScatterAdd node. `index` is the array of the places. -1: no such place.
 std::vector<int64_t> Places(const BlockPlan& plan, const Node& node, std::span<const double> index);
 
 // An operand's array in the space of a result that has more axes.

@@ -70,7 +70,7 @@ Definition Definition::ForCase(std::string_view op, const Author& author, const 
   return definition;
 }
 
-// What an author may return without, in a case that makes no sense.
+// Checks that the definition is complete. The author of an invalid case may return early.
 void Definition::RequireWhole() const {
   const bool is_schema = values_ == nullptr;
   if (!is_schema && !refusal_.empty()) return;

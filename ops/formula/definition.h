@@ -17,7 +17,7 @@
 
 namespace assay::formula {
 
-// What an operand is for, which decides what a fill writes into it.
+// Purpose of an operand, which decides how a fill writes it.
 enum class Role : uint8_t {
   kData,      // the fill itself
   kWeight,    // random fills: around 1, as trained weights are
@@ -64,9 +64,8 @@ struct AttrValues {
 class Definition {
  public:
   using Author = std::function<void(Definition&)>;
-  // Of the schema, where every axis has extent 2.
-  // `given`: choices that are not the default ones.
-  // Both throw FormulaError, with the operator's name, where the author is mistaken.
+  // Definitions of the schema, where every axis has extent 2, and of a case. `given` are choices that are not the
+  // default ones. Both throw FormulaError, with the operator's name, if the author's function is wrong.
   static Definition ForSchema(std::string_view op, const Author& author, const AttrList& given = {});
   static Definition ForCase(std::string_view op, const Author& author, const AttrValues& values);
   Definition(const Definition&) = delete;
@@ -95,12 +94,12 @@ class Definition {
   Expr InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along);
   // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
-  // The same, converted with saturation: what lies beyond the type's largest finite numbers, or its integers, becomes
-  // one of these. NaN stays NaN; integers have none, and any of them is right then.
+  // Output converted with saturation: results beyond the type's largest finite numbers, or its integers, become one of
+  // these. NaN stays NaN; integer types have none, so any integer is right then.
   void OutSaturated(std::string_view name, Expr value, const Axes& axes);
   // The type of the first output; f32 in the schema.
   DType TypeOfResult() const;
-  // Of the type of an input; in its memory as well, whose axes it then has.
+  // Output with the type of an input. OutInPlace also uses the input's memory, and has its axes.
   void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
   void OutInPlace(std::string_view name, Expr value, std::string_view input);
   // Places of a selection, as i64.
@@ -114,13 +113,13 @@ class Definition {
   // written then, its author returns.
   bool RefuseIf(bool bad, std::string_view why);
 
-  // What was defined.
+  // Results of the definition.
   const Graph& graph() const { return *graph_; }
   OpSchema Schema() const;
   const std::vector<Algorithm>& schedules() const { return schedules_; }
   const std::vector<std::string>& types() const { return types_; }
   const std::vector<Role>& roles() const { return roles_; }  // of the inputs
-  // Of an output, where the operands of the dtype list have these types.
+  // Type of an output if the operands of the dtype list have these types.
   DType TypeOfOutput(size_t output, const std::vector<DType>& listed) const;
   uint32_t AliasOfOutput(size_t output) const;  // as Operand::alias
   bool saturates() const { return saturates_; }

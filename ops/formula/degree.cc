@@ -13,7 +13,7 @@ bool IsZero(const Node& node) {
   return node.kind == Kind::kConst && node.constant == 0;
 }
 
-// Of what is added, compared or chosen from: they have to agree.
+// Common degree of operands that are added, compared or chosen from; nullopt if they differ.
 Degree Agreed(const Graph& graph, const std::vector<int>& args, const std::vector<Degree>& known) {
   Degree agreed;
   for (const int arg : args) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a common factor of inputs does to an output, as far as the graph shows it (homogeneity).
+// Homogeneity: how a common factor of inputs scales an output, as far as the graph shows it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What values follow from, as a few digits.
+// Digest of a graph.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace assay::formula {
 
-// Of everything in a graph that its values and their errors depend on: nodes, constants, extents, the layouts of inputs
-// and outputs. Names are not among them. 16 hex digits.
+// 16 hex digits over everything in a graph that its values and their errors depend on: nodes, constants, extents, the
+// layouts of inputs and outputs. Names are not among them.
 std::string DigestOf(const Graph& graph);
 
 }  // namespace assay::formula

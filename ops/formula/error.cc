@@ -226,7 +226,7 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
   if (!AllWithin(values, error.reach.data(), range, n, most)) {
     for (int64_t i = 0; i < n; ++i) {
       double& reach = error.reach[static_cast<size_t>(i)];
-      // What is exact may be the largest number itself.
+      // An exact value may be the largest number itself.
       const double size = std::fabs(values[i]);
       const bool fits = reach == 0 ? size <= range : size + reach < range;
       const bool overflows = std::isfinite(size) && std::isfinite(range) && !fits;

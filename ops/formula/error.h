@@ -29,7 +29,7 @@ namespace assay::formula {
 // Coefficients of symbols may cancel; what is left of their own roundings is covered by this much of what was added.
 inline constexpr double kResidue = 0x1p-48;
 
-// What happens to an input before it is used.
+// Conversions of an input before it is used.
 struct InputRule {
   double relative = 0;     // rounding
   double lost_below = 0;   // smaller magnitudes may become anything up to themselves: zero
@@ -54,18 +54,18 @@ struct ErrorRules {
   // Errors of 1 - f (Rounding::kTail): relative to the result; and where a kernel takes f off 1, that of f relative to
   // f, and that of the subtraction relative to 1 + |f|.
   double tail = 0, complement = 0, from_one = 0;
-  // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
-  // results are flushed.
+  // Underflow error of an operation whose result may lie below `tiny`; additions have one only where results are
+  // flushed.
   double lambda = 0, tiny = 0;
   bool as_written = false;      // the graph's own values: each sum is rounded once, functions of infinities are limits
   bool rearranges = false;      // kernels may take factors and terms in other orders (arrangements.h)
   bool by_reciprocals = false;  // divisions may be products with reciprocals, which overflow where divisors are small
-  // Of partial results that are stored, where operations themselves cost nothing: relative, and absolute below `tiny`.
+  // Errors of stored partial results, where operations themselves cost nothing: relative, and absolute below `tiny`.
   double store = 0, store_lambda = 0;
-  double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
+  double function_lambda = 0;  // the same for divisions, roots and functions, whose errors are counted in spacings
   bool additions_underflow = false;
   double range = 0;  // largest finite intermediate
-  // Of the last node's values, whose overflow is the output's affair where the output overflows no later.
+  // Range of the last node's values. If the output overflows no later, the output's rules judge their overflow.
   double last_range = std::numeric_limits<double>::infinity();
   const FloatFormat* constants = nullptr;  // constants are rounded to it; nullptr: they are as they are
   double constants_lack = 0;               // this share of constants' low parts
@@ -82,12 +82,12 @@ struct ErrorRules {
   TailTerms TailOf(Function of) const;  // of Rounding::kTail
 };
 
-// Results of an element that are right beside those within its reach, bits to be joined; an infinity of its sign. The
-// output alone has them: of other nodes nothing is promised then.
+// Results that are right beside those within an element's reach, as bits to be joined. An infinity has the element's
+// sign. Only the output has these bits; other nodes are open instead.
 using Beside = uint8_t;
 inline constexpr Beside kNothingBeside = 0, kBesideNan = 1, kBesideInfinity = 2, kBesideOne = 4;
 
-// Of a node in a block; empty arrays are zeros.
+// Errors of a node in a block; empty arrays are zeros.
 struct NodeError {
   struct Symbol {
     int id = 0;
@@ -133,11 +133,11 @@ class Propagation {
   // x: the operand's array, v: the result's.
   void Select(int node, std::span<const double> x, std::span<const double> v);
 
-  // Of these elements nothing is promised. v: the node's values.
+  // Declares these elements open: any result is accepted. v: the node's values.
   void Open(int node, std::span<const double> v, const std::vector<bool>& which);
-  // They may err by so much more. Empty: by nothing.
+  // Adds these errors. Empty: none.
   void Widen(int node, const std::vector<double>& costs);
-  // These are right as well, of each element. Empty: none.
+  // Admits these results of each element as well. Empty: none.
   void Admit(int node, std::span<const double> v, const std::vector<Beside>& beside);
 
   // Whether, since the beginning, some NaN of which nothing is promised may be another number than zero: one that is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What errors mean where values are not finite. By IEEE rules a NaN or an infinity that goes in decides what comes out,
-// unless an operand's error could change that: infinity times what may be zero.
+// Errors of values that are not finite. By IEEE rules a NaN or an infinity in an operand decides the result, unless the
+// error of another operand could change that: infinity times a number that may be zero.
 #include <algorithm>
 #include <cmath>
 

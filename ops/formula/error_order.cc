@@ -13,9 +13,9 @@
 namespace assay::formula {
 namespace {
 
-// What is certain of a recurrence with factors from where an operand is not finite, in every association. A NaN makes
-// each product and sum NaN that it enters. An infinity stays one while no product of the factors behind it can be
-// zero; and nothing is certain any more once an intermediate may have overflowed.
+// Tracks the values of a recurrence with factors that are certain in every association, from the first operand that is
+// not finite. A NaN makes each product and sum NaN that it enters. An infinity stays one while no product of the
+// factors behind it can be zero; and nothing is certain any more once an intermediate may have overflowed.
 class NonFinite {
  public:
   enum class Is { kFinite, kInfinite, kNan, kOpen };
@@ -63,7 +63,7 @@ class NonFinite {
   }
 
  private:
-  // Of neighbouring factors up to this one: the largest product, and the smallest behind an infinity.
+  // Tracks products of neighbouring factors up to this one: the largest, and the smallest behind an infinity.
   void Multiply(double least, double most) {
     largest_ = std::max(largest_, 1.0) * most;
     growth_ = std::max(growth_, largest_);

@@ -22,7 +22,7 @@ void ForTerms(const std::vector<int64_t>& to, int64_t width, const Visit& visit)
   }
 }
 
-// What a sum's roundings depend on, per result.
+// Sums per result that the roundings of a sum depend on.
 struct TermSums {
   explicit TermSums(size_t m) : magnitude(m), running(m), squares(m), partial(m), partial_squares(m) {}
   std::vector<double> magnitude;                 // of finite terms, with their reach

@@ -10,7 +10,7 @@
 namespace assay::formula {
 namespace {
 
-// Of one result: its terms, the base among them.
+// Terms of one result, the base among them.
 struct ScatteredSum {
   int64_t additions = 0;
   double magnitude = 0;  // of finite terms, with their reach

@@ -48,8 +48,8 @@ std::vector<double> RankedValues(const Node& node, const std::vector<double>& x,
   return values;
 }
 
-// Of the numbers that stand before a rank, the least that the exact and the others reach down to; behind it, the most
-// that they reach up to. Two exact numbers stand as the order has them, equal ones too.
+// Bounds on numbers at other ranks: before a rank the smallest lower end, behind it the largest upper end, over all
+// numbers and over the uncertain ones. Two exact numbers are always ordered right, equal ones too.
 struct FurthestEnds {
   double all, uncertain;
   void Add(double end, bool is_uncertain, bool least) {
@@ -67,7 +67,7 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
     return std::isnan(x) ? sign * kInfinity : sign * x;
   };
   const auto reach = [&](size_t k) { return line.reach[static_cast<size_t>(line.order[k])]; };
-  // What may be anything may stand anywhere.
+  // An open number may have any rank.
   const auto end = [&](size_t k, double toward) {
     return reach(k) == kInfinity ? toward * kInfinity : number(k) + toward * reach(k);
   };
@@ -89,7 +89,7 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
   return certain;
 }
 
-// Of the ranks' numbers; of deviations those of the numbers that are there.
+// Reach of the selected numbers by rank; in quadrature, the deviations of the numbers themselves.
 std::vector<double> ReachOfValues(const Node& node, const UncertainLine& line, int64_t ranks, bool quadrature) {
   std::vector<double> reach;
   for (int64_t k = 0; k < ranks; ++k)

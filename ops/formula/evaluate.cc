@@ -89,7 +89,7 @@ class Worker {
   const NodeSpaces& spaces_;
   BlockValues values_;
   std::vector<Propagation> propagations_;
-  // Of a propagation by its number, whose kernels take other arrangements than the formula's.
+  // Arrangements for the propagations whose kernels may reorder the formula, by the propagation's number.
   struct Rearranged {
     size_t propagation;
     Products products;

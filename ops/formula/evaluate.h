@@ -15,7 +15,7 @@ struct Evaluation {
   std::vector<double> value, value_lo;      // of the output in its layout; value_lo: in double-double, else empty
   std::vector<std::vector<double>> reach;   // of each propagation
   std::vector<std::vector<double>> beside;  // of each: bits of Beside; empty where there are none
-  // Of each, and of all its elements together: one NaN of which nothing is promised leaves every such NaN open.
+  // One flag per propagation, for all its elements: if one open NaN may be any number, every open NaN may.
   std::vector<uint8_t> any_instead_of_nan;
 };
 

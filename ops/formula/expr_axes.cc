@@ -6,7 +6,7 @@
 namespace assay::formula {
 namespace {
 
-// What goes along an axis of its operand.
+// Requires that the operand has the axis.
 void RequireAxis(std::string_view name, Expr x, Axis axis) {
   RequireOneGraph(name, {x});
   Require(Has(x.node().axes, axis.id), "{}: goes along {}, but its operand has the axes {}. Take one of these", name,

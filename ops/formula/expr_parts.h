@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What expressions of all kinds are made with. Private to expr.cc and expr_axes.cc.
+// Helpers that build expressions. Private to expr.cc and expr_axes.cc.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace assay::formula {
 
 Expr Append(Graph& graph, Node node);
 
-// Of operands of what `name` says.
+// Requires that all operands of `name` are of one graph.
 void RequireOneGraph(std::string_view name, const std::vector<Expr>& x);
 
-// As messages have them.
+// Text for messages.
 std::string TextOf(const Graph& graph, Axis axis);
 std::string TextOf(Expr x);  // its axes
 

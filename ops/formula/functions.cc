@@ -58,7 +58,7 @@ ASSAY_MULTIVERSION void ExponentialValues(const double* x, double* z, int64_t n)
   internal::ExpKernels(x, z, n);
 }
 
-// Of exp(-|x|), which does not overflow.
+// Uses exp(-|x|), which does not overflow.
 ASSAY_MULTIVERSION void SigmoidValues(const double* x, double* z, int64_t n) {
   for (int64_t i = 0; i < n; ++i) z[i] = -std::fabs(x[i]);
   internal::ExpKernels(z, z, n);

@@ -37,7 +37,8 @@ using Operands = std::array<const double*, 3>;
 
 // z[i] = f(x[i], ...)
 void MapValues(Function function, const Operands& x, double* z, int64_t n);
-// The same of unevaluated sums hi + lo; relative error at most MapErrorDD, of numbers far from double's limits.
+// MapValues for unevaluated sums hi + lo. The relative error is at most MapErrorDD, for numbers far from double's
+// limits.
 void MapValuesDD(Function function, const Operands& hi, const Operands& lo, double* z_hi, double* z_lo, int64_t n);
 
 // The relative error of a value in double, as the C library and portable_math.h have it, and in double-double.

@@ -87,7 +87,7 @@ void InverseRoot(const double* x, const double* reach, const double* z, double l
   }
 }
 
-// What 1 - z^2 and z (1 - z) lose near z = 1, absolutely.
+// Absolute error of 1 - z^2 and z (1 - z) near z = 1.
 constexpr double kSaturated = 0x1p-51;
 
 // How far the whole interval [x - reach, x + reach] is from zero.

@@ -10,7 +10,7 @@
 namespace assay::formula {
 namespace {
 
-// Those that lead to an output.
+// Nodes that lead to the output.
 std::vector<bool> NodesOf(const Graph& graph, size_t output) {
   std::vector<bool> needed(graph.nodes.size());
   needed[static_cast<size_t>(graph.outputs[output].node)] = true;
@@ -30,7 +30,7 @@ std::vector<bool> TermsOf(const Graph& graph, size_t output) {
   return nodes;
 }
 
-// Of these, those of other outputs that have some of them alone.
+// Terms of this output that are shown by another one which has only some of them.
 std::vector<bool> ShownElsewhere(const Graph& graph, size_t output) {
   const std::vector<bool> own = TermsOf(graph, output);
   std::vector<bool> shown(own.size());

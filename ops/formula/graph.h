@@ -59,14 +59,14 @@ enum class Function : uint8_t {
   kPow,  // of a positive number; of others as IEEE 754 has it
 };
 
-// What implementations may do to a sum or a difference beside rounding its result.
+// Freedom that implementations have with a sum or a difference, beside rounding its result.
 enum class Strictness : uint8_t {
   kLoose,   // it may be distributed over a factor or fused into one: its operands round like numbers of their own size
   kStrict,  // its result alone is rounded
 };
 
-// What an addition of a sum may have on top: kRescaled sums of exponentials are multiplied by exp(old maximum - new
-// one) when a larger term comes.
+// Extra step of each addition of a sum: kRescaled sums of exponentials are multiplied by exp(old maximum - new one)
+// when a larger term comes.
 enum class Steps : uint8_t { kPlain, kRescaled };
 
 struct Node {
@@ -158,7 +158,7 @@ inline bool CanForget(Kind kind) {
 // "[rows,n]", ascending.
 std::string AxesText(const Graph& graph, AxisSet set);
 
-// What one of the outputs needs: the others, and nodes that lead to them alone, are gone. Inputs and axes all stay.
+// Removes the other outputs and the nodes that lead to them alone. Inputs and axes all stay.
 Graph KeepOutput(const Graph& graph, size_t output);
 
 inline AxisSet OutputSet(const OutputInfo& output) {

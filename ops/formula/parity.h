@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of sign of inputs does to an output, as far as the graph shows it.
+// Parity: how a change of sign of inputs affects an output, as far as the graph shows it.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace assay::formula {
 
 enum class Parity : uint8_t { kEven, kOdd, kNone };
 
-// Of the node when these inputs change their signs together.
+// Parity of the node when these inputs change their signs together.
 Parity ParityOf(const Graph& graph, int node, const std::vector<bool>& negated);
 
 }  // namespace assay::formula

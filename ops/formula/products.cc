@@ -38,7 +38,7 @@ Products::Products(const BlockPlan& plan, const ErrorRules& rules)
     Collect(plan, static_cast<int>(at), static_cast<int>(at), false, factors);
     if (factors.size() < 3) factors.clear();
   }
-  // Those of larger products are seen there.
+  // Factors of a product that is part of a larger one are handled there.
   for (size_t at = 0; at < nodes.size(); ++at) {
     if (GoesIntoProductsAlone(plan, static_cast<int>(at))) factors_[at].clear();
   }

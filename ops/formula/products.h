@@ -17,7 +17,7 @@ class Products {
   // `rules`: a contract's.
   Products(const BlockPlan& plan, const ErrorRules& rules);
 
-  // What other orders than the formula's may cost the elements of a node that was just computed, in the node's space.
+  // Cost of other orders than the formula's for the elements of a node that was just computed, in the node's space.
   struct Costs {
     std::vector<double> further;  // absolute; infinite where nothing is promised
     std::vector<Beside> beside;   // see Beside
@@ -31,7 +31,7 @@ class Products {
     bool divides = false;
     Expansion expansion;  // to the product's space
   };
-  // Of one element, or of all of them together.
+  // Range of the products of some factors, for one element or for all of them together.
   struct Partial {
     double most = 1, least = 1;  // of the sizes of all products of some factors
     double most_divisor = 1, least_divisor = 1;  // of those of two divisors and more

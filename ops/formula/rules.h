@@ -17,7 +17,7 @@ ErrorRules GoldenRules(bool double_double);
 // than the accumulator's needs `last_range` besides.
 ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
 
-// The same of what may always err in one direction: functions, what is flushed, and terms that sums lose.
+// Errors that may always go in one direction: those of functions, flushing, and terms that sums lose.
 ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
 
 // Deviations in units of kSigmaUnit, a unit roundoff so small that rests of second order vanish.

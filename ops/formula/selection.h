@@ -38,8 +38,8 @@ struct NumbersOfLine {
 // The places of the first `ranks` numbers in the order of the node.
 std::vector<int64_t> Rank(const Node& node, const NumbersOfLine& numbers, int64_t ranks);
 
-// The same as a kernel has it that overlooks the number of one rank, or, where all numbers are in the result, puts it
-// behind the next one. What is right as well, because numbers are equal, stays as it is.
+// Ranking of a faulty kernel that overlooks the number of one rank, or, if all numbers are in the result, swaps it with
+// the next one. Places that are also right, because numbers are equal, stay.
 std::vector<int64_t> RankWithout(const Node& node, const NumbersOfLine& numbers, int64_t rank);
 
 }  // namespace assay::formula

@@ -10,7 +10,7 @@
 
 namespace assay::formula {
 
-// What the blocks of an evaluation share: how operands are laid out in the space of each node.
+// Layouts of operands in the space of each node, shared by all blocks of an evaluation.
 struct NodeSpaces {
   explicit NodeSpaces(const BlockPlan& plan);
   std::vector<std::vector<Expansion>> expansions;  // by node, operand
@@ -34,9 +34,9 @@ class BlockValues {
 
   std::span<const double> Hi(int node) const { return hi_[static_cast<size_t>(node)]; }
   std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
-  // Of the kGather or kScatterAdd node that was computed last.
+  // Places of the kGather or kScatterAdd node that was computed last.
   std::span<const int64_t> places() const { return places_; }
-  // Of the map that was computed last.
+  // Operands of the map that was computed last.
   const Operands& operands() const { return operands_; }
 
  private:

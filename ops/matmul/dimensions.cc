@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways matrix products differ.
+// Dimensions of matrix products.
 #include "ops/case_space.h"
 #include "ops/matmul/matmul.h"
 

@@ -114,7 +114,7 @@ std::string CheckProduct(const Problem& problem, bool integers) {
   return {};
 }
 
-// As NeedsWidePlanes, of the largest S' that these operands can have.
+// Applies NeedsWidePlanes to the largest S' that these operands can have.
 bool HasWidePlanes(const MatmulCase& op, const Problem& problem, std::span<const Tensor> inputs) {
   const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
@@ -225,7 +225,7 @@ class Matmul final : public Operator {
 
   CaseSpace Space() const override { return MatmulSpace(); }
 
-  // Nothing of a sum needs to be rounded to 16 bits on the way.
+  // A sum never needs intermediates of 16 bits.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }
 };
 

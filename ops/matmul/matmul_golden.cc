@@ -202,8 +202,8 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor
   return golden;
 }
 
-// What the epilogue may lose to underflow: a product with alpha, one with beta, the additions of c and bias. A unit
-// that flushes may lose what each product is made of, too.
+// Underflow error of the epilogue: a product with alpha, one with beta, the additions of c and bias. A unit that
+// flushes may also lose the operands of each product.
 double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType type) {
   const double once = AccumulatorUnderflow(contract) * (contract.ftz != Flush::kNone ? 2 : 1);
   const double addition = AdditionUnderflow(contract, type);
@@ -268,7 +268,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   bound.constant = bound.constant * (1 + output.u_out) + std::max(1.0, scale) * output.lambda_out;
   bound.statistic.constant = bound.constant;
   const Plane* product = golden.Extra("rounded_product");
-  // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
+  // The rounded number may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
   Plane reach(golden.size(), golden.magnitude.wide());
   for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
   bound.terms.push_back({product, output.u_out});

@@ -82,8 +82,8 @@ std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem
   if (rows.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, rows));
   all.push_back(Negated(scaled));
   all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = SelectingColumns});
-  // Of a product that is rounded before it is scaled and added to, the factor may carry it beyond the output's range
-  // where the result stays within.
+  // If the product is rounded before it is scaled and added to, the factor may overflow it although the result does
+  // not.
   if (!c.rounded) {
     all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
                                             .factors = {0, 1},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what ways reductions differ. Their shape is put together from the last reduced axis (terms), what is kept before
-// and behind it, and other reduced axes: in front of all, or directly behind.
+// Dimensions of reduction cases. Shapes are composed of the last reduced axis (terms), the kept axes before and behind
+// it, and other reduced axes: in front of all, or directly behind.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -79,7 +79,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::ranges::find(words, text) != words.end();
 }
 
-// Of indices: those of few or alike lines are zeros by chance.
+// Indices of few or equal lines are zero by chance.
 std::string WhyUselessIndices(const CaseView& view, const ReduceShape& shape) {
   const std::string& fill = view.spec.fill;
   if (view.spec.dtypes.size() == 1) return "argmax and argmin are written with their output's type";
@@ -89,7 +89,7 @@ std::string WhyUselessIndices(const CaseView& view, const ReduceShape& shape) {
   return "";
 }
 
-// Of maxima and minima: many terms have the same.
+// Maxima and minima are useless if many terms are equal to them.
 std::string WhyUselessMaxima(const CaseView& view, const ReduceShape& shape) {
   const std::string& fill = view.spec.fill;
   if (IsOneOf(fill, {"ties", "extremes"}) || (fill == "pow2" && shape.terms > 8) ||
@@ -101,7 +101,7 @@ std::string WhyUselessMaxima(const CaseView& view, const ReduceShape& shape) {
   return "";
 }
 
-// Of what is left when a term of a norm, or of a sum of exponentials, is left out: less than the rounding, or nothing.
+// Explains why omitting a term of a norm, or of a sum of exponentials, would change less than the rounding, or nothing.
 std::string WhyUselessNorm(const CaseView& view, const ReduceShape& shape, bool is_norm) {
   const std::string& fill = view.spec.fill;
   if (fill == "subnormal") return is_norm ? "squares of subnormal numbers are 0" : "their exponentials are all 1";

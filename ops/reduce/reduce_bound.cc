@@ -99,9 +99,9 @@ BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& c
   return bound;
 }
 
-// What some order makes of partial products outside the accumulator's normal range. Beyond the largest number they are
-// infinite and stay so, or meet a zero. Below the smallest they lose digits, or vanish, and are scaled up again: any
-// number of the right sign. Both together: zero times infinity.
+// Admits the results of orders whose partial products leave the accumulator's normal range. Beyond the largest number
+// they are infinite and stay so, or meet a zero. Below the smallest they lose digits, or vanish, and are scaled up
+// again: any number of the right sign. Both together give zero times infinity.
 void AdmitPartialProducts(const Golden& golden, double up_at, double down_at, BoundModel& bound) {
   const Plane &up = *golden.Extra("log2_up"), &down = *golden.Extra("log2_down");
   for (int64_t i = 0; i < golden.size(); ++i) {

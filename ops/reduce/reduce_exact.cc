@@ -172,7 +172,7 @@ bool Cancels(const ReduceCase& op, double rest, double term) {
   return op.kind != ReduceKind::kProd && std::abs(rest) < kLeast * std::abs(term);
 }
 
-// The same from the terms, when value or term is infinite, NaN or zero, or the closed form cancels.
+// Recomputes the result without a term, if value or term is infinite, NaN or zero, or the closed form cancels.
 double Recompute(const ReduceCase& op, std::span<const double> row, int64_t omitted) {
   double sum = 0, product = 1, largest = -HUGE_VAL, total = 0;
   for (int64_t k = 0; k < std::ssize(row); ++k) {

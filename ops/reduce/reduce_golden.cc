@@ -90,7 +90,7 @@ std::vector<double> ScaleRows(Rows& rows) {
   return scales;
 }
 
-// What flushing a row's subnormal inputs can do to a norm: the norm of the subnormal part (triangle inequality).
+// Largest change of a norm by flushing a row's subnormal inputs: the norm of the subnormal part (triangle inequality).
 Plane SubnormalNorm(const Rows& rows, double min_normal, bool wide) {
   Plane plane(rows.rows, wide);
   ForRows(rows, [&](int64_t row) {

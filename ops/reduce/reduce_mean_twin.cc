@@ -90,7 +90,7 @@ std::optional<Plan> PlanMean(const ReduceCase& op, const Problem& problem, const
   const DType out = problem.output().dtype;
   const double count = static_cast<double>(op.terms), u = contract.AccUnitRoundoff();
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore && u > 0;
-  // What is left of scaled terms that cancel is a multiple of u / K: it must not be flushed.
+  // Scaled terms that cancel leave a multiple of u / K, which must not be flushed.
   if (!plain || 1 / count < FormatOf(out).MinNormal() || u / count < contract.AccMinNormal()) return std::nullopt;
   const Errors errors = ErrorsOf(op, contract, out);
   for (int parts = 1; parts <= std::min<int64_t>(kMostMeanParts, op.terms); ++parts) {

@@ -126,7 +126,7 @@ double LogOf(int64_t count) {
 Level LevelOf(const Problem& problem, const Contract& contract, int64_t shown) {
   const DType in = problem.inputs[0].dtype;
   const double logarithm = LogOf(shown);
-  // What the contract's rounding of inputs keeps.
+  // Precision that the contract's rounding of inputs keeps.
   const int bits = std::min(TwinInputBits(in, contract), 24);
   const double grain = std::ldexp(1.0, std::ilogb(logarithm) + 1 - bits);
   Level level{.x = -RoundTo(FormatOf(in), std::round(logarithm / grain) * grain)};
@@ -141,7 +141,7 @@ int64_t ShownIn(const ReduceCase& op, const TermWindow& window, int64_t row) {
   return window.shown == op.terms ? op.terms : window.shown + row % 2;
 }
 
-// What a sum of `shown` exponentials may be off by, relatively; 0 where every order gives the same bits.
+// Relative error of a sum of `shown` exponentials; 0 if every order gives the same bits.
 double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore;
   const bool exact = plain && contract.math_ulp <= 1 && std::log2(shown) < contract.AccExactBits();
@@ -150,7 +150,7 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
   return plain || shown == terms ? LogOfSumError(contract, static_cast<double>(terms), 0) : kInfinity;
 }
 
-// Of a row that shows this many, in ulp of the output.
+// Tolerance of a row that shows this many terms, in ulp of the output.
 double LevelTolerance(const ReduceCase& op, const Problem& problem, const Contract& contract, const Level& level,
                       int64_t shown) {
   const double ulp = UlpAt(FormatOf(problem.output().dtype), LogOf(shown) + level.x);

@@ -22,7 +22,7 @@ SliceAxes Along(const Problem& problem, int64_t axis, int64_t output) {
   return {.inputs = {axis}, .output = output, .extent = problem.inputs[0].shape[axis]};
 }
 
-// Those along the axes that each output keeps, or that are its terms.
+// Slices along the axes that the output keeps (KeptAxes), or along the reduced ones (TermAxes).
 std::vector<SliceAxes> KeptAxes(const Problem& problem, const ReduceCase& c) {
   std::vector<SliceAxes> axes;
   for (size_t i = 0; i < c.kept.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<SliceAxes> TermAxes(const Problem& problem, const ReduceCase& c) {
   return axes;
 }
 
-// What leaves 2^k x with 2^k y; a product does not, and indices have no factor.
+// Whether 2^k x gives 2^k y. A product does not, and indices have no factor.
 bool IsHomogeneous(ReduceKind kind) {
   return kind == ReduceKind::kSum || kind == ReduceKind::kMean || kind == ReduceKind::kL2 || kind == ReduceKind::kMax ||
          kind == ReduceKind::kMin;
@@ -91,7 +91,7 @@ std::optional<OtherExecution> Shifted(const ExecutedCase& executed) {
 std::vector<SliceAxes> ReduceSlices(const Problem& problem) {
   const ReduceCase c(problem);
   std::vector<SliceAxes> axes = KeptAxes(problem, c);
-  // Which of several is selected may change with their order, and its index does.
+  // The order of terms may change which of several equal ones is selected, and its index always changes.
   if (!IsArg(c.kind)) std::ranges::move(TermAxes(problem, c), std::back_inserter(axes));
   return Several(std::move(axes));
 }

@@ -1,5 +1,5 @@
-// What the table shows, in the address: "#op=fft&verdict=mismatch&q=words" filters, "#case=ID&on=cpu:radix" opens one
-// result. A link that is sent to someone shows the same; an address without '=' is a section of the page.
+// State of the table in the address: "#op=fft&verdict=mismatch&q=words" filters, "#case=ID&on=cpu:radix" opens one
+// result. A link that is sent to someone shows the same view; an address without '=' is a section of the page.
 const shownInAddress = (value) => encodeURIComponent(value).replace(/%2F/g, '/').replace(/%2C/g, ',').replace(/%3D/g, '=')
     .replace(/%3A/g, ':');
 

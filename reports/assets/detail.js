@@ -50,7 +50,7 @@ function twinElements(text) {
                       text.split(';').filter(Boolean).map((element) => [element.split(':'), null]));
 }
 
-// Of several outputs; the other blocks are about the worst.
+// Table of all outputs, if there are several; the other blocks are about the worst.
 function outputs(record) {
   if (!record.outputs) return null;
   return elementTable(['output', 'verdict', 'class', 'bound', 'exact', 'statistic', 'exceptional', 'relations'],
@@ -103,7 +103,7 @@ function relations(record) {
   return make('div', {}, make('p', {}, held), record.property_breaks ? make('p', {}, record.property_breaks) : null);
 }
 
-// The same case everywhere else, in the order of the records.
+// Results of this case in other columns, in the order of the records.
 function others(record) {
   const all = resultsOfCase.get(record.case_id) || [];
   if (all.length < 2) return null;
@@ -117,7 +117,7 @@ function others(record) {
   return make('div', {class: 'scroll'}, make('table', {class: 'others'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));
 }
 
-// What the page added to the record.
+// Fields that the page added to the record.
 const ownKeys = new Set(['index', 'haystack', 'shown_as', 'decided_by', 'deciding_margin']);
 
 function allFields(record) {

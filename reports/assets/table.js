@@ -21,7 +21,7 @@ function decided(r) {
   return [`${r.decided_by} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
 }
 
-// What is not finite sorts above every number, what is absent below.
+// Non-finite values sort above every number, absent ones below.
 function marginKey(value) {
   if (!present(value)) return -1;
   return typeof value === 'number' ? value : Infinity;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between two runs, for people, programs and pull requests: pure functions of a RunComparison.
+// Comparison of two runs, for people, programs and pull requests: pure functions of a RunComparison.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ Table GroupsTable(const RunComparison& comparison);
 // One row per change of these results, at most `limit`; `left_out` counts the others.
 Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t limit, size_t& left_out);
 
-// The same in a table for each kind of change, so that a column has one unit.
+// One table for each kind of change, so that a column has one unit.
 struct ChangesOfKind {
   std::string heading;  // "times"
   Table table;

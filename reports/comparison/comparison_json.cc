@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// As in a record: never a bare NaN.
+// JSON has no NaN: null, like in a record.
 Json NumberOrNull(const Number& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What did not run and why, where the time went, the environment, and how to read the page.
+// Context of the page: skipped cases with reasons, time spent, environment, and how to read the page.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -56,7 +56,7 @@ struct FieldReader {
   void Put(const char* key, Json value, bool text = false) const { values.push_back({key, std::move(value), text}); }
   void operator()(const char* key, const std::string& value) const { Put(key, value, true); }
   void operator()(const char* key, int64_t value) const { Put(key, value); }
-  // As text, because a script's numbers end at 2^53.
+  // Written as text, because numbers in JavaScript are exact only up to 2^53.
   void operator()(const char* key, uint64_t value) const { Put(key, std::to_string(value), true); }
   void operator()(const char* key, const Number& value) const { Put(key, value ? NumberJson(*value) : Json()); }
   void operator()(const char* key, const std::optional<int64_t>& value) const {
@@ -68,7 +68,7 @@ struct FieldReader {
   }
 };
 
-// Of one row of the table.
+// Values of one row of the table.
 std::vector<Value> ValuesOf(const Page& page, const Record& record) {
   std::vector<Value> values;
   const FieldReader reader{values};

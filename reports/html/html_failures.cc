@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What failed, gathered by outcome, implementation and operator: one cause often fails many cases.
+// Failures, grouped by outcome, implementation and operator: one cause often fails many cases.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -46,7 +46,7 @@ bool OnlyPasses(const Line& line) {
   return line.suspect == 0 && line.counts.size() == 1 && line.counts.begin()->first.second == "pass";
 }
 
-// What a line shows, inside of a link or of a summary.
+// Content of a line, for a link or a summary.
 std::string LineContent(const std::string& name, const Line& line, std::string_view symbol) {
   return fmt::format("<b aria-hidden=\"true\">{}</b><span class=\"w\"><em>{}</em> {}</span>{}", symbol, Escaped(name),
                      Words(line), Margin(line.worst_margin));

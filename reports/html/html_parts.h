@@ -13,8 +13,8 @@
 
 namespace assay::html {
 
-// Which records a table of `most` rows has, in their order: all of them, or those that neither passed nor are
-// unsupported, and of the others every so many-th.
+// Chooses at most `most` records for the table, in their order: all of them, or those that neither passed nor are
+// unsupported, and an even sample of the others.
 std::vector<size_t> ChooseRows(const RecordView& records, size_t most);
 
 struct Page {

@@ -83,7 +83,7 @@ struct Case {
   double work = 0;
 };
 
-// What all cases of the section share.
+// Data shared by all cases of the section.
 struct Scene {
   const Page& page;
   Axis axis;
@@ -123,7 +123,7 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
   return out + "</details>\n";
 }
 
-// What the run measured besides warm times; columns without it are left out.
+// Measurements other than warm times; columns without any are left out.
 struct Measured {
   bool cold = false, roofline = false;
   void Add(const Record& r) {

@@ -20,7 +20,7 @@ double GigaPerSecond(const Record& r) {
   return r.flops.value_or(0) / SweepSeconds(r) * 1e-9;
 }
 
-// What the roofline permits of this case; 0 when it is not known.
+// Rate that the roofline permits for this case; 0 if unknown.
 double RoofOf(const Record& r) {
   if (!r.roofline_fraction || *r.roofline_fraction <= 0) return 0;
   return GigaPerSecond(r) / *r.roofline_fraction;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What makes a library a plugin. This tree uses it, and so does who builds outside of it: it is installed too.
+# Makes a library a plugin. It is installed too, for plugins that are built outside of this tree.
 include_guard(GLOBAL)
 
 # assay_make_plugin(<target> <backend>): the MODULE library becomes libassay_<backend>.so, which exports its entry point

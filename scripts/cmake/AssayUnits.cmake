@@ -135,7 +135,8 @@ function(assay_join_layer target layer kind sources deps)
   cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL assay_hand_over ${arguments})")
 endfunction()
 
-# What a folder sets for a file holds in that folder alone, so that a file with options of its own cannot be handed over.
+# Properties of a source file hold only in the folder that sets them, so a file with options of its own cannot be handed
+# over.
 function(assay_hand_over folder layer kind sources deps)
   get_target_property(other ${layer} ASSAY_KIND)
   if(NOT kind STREQUAL other)
@@ -150,7 +151,7 @@ function(assay_hand_over folder layer kind sources deps)
     endif()
   endforeach()
   target_sources(${layer} PRIVATE ${sources})
-  # Of what it depends on, layers may depend on the other one, or be it.
+  # Layers among the dependencies are not linked: they may depend on ${layer}, or be ${layer}.
   foreach(library IN LISTS deps)
     set(type "")
     if(library MATCHES "^assay_")

@@ -46,7 +46,7 @@ extern "C" {
 
 ASSAY_API const char* assay_version(void); /* "0.1.0" */
 
-/* Of the last call of this thread that failed; "" when there is none. Lives until its next call that fails. */
+/* Message of this thread's last call that failed; "" if none did. Valid until the next call that fails. */
 ASSAY_API const char* assay_last_error(void);
 
 /* Type codes of DLPack (DLDataTypeCode). */

@@ -47,7 +47,7 @@ CancelPlan PlanFor(const FillJob& job) {
   return plan;
 }
 
-// Of x in a line of two: what leaves the residue, or the format's spacing where that is larger.
+// Partner of x in a line of two. Their sum is the residue, or the format's spacing at x if that is larger.
 double LonePartner(const FillJob& job, const CancelPlan& plan, double x) {
   if (job.is_int) return -std::nearbyint(x) + std::copysign(plan.residue, x);
   const FloatFormat& format = FormatOf(job.dtype);

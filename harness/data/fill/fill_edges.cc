@@ -22,7 +22,7 @@ std::pair<int64_t, int64_t> TwoPlaces(int64_t turn, int64_t length) {
 
 }  // namespace
 
-// Which line is nothing but -Inf depends on the stream, so that two operands do not agree.
+// The stream decides which lines are nothing but -Inf, so that two operands do not agree.
 void GenerateMasked(const FillJob& job, int64_t first, std::span<double> out) {
   uint64_t bits[kFillChunk];
   job.Random(Purpose::kSpecials).FillBits(static_cast<uint64_t>(first), std::span(bits, out.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of FillTensor share. A tensor is filled as a row of values: elements, or the two components of
-// complex elements, in memory order; each generator writes any stretch of that row as a function of position alone.
+// Shared parts of FillTensor. A tensor is filled as a row of values: elements, or the two components of complex
+// elements, in memory order; each generator writes any stretch of that row as a function of position alone.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FillJob {
   int64_t lines() const { return size / components / length; }
 };
 
-// What is added to the numbers of a signed type of integers to fill an unsigned one: half its range.
+// Offset from a signed integer type's fill to an unsigned one's: half the range.
 inline double UnsignedOffset(DType dtype) {
   return dtype == DType::kU8 ? 128 : 0;
 }

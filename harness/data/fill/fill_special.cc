@@ -52,7 +52,8 @@ bool AreFew(const FillJob& job, int64_t step) {
 
 constexpr uint64_t kFewDraws = 1000;
 
-// What spoils a line has it to itself; zeros and subnormal numbers stand anywhere. place: of a turn, in its line.
+// Plants each special number once. NaN, infinities and the largest numbers get a line of their own, because they spoil
+// its results; zeros and subnormals may share lines. place(turn) is the position in the line.
 template <class PlaceOf>
 void PlantFew(const FillJob& job, const RandomStream& random, Tensor& out, const PlaceOf& place) {
   constexpr std::array<uint64_t, 5> kSpoiling = {0, 1, 2, 8, 9};  // NaN and infinities, then the largest numbers

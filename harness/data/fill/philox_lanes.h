@@ -28,7 +28,7 @@ using F64Vec = hn::Vec<F64>;
 
 inline constexpr uint32_t kPhiloxMul0 = 0xD2511F53, kPhiloxMul1 = 0xCD9E8D57;
 
-// Of the low half of each lane.
+// Multiplies the low half of each lane by the factor.
 HWY_INLINE U64Vec PhiloxProduct(U64Vec word, uint32_t factor) {
 #if HWY_TARGET == HWY_SCALAR
   return hn::Set(U64(), (hn::GetLane(word) & 0xFFFFFFFFu) * factor);
@@ -47,8 +47,8 @@ HWY_INLINE U64Vec SwapHalves(U64Vec v) {
 #endif
 }
 
-// What the last round leaves of an output: its lower half is the upper half of `product`, XORed with the lower halves
-// of `word` and `key`; its upper half is the lower half of `product`, XORed with the upper half of `key`.
+// One output of the last round, not yet combined: its lower half is the upper half of `product`, XORed with the lower
+// halves of `word` and `key`; its upper half is the lower half of `product`, XORed with the upper half of `key`.
 struct PhiloxOutput {
   U64Vec product, word, key;
 };
@@ -106,14 +106,14 @@ HWY_INLINE F64Vec ScaledUniform(const PhiloxOutput& output, double minus) {
 #define ASSAY_HALVES_OF_DOUBLES 0
 #endif
 
-// What is done to the last keys beforehand: of their bits those of `mask` stay, XORed with a constant for each output.
+// Changes the last round's keys in advance: keeps the bits of `mask` and XORs a constant into each output.
 struct PhiloxForm {
   uint64_t mask = ~uint64_t{0}, flip_first = 0, flip_second = 0;
 };
 
-// What blocks with the same upper half of their number share. A block's number enters by its lower half alone, so half
-// of the first two rounds is the same for all of them. In memory as whole vectors, from where a vector operation takes
-// them without one more of its own.
+// Precomputed state shared by blocks with the same upper half of their number. A block's number enters by its lower
+// half alone, so half of the first two rounds is the same for all of them. It is kept in memory as whole vectors, which
+// vector operations take as memory operands without a separate load.
 class PhiloxShared {
  public:
   static constexpr int kRounds = 10;
@@ -256,7 +256,7 @@ HWY_INLINE int64_t ForWholeVectors(const PhiloxShared& shared, U64Vec (&product)
   return j;
 }
 
-// The same for all blocks of [block, block + count); the last ones go by way of a buffer.
+// Calls `store` for all blocks of [block, block + count); the last ones pass through a buffer.
 template <int n, class T, class Store>
 HWY_INLINE void ForPhiloxBlocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
                                 T* out, const Store& store) {

@@ -77,8 +77,8 @@ HWY_INLINE void Normals(const Words& radius_words, const Words& angle_words, Flo
   y = radius * (IfNegative(odd, cos, sin) ^ BitsAs(F32(), sin_sign));
 }
 
-// Of a vector of blocks the lower halves of the outputs, and the upper ones: those of `first` in even lanes, those of
-// `second` in odd ones. So both words of a pair stand in the same lane of two vectors.
+// Takes the lower halves of two vectors of blocks: those of `first` go into even lanes, those of `second` into odd
+// ones. Applied to both outputs, it puts both words of a pair into the same lane of two vectors.
 HWY_INLINE hn::Vec<U32> BothHalves(U64Vec first, U64Vec second) {
   return hn::OddEven(hn::BitCast(U32(), SwapHalves(second)), hn::BitCast(U32(), first));
 }

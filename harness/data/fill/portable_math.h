@@ -85,8 +85,8 @@ inline double ExpKernel(double x) {
   return ExpInRange(ClampToExpRange(x));
 }
 
-// The same of n values, also in place, as two loops: of one, GCC makes branches to the constants that the clamps lead
-// to, and so no vectors.
+// exp of n values, also in place. Two loops, because GCC turns a single one into branches on the clamps' constants and
+// does not vectorise it.
 inline void ExpKernels(const double* x, double* e, int64_t n) {
   for (int64_t i = 0; i < n; ++i) e[i] = ClampToExpRange(x[i]);
   for (int64_t i = 0; i < n; ++i) e[i] = ExpInRange(e[i]);
@@ -110,7 +110,7 @@ struct SinCos {
   double sin, cos;
 };
 
-// Of a 2^-53 turns, a < 2^53.
+// sin and cos of a 2^-53 turns, a < 2^53.
 inline SinCos SinCosOfTurns(uint64_t a) {
   const double quarters = ExactDouble(a) * 0x1p-51;  // in [0, 4), exact, as is its distance from an integer
   const double shifted = quarters + kRoundingShifter;

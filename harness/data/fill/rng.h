@@ -17,8 +17,8 @@ class RandomStream {
   double Normal(uint64_t i) const;                   // standard normal
   uint64_t Below(uint64_t i, uint64_t bound) const;  // integer in [0, bound)
 
-  // Of 32 bits each, twice as many from the same blocks: element i has no more to do with element i above than with any
-  // other of its block.
+  // 32-bit numbers, twice as many from the same blocks. Element i is no more related to Bits(i) than to any other
+  // element of its block.
   uint32_t Word(uint64_t i) const;
   float FloatSymmetric(uint64_t i) const;  // multiple of 2^-31 in [-1, 1), rounded: 1 occurs
   float FloatNormal(uint64_t i) const;     // standard normal up to 6.76 standard deviations, never zero

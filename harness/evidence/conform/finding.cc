@@ -42,8 +42,8 @@ void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
   if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
 }
 
-// What one record does for its case. A known failure counts as waived; a weaker contract than the case requires, and a
-// suspect result, is not what was asked for.
+// Classifies one record for its case. A known failure counts as waived. A contract weaker than required and a suspect
+// result do not meet the case.
 CaseEnd EndByRecord(const Record& r) {
   if (IsKnown(r)) return CaseEnd::kWaived;
   if (r.verdict == "pass") return IsSuspect(r) ? CaseEnd::kSuspect : CaseEnd::kMet;
@@ -186,7 +186,7 @@ ControlFinding JudgeControl(const Profile& profile, const RecordView& records) {
     Counts& of = counts[{r.op, r.implementation}];
     ++of.all;
     of.passed += r.verdict == "pass" && !IsSuspect(r);
-    // What could not run shows nothing of the judge.
+    // Cases that could not run say nothing about the judge.
     of.found_wrong += r.verdict == "mismatch" || r.verdict == "below_contract" || r.verdict == "nondeterministic";
   }
   ControlFinding finding{.faulty = profile.faulty.size(), .sound = profile.sound.size()};

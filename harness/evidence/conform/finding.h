@@ -17,11 +17,11 @@ namespace assay {
 inline constexpr const char* kConformanceFile = "conformance.json";
 inline constexpr const char* kControlFile = "control/results.jsonl";
 inline constexpr const char* kControlBackend = "corpus";
-// Of environment.json: the profile, from the beginning, and the sentence.
+// Keys in environment.json: the profile (written at the start) and the conformance sentence.
 inline constexpr const char *kProfileKey = "profile", *kConformanceKey = "conformance";
 inline constexpr size_t kConformanceSample = 1000;  // results whose outputs a bundle has, or all
 
-// What became of one case: of all implementations that were offered for it.
+// Result of one case over all implementations that were offered for it.
 enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
 
 struct FeatureFinding {
@@ -30,9 +30,9 @@ struct FeatureFinding {
   size_t cases = 0, met = 0, waived = 0, inconclusive = 0, unsupported = 0, weaker = 0, suspect = 0, wrong = 0;
   std::string open_case, wrong_case;  // the first that is neither met nor waived, and the first that is wrong
 
-  // Some case is met, one of ten may be waived, rounded up, and of a hundred one be inconclusive, rounded up: some
-  // seeds give a case data that show little, whatever the implementation, and what is declared has no part in it, as a
-  // weaker contract than the required one comes first.
+  // A feature holds if at least 1 case passes, at most ceil(10 %) are waived and at most ceil(1 %) are inconclusive.
+  // Some seeds make data of a case inconclusive for any implementation. Declaring a weaker contract does not help,
+  // since it is counted before.
   bool Holds() const;
   bool Hurts() const;        // so that nothing conforms: something is wrong, or it is mandatory and does not hold
   std::string Text() const;  // "12 of 206 cases unsupported, such as ..."

@@ -167,7 +167,7 @@ Result<Profile> LoadProfile(const std::string& name) {
     all += fmt::format("{}\n{}", lines->size(), *lines);
   }
   profile->sha256 = Sha256Hex(all);
-  // Nobody's own list passes for one that everybody has.
+  // Only profiles of the program's own folder keep their name; others show their hash, so that nobody mistakes them.
   profile->is_shipped = path->parent_path() == ProfileFolder();
   if (!profile->is_shipped) {
     profile->name += fmt::format(" (not shipped, {})", profile->sha256.substr(0, 12));

@@ -32,9 +32,9 @@ struct Profile {
 // `name`: of a shipped profile, or the path of a .toml file. Errors: there is none, or file, line and what is wrong.
 Result<Profile> LoadProfile(const std::string& name);
 
-// What a case shows something about: operator and type ("matmul/f32"). The type of several is the one that is hardest
-// to have: f64 (and c128), 8-bit floats as "fp8", f16, bf16, integers as "i8"; c64 counts as f32. With the attributes
-// that the profile sets apart: "reduce/f32+kind=argmax".
+// The feature that a case tests: operator and type ("matmul/f32"). Of several types the hardest to support counts: f64
+// (and c128), 8-bit floats as "fp8", f16, bf16, integers as "i8"; c64 counts as f32. Attributes that the profile sets
+// apart are appended: "reduce/f32+kind=argmax".
 std::string FeatureOf(const CaseSpec& spec, const std::vector<std::string>& apart);
 
 }  // namespace assay

@@ -23,7 +23,7 @@ std::string IdWithoutSeed(CaseSpec spec) {
 
 using CasesAsked = std::set<std::pair<std::string, std::string>>;  // ids without seed, and what they require
 
-// As a run of this suite plans them.
+// Plans the suite like a run does and returns its cases.
 Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
   const auto run = PlanCases(CaseOptions{.suite = suite.string(), .keeps_designs = false},
                              [](const char*) -> const char* { return nullptr; });
@@ -35,7 +35,7 @@ Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
   return planned;
 }
 
-// What is wrong with the plan; "": it has each case of the profile once, with its requirement, and no other.
+// Explains why the plan does not match; "" if it has each case of the profile once, with its requirement, and no other.
 std::string WrongPlan(const Profile& profile, const Plan& plan) {
   const auto wanted = CasesOfSuite(profile.cases);
   if (!wanted) return wanted.error().message;
@@ -87,7 +87,7 @@ std::string WrongSample(const BundleContents& bundle, size_t results) {
              : "results could not be drawn that a statement of conformance needs";
 }
 
-// What is wrong with the seed; "": it was drawn.
+// Explains why the seed does not match; "" if it follows from the draw.
 std::string WrongSeed(const EvidenceDraw& draw, const Plan& plan, uint64_t stated) {
   const uint64_t seed = SeedOf(draw.secret, draw.challenge, kDrawnSeeds);
   if (seed != stated) return fmt::format("the draw gives seed {}, and it states {}", seed, stated);

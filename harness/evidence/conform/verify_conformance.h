@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// Nothing where the bundle states none. It has to be of a profile that this program has, or of `own_profile`, a path;
-// the plan has to have the profile's cases, with the seed that follows from the draw; sentence and control have to
-// follow from the records. It is confirmed where nothing of the bundle is contradicted, with the share of its results
+// Verifies the conformance that a bundle states, if any. Its profile must be one of this program, or that of the path
+// `own_profile`; the plan must have the profile's cases, with the seed that follows from the draw; sentence and control
+// must follow from the records. It is confirmed if nothing of the bundle is contradicted, with the share of its results
 // whose outputs were judged again.
 void VerifyConformance(const BundleContents& bundle, const Recomputed& recomputed, const std::string& own_profile,
                        Verification& found);

@@ -34,7 +34,7 @@ struct BundleContents {
   bool IsMerged() const { return environment.contains("merged"); }
 };
 
-// Nothing, and a contradiction, where something that everything else needs cannot be read.
+// Returns nullopt, and adds a contradiction, if a part that everything else needs cannot be read.
 std::optional<BundleContents> ReadContents(const BundleFiles& files, const std::filesystem::path& folder,
                                            Verification& found);
 

@@ -74,7 +74,7 @@ class CaseAgain {
 
   // Returns whether the golden values have the recorded bits; nothing where the record is not of these inputs.
   std::optional<bool> CheckRecord(CaseContext& context, const Record& record) {
-    // Nothing is made for a case that no device can take.
+    // A case that no device can take has no data.
     if (record.input_hash.empty() && record.golden_hash.empty() && record.implementation.empty()) return {};
     const CaseData& data = context.data();
     const auto contradict = [&](const std::string& what) -> std::optional<bool> {

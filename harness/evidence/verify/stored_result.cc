@@ -187,7 +187,7 @@ class StoredResult {
   Record RecordAgain() {
     Findings& findings = *attempt_.findings;
     for (size_t k = 0; k < record_.outputs.size() && k < findings.outputs.size(); ++k) {
-      // Which output decides may follow from other executions.
+      // The recorded output stays the worst: other executions may have decided that.
       if (record_.outputs[k].name == record_.worst_output) findings.worst = k;
     }
     attempt_.implementation = record_.implementation;

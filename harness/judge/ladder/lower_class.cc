@@ -36,7 +36,7 @@ bool RoundOperands(const Hypothesis& hypothesis, const Operator& op, const Probl
   return changed;
 }
 
-// As many roundings in place of each one.
+// Widens the bound from one rounding to `roundings` at each place.
 void AddRoundings(double roundings, BoundModel& bound) {
   for (BoundTerm& term : bound.terms) term.coefficient *= roundings;
   bound.statistic.sigma_scale *= std::sqrt(roundings);
@@ -68,7 +68,7 @@ class Search {
     part_golden_ = std::make_shared<const Golden>(op.ComputeGolden(part_->problem, part_->inputs, golden.tier));
   }
 
-  // What the class is called with these results, and the main output's metrics by it, if it explains all outputs.
+  // Name of the weaker arithmetic for these results, and the main output's metrics under it.
   struct Explanation {
     std::string name;
     ErrorMetrics metrics;
@@ -101,7 +101,7 @@ class Search {
   // The main output, its sums recognised or not, or a twin's.
   enum class As { kMain, kRecognised, kTwin };
 
-  // Nothing is left to be random where every sum comes out as predicted.
+  // No random error is left for the statistic if every sum comes out as predicted.
   static bool SaysMoreThanStatistic(const Hypothesis& hypothesis, As as) {
     return hypothesis.accumulator && as == As::kRecognised;
   }
@@ -284,7 +284,7 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
   for (const Hypothesis& hypothesis : ListHypotheses()) {
     Contract weaker = declared;
     hypothesis.weaken(weaker);
-    // What the declaration permits already explains nothing.
+    // A class that the declaration already permits explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
     const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
     if (is_of_sums && !op.Sums(problem)) continue;

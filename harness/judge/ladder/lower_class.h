@@ -30,9 +30,9 @@ struct LowerClass {
   Contract contract;
   std::string field;  // "in=tf32rn"
   std::string name;   // "tf32 operands"
-  // Of the main output, judged by the class as FindLowerClass says: at most 1, or it would not be the class.
+  // Margin of the main output under this class: at most 1, or FindLowerClass would not return it.
   double bound_margin = 0;
-  std::optional<double> stat_margin;  // null: sums formed likewise give these results, which says more
+  std::optional<double> stat_margin;  // absent if simulated sums reproduced these results (stronger evidence)
 };
 
 // Golden values of what weaker classes make of the operands. They depend on the operands alone, so one cache serves

@@ -11,8 +11,8 @@ namespace {
 
 // Root mean square of r in a class whose errors fill it; less, and the class explains more than there is.
 constexpr double kLeastFilled = 0.05, kMostFilled = 1.25;
-// Of the elements, how many have to show an error of a tenth of the class's deviation. Independent roundings of as
-// little as a quarter of that deviation make 69 %.
+// At least kLeastSpread of the elements must have an error above kVisible of the class's deviation. Independent
+// roundings with only a quarter of that deviation reach 69 %.
 constexpr double kLeastSpread = 0.5, kVisible = 0.1;
 // How much of what a truncating unit may lose at most its results lose in the mean: about a fifth, since what is cut
 // off is half a unit in the mean, and no block meets the worst case. What loses more is rather of the next width.

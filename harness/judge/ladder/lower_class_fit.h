@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the errors of a weaker arithmetic look like, beside staying inside its bound: the bound of a narrow accumulator
-// is wide enough for many a wrong result.
+// Recognises errors of a weaker arithmetic by their distribution. Its bound alone is not enough: that of a narrow
+// accumulator is wide enough for many wrong results.
 #pragma once
 
 #include <span>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostOperations = 0x1p26;  // of the rows that are computed, for each order
 constexpr double kLeastRows = 8;
-// What may remain of the squared errors; an order with more than the second is not looked at any further.
+// Limits on the unexplained share of the squared errors. An order above kMuchLeft on the rows so far is dropped early.
 constexpr double kMostLeft = 0.1, kMuchLeft = 0.5;
 // Roundings that show: errors of one row have as many degrees of freedom. Fewer could agree by chance.
 constexpr int64_t kLeastShown = 16;

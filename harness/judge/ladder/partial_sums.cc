@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-// Of the elements, how many have to be as predicted: f32 sums flip the rounding of about one partial sum in 2^12 to
-// f16, and there may be many.
+// Share of the elements that must match the prediction. f32 sums flip the rounding to f16 of about one partial sum in
+// 2^12, and there may be many partial sums.
 constexpr double kLeastMatched = 0.9;
 // Results that tell one order of narrow sums from another: an error of one spacing is met by chance in every other one.
 constexpr int64_t kLeastOff = 16;

@@ -14,8 +14,8 @@
 
 namespace assay {
 
-// What is stored: "sums of 32 terms", "sums of 2 equal parts", "a running sum every 64 terms". nullopt: nothing that is
-// tried gives these results as RecogniseOrder asks.
+// Describes the stored partial sums: "sums of 32 terms", "sums of 2 equal parts", "a running sum every 64 terms".
+// nullopt if RecogniseOrder accepts no order that is tried.
 std::optional<std::string> FindRoundedPartials(const SumProducts& products, const ElementJudge& judge,
                                                const Tensor& got, const FloatFormat& format);
 

@@ -10,10 +10,10 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMostProducts = int64_t{1} << 24;
-// What may remain of the squared errors.
+// Limit on the unexplained share of the squared errors.
 constexpr double kMostUnexplained = 0.1;
 
-// Of output i.
+// Reads the products of output i and forms their running sums.
 void Read(const SumProducts& products, int64_t i, SumTerms& terms) {
   const auto count = static_cast<size_t>(products.terms());
   terms.products.resize(count);

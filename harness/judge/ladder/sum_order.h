@@ -16,7 +16,7 @@
 
 namespace assay {
 
-// Of one element.
+// Products and running sums of one element.
 struct SumTerms {
   std::vector<double> products;
   std::vector<double> sums;  // [t]: of the first t products

@@ -61,7 +61,7 @@ bool IsAsked(const Operator& op, const Problem& problem, std::span<const Tensor>
   return HasLastBits(inputs[k].dtype()) && op.IsFactor(problem, k);
 }
 
-// Of those of the operands that `chosen` names.
+// Replaces the last bits of the operands in `chosen`.
 Effect OperandEffect(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
                      std::span<const size_t> chosen, int count) {
   std::vector<Tensor> changed = ClonesOfAll(inputs);

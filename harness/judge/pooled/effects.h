@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would change in the results of a case if something were different that correct arithmetic has no choice
-// about. Errors that agree with such an effect were made by it, however small it is beside roundings.
+// Effects that wrong arithmetic would have on a case's results, where correct arithmetic has no choice. Errors that
+// correlate with an effect were caused by it, however small it is compared with roundings.
 #pragma once
 
 #include <span>
@@ -22,10 +22,10 @@ struct Effect {
 // Golden values are computed once more for each effect: of problems up to these sizes, some ten milliseconds at most.
 inline constexpr double kMostFlopsOfEffects = 2e7, kMostBytesOfEffects = 0x1p22;
 
-// Of one output, that in focus:
+// Effects on one output, the one in focus:
 // - "operand_bits_4_NAME" and "operand_bits_2": the last four bits of one factor of f32 or f64, or the last two of all
-//   of them, are replaced by their middle, in operators that multiply before they add. Bits that are zero stay so. What
-//   is left is of no sign: the bits of random data are as often above it as below.
+//   of them, are replaced by their middle, in operators that multiply before they add. Bits that are zero stay zero.
+//   The remaining effect has no preferred sign: bits of random data are as often above their middle as below.
 // - a real attribute, by its name: the effect of making it larger, relative to how much larger it is.
 // Precondition: the golden value is of these inputs.
 std::vector<Effect> MakeEffects(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,

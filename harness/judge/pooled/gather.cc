@@ -98,7 +98,7 @@ class Sums {
   const double lean_;  // of a deviation, in the mean
 };
 
-// Without what it has in common with the golden values: a relative error of all results is none of the operands' bits.
+// Project out the golden values, so that a common scale error does not count as lost operand bits.
 std::vector<double> WithoutGolden(const std::vector<PooledValue>& values, const std::vector<double>& effect) {
   double with = 0, of = 0;
   for (size_t i = 0; i < values.size(); ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one result says to the questions that are answered by all results of a run together
-// (harness/model/pooled_evidence.h).
+// Evidence of one result for the tests that pool all results of a run (harness/model/pooled_evidence.h).
 #pragma once
 
 #include <span>

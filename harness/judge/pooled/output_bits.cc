@@ -16,7 +16,7 @@ constexpr double kMostZeroBits = 7.0 / 16;
 // Numbers nearer to a power of two than this many spacings may be results of functions that end there.
 constexpr int64_t kNearPowerOfTwo = 64;
 
-// Of a significand of `precision` bits.
+// Counts within a significand of `precision` bits.
 int TrailingZeros(double x, int precision) {
   const uint64_t significand = (std::bit_cast<uint64_t>(x) & ((uint64_t{1} << 52) - 1)) | (uint64_t{1} << 52);
   return std::countr_zero(significand >> (53 - precision));
@@ -36,7 +36,7 @@ class OutputBits {
   void Add(int64_t i, double got) {
     const double rounded = judge_.Rounded(i);
     if (!std::isnormal(got) || !std::isnormal(rounded) || judge_.Open(i)) return;
-    // Of the number that the last addition may have come from.
+    // Bound on the terms of the last addition.
     const double largest =
         (judge_.golden().magnitude[i] + std::fabs(judge_.golden().value[static_cast<size_t>(i)])) / 2;
     const int enough = std::max(0, std::ilogb(largest) - std::ilogb(got)) + kOutputBits;

@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-// What the output's rounding adds to the variance of an error delta before it, when the place between two outputs is
-// even: delta^2 becomes at most delta^2 + f (1 - f) of the spacing's square, f <= |delta| / spacing.
+// Variance that the output's rounding adds to an error delta before it. For a uniform position between two outputs,
+// delta^2 becomes at most delta^2 + f (1 - f) of the spacing's square, f <= |delta| / spacing.
 double RoundingVariance(double delta, double spacing) {
   return std::min(spacing * delta, spacing * spacing / 4);
 }
@@ -26,7 +26,7 @@ PooledValue ReadValue(const ElementJudge& judge, int64_t i, double got) {
   value.place = UlpAt(FormatOf(judge.dtype()), std::fabs(value.golden)) / 2 - std::fabs(value.golden - rounded);
   const double before = std::hypot(value.sigma, value.systematic);
   value.rounding = RoundingVariance(before, value.spacing);
-  // What lies further off is a finding of its own.
+  // Larger errors are findings of their own, so they are clamped.
   const double most = kElementThreshold * before + value.spacing;
   value.off = std::clamp(got - rounded, -most, most);
   value.counts = std::isfinite(rounded) && before > 0 && std::isfinite(before);

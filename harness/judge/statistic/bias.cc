@@ -24,7 +24,7 @@ std::vector<int64_t> SamplePlaces(int64_t size, int64_t most) {
   return places;
 }
 
-// Of finite golden values without sign.
+// Samples magnitudes of finite golden values.
 std::vector<double> SampleValues(const ElementJudge& judge) {
   const auto& value = judge.golden().value;
   std::vector<double> sample;
@@ -71,7 +71,7 @@ double ShareOfLastAddition(const ElementJudge& judge) {
   return count > 0 ? sum / count : 0;
 }
 
-// What addends that many outputs share add to the variance of the mean over all, in units of that of one.
+// Variance that addends shared by many outputs add to the mean over all, in units of one output's variance.
 double VarianceOfSharedAddends(const ElementJudge& judge) {
   const int64_t addends = judge.bound().statistic.shared_addends;
   return addends > 0 ? ShareOfLastAddition(judge) / static_cast<double>(addends) : 0;

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// So many deviations of a mean over N independent errors: with the 1.25 that the model of sigma may be off, 5.6, which
-// one tensor in 5 * 10^7 exceeds.
+// Limit in deviations of a mean over N independent errors. The model of sigma may be off by 1.25, which leaves 5.6, a
+// value that one tensor in 5 * 10^7 exceeds.
 inline constexpr double kBiasThreshold = 7;
 
 struct Bias {

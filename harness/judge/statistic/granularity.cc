@@ -83,7 +83,7 @@ struct Tellers {
   }
 };
 
-// Of x > 0. std::lgamma writes the sign into a variable that all threads share.
+// log Gamma(x) for x > 0. std::lgamma is not thread-safe: it writes the sign into a global variable.
 double LogGamma(double x) {
   int sign = 0;
   return lgamma_r(x, &sign);
@@ -132,7 +132,7 @@ Granularity MeasureGranularity(const ElementJudge& judge, const Tensor& got) {
       const int64_t most = MostCoarseResults(results, std::ldexp(1, -gap));
       if (most >= results) continue;
       const double margin = static_cast<double>(so_many) / static_cast<double>(most);
-      // Of bits that are missing the last one says how many.
+      // Among failing counts the largest number of zeros says how many bits are missing.
       if (worst.results == 0 || margin > worst.margin || (margin > 1 && zeros > worst.zeros))
         worst = {margin, zeros, results, so_many};
     }

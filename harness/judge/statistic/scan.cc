@@ -110,7 +110,7 @@ class Scan {
           return fmt::format("the {0} x {0} tile at {1}", tile, At(row * layout_.columns + key % across * width));
         });
   }
-  // Of all slabs together: what a kernel does with the rest that fills no tile.
+  // Scans the remainder that fills no tile, over all slabs together.
   void ScanEdges() {
     ScanLastRows(1);
     ScanLastColumns(1);

@@ -19,7 +19,7 @@ inline constexpr double kOutlierLevel = 5;
 inline constexpr double kOutlierChance = 6.334248366623996e-05;
 static_assert(kOutlierLevel == 4 * kModelSlack);
 
-// Of more outliers than this the whole tensor is what fails, and sorting them by every part would take seconds.
+// With more outliers the whole tensor fails, and sorting them by every part would take seconds.
 inline constexpr int64_t kMostScanned = 1 << 20;
 
 // The least c with P(X > c) <= delta for X of a binomial distribution.

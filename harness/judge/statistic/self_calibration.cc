@@ -27,14 +27,14 @@ constexpr double kNormalTail = 2.576;     // its 99 % quantile
 // Against that scale. The slack is the one that groups have for the model of sigma.
 constexpr double kSelfThreshold = kModelSlack * kElementThreshold;
 
-// Which parts of the last two axes lie beyond the last whole tile: 0 interior, 1 last rows, 2 last columns, 3 both.
+// Parts of the last two axes beyond the last whole tile: 0 interior, 1 last rows, 2 last columns, 3 both.
 class Strata {
  public:
   explicit Strata(const GroupLayout& layout)
       : layout_(layout),
         whole_rows_(layout.slab_rows / kGroupTile * kGroupTile),
         whole_columns_(layout.columns / kGroupTile * kGroupTile) {
-    // What is smaller than a tile has no interior and no edge.
+    // An output smaller than a tile has no interior and no edge.
     if (whole_rows_ == 0) whole_rows_ = layout.slab_rows;
     if (whole_columns_ == 0) whole_columns_ = layout.columns;
   }
@@ -130,8 +130,9 @@ class Calibration {
     for (size_t s = 1; s < kStrata; ++s) scales_[s] = std::max(scales_[s], scales_[0]);
   }
 
-  // The same number twice for normal errors. Where correct results differ in how far the model exceeds their errors,
-  // as short sums do, the tail is longer than the median tells.
+  // Larger of two scale estimates, from the median and from the tail; both agree for normal errors. The tail is longer
+  // than the median predicts if the model exceeds the errors of correct results by differing factors, as for short
+  // sums.
   static double ScaleOf(std::vector<double>& sample) {
     if (static_cast<int64_t>(sample.size()) < kFewestSamples) return 0;
     const auto place = [&](double share) {

@@ -23,7 +23,7 @@ std::optional<double> EffectiveBits(double mean_e2, double mean_ulp2, double mea
   return std::isfinite(bits) ? std::optional(bits) : std::nullopt;
 }
 
-// What lies beyond the element's threshold, in words; "" when nothing does.
+// Describes the elements beyond the element threshold; "" if there are none.
 std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const Outliers& outliers) {
   if (outliers.extremes.count() == 0) return "";
   const int64_t worst = outliers.worst;

@@ -85,7 +85,7 @@ class _DLTensor(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    """What stands before the tensor in a capsule of DLPack 1.0 and later."""
+    """Header before the tensor in a capsule of DLPack 1.0 and later."""
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager_ctx", ctypes.c_void_p),
                 ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
 

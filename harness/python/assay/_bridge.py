@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the worker calls (backends/python/python_calls.h), and what becomes of exceptions."""
+"""Callbacks for the worker (backends/python/python_calls.h), and the handling of their exceptions."""
 from __future__ import annotations
 
 import ctypes
@@ -73,8 +73,9 @@ class Bridge:
         self.calls = Calls(ctypes.sizeof(Calls), *(kind(getattr(self, name)) for name, kind in Calls._fields_[1:]))
 
     def _note_unraisable(self, lost: Any) -> None:
-        """Of an exception that left a call of the worker, which has no answer then: ctypes has nobody to give it to. Other
-        threads (PyThreadState_SetAsyncExc) and signals raise them anywhere, also outside of every try."""
+        """Records an exception that escaped a callback, which then returns no answer to the worker: ctypes cannot pass
+        exceptions on. Other threads (PyThreadState_SetAsyncExc) and signals raise them anywhere, also outside of every
+        try."""
         if "ctypes callback" in str(lost.err_msg):
             if self._status is not None:
                 self._status[0] = NO_ANSWER
@@ -141,7 +142,7 @@ class Bridge:
             raise WrongResult(f"its kernels are of several backends, {' and '.join(columns)}; a file is one column")
         self._check_frameworks()
         used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad"} & set(sys.modules))
-        # What computes comes first: bounds on the version of a library are on the first number (expectations).
+        # The computing framework comes first: expectations compare their version bounds with the first number.
         versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
         return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version,

@@ -109,7 +109,7 @@ class Case:
         return expected if array.code == 1 and expected in _BITS else None
 
     def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None) -> Verdict:
-        """As ``judge``, and raises Mismatch unless it passed; see ``assert_close``."""
+        """Calls ``judge`` and raises Mismatch unless the result passed; see ``assert_close``."""
         __tracebackhide__ = True
         self.checked += 1
         verdict = self.judge(outputs, contract)

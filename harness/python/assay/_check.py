@@ -97,7 +97,7 @@ def _advice(verdict: Verdict) -> str:
 
 
 def failure_text(verdict: Verdict) -> str:
-    """Of a result that did not pass."""
+    """Describes a result that did not pass."""
     record, arithmetic = verdict.to_dict(), verdict.arithmetic
     name = verdict.verdict if not verdict.passed else "suspect" if verdict.class_ == "suspect" else "weak"
     lines = [f"{name}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
@@ -131,12 +131,13 @@ def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
 
 def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[str] = None, strict: bool = False,
                  **arguments: Any) -> Verdict:
-    """As ``check``, and raises Mismatch, an AssertionError, unless the result is what the contract permits.
+    """Calls ``check`` and raises Mismatch, an AssertionError, unless the result is what the contract permits.
 
-    An "inconclusive" result, of data that a tensor of zeros would pass as well without being the right result, warns
-    (InconclusiveWarning), as does a "suspect" one, within its bound with errors that random roundings hardly make
-    (SuspectWarning); with `strict` both fail too, and so does one that holds by the default contract's intermediates of 16
-    bits alone, by which most single faults would pass as well (`weak`). Other arguments are those of ``check``. Returns the verdict.
+    An "inconclusive" result, whose data a tensor of zeros would pass as well without being the right result, warns
+    (InconclusiveWarning). A "suspect" result, within its bound but with errors that random roundings hardly make, warns
+    too (SuspectWarning). With `strict` both fail. A `weak` result fails with `strict` as well: it holds by the default
+    contract's intermediates of 16 bits alone, by which most single faults would pass. Other arguments are those of
+    ``check``. Returns the verdict.
     """
     __tracebackhide__ = True
     verdict = check(op, inputs, output, contract=contract, **arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a decorator may say of a kernel. A word that nothing understands would make the kernel one that never runs."""
+"""Checks the arguments of a kernel's decorator. A misspelt word would otherwise declare a kernel that never runs."""
 from __future__ import annotations
 
 import difflib
@@ -10,7 +10,7 @@ from ._errors import UsageError
 
 FRAMEWORKS = ("numpy", "torch", "jax")
 DTYPES = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "u8", "i32", "i64", "c64", "c128")
-# What frameworks and people call them.
+# Other names of types and frameworks.
 _OTHER_NAMES = {
     "float64": "f64", "double": "f64", "fp64": "f64", "float32": "f32", "float": "f32", "single": "f32", "fp32": "f32",
     "float16": "f16", "half": "f16", "fp16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
@@ -20,8 +20,8 @@ _DEVICE = re.compile(r"([a-z]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
 class Knowledge:
-    """What the worker tells: operators by name, each with `operands` and `attrs`, and what is wrong with a contract, "" for
-    nothing. Elsewhere kernels are only marked, and None is known."""
+    """Set by the worker: operators by name, each with `operands` and `attrs`, and a function that explains an invalid
+    contract ("" if it is valid). None elsewhere, where kernels are only marked."""
     operators: Optional[Mapping[str, Any]] = None
     contract_problem: Optional[Callable[[str], str]] = None
 

@@ -15,7 +15,7 @@ def _absent(device: str, who: str, there: Sequence[str], why: str = "") -> NoDev
 
 
 def torch_devices(torch: Any, kinds: Sequence[str] = ("cuda", "xpu", "mps")) -> list[str]:
-    """What this PyTorch reaches, the first of a kind by the kind alone: cpu, cuda, cuda:1."""
+    """Lists the devices of this PyTorch: cpu, cuda, cuda:1. The first of a kind has no index."""
     names = ["cpu"]
     for kind in kinds:
         module = getattr(torch, kind, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assay raises."""
+"""Exceptions and warnings of assay."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ._verdict import Verdict
 
 
-# They are assay's to those who catch or print them, wherever they are defined.
+# Their module is set to assay, where users catch and see them.
 class UsageError(ValueError):
     """Something that cannot be: an unknown operator or attribute, shapes or types that do not fit, a wrong contract, an
     object that is no array. The text says what would be possible."""

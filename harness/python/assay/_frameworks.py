@@ -29,11 +29,11 @@ class Unsupported(Exception):
 
 
 class Unavailable(Exception):
-    """What a column computes with is not there: the others of a run go on."""
+    """A library or device of a column is missing. The other columns of a run continue."""
 
 
 class WrongResult(Exception):
-    """What a kernel returned is no result."""
+    """A kernel returned something that is no result."""
 
 
 # A buffer of the device's memory and the bytes in it where an operand's first element lies; in the host's memory no buffer,

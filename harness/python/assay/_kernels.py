@@ -19,7 +19,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class KernelCase(NamedTuple):
-    """What is known of a case before it is executed."""
+    """Properties of a case that are known before it is executed."""
     op: str
     dtypes: tuple[str, ...]  # of the inputs, then of the outputs
     shapes: dict[str, tuple[int, ...]]  # of each operand
@@ -80,13 +80,14 @@ class Kernel:
             raise UsageError(f"{self.name}: it needs {unknown[0]}=; {takes}")
 
     def attributes(self, case: KernelCase) -> dict[str, Any]:
-        """Those of the case that the callable takes."""
+        """The case's attributes that the callable takes."""
         if self.takes_any_attributes:
             return {key: value for key, value in case.attrs.items() if key not in self.positional}
         return {key: case.attrs[key] for key in self.keywords if key in case.attrs}
 
     def operands(self, order: Sequence[str], given: Mapping[str, Any]) -> list[Any]:
-        """What it gets by position: `given` by name, in the operator's order, None for what the case does not have."""
+        """The positional arguments in the operator's order, from `given` by name. Operands that the case does not have
+        are None."""
         values = [given.get(name) for name in order]
         if not self.takes_any_operands:
             del values[len(self.positional):]
@@ -142,8 +143,8 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _fits(text: str, dtypes: Sequence[str], inputs: int) -> bool:
-    """Of one type: all operands of floating point have it. Of a list: all operands, or all but integers, or, as in case
-    ids, the inputs and the first output are these."""
+    """A single type fits if all floating-point operands have it. A list fits all operands, all but integers, or, as in
+    case ids, the inputs and the first output."""
     listed = text.split("-")
     floats = [dtype for dtype in dtypes if dtype in _FLOATS]
     if len(listed) == 1:
@@ -176,7 +177,7 @@ def registered() -> list[Kernel]:
 
 
 def column_of(path: str) -> str:
-    """What the kernels of a file are called together, where they do not say."""
+    """Default column name for the kernels of a file."""
     return re.sub(r"[^a-z0-9_-]", "-", os.path.splitext(os.path.basename(path))[0].lower()) or "kernels"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators take, and how NumPy and PyTorch call their attributes."""
+"""Operands and attributes of operators, with the attributes' names in NumPy and PyTorch."""
 from __future__ import annotations
 
 import numbers

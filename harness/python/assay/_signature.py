@@ -24,7 +24,7 @@ def _place_of_caller() -> str:
 
 
 def _misfit(signature: inspect.Signature, positional: Sequence[Any], named: Mapping[str, Any]) -> Optional[str]:
-    """What is wrong with such a call; None: nothing."""
+    """Explains why a call does not fit the signature; None if it fits."""
     parameters = signature.parameters
     ordered = [name for name, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     listed = ", ".join(name for name in parameters if name not in ordered)

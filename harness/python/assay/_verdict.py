@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judging came to."""
+"""Result of a judgement."""
 from __future__ import annotations
 
 from ctypes import c_void_p

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `assay run --kernels FILE.py` starts as a worker: _worker.py SETTINGS FD. It speaks with the program by
-libassay_worker.so, and imports the file when it is first asked what it offers."""
+"""Worker process of `assay run --kernels FILE.py`, started as _worker.py SETTINGS FD. It talks to the program through
+libassay_worker.so, and imports the file when it is first asked for its kernels."""
 import ctypes
 import faulthandler
 import importlib.util
@@ -12,7 +12,7 @@ import traceback
 
 
 def _module_name(path: str) -> str:
-    """Of the file, unless another module has it: json.py of kernels is not to stand in the place of json."""
+    """The file's own name, unless another module has it: a kernel file json.py must not replace the module json."""
     name = os.path.splitext(os.path.basename(path))[0]
     if not name.isidentifier() or name in sys.modules:
         return "assay_kernels"

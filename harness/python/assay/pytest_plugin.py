@@ -66,7 +66,7 @@ def assay_case(request: Any) -> assay.Case:
 
 
 def _judge(item: Any, output: Any) -> None:
-    """What the test returned, or that it has judged something itself."""
+    """Judges the test's return value. A test that returns nothing must have judged something itself."""
     __tracebackhide__ = True
     case = item.funcargs["assay_case"]
     wrong = ""
@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(items: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: Any) -> None:
-    """What pytest gives no parameters would pass without a judgement."""
+    """Fails tests that pytest gives no cases, which would pass without a judgement."""
     if item.get_closest_marker(_MARK) and "assay_case" not in getattr(getattr(item, "callspec", None), "params", ()):
         pytest.fail("assay.mark.suite is for functions and for methods of plain classes: a unittest.TestCase has no cases, "
                     "and nothing would be judged", pytrace=False)

@@ -57,7 +57,7 @@ def kernels(name: str) -> None:
 
 
 def column(name: str) -> None:
-    """The same for ``--framework NAME`` itself: where the framework is missing, its column alone is unavailable."""
+    """Registers the kernels for ``--framework NAME``. If the framework is missing, only its column is unavailable."""
     try:
         for module in demand(name).needs:
             importlib.import_module(module)

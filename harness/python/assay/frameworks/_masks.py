@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a query of attention may see, as an array: for frameworks whose own flags do not say it."""
+"""Attention masks as arrays, for frameworks whose flags cannot express them."""
 from __future__ import annotations
 
 from typing import Any, Optional

@@ -9,8 +9,9 @@ import onnxruntime
 from . import onnxruntime_ops as ops
 from ._columns import Column, only, register
 
-# Of f16 the CPU has few kernels: the others are those of f32 between two nodes Cast, which ONNX Runtime puts there
-# (onnxruntime/core/optimizer/insert_cast_transformer.cc). Of bf16 it has those of two nodes here, and no such casts.
+# The CPU provider has few f16 kernels. For the others ONNX Runtime inserts Cast nodes around its f32 kernels
+# (onnxruntime/core/optimizer/insert_cast_transformer.cc). For bf16 it has kernels of two nodes used here, and inserts
+# no casts.
 NARROW = ("f32", "f16")
 WIDE = ("f64", *NARROW)
 VALUES = tuple(ops.REDUCTIONS)
@@ -59,7 +60,7 @@ COLUMNS = [
     Column("matmul", ops.int_matmul, ("i8-i8-i32",), "integer", supports=only(transa=False, transb=False)),
     Column("conv", ops.conv, NARROW),
     Column("conv", ops.int_conv, ("i8-i8-i32",), "integer"),
-    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", ops.softmax, WIDE, extra="masked=nan"),
     Column("reduce", ops.reduce, WIDE, supports=only(kind=VALUES, nan="propagate")),
     Column("reduce", ops.reduce, ("f32-i64", "f64-i64", "f16-i64"), "indices", supports=_one_axis),
@@ -72,7 +73,7 @@ COLUMNS = [
     Column("rope", ops.rope, NARROW),
     *(Column(op, ops.element(node), NARROW if op == "erf" else WIDE) for op, node in ELEMENTS.items()),
     Column("cumsum", ops.cumsum, WIDE),
-    # Of equal elements the one with the lower index comes first (onnx.ai, TopK).
+    # Equal elements are ordered by index (onnx.ai, TopK).
     Column("top_k", ops.top_k, WIDE),
     Column("sort", ops.sort, WIDE),
     Column("gather", ops.gather, (*WIDE, "bf16")),

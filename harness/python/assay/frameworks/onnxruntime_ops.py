@@ -107,7 +107,7 @@ def cumsum(p, x, **_):
 
 
 def top_k(p, x, *, k, smallest=False, tie="first", **_):
-    """Of equal elements that with the lower index comes first, as TopK's specification (onnx.ai) says."""
+    """Orders equal elements by index, as TopK's specification (onnx.ai) says."""
     return run(p, "TopK", [x, numpy.array([k], numpy.int64)], [_name(x), "int64"], largest=int(not smallest), sorted=1)
 
 

@@ -16,7 +16,7 @@ ELEMENTS = {"exp": opset.exp, "log": opset.log, "tanh": opset.tanh, "erf": opset
 
 
 def _plain(case):
-    """What is added or multiplied to a product is a node of its own: one more step in f32, a rounding in 16 bits."""
+    """Scaling a product, or adding to it, is a separate node: one more step in f32, a rounding in 16 bits."""
     more = {"c", "bias"} & set(case.shapes) or case.attrs["alpha"] != 1
     if more and case.dtypes[0] != "f32":
         return "other nodes round to 16 bits before they add"
@@ -53,7 +53,7 @@ def _transforms(case):
 COLUMNS = [
     Column("matmul", ops.matmul, NARROW, supports=_plain),
     Column("conv", ops.conv, NARROW, supports=_convolves),
-    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", ops.softmax, NARROW, extra="masked=nan;ftz=out"),
     Column("reduce", ops.reduce, NARROW, supports=only(kind=tuple(ops.REDUCTIONS), nan="propagate")),
     Column("fft", ops.fft, ("c64", "f32-c64", "c64-f32"), supports=_transforms),

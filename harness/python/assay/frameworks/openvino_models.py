@@ -17,7 +17,7 @@ _core = openvino.Core()
 
 
 def _bits(array):
-    """As real and imaginary parts on an axis of their own, and bf16 as uint16: what OpenVINO takes from NumPy."""
+    """Converts to the forms that OpenVINO takes from NumPy: complex numbers as an axis of two reals, bf16 as uint16."""
     if array.dtype.kind == "c":
         return numpy.ascontiguousarray(array).view(array.real.dtype).reshape(*array.shape, 2)
     array = numpy.ascontiguousarray(array).reshape(array.shape)

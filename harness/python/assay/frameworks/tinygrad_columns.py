@@ -11,7 +11,7 @@ KINDS = ("sum", "mean", "prod", "max", "min", "logsumexp")
 
 
 def _adds(case):
-    """What is multiplied or added to a product is a step of its own: a rounding more in f16."""
+    """Scaling a product, or adding to it, is a separate step: one more rounding in f16."""
     more = {"c", "bias"} & set(case.shapes) or case.attrs["alpha"] != 1
     return case.dtypes[0] != "f16" or not more or "products of f16 are rounded before anything is added"
 
@@ -39,7 +39,7 @@ def _where_it_compiles(column, missing):
 COLUMNS = [
     Column("matmul", ops.matmul, FLOATS, supports=_adds),
     Column("conv", ops.conv, FLOATS),
-    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", ops.softmax, FLOATS, extra="masked=nan"),
     Column("reduce", ops.reduce, FLOATS, supports=_reduces),
     Column("attention", ops.attention, FLOATS, shown=("mask_per_head",), supports=_attends),

@@ -26,7 +26,7 @@ def _tensor(array):
 
 
 def of_tensors(function):
-    """As a function of arrays, whose result is computed."""
+    """Turns a function of tensors into one of arrays that computes its result."""
     @functools.wraps(function)
     def call(*operands, **attrs):
         result = function(*map(_tensor, operands), **attrs)

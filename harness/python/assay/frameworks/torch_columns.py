@@ -41,7 +41,7 @@ def _multiplies_integers_on_gpu(case):
 
 
 def _units(device):
-    """What is declared of products on that type of device, by the type of the operands: units add those of 16 bits."""
+    """Declares tensor-core arithmetic for products of 16-bit operands, by the device's capability."""
     found = capability(torch, device)
     return lambda dtypes, attrs: tensor_cores(found, dtypes[0]) if dtypes[0] in ("bf16", "f16") else ""
 
@@ -94,7 +94,7 @@ COLUMNS = [
     Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm",
            supports=_multiplies_integers),
     Column("conv", torch_ops.conv, extra=_flushes),
-    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", torch_ops.softmax, extra="masked=nan"),
     Column("reduce", torch_ops.reduce, supports=_is_value),
     Column("reduce", torch_ops.reduce, INDICES, "indices", supports=_is_index),
@@ -123,7 +123,7 @@ COLUMNS = [
 ]
 
 
-# What Inductor (2.15) writes for these calls the functions of eager; quantize has steps that it cannot trace.
+# Inductor (2.15) calls the eager functions for these operators; it cannot trace some steps of quantize.
 _NOT_COMPILED = ("matmul", "conv", "cumsum", "fft", "top_k", "sort", "quantize")
 
 
@@ -135,8 +135,9 @@ def _within_compile(column, missing):
 
 
 def _compiled(device):
-    """Nothing documents what Inductor computes with; it keeps operands of 16 bits in f32 between the steps that it joins
-    (torch/_inductor/config.py, emulate_precision_casts), so that the contracts of eager hold all the more."""
+    """Columns of compiled functions. Inductor's arithmetic is not documented; it keeps operands of 16 bits in f32
+    between the steps that it fuses (torch/_inductor/config.py, emulate_precision_casts), so the contracts of eager hold
+    all the more."""
     missing = torch_compiled.missing(device)
     return [_within_compile(column, missing) for column in COLUMNS if column.op not in _NOT_COMPILED]
 
