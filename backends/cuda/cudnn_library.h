@@ -63,7 +63,7 @@ class CudnnHandle {
 // destroyed: at the end of a process the driver may be gone before it.
 cudnnHandle_t AskingHandle(int device);
 
-// Of f64, f32, f16 and bf16.
+// Takes f64, f32, f16 and bf16.
 cudnnDataType_t CudnnType(plugin::DType dtype);
 
 }  // namespace cuda_backend

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels compute with, and its declaration.
+// The kernels' arithmetic, and its contract.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ std::string BlocksWhyNot(const Traits& traits, double blocks, int threads);
 // accumulator.
 std::string ContractText(Tag operands, double math);
 
-// The same for products on matrix units.
+// The contract of products on matrix units.
 std::string UnitContractText(const Traits& traits, double math);
 
 // Why the device has no matrix units for the type; "" when it has.

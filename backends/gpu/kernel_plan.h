@@ -40,7 +40,7 @@ class KernelPlan : public plugin::Plan {
 
   // Lives as long as the plan, between canaries; `borrower` is who works in it.
   std::byte* Workspace(uint64_t bytes, const char* borrower = "a kernel of this plugin");
-  // The same, with its contents.
+  // Copies `data` to the device; the copy lives as long as the plan, between canaries.
   const std::byte* Table(const void* data, uint64_t bytes);
   // `kernel`: the name that a profiler shows without its namespace and arguments; "" of what a library launches.
   void Add(std::string_view kernel, std::function<void(const Bound&)> step);

@@ -23,7 +23,8 @@ class Context {
 
   // Returns when what `record` recorded is complete and visible to the host.
   void Run(const std::function<void(VkCommandBuffer)>& record);
-  // The same between two time stamps of the device; seconds, or nothing when the queue has no clock.
+  // Runs `record` between two time stamps of the device and returns the seconds, or nothing when the queue has no
+  // clock.
   std::optional<double> RunTimed(const std::function<void(VkCommandBuffer)>& record);
 
   // Everything before is complete and visible to everything after.
