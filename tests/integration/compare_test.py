@@ -299,7 +299,7 @@ class CompareTimes(Base):
 
 
 class Decisions(unittest.TestCase):
-    """What scripts/compare_decisions.py counts."""
+    """Counts and intervals of scripts/compare_decisions.py."""
 
     def test_intervals_are_those_of_clopper_and_pearson(self):
         # Where none or all are counted there is a closed form; the others from the quantiles of the beta distribution.

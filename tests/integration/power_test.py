@@ -140,7 +140,7 @@ class Unlisted(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """What --full is run in, when an hour is not at hand."""
+    """Pieces of --full, for those who do not have an hour."""
     ARGS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
 
     def test_held_back_seeds_can_be_fresh(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What viewers ask of a file in Chrome's trace event format (JSON object form), as far as assay writes it.
+"""Rules that viewers impose on a file in Chrome's trace event format (JSON object form), as far as assay writes it.
 
 Complete events (X) of a track are nested, metadata (M) name every process and thread, and a flow (s to f) leads from
 the slice around a call to the slice of what it called. A viewer binds the end of a flow to the slice around its time

@@ -50,7 +50,7 @@ class Judgement {
     return true;
   }
 
-  // The same of the whole output, whose errors the statistic may find too large or on one side.
+  // Judges the whole output: the statistic may find its errors too large or on one side.
   bool HoldAsAWhole(const Subject& subject, uint64_t seed, const std::vector<double>& y, Findings& findings) const {
     Tensor output(problem_.output().dtype, problem_.output().shape);
     output.SetDoubles(y);

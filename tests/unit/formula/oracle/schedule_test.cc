@@ -77,7 +77,7 @@ TEST(FormulaSchedules, AOnePassVarianceIsBoundedByItsOwnFormula) {
   }
 }
 
-// Of rows of 64 with such a mean a one-pass kernel that declares nothing of it is found out.
+// For rows of 64 with such a mean, a one-pass kernel that does not declare itself must be found.
 TEST(FormulaSchedules, AOnePassVarianceIsOutOfTheDirectBound) {
   const OffsetCase one("layer_norm/f32/rows=4,n=64");
   int64_t found = 0;

@@ -134,7 +134,7 @@ TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
   }
 }
 
-// What this machine did not give is no fault of the backend.
+// A failure of the host is not charged to the backend.
 TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
   session_->behave = DoingAt({.fails = Outcome::kHost}, Asked::kQuery, 0);
   EXPECT_EQ(Judge().record.fault, "assay");
@@ -171,7 +171,7 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
   ExpectNoPlanLeft();
 }
 
-// What a library wrote over may be what the next implementation needs.
+// A stray write may have damaged data that the next implementation needs.
 TEST_F(CaseRunnerOf, AfterAStrayWriteTheWorkerIsAFreshOne) {
   session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
   session_->behave = [](const FakeCall& call) {
