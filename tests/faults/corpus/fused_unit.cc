@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNoExponent = -1000;
 
-// Of the significand in [1, 2); f32's subnormals have the exponent of its smallest normal.
+// Exponent for a significand in [1, 2); subnormals of f32 have that of its smallest normal.
 int ExponentOf(float x) {
   const int field = static_cast<int>((std::bit_cast<uint32_t>(x) >> 23) & 0xFF);
   return std::max(field, 1) - 127;
