@@ -261,7 +261,7 @@ typedef struct assay_implementations {
   const assay_implementation* const* items;
 } assay_implementations;
 
-/* One line of what a device can do, to be told without trying. */
+/* One capability of a device, declared so that a host need not try it out. */
 typedef struct assay_capability {
   uint64_t struct_size;
   const char* op;

@@ -79,7 +79,7 @@ class Plan {
   virtual PlanInfo Info() const;
 
  protected:
-  // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.
+  // Evicts at least these operands from the device's caches. False: this plan cannot.
   virtual bool EvictOperands(const Args&) { return FlushCache(); }
   // Flushes the whole last-level cache, for a device that cannot evict single operands. False: it cannot.
   virtual bool FlushCache() { return false; }
@@ -93,7 +93,7 @@ class Event {
     bool clock_is_device = false;
   };
   virtual ~Event() = default;
-  // Waits for it; throws what it failed with.
+  // Waits for the execution; throws its error.
   virtual Times Wait() = 0;
 };
 

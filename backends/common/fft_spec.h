@@ -37,7 +37,7 @@ std::string FftTypesWhyNot(const OpDesc& op, const FftSpec& spec);
 // Why stages of radices up to `largest_radix` do not make the transform; "" when they do.
 std::string RadixStagesWhyNot(const FftSpec& spec, int64_t largest_radix);
 
-// Ascending; none of 1.
+// Ascending; empty for 1.
 std::vector<int64_t> PrimeFactors(int64_t n);
 int64_t LargestPrimeFactor(int64_t n);  // 1 of 1
 

@@ -55,7 +55,7 @@ class OperationGraph {
   Tensor Value(float value);
   Tensor Value(int32_t value);
 
-  // Element by element in f32, with what has an extent of 1 repeated.
+  // Works element by element in f32; extents of 1 are broadcast.
   Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x) { return AddPointwise(mode, CUDNN_DATA_FLOAT, {x}); }
   Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b) {
     return AddPointwise(mode, CUDNN_DATA_FLOAT, {x, b});

@@ -17,7 +17,7 @@ int64_t AccumulatorBytes(Tag operands);
 // would be rounded twice.
 std::string FloatTypesWhyNot(const plugin::OpDesc& op);
 
-// Why a launch of so many blocks is impossible on the device; "" when it is possible.
+// Why the device cannot launch `blocks` blocks; "" if it can.
 std::string BlocksWhyNot(const Traits& traits, double blocks, int threads);
 
 // "f32acc;math=2;det=yes;batchinv=yes" of the kernels: sums in one order, subnormals kept. `math` in ulp of the

@@ -20,7 +20,7 @@ assay_status StatusOf(int code);
 // Advice about a code, in addition to the runtime's own text; "" if there is none.
 std::string AdviceFor(int code);
 
-// Throws when the runtime has an error that nobody has looked at, such as that of a launch.
+// Throws the runtime's last error, such as that of a launch, if nobody has read it yet.
 void CheckLaunch(const char* what);
 
 void SelectDevice(int index);

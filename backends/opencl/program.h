@@ -14,7 +14,7 @@
 
 namespace opencl {
 
-// The text of a file of kernels/. Throws plugin::Failure for a name that is none.
+// The text of a file of kernels/. Throws plugin::Failure for an unknown name.
 const char* SourceText(std::string_view file);
 
 // Compiler options, which distinguish a program from others of the same source.

@@ -150,7 +150,7 @@ class Parts(unittest.TestCase):
         own = data["assay"]
         self.assertEqual(own["held_back_tensors"] * 3, own["legal_tensors"] * 2)
         self.assertEqual(data["could_not_run"], [])
-        # A seed of the envelope is none that was held back.
+        # A seed of the envelope cannot be held back.
         done = run(*self.ARGS, "--held-back-from", "999")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("--held-back-from", done.stderr)

@@ -11,7 +11,7 @@ _NANOSECOND = 1e-3  # viewers count in whole ones
 
 
 def problems(trace):
-    """One line for each rule that does not hold; none for a trace that viewers show as it is meant."""
+    """One line for each rule that is broken."""
     found = []
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         return ["no object with a list traceEvents"]

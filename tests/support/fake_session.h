@@ -35,10 +35,10 @@ struct Deed {
   std::optional<Outcome> fails;  // those that a worker does not survive take all plans along
   bool wrong = false;            // the first element
   bool unwritten = false;        // the first element keeps the prefill
-  bool keeps_larger = false;     // the first element is the larger one of it and what lay there, which is no NaN
+  bool keeps_larger = false;     // the first element is the larger of it and its former content, which is no NaN
   bool other_bits = false;       // the first element is the next larger number, which is right as well
-  size_t output = 0;             // that these four are about
-  bool stray_write = false;      // behind the output
+  size_t output = 0;             // the output that these four members are about
+  bool stray_write = false;      // writes behind the output
   bool changed_input = false;
   bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there
 };
@@ -90,9 +90,9 @@ class FakeSession final : public Session {
   uint64_t workers_started() const override { return static_cast<uint64_t>(workers_); }
   void ShareTime(std::shared_ptr<SharedTime>) override {}
 
-  // Told before it is asked.
+  // Decides what each call does wrong.
   Behaviour behave = [](const FakeCall&) { return Deed(); };
-  Offered offer;  // nothing: unsupported
+  Offered offer;  // empty: unsupported
   bool flushes_caches = true;
   Cheat cheat = Cheat::kNone;  // in batches
   FakeTimes times;

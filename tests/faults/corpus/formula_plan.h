@@ -13,7 +13,7 @@
 
 namespace corpus {
 
-// The formula of a description, as that schedule has it. Attributes are read, so that none is unknown.
+// The formula of a description in a schedule. All attributes are read, so that none counts as unknown.
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule = assay::Algorithm::kDirect);
 

@@ -21,7 +21,7 @@ double PowerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-// Toward zero. A value beyond f32 is an infinity, as the units give it.
+// Truncates toward zero. A value beyond f32 becomes an infinity, as in the units.
 float TruncatedToFloat(double x) {
   const float nearest = static_cast<float>(x);
   if (std::abs(static_cast<double>(nearest)) <= std::abs(x) || !std::isfinite(x)) return nearest;

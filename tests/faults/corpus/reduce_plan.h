@@ -200,7 +200,7 @@ std::string ReduceContract(Description op);
 // ReduceContract without det and batchinv, and with `acc` in place of f32acc (f64 and integers keep theirs).
 std::string ReduceClass(Description op, const std::string& acc);
 
-// Whether sums are what the kind makes: sum, mean, l2, logsumexp.
+// Whether the kind computes a sum: sum, mean, l2, logsumexp.
 bool IsSummation(Description op);
 
 // An entry whose `make(std::type_identity<T>{})` gives the schedule in T.

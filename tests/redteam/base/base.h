@@ -54,7 +54,7 @@ extern const cheat the_cheat;
 
 /* ---- offers.c ---- */
 
-/* Fills all of *plan but what a cheat keeps there; else says why this is not offered. */
+/* Fills *plan from the description; else returns why this is not offered. */
 const char* describe_plan(const assay_op_desc* op, assay_plan* plan);
 
 /* ---- kernels.c ---- */

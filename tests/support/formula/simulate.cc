@@ -263,7 +263,7 @@ class Implementation {
     std::vector<double> x;
     double shift = 0;
   };
-  // nullopt: what is added is none of them, so that nothing is rescaled.
+  // nullopt: the terms are no such exponentials, so that nothing is rescaled.
   static std::optional<Exponents> ExponentsOf(const std::vector<const Made*>& terms) {
     const auto is_exponential = [](const Made* term) { return term->from == Made::From::kExponential; };
     if (!std::ranges::all_of(terms, is_exponential)) return std::nullopt;

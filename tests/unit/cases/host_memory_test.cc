@@ -195,7 +195,7 @@ TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
   const auto above = std::make_unique<std::vector<char>>(1 << 20, 'y');
   tensor.reset();
   ASSERT_GT(ResidentBytes() - before, 200e6);
-  // A host with room for one case beside what the program had before.
+  // A host with room for one case in addition to the program's earlier memory.
   const double room = BytesNeeded(Bound(kSquare), MemoryUse::kJudgement, "auto") + 20e6;
   const auto available = [before, room] { return room - (ResidentBytes() - before); };
   ASSERT_LT(available(), 0);

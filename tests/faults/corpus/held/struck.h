@@ -84,7 +84,7 @@ struct AxisOf {
 // type an attribute names.
 plugin::DType StruckType(const IoBug& bug, const plugin::Tensor& tensor, Description op);
 
-// "" when the bug can change something of such operands.
+// Why the bug cannot change anything of these operands; "" if it can.
 std::string IoBugWhyNot(const IoBug& bug, Description op);
 // Overload for another view `tensor` of the operand.
 std::string IoBugWhyNot(const IoBug& bug, const plugin::Tensor& tensor, Description op);

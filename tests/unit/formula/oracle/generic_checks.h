@@ -60,8 +60,8 @@ Findings CheckExecutionsOfHardData(const Subject& subject);
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);
 
-// By output and list of types: omitted terms that change a result, and how many of them are seen. Of those kLeastSeen
-// have to be: a step of a recurrence that happens to be like the one before it changes hardly anything.
+// Omitted terms that change a result, and how many of them are seen, by output and list of types. A share of kLeastSeen
+// must be seen: a step of a recurrence that happens to be like the one before it changes hardly anything.
 inline constexpr double kLeastSeen = 0.99;
 struct TwinCount {
   int64_t seen = 0, all = 0;

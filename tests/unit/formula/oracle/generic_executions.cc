@@ -61,7 +61,8 @@ class Judgement {
     return false;
   }
 
-  // The largest error over the bound of the execution that the seed decides; nullopt: noted what is rejected.
+  // The largest error of the seed's execution, relative to the bound; nullopt: the execution was rejected, and
+  // `findings` say why.
   std::optional<double> Execute(uint64_t seed, Findings& findings) const {
     const std::vector<double> y = ResultsOf(seed);
     if (!Accept(seed, y, findings)) return std::nullopt;

@@ -86,7 +86,7 @@ TEST(FormulaSchedules, AOnePassVarianceIsOutOfTheDirectBound) {
   EXPECT_GE(found, 30);
 }
 
-// However large the bound of a long row is, a variance below zero and the NaN that comes of it are wrong.
+// A negative variance, and the NaN that follows from it, are wrong however large the bound of a long row is.
 TEST(FormulaSchedules, BoundsOfLongRowsStayFinite) {
   const OffsetCase one("layer_norm/f32/rows=2,n=4096");
   std::vector<double> y = one.Run(kOnePass, 1);

@@ -244,7 +244,7 @@ TEST(Selection, WhatMayBeAnythingLeavesNoPlaceCertain) {
   EXPECT_EQ(ReachOf({1, kInfinity, 4, std::nan("")}, {.overflow_at = 5}).places, (std::vector<double>{0, 0}));
 }
 
-// A reach far below the spacing of the numbers is none the less one.
+// A reach far below the spacing of the numbers still counts.
 TEST(Selection, KeepsTheSmallestReach) {
   const ReachOfSelection reach = ReachOf({1, 3, 2}, {.relative = 0x1p-80});
   EXPECT_GE(reach.values[0], 3 * 0x1p-80);

@@ -143,7 +143,7 @@ TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
   EXPECT_EQ(Judge().record.fault, "");
 }
 
-// Whatever ends the first implementation, and wherever: the second one is judged, and no plan stays behind.
+// However the first implementation ends, the second one is judged, and no plan is left behind.
 TEST_F(CaseRunnerOf, AFailureIsOfOneImplementationAlone) {
   session_->offer = Offering({{"bad", "f32acc"}, {"good", "f32acc"}});
   const std::pair<Asked, int> places[] = {
