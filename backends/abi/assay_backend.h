@@ -224,8 +224,8 @@ typedef struct assay_op_desc {
   uint64_t flags; /* ASSAY_OP_* */
 } assay_op_desc;
 
-/* What a plugin refuses that offers strided tensors of fixed shapes in memory of their own, and that knows these
- * `keys`: the reason for ASSAY_UNSUPPORTED, or NULL where the description asks for nothing more. */
+/* Returns why a description asks for more than strided tensors of fixed shapes in separate memory with these `keys` (a
+ * reason for ASSAY_UNSUPPORTED), or NULL if it does not. */
 static inline const char* assay_asks_for_more(const assay_op_desc* op, const char* const* keys, uint64_t n_keys) {
   if (op->flags != 0) return "no dynamic shapes are offered";
   for (uint64_t i = 0; i < op->n_inputs + op->n_outputs; ++i) {
@@ -254,14 +254,14 @@ typedef struct assay_implementation {
   const char* contract; /* e.g. "f32acc;ftz=all;det=yes" */
 } assay_implementation;
 
-/* What query() found. It and all that it points to live until query_free(), which comes before device_close(). */
+/* Result of query(). It and all that it points to live until query_free(), which comes before device_close(). */
 typedef struct assay_implementations {
   uint64_t struct_size;
   uint64_t count;
   const assay_implementation* const* items;
 } assay_implementations;
 
-/* One line of what a device can do, to be told without trying. */
+/* One capability of a device, declared so that a host need not try it out. */
 typedef struct assay_capability {
   uint64_t struct_size;
   const char* op;
@@ -280,7 +280,7 @@ typedef struct assay_capabilities {
   const assay_capability* const* items;
 } assay_capabilities;
 
-/* What a plan came to. Strings live as long as the plan. */
+/* Facts about a prepared plan. Strings live as long as the plan. */
 typedef struct assay_plan_info {
   uint64_t struct_size;
   uint64_t workspace_bytes; /* on the device, beside the operands */
@@ -323,7 +323,7 @@ typedef struct assay_batch {
   int32_t cache_was_flushed; /* out: 1 when COLD was honoured */
 } assay_batch;
 
-/* Of one submitted execution, on one clock for all streams of a device. */
+/* Times of one submitted execution, on one clock for all streams of a device. */
 typedef struct assay_event_times {
   uint64_t struct_size;
   double begin_s;
@@ -377,7 +377,7 @@ typedef struct assay_backend_api {
   void (*plan_destroy)(assay_plan* plan);
   assay_status (*execute)(assay_plan* plan, const assay_args* args, assay_text* error);
 
-  /* What follows may be NULL, but lies within struct_size: a table that ends before it is older than ABI 1.0. */
+  /* The following may be NULL, but lie within struct_size: a shorter table is older than ABI 1.0. */
 
   /* All executions of the harness come through this where it is there; else through execute(), timed by the host. */
   assay_status (*execute_batch)(assay_plan* plan, assay_batch* batch, assay_text* error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the C table share.
+// Declarations shared by the files that implement the C table.
 #pragma once
 
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace plugin {
 
-// Those that a plugin may lack: plan_info and what follows it in the table.
+// Sets the functions that a plugin may lack: plan_info and all behind it in the table.
 void SetOptionalFunctions(assay_backend_api& api);
 
 template <class... Pointers>

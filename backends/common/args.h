@@ -35,7 +35,7 @@ struct assay_device {
 
 namespace plugin {
 
-// What query() hands out: the list with all that it points to.
+// Result of query(): the list together with all that it points to.
 class ImplementationList : public assay_implementations {
  public:
   explicit ImplementationList(std::vector<Implementation> found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a C++ backend implements: Backend -> Device -> Plan. A plugin derives these, writes ASSAY_PLUGIN(MyBackend)
-// once, and is done; api.cc forwards the C table to them, checks every argument and keeps exceptions inside.
-// Any method may throw; Error (status.h) chooses the status.
+// Interface of a C++ backend: Backend -> Device -> Plan. A plugin derives these, writes ASSAY_PLUGIN(MyBackend) once,
+// and is done; api.cc forwards the C table to them, checks every argument and keeps exceptions inside. Any method may
+// throw; Error (status.h) chooses the status.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct Batch {
   bool cache_was_flushed = false;  // out
 };
 
-// What a plan came to; names are empty where there is nothing to say.
+// Facts about a prepared plan; a name is empty if unknown.
 struct PlanInfo {
   uint64_t workspace_bytes = 0;   // beside the operands
   std::string algorithm, kernel;  // in the library's words; what runs on the device, several joined by ','
@@ -79,9 +79,9 @@ class Plan {
   virtual PlanInfo Info() const;
 
  protected:
-  // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.
+  // Evicts at least these operands from the device's caches. False: this plan cannot.
   virtual bool EvictOperands(const Args&) { return FlushCache(); }
-  // The same of a device that can only flush all of its last-level cache.
+  // Flushes the whole last-level cache, for a device that cannot evict single operands. False: it cannot.
   virtual bool FlushCache() { return false; }
 };
 
@@ -93,7 +93,7 @@ class Event {
     bool clock_is_device = false;
   };
   virtual ~Event() = default;
-  // Waits for it; throws what it failed with.
+  // Waits for the execution; throws its error.
   virtual Times Wait() = 0;
 };
 
@@ -126,7 +126,7 @@ class Device {
   virtual void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) = 0;
 
-  // What follows is not offered unless a device overrides it.
+  // The following are not offered unless a device overrides them.
 
   // Whether outputs of this description may lie where its aliases say; they are refused else.
   virtual bool TakesAliases(const OpDesc&) { return false; }

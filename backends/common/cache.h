@@ -13,7 +13,7 @@ namespace plugin {
 // Bytes of the last-level caches that the processors below `cpus` reach, each cache once; 0 when they do not tell.
 uint64_t LastLevelCacheBytesBelow(const std::filesystem::path& cpus);
 
-// Of this machine; a generous guess when the system does not tell.
+// Bytes of this machine's last-level caches; a generous guess when the system does not tell.
 uint64_t LastLevelCacheBytes();
 
 // Streams through a buffer of twice the last-level cache.

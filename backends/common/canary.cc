@@ -23,7 +23,7 @@ constexpr std::array<std::byte, kCanaryBytes> MakeZone() {
 
 constexpr std::array<std::byte, kCanaryBytes> kZone = MakeZone();
 
-// Of the bytes that differ from the canary; positions count from the memory's first byte.
+// Range and number of bytes that differ from the canary; positions count from the memory's first byte.
 struct Damage {
   int64_t first = 0, last = 0;
   uint64_t bytes = 0;

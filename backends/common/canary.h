@@ -13,7 +13,7 @@
 
 namespace plugin {
 
-// Of each zone; a page, so that what lies behind the first is as aligned as the allocation.
+// Size of each zone. It is a page, so that memory behind the first zone is as aligned as the allocation.
 inline constexpr uint64_t kCanaryBytes = 4096;
 
 // The bytes of a zone.

@@ -17,8 +17,8 @@ struct OperatorTypes {
   std::string features;
 };
 
-// Of a backend whose own kernels compute every operator in every floating-point type that they know, i8 products in
-// i32, and transforms in f32 and f64; without f64 where the device has none.
+// Types of a backend whose own kernels compute every operator in every floating-point type that they know, i8 products
+// in i32, and transforms in f32 and f64; without f64 where the device has none.
 struct KernelTypes {
   bool f64 = true;
   bool half = true;             // f16 and bf16

@@ -37,11 +37,11 @@ std::string FftTypesWhyNot(const OpDesc& op, const FftSpec& spec);
 // Why stages of radices up to `largest_radix` do not make the transform; "" when they do.
 std::string RadixStagesWhyNot(const FftSpec& spec, int64_t largest_radix);
 
-// Ascending; none of 1.
+// Ascending; empty for 1.
 std::vector<int64_t> PrimeFactors(int64_t n);
 int64_t LargestPrimeFactor(int64_t n);  // 1 of 1
 
-// Of Bluestein's cyclic convolution: the smallest power of two >= 2n - 1.
+// Length of Bluestein's cyclic convolution: the smallest power of two >= 2n - 1.
 int64_t PaddedLength(int64_t n);
 
 // Complex numbers of the workspace that one transform takes. Bluestein's algorithm pads one axis at a time.

@@ -38,7 +38,7 @@ class HostBuffer : public Buffer {
  public:
   explicit HostBuffer(uint64_t bytes)
       : owned_(TakeMemory(bytes), FreeMemory{bytes}), data_(owned_.get()), bytes_(bytes) {}
-  // Of somebody else, who keeps it.
+  // Borrows memory, which its owner must keep.
   HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
   std::byte* data() const { return data_; }
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }

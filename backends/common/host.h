@@ -16,7 +16,7 @@ namespace plugin {
 // Bytes of the host's memory; 0 when unknown.
 uint64_t HostMemoryBytes();
 
-// What the first byte of an allocation of a HostDevice is aligned to.
+// Alignment of the first byte of an allocation of a HostDevice.
 inline constexpr uint64_t kHostAlignment = 4096;
 
 class HostDevice : public Device {

@@ -23,7 +23,7 @@ void CheckReserved(std::span<const uint16_t> reserved, const std::string& of) {
   }
 }
 
-// What a tensor may ask for beside shape and strides.
+// Refuses features of a tensor other than shape and strides.
 void CheckFeatures(const assay_tensor_desc& raw, const std::string& of) {
   if (raw.lanes != 1) throw Unsupported("{} has {} lanes; only 1 is offered", of, raw.lanes);
   if (raw.layout != nullptr) throw Unsupported("{} has the blocked layout '{}', which is not offered", of, raw.layout);

@@ -37,7 +37,7 @@ struct ReduceSpec {
   bool SelectsElement() const { return kind == ReduceKind::kMax || kind == ReduceKind::kMin || IsArg(); }
 };
 
-// As many i8 at most have a sum that fits into 32 bits.
+// Largest number of i8 whose sum always fits into 32 bits.
 inline constexpr int64_t kMostI8Terms = int64_t{1} << 24;
 
 // Throws Failure naming what contradicts the operator's definition.

@@ -22,7 +22,7 @@ struct SoftmaxSpec {
   int64_t rows = 1;
 
   bool IsF64() const { return dtype == kF64; }
-  // Of row `row`'s first element, in elements of x and of y.
+  // Offsets of the first element of row `row`, in elements of x and of y.
   struct Offsets {
     int64_t x = 0, y = 0;
   };

@@ -77,7 +77,7 @@ const RowType& FindRow(std::span<const RowType> rows, const OpDesc& op, const st
   throw Failure("no implementation '{}' of '{}'; take a name from query()", name, op.name());
 }
 
-// The same where the rows alone decide. Not deduced from the table, so that an array is one too.
+// Overload for rows that alone decide. `rows` is not deduced, so that an array converts to it.
 template <class DeviceType, class... Facts>
 using Table = std::type_identity_t<std::span<const Row<DeviceType, Facts...>>>;
 

@@ -37,7 +37,7 @@ constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
 }
 
-// Of a kernel that makes its own plan.
+// A row for a kernel that makes its own plan.
 template <class Kernel>
 constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name) {
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};

@@ -36,7 +36,7 @@ using ErfRows = Elementwise<LibraryFunction<2, erff, static_cast<double (*)(doub
 using SinRows = Elementwise<LibraryFunction<1, sinf, static_cast<double (*)(double)>(sin)>>;
 using CosRows = Elementwise<LibraryFunction<1, cosf, static_cast<double (*)(double)>(cos)>>;
 
-// Of two operands.
+// A function of two operands.
 template <class Function>
 struct ElementwiseOfTwo : Elementwise<Function> {
   using Elementwise<Function>::Elementwise;

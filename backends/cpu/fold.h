@@ -31,7 +31,7 @@ struct Extreme {
   T operator()(T a, T b) const { return a != a || (b == b && !(kSign > 0 ? b > a : b < a)) ? a : b; }
 };
 
-// As Extreme, but NaN loses; nothing but NaN gives NaN.
+// Like Extreme, but NaN loses: the result is NaN only if all elements are.
 template <class T, int kSign>
 struct ExtremeNumber {
   static constexpr T kIdentity = std::numeric_limits<T>::quiet_NaN();

@@ -124,7 +124,8 @@ class GeluOfTails : public Elementwise<SquaredExp> {
   bool by_tanh_;
 };
 
-// Of a negative gate by exp(gate), which cannot overflow, and one division in place of a reciprocal and a product.
+// Computes a negative gate from exp(gate), which cannot overflow, and with one division in place of a reciprocal and a
+// product.
 struct SiluBySign : public SiluAndMul {
   using SiluAndMul::SiluAndMul;
   template <class Acc>

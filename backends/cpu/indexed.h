@@ -83,7 +83,7 @@ class ScatterAddPlan final : public plugin::HostPlan {
   plugin::Tensor y_;
 };
 
-// As Rows has them, of kernels that are none of rows alone. All operands are floats but the second.
+// The functions of Rows, for kernels that do not work by rows. All operands but the second are floats.
 template <template <class> class Plan>
 struct Indexed {
   static constexpr int kMath = 0;

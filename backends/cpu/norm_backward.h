@@ -77,7 +77,7 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
   int threads_ = 1;
 };
 
-// As Rows has them, of a kernel that is none of rows alone.
+// The functions of Rows, for a kernel that does not work by rows.
 template <bool kByBlocks>
 struct LayerNormBackward {
   static constexpr int kMath = 0;

@@ -55,7 +55,7 @@ Moments<Acc> MomentsOf(std::span<const Acc> x) {
       m.mean += delta / static_cast<Acc>(i + 1);
       m.squares += delta * (x[i] - m.mean);
     }
-    // Of infinities the differences are NaN, and the mean is none.
+    // An infinite element makes a difference inf - inf, and the mean NaN: compute it directly.
     if (!std::isfinite(m.mean)) m.mean = MeanOf(x);
   } else {
     m.mean = MeanOf(x);

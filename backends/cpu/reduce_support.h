@@ -10,7 +10,7 @@ namespace cpu {
 
 // Why it is not computed; "" when it is.
 std::string ReduceWhyNot(const plugin::OpDesc& op);
-// As ReduceWhyNot, for implementations that reorder a sum: argmax and argmin have none.
+// ReduceWhyNot for implementations that reorder a sum; argmax and argmin have no sum.
 std::string FoldWhyNot(const plugin::OpDesc& op);
 std::string ReduceContract(const plugin::OpDesc& op);
 

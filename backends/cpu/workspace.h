@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans say about the memory that they keep beside the operands.
+// Bytes of memory that plans keep in addition to the operands.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ uint64_t BytesOf(const Vectors&... vectors) {
   return (... + (vectors.size() * sizeof(typename Vectors::value_type)));
 }
 
-// Of a plan with these vectors and, for each of `slots`, those that `of` adds up.
+// Sum of `of` over the slots.
 template <class Slots, class Of>
 uint64_t BytesOfEach(const Slots& slots, Of of) {
   uint64_t bytes = 0;

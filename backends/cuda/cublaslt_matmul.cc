@@ -203,7 +203,7 @@ std::unique_ptr<plugin::Plan> CreateLt(gpu::Device& device, const plugin::OpDesc
   return plan;
 }
 
-// What every arithmetic needs of the description.
+// Checks the conditions that hold for every arithmetic.
 std::string LtWhyNot(const MatmulSpec& s) {
   if (s.IsEmpty()) return "matmul with an extent below 1";
   if (s.batch > 65535) return "cuBLASLt takes up to 65535 products of a batch here";

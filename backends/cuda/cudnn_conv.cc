@@ -44,7 +44,7 @@ constexpr Algorithm kImplicitGemm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
                     kFftTiling = CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING, kWinograd = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
                     kWinogradNonfused = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
 
-// What cuDNN describes a convolution by; destroyed too where describing it fails half way.
+// cuDNN's descriptors of a convolution. They are destroyed even if creating one of them fails.
 struct ConvDescriptors {
   ConvDescriptors() = default;
   ConvDescriptors(const ConvDescriptors&) = delete;
@@ -97,7 +97,7 @@ class CudnnConv {
 
   size_t WorkspaceBytes() const { return workspace_bytes_; }
 
-  // Of the addend that the call with a fused bias takes, laid out as y; 0 where that call is not made.
+  // Bytes of the addend, laid out as y, that the call with a fused bias takes; 0 if that call is not made.
   uint64_t AddendBytes() const {
     if (of_.activation == nullptr) return 0;
     int64_t last = (s_.n - 1) * s_.y.outer_stride + (s_.o - 1) * s_.y.inner_stride;
@@ -163,7 +163,7 @@ class CudnnConv {
   size_t workspace_bytes_ = 0;
 };
 
-// As NVIDIA's header spells it.
+// The name in NVIDIA's header.
 constexpr std::string_view NameOf(Algorithm algorithm) {
   switch (algorithm) {
     case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM:
@@ -246,7 +246,7 @@ std::string AskCudnn(int device, const ConvSpec& s, Algorithm algorithm) {
   return answers[question] = answer;
 }
 
-// What every algorithm needs of the description, then what cuDNN itself says of this one.
+// Checks the conditions of every algorithm first, then asks cuDNN itself.
 std::string CudnnConvWhyNot(int device, const ConvSpec& s, Algorithm algorithm) {
   if (!plugin::IsFloat(s.x.dtype) || s.w.dtype != s.x.dtype || s.y.dtype != s.x.dtype) {
     return "cudnn is offered for x, w and y of one type: f64, f32, f16, bf16";

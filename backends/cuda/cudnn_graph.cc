@@ -127,7 +127,7 @@ Descriptor OperationGraph::Describe(const Shape& shape, int64_t id) {
   return made;
 }
 
-// What an operation does, apart from the tensors that it does it to.
+// Describes an operation without its tensors.
 Descriptor OperationGraph::Describe(const Operation& operation) {
   Descriptor made(operation.what_type);
   if (operation.what_type == CUDNN_BACKEND_POINTWISE_DESCRIPTOR) {

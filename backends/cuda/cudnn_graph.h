@@ -37,8 +37,8 @@ class Descriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// What a graph is compiled for: the device of a handle, or one that is only described (CUDNN_BACKEND_DEVICEPROP) and
-// need not be there.
+// Device that a graph is compiled for: that of a handle, or one that is only described (CUDNN_BACKEND_DEVICEPROP) and
+// need not be present.
 struct GraphTarget {
   cudnnHandle_t handle = nullptr;
   const Descriptor* described = nullptr;
@@ -55,16 +55,16 @@ class OperationGraph {
   Tensor Value(float value);
   Tensor Value(int32_t value);
 
-  // Element by element in f32, with what has an extent of 1 repeated.
+  // Works element by element in f32; extents of 1 are broadcast.
   Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x) { return AddPointwise(mode, CUDNN_DATA_FLOAT, {x}); }
   Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b) {
     return AddPointwise(mode, CUDNN_DATA_FLOAT, {x, b});
   }
-  // The same in i32 (`mode` adds or subtracts).
+  // Adds or subtracts in i32, by `mode`.
   Tensor IndexSum(cudnnPointwiseMode_t mode, Tensor x, Tensor b) {
     return AddPointwise(mode, CUDNN_DATA_INT32, {x, b});
   }
-  // Of each element of a tensor like x: its index along an axis.
+  // The index of each element along an axis, as a tensor shaped like x.
   Tensor Index(Tensor x, int64_t axis) { return AddPointwise(CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_INT32, {x}, axis); }
   Tensor Compare(cudnnPointwiseMode_t mode, Tensor x, Tensor b) {
     return AddPointwise(mode, CUDNN_DATA_BOOLEAN, {x, b});
@@ -72,14 +72,14 @@ class OperationGraph {
   Tensor Select(Tensor where, Tensor x, Tensor otherwise) {
     return AddPointwise(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, {x, otherwise, where});
   }
-  // The same numbers, rounded to a type.
+  // Rounds x to a type.
   void Round(Tensor x, cudnnDataType_t type) { tensors_[x].type = type; }
   Tensor ReduceRows(cudnnReduceTensorOp_t kind, Tensor x);
   // a[..., m, k] b[..., k, n], summed in f32.
   Tensor Product(Tensor a, Tensor b);
   void ProductInto(Tensor a, Tensor b, Tensor result);
 
-  // What cuDNN proposes, best first: engine configurations for Compile.
+  // Engine configurations for Compile that cuDNN proposes, best first.
   std::vector<Descriptor> Engines(const GraphTarget& target) const;
   // The plan of the first engine that makes one. Throws Unsupported when there is none.
   Descriptor Compile(const GraphTarget& target) const;

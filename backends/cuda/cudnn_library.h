@@ -59,11 +59,11 @@ class CudnnHandle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-// A handle of the current device, which has this index, for what asks the library and computes nothing. Never
-// destroyed: at the end of a process the driver may be gone before it.
+// A handle of the current device, which has this index, for queries that compute nothing. Never destroyed: at the end
+// of a process the driver may be gone before it.
 cudnnHandle_t AskingHandle(int device);
 
-// Of f64, f32, f16 and bf16.
+// Takes f64, f32, f16 and bf16.
 cudnnDataType_t CudnnType(plugin::DType dtype);
 
 }  // namespace cuda_backend

@@ -12,7 +12,7 @@ namespace cuda_backend {
 // The usable devices. Throws plugin::Unavailable, saying what is missing, when there are none.
 std::vector<gpu::Traits> FindDevices();
 
-// What the tensor cores of a compute capability keep of a product, as a contract says it.
+// The contract's accumulator for the tensor cores of a compute capability.
 std::string TensorCoreAccumulator(int major, int terms);
 
 }  // namespace cuda_backend

@@ -14,7 +14,7 @@ Function* Find(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// What cuInit's codes mean to who has to repair it.
+// Explains how to repair a failure of cuInit.
 std::string InitAdvice(int code) {
   switch (code) {
     case 46:

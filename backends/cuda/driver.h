@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's driver says before the runtime is asked: the runtime's own texts do not tell its absence from its age.
+// State of NVIDIA's driver, asked before the runtime: the runtime's texts do not distinguish an absent driver from an
+// old one.
 #pragma once
 
 #include <string>

@@ -36,9 +36,9 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// What to throw for a call of `library` that could not allocate.
+// Throws for a call of `library` that could not allocate.
 [[noreturn]] void ThrowOutOfMemory(const char* call, const char* library);
-// For one that failed otherwise. Asks the runtime first: a lost device shows as a failure of the library.
+// Throws for a call that failed otherwise. Asks the runtime first: a lost device shows as a failure of the library.
 [[noreturn]] void ThrowFailure(const char* call, const std::string& why);
 
 }  // namespace cuda_backend

@@ -9,7 +9,7 @@
 
 namespace cuda_backend {
 
-// The same memory read by columns: [columns, rows] of it as it lies, or, transposed, [rows, columns].
+// View of a row-major matrix's memory by columns: [columns, rows] as it lies, or [rows, columns] if `transposed`.
 struct ColumnMajor {
   bool transposed = false;
   int64_t rows = 0, columns = 0, leading = 0;

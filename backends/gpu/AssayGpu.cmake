@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the plugins of backends/cuda and backends/hip share: the sources of backends/gpu, compiled for one vendor.
+# Shared by the plugins of backends/cuda and backends/hip: the sources of backends/gpu, compiled for one vendor.
 include_guard(GLOBAL)
 
 # assay_gpu_objects(<variable> NAME <name> COMMENT <word> COMMAND <compiler and flags>... SOURCES <files>...): device code

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels compute with, and its declaration.
+// The kernels' arithmetic, and its contract.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ int64_t AccumulatorBytes(Tag operands);
 // would be rounded twice.
 std::string FloatTypesWhyNot(const plugin::OpDesc& op);
 
-// Why a launch of so many blocks is impossible on the device; "" when it is possible.
+// Why the device cannot launch `blocks` blocks; "" if it can.
 std::string BlocksWhyNot(const Traits& traits, double blocks, int threads);
 
 // "f32acc;math=2;det=yes;batchinv=yes" of the kernels: sums in one order, subnormals kept. `math` in ulp of the
 // accumulator.
 std::string ContractText(Tag operands, double math);
 
-// The same for products on matrix units.
+// The contract of products on matrix units.
 std::string UnitContractText(const Traits& traits, double math);
 
 // Why the device has no matrix units for the type; "" when it has.

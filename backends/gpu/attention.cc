@@ -78,7 +78,7 @@ std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::O
   return plan;
 }
 
-// What every kernel needs, beside a grid that can be launched.
+// Checks the conditions of every kernel except that its grid can be launched.
 std::string AttentionWhyNot(const AttentionSpec& a, const plugin::OpDesc& op) {
   if (std::string reason = plugin::FloatAttentionWhyNot(a, op); !reason.empty()) return reason;
   if (a.mask_kind == MaskKind::kAdd &&

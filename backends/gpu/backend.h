@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plugins of both vendors are: the devices that a vendor's runtime finds, and one table of rows for them all.
+// The plugin of a vendor: the devices that its runtime finds, and one table of rows for all of them.
 #pragma once
 
 #include <memory>

@@ -68,7 +68,7 @@ std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDes
                   });
 }
 
-// What every kernel needs, beside a grid that can be launched.
+// Checks the conditions of every kernel except that its grid can be launched.
 std::string ConvWhyNot(const ConvSpec& s, const plugin::OpDesc& op) {
   constexpr double kMost32 = std::numeric_limits<int32_t>::max() / 2;
   if (!s.IsInteger() && s.x.dtype != s.w.dtype) {

@@ -35,7 +35,7 @@ class Capture {
   }
   bool IsActive() const { return active_; }
 
-  // What was recorded; null when something could not be. It lives as long as this.
+  // The recorded graph, which lives as long as this; null if something could not be recorded.
   GraphHandle End() {
     active_ = false;
     return static_cast<int>(RUNTIME(StreamEndCapture)(stream_, &graph_)) == 0 ? graph_ : nullptr;

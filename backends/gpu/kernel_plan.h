@@ -40,16 +40,17 @@ class KernelPlan : public plugin::Plan {
 
   // Lives as long as the plan, between canaries; `borrower` is who works in it.
   std::byte* Workspace(uint64_t bytes, const char* borrower = "a kernel of this plugin");
-  // The same, with its contents.
+  // Copies `data` to the device; the copy lives as long as the plan, between canaries.
   const std::byte* Table(const void* data, uint64_t bytes);
-  // `kernel`: the name that a profiler shows without its namespace and arguments; "" of what a library launches.
+  // `kernel`: the name that a profiler shows without its namespace and arguments; "" if a library launches it.
   void Add(std::string_view kernel, std::function<void(const Bound&)> step);
-  // In the words of the library that computes.
+  // The algorithm's name in the words of the library that computes.
   void SetAlgorithm(std::string algorithm) { info_.algorithm = std::move(algorithm); }
   Device& device() const { return device_; }
 
   void Execute(const plugin::Args& args) override;
-  // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
+  // Timed by the device's events. Several steps are replayed as a graph, since their launches would cost more than they
+  // do.
   void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
   plugin::PlanInfo Info() const override { return info_; }

@@ -109,7 +109,7 @@ std::unique_ptr<plugin::Plan> CreateUnitMatmul(Device& device, const plugin::OpD
   return plan;
 }
 
-// What every kernel needs, beside a grid that can be launched.
+// Checks the conditions of every kernel except that its grid can be launched.
 std::string MatmulWhyNot(const MatmulSpec& s, const plugin::OpDesc& op) {
   if (s.IsEmpty()) return "matmul with an extent below 1";
   if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max());

@@ -73,7 +73,7 @@ std::unique_ptr<plugin::Plan> CreateInParts(Device& device, const plugin::OpDesc
   return plan;
 }
 
-// What every kernel needs, beside a grid that can be launched.
+// Checks the conditions of every kernel except that its grid can be launched.
 std::string ReduceWhyNot(const ReduceSpec& s, const plugin::OpDesc& op) {
   if (std::string reason = plugin::ReduceShapeWhyNot(s, kMostAxes); !reason.empty()) return reason;
   if (s.IsIntegerSum() && s.count > plugin::kMostI8Terms) {

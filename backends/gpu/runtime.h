@@ -17,10 +17,10 @@ namespace gpu {
 // harness starts another worker.
 assay_status StatusOf(int code);
 
-// What to do about a code, beside the runtime's own text; "" when there is nothing to add.
+// Advice about a code, in addition to the runtime's own text; "" if there is none.
 std::string AdviceFor(int code);
 
-// Throws when the runtime has an error that nobody has looked at, such as that of a launch.
+// Throws the runtime's last error, such as that of a launch, if nobody has read it yet.
 void CheckLaunch(const char* what);
 
 void SelectDevice(int index);

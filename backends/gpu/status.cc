@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtimes' error numbers mean to the harness. No runtime is needed to know it.
+// Maps the runtimes' error numbers to the harness's statuses, without calling a runtime.
 #include "backends/gpu/runtime.h"
 
 namespace gpu {

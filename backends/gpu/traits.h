@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device is and what its arithmetic is specified to be. Vendors fill it in (backends/cuda, backends/hip).
+// A device's identity, limits and specified arithmetic. Vendors fill it in (backends/cuda, backends/hip).
 #pragma once
 
 #include <cstdint>

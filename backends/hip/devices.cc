@@ -16,7 +16,7 @@ std::string VersionText(int version) {
   return fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
 }
 
-// What stands between the process and an AMD GPU, as far as the system's files tell.
+// Explains from the system's files why the process cannot use an AMD GPU.
 std::string WhatToCheck() {
   if (access("/dev/kfd", F_OK) != 0) {
     return "/dev/kfd is absent: is there a supported AMD GPU, and is the kernel module amdgpu loaded?";
@@ -57,7 +57,7 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
   } else if (t.architecture.starts_with("gfx94")) {
     t.SetUnit<gpu::CdnaLayout>("acc=tc<24,8>");  // CDNA 3 adds eight products at once
   } else if (t.architecture.starts_with("gfx110")) {
-    // What RDNA 3 keeps of a product is not published: declared as the weakest unit that is known.
+    // It is not published how many bits of a product RDNA 3 keeps: the contract is that of the weakest known unit.
     t.SetUnit<gpu::RdnaLayout>("acc=tc<23,4>;ftz=all");
   }
   return t;

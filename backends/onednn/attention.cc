@@ -122,8 +122,9 @@ class AttentionPlan : public plugin::HostPlan {
     steps_[step].first.execute(stream_, steps_[step].second);
   }
 
-  // The same primitives with the mask applied between them, and without the infinities and NaN of v. mask_operand_ and
-  // v_ are left with memory of this call, also where a primitive throws; Run() sets them before anything reads them.
+  // Runs the same primitives with the mask applied between them, and with a v free of infinities and NaN. Afterwards
+  // mask_operand_ and v_ point to memory of this call, even if a primitive throws; Run() sets them before anything
+  // reads them.
   void RunHidingKeys(Pointers inputs, Pointers outputs) {
     std::vector<float> none(static_cast<size_t>(mask_->batches() * mask_->heads() * a_.l * a_.s), -0.0f);
     mask_operand_.set_data_handle(none.data());
@@ -152,7 +153,8 @@ class AttentionPlan : public plugin::HostPlan {
 
 }  // namespace
 
-// As the parts declare (matmul.cc, softmax.cc). The reciprocal and the division of the vector softmax count as math.
+// The contract is that of the parts (matmul.cc, softmax.cc). The reciprocal and the division of the vector softmax
+// count as math.
 std::vector<plugin::Implementation> QueryAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {
   CreateAttention(op, engine);
   const AttentionSpec a = plugin::ParseAttention(op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between oneDNN 2.6 and 3.x: how primitive descriptors are created, eltwise post-ops, ISA bits.
+// Differences between oneDNN 2.6 and 3.x: creation of primitive descriptors, eltwise post-ops, ISA bits.
 #pragma once
 
 #include <memory>

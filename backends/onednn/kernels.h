@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What oneDNN's kernels do by mechanism, told from their names alone. Nothing here calls the library, so that what is
-// said of an instruction set or a release is tested on machines that have neither.
+// Arithmetic of oneDNN's kernels, derived from their names alone. Nothing here calls the library, so that tests cover
+// instruction sets and releases that the machine does not have.
 #pragma once
 
 #include <compare>

@@ -27,7 +27,8 @@ class KeyMask {
   // Fills the table. `operand` counts only where the case has a mask operand.
   void Read(const std::byte* operand);
 
-  // What is hidden must not be heeded, whatever it holds. An additive entry of -inf hides nothing: NaN - inf is NaN.
+  // A hidden key must not influence the result, whatever it holds. An additive entry of -inf hides nothing: NaN - inf
+  // is NaN.
   bool Hides(int64_t query, int64_t key) const { return hidden_[At(query, key)] != 0; }
   float Added(int64_t query, int64_t key) const { return added_[At(query, key)]; }
   bool LeavesNothing(int64_t query) const { return seen_[static_cast<size_t>(query) % seen_.size()] == 0; }

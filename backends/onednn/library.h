@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loaded oneDNN says about itself, and the way from the plugin's types to oneDNN's.
+// Facts about the loaded oneDNN, and conversion from the plugin's types to oneDNN's.
 #pragma once
 
 #include <optional>

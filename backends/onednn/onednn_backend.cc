@@ -17,7 +17,7 @@
 namespace onednn {
 namespace {
 
-// What oneDNN has not, or what it has differs in, of operators that assay has.
+// Explains why oneDNN does not offer an operator of assay: it lacks it, or defines it differently.
 std::string WhyNoOperator(const std::string& op) {
   const std::pair<std::string_view, std::string_view> reasons[] = {
       {"erf", "oneDNN has the error function inside gelu alone"},

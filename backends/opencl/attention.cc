@@ -16,7 +16,7 @@ using plugin::MaskKind;
 
 constexpr int64_t kKeyBlock = 64;
 
-// As kernels/attention.cl declares it.
+// Must match the layout in kernels/attention.cl.
 struct AttentionParams {
   int64_t batch, heads, group, l, s, d, dv;
   int64_t causal, window, shift;
@@ -62,13 +62,13 @@ size_t BlocksOf(int64_t n, int64_t unit) {
   return static_cast<size_t>((n + unit - 1) / unit);
 }
 
-// Of one flash group: the rows of q in whole vectors.
+// Local memory for the queries of one flash group: rows of q in whole vectors.
 int64_t QueryBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
   const int64_t width = WidthOf(traits, acc), depth = static_cast<int64_t>(BlocksOf(a.d, width)) * width;
   return QueriesOf(a) * depth * Bytes(acc);
 }
 
-// Beside them weights, and four numbers per query.
+// Local memory of one flash group: in addition to the queries its weights, and four numbers per query.
 int64_t FlashLocalBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
   return QueryBytes(traits, a, acc) + QueriesOf(a) * (kKeyBlock + 4) * Bytes(acc);
 }

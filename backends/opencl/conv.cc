@@ -19,7 +19,7 @@ using plugin::Extents;
 
 constexpr int64_t kDirectItems = 16;
 
-// As kernels/conv_axes.cl declares it.
+// Must match the layout in kernels/conv_axes.cl.
 struct ConvParams {
   int64_t n, c, o, groups, has_bias;
   Extents in, out, kernel, stride, pad, dilation;

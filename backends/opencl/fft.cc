@@ -19,7 +19,7 @@ using Three = std::array<int64_t, 3>;
 
 constexpr int64_t kFftItems = 64;
 
-// As kernels/fft.cl declares it.
+// Must match the layout in kernels/fft.cl.
 struct FftParams {
   int64_t points, outputs;
   Three n, x_size, y_size;

@@ -19,7 +19,7 @@ using plugin::MatmulSpec;
 constexpr int64_t kMostParts = 8;
 constexpr int64_t kPart = 256;  // extent of k that is worth a part, beyond the first two
 
-// As kernels/matmul.cl declares it.
+// Must match the layout in kernels/matmul_epilogue.cl.
 struct MatmulParams {
   int64_t m, n, k, batch, parts, part;
   int64_t a_batch, a_row, a_column, b_batch, b_row, b_column;
@@ -87,7 +87,7 @@ std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc&
   const Tile tile = TileFor(device.traits(), acc, s.m);
   const MatmulParams params = ParamsOf(s, acc, kSplit ? PartsOf(s.k) : 1);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  // What is absent is passed as another operand, and not read.
+  // For an absent operand another one is passed, which the kernel does not read.
   const Operand a = plan->Input(0), b = plan->Input(1), c = plan->Input(std::max(s.c.input, 0)),
                 bias = plan->Input(std::max(s.bias.input, 0)), y = plan->Output();
   const Operand sums = kSplit ? plan->Workspace(s.batch * params.parts * s.m * s.n, Bytes(acc)) : y;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As pocl_cache_init_topdir (lib/CL/pocl_cache.c) finds it.
+// Finds the folder as pocl_cache_init_topdir (lib/CL/pocl_cache.c) does.
 fs::path CacheFolder() {
   if (const char* folder = std::getenv("POCL_CACHE_DIR"); folder != nullptr) return folder;
   const char *xdg = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");

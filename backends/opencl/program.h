@@ -14,10 +14,10 @@
 
 namespace opencl {
 
-// The text of a file of kernels/. Throws plugin::Failure for a name that is none.
+// The text of a file of kernels/. Throws plugin::Failure for an unknown name.
 const char* SourceText(std::string_view file);
 
-// What distinguishes a program from others of the same source.
+// Compiler options, which distinguish a program from others of the same source.
 class Options {
  public:
   Options& Type(const char* macro, plugin::DType dtype);  // -DA=bf16; elements.cl knows the name

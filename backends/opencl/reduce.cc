@@ -17,7 +17,7 @@ using plugin::ReduceSpec;
 constexpr size_t kMostAxes = 8;
 constexpr int64_t kGroup = 64;
 
-// As kernels/reduce.cl declares it.
+// Must match the layout in kernels/reduce_axes.cl.
 struct ReduceParams {
   int64_t mean, outputs, count, kept_axes, reduced_axes;
   int64_t kept_size[kMostAxes], kept_in[kMostAxes], kept_out[kMostAxes];

@@ -14,7 +14,7 @@ using plugin::SoftmaxSpec;
 constexpr size_t kOtherAxes = 8;
 constexpr int64_t kRowGroup = 64;
 
-// As kernels/softmax.cl declares it.
+// Must match the layout in kernels/softmax.cl.
 struct SoftmaxParams {
   int64_t rows, size, x_step, y_step, log, axes;
   int64_t axis_size[kOtherAxes], axis_x[kOtherAxes], axis_y[kOtherAxes];

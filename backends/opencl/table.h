@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backend offers, as a table: an algorithm is one row. It sees the device, whose arithmetic decides the
-// contract.
+// The implementations of the backend, one row each. A row sees the device, whose arithmetic decides the contract.
 #pragma once
 
 #include <span>

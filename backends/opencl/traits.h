@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an OpenCL device says about itself: limits, and the arithmetic that its specification or its floating-point
-// configuration promises.
+// Limits of an OpenCL device, and the arithmetic that its specification or its floating-point configuration promises.
 #pragma once
 
 #include <CL/cl.h>

@@ -141,7 +141,7 @@ class VkFftStep final : public Step {
   cl_mem memory_;
 };
 
-// What is kept gives way when memory is short.
+// Makes a transform; drops the cached ones and tries again when memory is short.
 std::shared_ptr<FftTransform> MakeTransform(Device& device, const FftField& field) {
   try {
     return std::make_shared<FftTransform>(device, field);

@@ -20,7 +20,6 @@ void Register(const assay_python_calls* calls);
 // Throws Unavailable where nothing has registered.
 const assay_python_calls& Calls();
 
-// What an interpreter answers.
 struct Answer {
   int32_t status = ASSAY_PYTHON_NO_ANSWER;
   std::string text;
@@ -59,7 +58,7 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   void Execute(std::span<const Place> places);
-  // Of the last execution.
+  // Facts about the last execution.
   double seconds() const { return seconds_; }
   bool clock_is_device() const { return (flags_ & ASSAY_PYTHON_DEVICE_CLOCK) != 0; }
   bool saw_copies() const { return (flags_ & ASSAY_PYTHON_COPIES) != 0; }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the interpreter that is this process registers before the plugin is loaded. Each function writes an assay_status
- * into `status` and into `text`, `capacity` bytes large, its answer, or why it failed. An exception that comes while a
- * function begins or ends, as other threads and signals can raise them, keeps it from that: `status` is then as it was,
- * or ASSAY_PYTHON_NO_ANSWER, and `interruption` tells the exception. harness/python/assay/_bridge.py has the other
- * side.
+ * Functions that a Python interpreter registers before the plugin is loaded into its process. Each writes an
+ * assay_status into `status`; and into `text`, which has `capacity` bytes, its answer, or why it failed. Signals and
+ * other threads can raise an exception while a function begins or ends: then `status` is unchanged or
+ * ASSAY_PYTHON_NO_ANSWER, and `interruption` tells the exception. harness/python/assay/_bridge.py has the other side.
  */
 #pragma once
 

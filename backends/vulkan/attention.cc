@@ -16,7 +16,7 @@ constexpr uint32_t kBlockTiles = 4;  // of a subgroup's width, in a block of key
 constexpr int64_t kLongRow = 1024;
 constexpr uint32_t kScoreKeys = 4;  // that a lane scores at once
 
-// As in shaders/attention.glsl.
+// Must match the layout in shaders/attention.glsl.
 template <class Real>
 struct AttentionParams {
   uint32_t heads, group, l, s;
@@ -80,7 +80,7 @@ Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& 
   return step;
 }
 
-// Of a product with `count` elements, each lane with one of them at a time.
+// Loop turns of a product with `count` elements, where each lane takes one element at a time.
 uint64_t TurnsOfProduct(const Facts& facts, int64_t count) {
   return Turns(CeilDiv(count, facts.subgroup_size), Turns(facts.subgroup_size / facts.UnrolledSteps()));
 }
@@ -113,7 +113,7 @@ uint64_t ScoreBytesPerHead(const AttentionSpec& s) {
   return static_cast<uint64_t>(RowsOf(s)) * static_cast<uint64_t>(s.s) * (s.IsF64() ? 8 : 4);
 }
 
-// As many heads at a time as one binding holds the scores of.
+// Handles as many heads at a time as have scores that fit into one storage binding.
 Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
   const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes ? 4 : 1;
@@ -157,7 +157,7 @@ std::string FlashWhyNot(const Facts& facts, const plugin::OpDesc& op) {
 std::string FlashBuiltinWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (plugin::ParseAttention(op).IsF64()) return "Vulkan has no exp in f64: use flash or materialised";
   if (std::string reason = FlashWhyNot(facts, op); !reason.empty()) return reason;
-  // What is slow is its compilation, once more for another exp.
+  // Another exp needs another module, whose compilation is slow.
   return SlowWhyNot(facts, plugin::ParseAttention(op).Work(), 1 << 19);
 }
 

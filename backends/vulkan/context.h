@@ -21,9 +21,10 @@ class Context {
   const Facts& facts() const { return facts_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
 
-  // Returns when what `record` recorded is complete and visible to the host.
+  // Runs the commands that `record` records; returns when the results are complete and visible to the host.
   void Run(const std::function<void(VkCommandBuffer)>& record);
-  // The same between two time stamps of the device; seconds, or nothing when the queue has no clock.
+  // Runs `record` between two time stamps of the device and returns the seconds, or nothing when the queue has no
+  // clock.
   std::optional<double> RunTimed(const std::function<void(VkCommandBuffer)>& record);
 
   // Everything before is complete and visible to everything after.

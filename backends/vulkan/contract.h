@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device's arithmetic allows an implementation to declare. Sources: "Precision of core SPIR-V instructions" of
-// the Vulkan specification for the device's functions, shaders/functions.glsl for this backend's own.
+// Contracts that an implementation may declare on a device. Sources: "Precision of core SPIR-V instructions" of the
+// Vulkan specification for the device's functions, shaders/functions.glsl for this backend's own.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ inline constexpr double kDivisionUlp = 2.5;
 inline constexpr double kSquareRootUlp = 4.5;  // 1 / inversesqrt: 2 for it, 2.5 for the division
 // exp: 3 + 2 |x|. Arguments are differences to a maximum; below -104 a result in f32 is zero whatever is returned.
 inline constexpr double kDeviceExpUlp = 3 + 2 * 104;
-// Of this backend's own exp and log, made of additions and products that Vulkan rounds correctly; with a division
-// where it stands beside them (kDivisionUlp is more than either).
+// Error of this backend's own exp and log, which are made of additions and products that Vulkan rounds correctly. It
+// also covers a division next to them (kDivisionUlp is larger than either).
 inline constexpr double kOwnFunctionUlp = 2;
 inline constexpr double kOwnTanhUlp = 6;
 

@@ -11,7 +11,7 @@ namespace {
 using plugin::ConvSpec;
 using plugin::Extents;
 
-// As in shaders/conv.glsl.
+// Must match the layout in shaders/conv.glsl.
 struct ConvParams {
   uint32_t images, group_inputs, group_outputs, groups;
   uint32_t taps, positions, has_bias, bias_stride;

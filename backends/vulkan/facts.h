@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one physical device offers, asked for once: limits, float controls, subgroups, identity.
+// Properties of one physical device, queried once: limits, float controls, subgroups, identity.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace vulkan {
 
-// Of one float width, from VkPhysicalDeviceFloatControlsProperties: what a shader may ask for, and does.
+// VkPhysicalDeviceFloatControlsProperties for one float width: modes that a shader may request, and does.
 struct FloatControls {
   bool round_to_nearest = false;
   bool keep_subnormals = false;
@@ -47,9 +47,10 @@ struct Facts {
   // How many steps of a loop over the lanes of a subgroup kernels unroll. All of them save exchanges between lanes,
   // which cost next to nothing on a CPU; there the compilation of the unrolled code does.
   uint32_t UnrolledSteps() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1 : subgroup_size; }
-  // Of all loops of an invocation together; beyond, the driver goes on without its lanes, whose results stay unwritten.
-  // Mesa's gallivm, by which lavapipe compiles, ends loops that way (LP_MAX_TGSI_LOOP_ITERATIONS): 256 lanes add up
-  // 5,590,000 elements of one axis, which is 65,509 turns, and not 5,592,000. None: no limit.
+  // Limit on the loop turns of one invocation, over all its loops; none: no limit. Beyond it, the driver goes on
+  // without the invocation's lanes, whose results stay unwritten. Mesa's gallivm, by which lavapipe compiles, ends
+  // loops that way (LP_MAX_TGSI_LOOP_ITERATIONS): 256 lanes add up 5,590,000 elements of one axis, which is 65,509
+  // turns, and not 5,592,000.
   std::optional<uint64_t> MostTurns() const;
   // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
   std::string SubgroupsWhyNot() const;

@@ -17,7 +17,7 @@ using plugin::FftTables;
 constexpr int64_t kLargestRadix = 31;
 constexpr uint32_t kFftLanes = 64;
 
-// As in the shaders fft_move, fft_stage and fft_chirp.
+// Must match the layout in the shaders fft_move, fft_stage and fft_chirp.
 template <class Real>
 struct MoveParams {
   uint32_t count, points, first_batch, axes_count;

@@ -13,7 +13,7 @@ using plugin::Matrix;
 
 constexpr uint32_t kScaled = 1, kRounded = 2, kAddend = 4, kBias = 8;
 
-// As in shaders/matmul.glsl.
+// Must match the layout in shaders/matmul.glsl.
 template <class Real>
 struct MatmulParams {
   uint32_t m, n, k, batch;
@@ -102,7 +102,7 @@ std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
   return s.IsInteger() ? plugin::IntegerMatmulWhyNot(s) : FloatTypesWhyNot(op);
 }
 
-// Of the work that a device of the host's own cores is offered in kernels that are not made for it.
+// Most multiply-adds of a case that a kernel not made for CPUs is offered for, if the device is the host's own CPU.
 constexpr double kMostSlowWork = 1 << 23;
 
 double WorkOf(const MatmulSpec& s) {

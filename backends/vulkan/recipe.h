@@ -12,7 +12,7 @@
 
 namespace vulkan {
 
-// What a storage binding refers to.
+// The operand or work buffer that a storage binding refers to.
 struct Slot {
   enum class Kind { kInput, kOutput, kWork } kind = Kind::kInput;
   int index = 0;
@@ -35,7 +35,8 @@ struct Step {
   uint64_t turns = 0;             // at most, of all loops of an invocation: see Turns()
 };
 
-// Of a loop over `count` whose body has so many turns in loops of its own. The last one finds that it is over.
+// Turns of a loop over `count` whose body takes `body` turns in loops of its own. One more turn finds that the loop is
+// over.
 constexpr uint64_t Turns(uint64_t count, uint64_t body = 0) {
   return count * (body + 1) + 1;
 }
@@ -65,7 +66,7 @@ inline uint64_t CeilDiv(int64_t n, int64_t unit) {
   return static_cast<uint64_t>((n + unit - 1) / unit);
 }
 
-// As the shaders' TYPE_ constants count them (shaders/types.glsl).
+// Must match the TYPE_ constants in shaders/types.glsl.
 uint32_t TypeCode(plugin::DType dtype);
 // The module variant that computes `op`.
 Variant VariantFor(const plugin::OpDesc& op);

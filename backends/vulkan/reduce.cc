@@ -22,7 +22,7 @@ struct ReduceParams {
   ShaderAxis kept[kMaxAxes], reduced[kMaxAxes];
 };
 
-// Of the kernel `reduce`, as in shaders/reduce.glsl. A mean is a sum that a parameter has divided.
+// Must match the kinds of the kernel `reduce` (shaders/reduce.glsl). A mean is a sum that a parameter divides.
 uint32_t KindCode(ReduceKind kind) {
   if (kind == ReduceKind::kProd) return 1;
   if (kind == ReduceKind::kL2) return 2;

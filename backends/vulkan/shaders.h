@@ -8,7 +8,7 @@
 
 namespace vulkan {
 
-// What a module computes in, and whether it stores 16-bit elements (a capability that a device may lack).
+// A module's arithmetic type, and whether it stores 16-bit elements (a capability that a device may lack).
 enum class Variant { kF32, kF32Store16, kF64, kI32 };
 
 // The SPIR-V of shaders/<name>.comp. Throws Failure for a name or variant that was not built.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What judging an array in a test takes (libassay, and with it assay.assert_close): a product of 64 x 256 by 256 x 64 in
-// f32, beside the golden value's own time, which the record has. The shortest of many calls, since other work on a
-// machine only adds. Target: at most 1 ms above the golden value; and as a ratio, which a busy or slower machine changes
-// less, at most as many times the golden value's own time as 1 ms was where that took 0.12 ms (two cores of an EPYC).
+// Time to judge an array in a test (libassay, and with it assay.assert_close): a product of 64 x 256 by 256 x 64 in
+// f32, compared with the golden value's own time, which the record has. The shortest of many calls counts, since other
+// work on a machine only adds. Target: at most 1 ms above the golden value; and as a ratio, which a busy or slower
+// machine changes less, at most as many times the golden value's own time as 1 ms was where that took 0.12 ms (two
+// cores of an EPYC).
 #include <assay/assay.h>
 #include <benchmark/benchmark.h>
 

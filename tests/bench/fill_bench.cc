@@ -14,7 +14,7 @@ void Fill(const char* fill, Tensor& t) {
   FillTensor(ParseFill(fill).value(), 0, 0, -1, 0, t);
 }
 
-// What std::fill makes of it: vector stores.
+// Fills the tensor by std::fill, which compiles to vector stores.
 template <class T>
 void Write(Tensor& t) {
   const std::span<T> values = t.As<T>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What golden values of formulas cost: value, certified error and deviation together, in nanoseconds of processor time
-// for each map of the formula and element that it maps. Sums, recurrences, broadcasts and copies take time as well. Of
-// every operator that is a formula, without a line of its own. Freed memory is kept, as the program keeps it.
+// Cost of golden values of formulas: value, certified error and deviation together, in nanoseconds of processor time
+// for each map of the formula and element that it maps. Sums, recurrences, broadcasts and copies take time as well. All
+// operators that are formulas are measured, without a line of their own. Freed memory is kept, as the program keeps it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs that a time can be believed (harness/run/timing): processor time of a run of suite default on the
-// installed backends, beside the same run that takes a plugin's word and makes the fewest calls that its times need.
-// Both in processes of their own, in turns, so that a busy machine slows both. Target: 5 % of a run.
+// Cost of the checks that make a time believable (harness/run/timing): processor time of a run of suite default on the
+// installed backends, compared with the same run when it trusts the plugin and makes the fewest calls that its times
+// need. Both run in processes of their own, in turns, so that a busy machine slows both. Target: 5 % of a run.
 //
 // A pair of runs takes some eight minutes, of --suite smoke one; --pairs N makes N of them (1), --only with or
 // --only without makes one run, for a profiler.
@@ -71,7 +71,7 @@ class FewestCalls {
     return sent ? Call<void>() : tl::unexpected(sent.error());
   }
 
-  // What an execution took by the host's clock.
+  // Duration of one execution by the host's clock.
   Call<double> CallOnce(size_t count, bool counts) {
     std::vector<size_t> sets(count);
     for (size_t i = 0; i < count; ++i) sets[i] = i % case_.contents.size();
@@ -141,7 +141,7 @@ double ProcessorSeconds(const rusage& usage) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Of the run and of all processes that it started. Negative: it failed.
+// Processor time of the run and of all processes that it started. Negative: it failed.
 double Measure(const std::string& suite, bool with_measures, const std::filesystem::path& folder) {
   std::filesystem::remove_all(folder);
   const pid_t child = ::fork();

@@ -17,7 +17,7 @@ CMAKE, BUILD, VENDOR, GATE, *CMAKE_ARGUMENTS = sys.argv[1:]
 CASES = ["matmul/f32/m=5,n=7,k=64/fill=normal/seed=0", "matmul/f32/m=33,n=17,k=129/fill=uniform/seed=1"]
 
 
-# Of two outputs: with ties, with NaN, and with all elements of a row.
+# Cases with two outputs: without ties, with NaN and all elements of a row, and with ties.
 SELECTIONS = ["top_k/f32/rows=7,k=5,n=33/fill=normal/seed=0", "top_k/f32/rows=3,k=9,n=9/fill=special/seed=1",
               "top_k/f32/rows=4,k=3,n=40/fill=ties/seed=2"]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operator's part of the corpus must hold.
+// Checks that every operator's part of the corpus must pass.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<cons
 
 // How an effect is told from rounding.
 struct EffectLimits {
-  // Of a value's magnitude, or where the operator has no such plane, of the largest golden value or the value itself.
+  // Smallest relative effect: relative to the value's magnitude, or if the operator has no such plane, to the largest
+  // golden value (`of_largest`) or to the value itself.
   double noise = 1e-12;
   bool of_largest = true;
 };
@@ -43,7 +44,7 @@ struct CaseFaults {
 };
 CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id);
 
-// Of `names`, the faults of the part that change the exact result of the case.
+// The faults among `names` in the part that change the exact result of the case.
 std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part, const std::set<std::string>& names);
 
 }  // namespace assay

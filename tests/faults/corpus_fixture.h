@@ -26,7 +26,7 @@ class Corpus {
   Corpus();  // the plugin that the test program is built with
   explicit Corpus(const std::string& plugin);
 
-  // What the part of the corpus offers for a case; those whose names begin with `prefix`.
+  // Implementations that the part of the corpus offers for a case and whose names begin with `prefix`.
   std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix,
                                           CorpusPart part = CorpusPart::kTuned);
   // Every tuned implementation whose name begins with `prefix`. The test fails when the case cannot be read.

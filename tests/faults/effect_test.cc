@@ -68,7 +68,7 @@ TEST(Corpus, BugsOfValuesChangeTheExactResultWhereTheyAre) {
   for (const OfValues& one : kBugsOfValues) ExpectEffect(one.case_id, one.fault, kLimits);
 }
 
-// What the measure above compares with: a correct schedule in the same arithmetic changes nothing.
+// Validates the measure of effects: a correct schedule in the same arithmetic changes nothing.
 TEST(Corpus, DoubleSumsOfNarrowOperandsAreNotChanged) {
   ExpectLegalSchedulesHaveNone("matmul/f16-f16-f32/m=33,n=40,k=64/fill=normal/seed=0", kLimits);
 }

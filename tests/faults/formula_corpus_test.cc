@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-// Of every type, choice and fill, with sums that have tails.
+// Cases of every type, choice and fill, with sums that have tails.
 std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string> fills, uint64_t seed) {
   const DrawLimits limits{
       .long_least = 18, .long_most = 40, .others_most = 5, .most_work = 3000, .fills = std::move(fills)};

@@ -24,15 +24,15 @@ void PrintTo(const Rung& rung, std::ostream* out) {
   *out << rung.implementation << " on " << rung.case_id;
 }
 
-// What is cut off adds up.
+// Positive data, so that truncation errors add up.
 double Magnitude(size_t, double x) {
   return std::abs(x);
 }
-// Of f16, with sums of 512: results on both sides of the smallest normal number, operands above it.
+// For f16 and sums of 512 terms: results on both sides of the smallest normal number, operands above it.
 double SmallResults(size_t, double x) {
   return std::copysign(std::max(std::abs(x), 0.125), x) * 0x1p-10;
 }
-// Most of b subnormal in f16, results as above.
+// Most of b is subnormal in f16; results as for SmallResults.
 double SmallBoth(size_t operand, double x) {
   return x * (operand == 0 ? 0x1p-3 : 0x1p-15);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target gives to fuzz_main.cc.
+// Interface between a fuzz target and fuzz_main.cc.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/build.sh tells while it builds: build_script_test.py CLASS, with a ninja that waits to be let on."""
+"""Progress that scripts/build.sh prints while it builds: build_script_test.py CLASS, with a ninja that waits to be let
+on."""
 import os
 import pathlib
 import pty

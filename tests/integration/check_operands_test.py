@@ -248,7 +248,7 @@ class Operands(Matmul):
         self.assertEqual((self.dir / "a.npy").read_bytes(), before)
 
     def test_a_pass_says_what_was_not_judged(self):
-        # Of one row nothing is known of the weights, and what they weigh is infinite.
+        # Query 5 has scores so large that nothing is known of its weights, and all values are infinite.
         values = [[(7 * i + 3 * j) % 11 - 5 for j in range(8)] for i in range(64)]
         for name in "qkv":
             rows = [[x * (1e10 if name == "q" and i == 5 else 0.25) for x in row] for i, row in enumerate(values)]

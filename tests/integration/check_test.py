@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `assay check` says of tensors of any program: check_test.py ASSAY PLUGIN."""
+"""Answers of `assay check` about tensors of any program: check_test.py ASSAY PLUGIN."""
 import json
 import math
 import random as randoms

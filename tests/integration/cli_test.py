@@ -387,7 +387,7 @@ class BadInput(Cli):
         self.fails(5, "quantum", "backends", "--require-backend", "quantum")
         none = {"ASSAY_PLUGIN_FILES": ""}
         self.fails(5, "quantum", "run", "--case", CASE, "--require-backend", "quantum", env=none)
-        # What --backend leaves out is not absent.
+        # A backend that --backend leaves out does not count as absent.
         done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "cpu", "--require-backend",
                                        "misbehaving", "--no-perf", out="b")
         self.assertEqual(done.returncode, 0, done.stderr)

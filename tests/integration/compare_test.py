@@ -299,10 +299,10 @@ class CompareTimes(Base):
 
 
 class Decisions(unittest.TestCase):
-    """What scripts/compare_decisions.py counts."""
+    """Counts and intervals of scripts/compare_decisions.py."""
 
     def test_intervals_are_those_of_clopper_and_pearson(self):
-        # Where none or all are counted there is a closed form; the others from the quantiles of the beta distribution.
+        # There is a closed form for no and for all successes; the other bounds are quantiles of the beta distribution.
         for k, n, low, high in ((0, 10, 0, 1 - 0.025 ** 0.1), (10, 10, 0.025 ** 0.1, 1), (5, 10, 0.187086, 0.812914),
                                 (5, 100, 0.016432, 0.112835)):
             for found, expected in zip(clopper_pearson(k, n), (low, high)):

@@ -85,7 +85,7 @@ class Conform(OwnFolder):
         subprocess.run([PACK_BUNDLE, run, f"{run}.assay.tar.zst"], cwd=self.dir, env=self.env, check=True)
 
     def forged(self, change):
-        """What verify says of a bundle in which this was changed before it was made."""
+        """Returns the answer of verify to a bundle of a run that `change` forged."""
         shutil.rmtree(self.dir / "forged", True)
         (self.dir / "forged.assay.tar.zst").unlink(missing_ok=True)
         self.conform(out="forged")

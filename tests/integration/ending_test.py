@@ -78,7 +78,7 @@ class Ending(Base):
                     process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 130, stderr)
-                # What hung was cut short: nothing is known of it.
+                # The hanging implementation was cut short: its result is missing.
                 self.everywhere("incomplete: 1 of 2 planned cases have no record, 1 has a part of them", stdout)
                 self.assertEqual(self.junit(), [(CASE, "misbehaving.hang", "missing"), (CASE, "misbehaving.ok"),
                                                 (OTHER_CASE, "misbehaving", "missing")])
@@ -291,7 +291,8 @@ class Output(Base):
         self.assertEqual((done.returncode, done.stderr), (1, ""))
 
     def on_terminal(self, *args, **env):
-        """What a terminal gets of standard output and standard error, without NO_COLOR unless it is given."""
+        """Output of the program on a terminal, standard output and standard error together; without NO_COLOR unless it
+        is given."""
         master, slave = pty.openpty()
         process = subprocess.Popen([ASSAY, *args], cwd=self.dir, stdout=slave, stderr=slave,
                                    env={k: v for k, v in {**self.env, "NO_COLOR": None, **env}.items() if v is not None})

@@ -19,7 +19,7 @@ PACK_BUNDLE = sys.argv[5]
 TERMS = "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json"
 SUITE = "matmul dtypes=f32|f64 m=3|4|5 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
 DRAWN = 4
-# Of every kind of output, each kept.
+# Suite with every kind of output; evidence of each is kept.
 ALL_KINDS = """matmul dtypes=f16|bf16|i8-i8-i32 m=3 n=8 k=64 fill=normal
 fft dtypes=c64|c128 kind=c2c n=12 batch=2 fill=normal
 fft dtypes=f32-c64 kind=r2c n=12 fill=normal

@@ -19,7 +19,7 @@ static hipError_t Result(int code) {
   return (hipError_t)code;
 }
 
-/* What a call gives before it does anything. */
+/* Returns the planned failure of a call, if any, before the call does anything. */
 static hipError_t Enter(const char* name) {
   if (sticky != 0) return Result(sticky);
   const char* plan = getenv("ASSAY_TEST_HIP_FAIL");
@@ -150,7 +150,7 @@ EXPORTED hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, h
   return Enter("hipEventElapsedTime");
 }
 
-/* What hipcc's code for the host calls. */
+/* Functions that hipcc's code for the host calls. */
 EXPORTED void** __hipRegisterFatBinary(const void* data) {
   (void)data;
   static void* module;

@@ -45,7 +45,7 @@ def check(world, fault):
 
 
 def end_of(fault):
-    """What is wrong with it; "": nothing."""
+    """Describes how one fault ended; "" if all is well."""
     world = World()
     world.setUp()
     try:

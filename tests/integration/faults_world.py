@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fault is committed to: a run of four small cases, of which it meets the third, in a folder of its own."""
+"""The world that a fault strikes: a run of four small cases in a folder of its own; the third case meets the fault."""
 import json
 import subprocess
 import sys
@@ -78,7 +78,7 @@ class World(Cli):
         self.stood = [line for line in self.lines() if line.endswith(b"\n") and line.startswith(b"{")]
 
     def whole_records(self):
-        """Of results.jsonl, in which no line may be torn or double."""
+        """Reads the records of results.jsonl, in which no line may be torn or double."""
         lines = self.lines()
         self.assertEqual([line for line in lines if not line.endswith(b"\n")], [], "a torn record")
         records = [json.loads(line) for line in lines]

@@ -56,7 +56,8 @@ static int opens_of_host(const char* file, int flags) {
   return opens(path, flags);
 }
 
-/* Of the list in a variable; without the first slash, so that its paths are none that the user names to drivers. */
+/* Tries the attempt on each file listed in a variable. The list has the paths without their first slash, so that they
+   do not count as paths that the user names to drivers. */
 static int any_file(int (*attempt)(const char* path)) {
   const char* list = getenv("ASSAY_TEST_FILES");
   char copy[8192], *rest = copy, *name;

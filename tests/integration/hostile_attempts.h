@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a plugin of ill will tries in one execution: to see, change or end what is not its own. An attempt that succeeds
- * is told apart by its result, which is then wrong. */
+ * Attempts of a hostile plugin in one execution: to see, change or end what it does not own. An attempt that succeeds
+ * shows by its result, which is then wrong. */
 #ifndef TESTS_INTEGRATION_HOSTILE_ATTEMPTS_H
 #define TESTS_INTEGRATION_HOSTILE_ATTEMPTS_H
 
-/* Runs the attempt of this name; nonzero where it succeeded, or where there is none of that name. */
+/* Runs the attempt of this name; nonzero if it succeeded, or if the name is unknown. */
 int hostile_attempt(const char* name);
 
 #endif

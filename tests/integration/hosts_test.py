@@ -34,7 +34,7 @@ def processor_flags():
 
 
 class Hosts(OwnFolder):
-    # What `assay backends` says of a backend's usable devices, in an environment.
+    # Lists a backend's usable devices in an environment, as `assay backends` does.
     def devices(self, backend, **env):
         listed = json.loads(subprocess.run([ASSAY, "backends", "--json"], env={**self.env, **env}, capture_output=True,
                                            text=True, timeout=120).stdout)
@@ -44,8 +44,8 @@ class Hosts(OwnFolder):
         if not self.devices(backend):
             self.skipTest(f"no usable device of {backend}")
 
-    # What a suite comes to on a backend, in an environment; the folder of the run. A busy machine may take long, and
-    # ctest has a limit for the whole test.
+    # Runs a suite on a backend in an environment and returns the folder of the run. A busy machine may take long, and
+    # ctest limits the whole test.
     def holds(self, backend, name, *args, suite=SUITE, least=20, **env):
         out = self.dir / f"{backend}-{name}-{suite}"
         done = subprocess.run([ASSAY, "run", "--backend", backend, "--suite", suite, "--no-perf", "--progress", "none", "--out",

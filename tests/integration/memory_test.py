@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a large case takes of the host's memory, and how workers allocate: memory_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR."""
+"""Host memory that a large case takes, and how workers allocate: memory_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY
+OTHER_MAJOR."""
 import json
 import os
 import re
@@ -42,8 +43,8 @@ FILL = "/fill=normal/seed=0"
 SMALL = "exp/f32/n=100"
 FIXED = 2 ** 27  # what is said for what the program keeps
 ATTENTION = "attention/f32/b=1,h=4,l=16,d={}"
-# Of each kind of cost: what follows from outputs, from inputs, from long rows, with several outputs, without twins, with
-# results of eight bytes, with tables, and in many small parts.
+# One case for each kind of cost: outputs, inputs, long rows, several outputs, no twins, results of eight bytes, tables,
+# and many small parts.
 MEASURED = ["matmul/f32/m=2000,n=1000,k=16", "matmul/f32/m=8,n=8,k=160000", "reduce/f32/shape=1000x2000,axes=1,kind=sum",
             "softmax/f32/shape=1000x1000,axis=1", "layer_norm/f32/rows=1000,n=1000,stats=1", "exp/f32/n=1500000",
             "fft/c128/kind=c2c,n=524288", "gather/f32-i64-f32/v=100,n=12000,d=100", ATTENTION.format(24000)]

@@ -295,7 +295,7 @@ static assay_status describe(assay_backend_info* out, assay_text* error) {
   return ASSAY_OK;
 }
 
-/* What begins with "second_" is wrong with the second device alone. */
+/* Faults whose name begins with "second_" strike the second device alone. */
 static int has_two_devices(void) {
   const char* how = getenv("ASSAY_MISBEHAVE");
   return how != NULL && (strcmp(how, "two_devices") == 0 || strncmp(how, "second_", 7) == 0);

@@ -90,7 +90,7 @@ class Misbehaviour(Cli):
         self.assertIn("\x1b[31m1 mismatch\x1b[0m,\x1b[32m 1 pass", self.on_a_terminal(200, "report", "out", colour=True))
 
     def on_a_terminal(self, width, *args, colour=False):
-        """What the program prints on a terminal of so many columns; NO_COLOR is obeyed there."""
+        """Output of the program on a terminal of `width` columns; NO_COLOR is obeyed there."""
         outside, inside = os.openpty()
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
         env = {**self.env, "TERM": "xterm", "NO_COLOR": "" if colour else "1"}

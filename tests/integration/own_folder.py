@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test that runs the program needs: a folder of its own, and an environment in which nothing that the caller
+"""Base of every test that runs the program: a folder of its own, and an environment in which nothing that the caller
 has set selects cases or plugins, with an empty golden store and a folder of the plugins in that folder."""
 import json
 import os
@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 import unittest
 
-# What begins a command that permissions hold for, even where root runs it.
+# Prefix of a command that must obey permissions even if root runs it.
 HELD_BY_PERMISSIONS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 

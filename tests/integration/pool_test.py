@@ -98,7 +98,8 @@ class Pool(Base):
                 self.assertEqual(done.returncode, 3, done.stderr)
                 of_first, of_second = ([r for r in records if r["device"] == name] for name in NAMES)
                 self.assertEqual({r["verdict"] for r in of_first}, {"pass"})
-                # Those that had it set aside: the other one tried them again, and hides nothing.
+                # The crashes that set the device aside are recorded. The other device repeats the cases, but its passes
+                # do not replace the crashes.
                 self.assertIn(len(of_second), range(2, 5))
                 for r in of_second:
                     self.assertEqual(r["verdict"], "crash", r["reason"])
@@ -233,7 +234,7 @@ class Pool(Base):
 
 
 class Exploring(Base):
-    """The same devices, and cases of no list. Of a case that the plugin does not offer there is a record too."""
+    """Explores on the same two devices. Cases that the plugin does not offer have records too."""
     CASES = 150
 
     def explored(self, *more, how="two_devices", out="out"):
@@ -260,7 +261,7 @@ class Exploring(Base):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"the same again: .* --devices pool --set-aside-after 2")
         of_second = [r for r in results if r["device"] == NAMES[1]]
-        # What it refuses in between says nothing of how it is.
+        # A refused case in between does not count for or against the device.
         self.assertIn(len(of_second), range(2, 5))
         self.assertEqual({r["verdict"] for r in of_second}, {"crash"})
         self.assertEqual({r["verdict"] for r in results if r not in of_second}, {"pass"})

@@ -140,7 +140,7 @@ class Unlisted(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """What --full is run in, when an hour is not at hand."""
+    """Pieces of --full, for those who do not have an hour."""
     ARGS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
 
     def test_held_back_seeds_can_be_fresh(self):
@@ -150,7 +150,7 @@ class Parts(unittest.TestCase):
         own = data["assay"]
         self.assertEqual(own["held_back_tensors"] * 3, own["legal_tensors"] * 2)
         self.assertEqual(data["could_not_run"], [])
-        # A seed of the envelope is none that was held back.
+        # A seed of the envelope cannot be held back.
         done = run(*self.ARGS, "--held-back-from", "999")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("--held-back-from", done.stderr)

@@ -132,7 +132,7 @@ def open_page(browser, page, fragment=""):
 
 
 def problems(browser, page):
-    """What is wrong with a page, as a list of sentences."""
+    """Checks a rendered page; returns its faults, as a list of sentences."""
     records = json.loads(re.search(DATA, page.read_text("utf-8"), re.S).group(1))
     expected = min(50, len(records.get("rows", [])))
     dom, console = open_page(browser, page, first_result(page.read_text("utf-8")))
@@ -146,7 +146,7 @@ def problems(browser, page):
 
 
 def check_use(browser, page, folder):
-    """What goes wrong when the page is used, as a list of sentences."""
+    """Uses the page by script; returns its faults, as a list of sentences."""
     records = [json.loads(line) for line in (page.parent / "results.jsonl").read_text("utf-8").splitlines()]
     driven = folder / "driven.html"
     driven.write_text(page.read_text("utf-8").replace("</body>", DRIVE + "</body>"), "utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run selects, records and keeps, as its users run it: run_test.py and the arguments of program.py."""
+"""Selection, records and files of a run, as its users run it: run_test.py and the arguments of program.py."""
 import json
 import signal
 import subprocess

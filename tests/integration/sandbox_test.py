@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What sealed workers cannot do, on real runs: sandbox_test.py ASSAY HOSTILE_PLUGIN GROUP.
+"""Attempts that sandboxed workers must not succeed in, on real runs: sandbox_test.py ASSAY HOSTILE_PLUGIN GROUP.
 
 Each attempt of hostile_attempts.c fails, its result is right and the run completes; without the sandbox the same attempt
 succeeds, so that the test would see it. On a kernel without Landlock those that it alone stops are left out, and the run

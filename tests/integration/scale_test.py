@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What many results take of memory: scale_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
+"""Memory that many results take: scale_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
 
 Records and offers are those of one real result under other seeds; the plan is that of a real run of all of them, which
 was stopped at its first failure."""
@@ -16,7 +16,7 @@ ID = "matmul/f32/m=2,n=3,k=4/fill=normal/seed="
 # Bytes of memory, of which about half are the rows of the HTML page, which has 50,000 at most. Unpacked, records and rows
 # take 15,000.
 MOST_PER_RESULT = 4000
-# Of a case that is planned, with its entry of plan.json. What its operator makes of it would be 3,000 more.
+# Bytes of a planned case with its entry of plan.json. The problem that its operator makes of it would add 3,000.
 MOST_PER_CASE = 1500
 
 
@@ -66,7 +66,7 @@ class Results(Cli):
 
 
     def peak_of_run(self, count):
-        """Of a run of so many cases whose only device is not there."""
+        """Peak memory of a run of `count` cases whose only device is absent."""
         folder = self.dir / f"run{count}"
         peak = self.peak("run", "--suite", str(self.suite(count)), "--plugin", PLUGIN, "--backend", "misbehaving",
                          "--no-perf", "--progress", "none", "--out", str(folder), code=4,

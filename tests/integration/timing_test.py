@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says of time: timing_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR. No duration is compared with
-a constant: a machine may be as slow as it likes.
+"""Statements of a run about time: timing_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR. No duration is compared
+with a constant: a machine may be as slow as it likes.
 """
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What viewers ask of a file in Chrome's trace event format (JSON object form), as far as assay writes it.
+"""Rules that viewers impose on a file in Chrome's trace event format (JSON object form), as far as assay writes it.
 
 Complete events (X) of a track are nested, metadata (M) name every process and thread, and a flow (s to f) leads from
 the slice around a call to the slice of what it called. A viewer binds the end of a flow to the slice around its time
@@ -11,7 +11,7 @@ _NANOSECOND = 1e-3  # viewers count in whole ones
 
 
 def problems(trace):
-    """One line for each rule that does not hold; none for a trace that viewers show as it is meant."""
+    """One line for each rule that is broken."""
     found = []
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         return ["no object with a list traceEvents"]

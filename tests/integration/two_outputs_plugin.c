@@ -11,7 +11,7 @@
 
 #include "backends/abi/assay_backend.h"
 
-/* Of a table's functions, few use all that they get. */
+/* Functions of the table have parameters that most of them do not use. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { kX, kResidual, kGamma, kInputs };
@@ -105,7 +105,7 @@ static const assay_tensor_desc* operand(const assay_op_desc* op, int i) {
   return i < kInputs ? op->inputs[i] : op->outputs[i - kInputs];
 }
 
-/* What every output may be in: memory of its own, or that of residual for the sum. */
+/* Refuses aliases except that the sum may overwrite residual. */
 static const char* why_no_alias(const assay_op_desc* op) {
   const uint32_t y = op->outputs[kY]->alias, sum = op->outputs[kSum]->alias;
   if (y > kInputs || sum > kInputs || (y != 0 && y == sum)) return "an output is in the place of no input of its own";

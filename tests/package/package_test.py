@@ -114,7 +114,7 @@ class Package(unittest.TestCase):
         self.assertIn("Apache License", (self.tree / "LICENSE").read_text())
 
     def manifest_names(self, plugin, pattern):
-        """What the manifest says that a GPU plugin has code for; skips where the plugin was not built."""
+        """Architectures that the manifest lists for a GPU plugin; skips where the plugin was not built."""
         library = self.tree / f"lib/assay/plugins/libassay_{plugin}.so"
         if not library.exists():
             self.skipTest("not built")

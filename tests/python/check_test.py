@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What assay.check and assay.assert_close say: check_test.py [CLASS]."""
+"""Answers of assay.check and assay.assert_close: check_test.py [CLASS]."""
 import os
 import pickle
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a decorator says of a kernel, and how parameters are told apart: kernel_declarations_test.py ASSAY [CLASS]."""
+"""Declarations in a kernel's decorator, and how parameters are told apart: kernel_declarations_test.py ASSAY
+[CLASS]."""
 import re
 import sys
 import unittest

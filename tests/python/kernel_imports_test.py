@@ -177,7 +177,7 @@ class Imports(Program):
         self.assertRegex(reason, "exited with .*7.*; it printed: Fatal Python error: +libvendor: out of command slots ?$")
 
     def test_the_places_of_many_deep_threads_hide_nothing(self):
-        """Of each the faulthandler prints a hundred, that of the crash last."""
+        """The faulthandler prints a hundred frames of each thread, the crashing thread last."""
         name = "n" * 130
         self.write("def deep(n, at_the_end):\n    at_the_end() if n == 0 else deep(n - 1, at_the_end)\n", name=name + ".py")
         reason = self.crashed(f"""

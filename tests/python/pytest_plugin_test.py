@@ -156,7 +156,7 @@ def test_it(assay_case):
             self.assertNotIn("def assay_case", done.stdout)
 
     def test_a_test_has_one_mark(self):
-        """Of two the cases of one would be dropped. That of a test holds in place of its class's."""
+        """With two marks, the cases of one would be dropped. A mark of a test replaces that of its class."""
         two = ('@assay.mark.suite("smoke", op="softmax")\n@assay.mark.suite("smoke", op="matmul")\n')
         for test in (two + "def test_it(assay_case): pass",
                      two + "class Test:\n  def test_it(self, assay_case): pass"):

@@ -123,7 +123,7 @@ class Cheat:
                          perf_time=self.perf_time, later_s=self.later_s)
 
     def caught_by(self, outcome, arena):
-        """What caught it; "" when nothing did."""
+        """Names the check that caught it; "" if none did."""
         return next((text for look in self.caught if (text := look(outcome, arena, self))), "")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the engine share: a case, and devices behind fake sessions.
+// Shared by tests of the engine: a case, and devices behind fake sessions.
 #pragma once
 
 #include <gtest/gtest.h>

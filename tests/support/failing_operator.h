@@ -12,7 +12,8 @@
 
 namespace assay::test {
 
-// Of the work on a case. Golden values run out of memory, on the threads of the pool; the others throw kFault.
+// Part of the work on a case that fails. Golden values run out of memory, on the threads of the pool; the others throw
+// kFault.
 enum class HostWork { kNone, kGolden, kBound, kTwin, kMutants, kCanonicalise, kRelations };
 
 class FailingOperator final : public Operator {

@@ -30,15 +30,15 @@ struct FakeCall {
   size_t batch = 0;   // how many executions the last call had
 };
 
-// What one call does wrong.
+// Misbehaviour of one call.
 struct Deed {
   std::optional<Outcome> fails;  // those that a worker does not survive take all plans along
   bool wrong = false;            // the first element
   bool unwritten = false;        // the first element keeps the prefill
-  bool keeps_larger = false;     // the first element is the larger one of it and what lay there, which is no NaN
+  bool keeps_larger = false;     // the first element is the larger of it and its former content, which is no NaN
   bool other_bits = false;       // the first element is the next larger number, which is right as well
-  size_t output = 0;             // that these four are about
-  bool stray_write = false;      // behind the output
+  size_t output = 0;             // the output that these four members are about
+  bool stray_write = false;      // writes behind the output
   bool changed_input = false;
   bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there
 };
@@ -56,7 +56,7 @@ enum class Cheat {
   kSparesLast      // leaves the last element of an output as it was in the thirtieth execution of a plan
 };
 
-// What calls take by the host's clock.
+// Durations of calls by the host's clock.
 struct FakeTimes {
   double kernel_s = 0.001, round_trip_s = 20e-6, copy_s = 5e-6;
   std::function<double()> jitter = [] { return 0.0; };  // of each call
@@ -90,14 +90,14 @@ class FakeSession final : public Session {
   uint64_t workers_started() const override { return static_cast<uint64_t>(workers_); }
   void ShareTime(std::shared_ptr<SharedTime>) override {}
 
-  // Told before it is asked.
+  // Decides what each call does wrong.
   Behaviour behave = [](const FakeCall&) { return Deed(); };
-  Offered offer;  // nothing: unsupported
+  Offered offer;  // empty: unsupported
   bool flushes_caches = true;
   Cheat cheat = Cheat::kNone;  // in batches
   FakeTimes times;
 
-  // What became of it.
+  // Log of the calls and of the plans' ends.
   std::vector<FakeCall> calls;
   std::vector<FakeCall> CallsOf(Asked what) const;
   size_t open_plans() const { return plans_.size(); }
@@ -106,7 +106,7 @@ class FakeSession final : public Session {
   int lost = 0;            // plans that went with their worker
 
  private:
-  // Of operands: the inputs, then the outputs. What is in place is there twice.
+  // A set of operands: the inputs, then the outputs. An output in place of an input is in it twice.
   struct Set {
     std::vector<Tensor> staged, there;
     bool executed = false, pending = false;  // pending: its outputs are not there yet

@@ -71,7 +71,7 @@ inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, std::
   return BoundOf(problem, golden, Declared(declaration));
 }
 
-// What a run judges single values by. It points to both.
+// Judges single values as a run does. The result points to both arguments.
 inline ElementJudge JudgeBy(const DeclaredBound& bound, const Golden& golden) {
   return {golden, bound, bound.contract, bound.out};
 }
@@ -86,7 +86,7 @@ inline double HeldBeyond(DType out, double y, double x) {
   if (!std::isfinite(rounded) || std::abs(rounded - y) >= std::abs(x - y)) return rounded;
   return RoundTo(format, rounded + std::copysign(0.75 * UlpAt(format, rounded), x - y));
 }
-// The same of element i of a twin.
+// Overload for element i of a twin.
 inline bool Accepts(const Twin& twin, DType out, int64_t i, double got) {
   return TwinAccepts(twin.expected[i], got, twin.ToleranceAt(i), out);
 }

@@ -39,7 +39,7 @@ struct AttentionHead {
     }
   }
 
-  // What the mask adds to a score; -inf: masked.
+  // The mask's addend to a score; -inf: masked.
   GPU_DEVICE Acc<T> Mask(int64_t query, int64_t key, const KeyRange& keys) const {
     if (key < keys.first || key >= keys.last) return -Infinity<Acc<T>>();
     return p.mask_form == MaskForm::kNone ? Acc<T>{0} : LoadMask<Acc<T>>(p, batch, head, query, key);

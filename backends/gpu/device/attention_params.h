@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention kernels are told, and which keys a query sees. Pure index arithmetic.
+// Parameters of attention kernels, and the keys that a query sees. Pure index arithmetic.
 #pragma once
 
 #include "backends/gpu/device/integers.h"

@@ -58,7 +58,8 @@ GPU_FN int64_t Source(const ConvParams& p, int axis, int32_t position, int32_t t
   return int64_t{position} * p.stride[axis] + int64_t{tap} * p.dilation[axis] - p.pad[axis];
 }
 
-// What an output at `position` reads with `tap`: whether it is no padding, and its offset without channels.
+// The input element that an output at `position` reads with `tap`: whether it lies inside the input (not in the
+// padding), and its offset without channels.
 struct Sight {
   bool seen;
   int64_t offset;

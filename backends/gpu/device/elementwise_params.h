@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of functions of single elements are told.
+// Parameters of kernels that apply a function to single elements.
 #pragma once
 
 #include "backends/gpu/device/tags.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fft kernels are told, and where elements lie. Pure index arithmetic.
+// Parameters of fft kernels, and where elements lie. Pure index arithmetic.
 #pragma once
 
 #include "backends/gpu/device/integers.h"
@@ -32,8 +32,8 @@ struct FftPlace {
   bool conjugate;
 };
 
-// Of the element at `index` of one transform in the operand: of full axes on the way in, where what a half of the last
-// axis leaves out is a mirror image, and of stored ones on the way out.
+// Place in the operand of the element at `index` of one transform. On the way in the axes are full: elements that a
+// half of the last axis leaves out are mirror images. On the way out they are as stored.
 GPU_FN FftPlace PlaceOf(const FftMoveParams& p, int64_t index) {
   FftPlace place{0, false};
   for (int32_t axis = p.axes - 1; axis >= 0; --axis) {

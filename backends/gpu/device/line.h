@@ -34,7 +34,7 @@ class Line {
   GPU_DEVICE void ForEach(const Visit& visit) const {
     for (int64_t i = threadIdx.x; i < p_.size; i += kReduceThreads) visit(i);
   }
-  // Of term(i), as a tree; all threads get it.
+  // Sums term(i) as a tree; all threads get the result.
   template <class Term>
   GPU_DEVICE A Sum(const Term& term) const {
     A own = 0;

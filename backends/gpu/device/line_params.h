@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of operators that compute lines are told.
+// Parameters of kernels of operators that compute lines.
 #pragma once
 
 #include "backends/gpu/device/reduce_params.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a matmul kernel is told: y = alpha A B + beta c + bias, strides in elements.
+// Parameters of a matmul kernel: y = alpha A B + beta c + bias, strides in elements.
 #pragma once
 
 #include <cstdint>

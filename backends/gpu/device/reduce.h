@@ -106,7 +106,7 @@ GPU_DEVICE int32_t LastStep(Fold, int32_t value, int64_t) {
   return value;
 }
 
-// What the kinds have in common before the last step; logsumexp comes complete.
+// Folds up to the step in which the kinds differ; logsumexp is complete.
 template <class T, class Folder>
 GPU_DEVICE Acc<T> FoldAs(const ReduceParams& p, const Folder& folder) {
   using A = Acc<T>;

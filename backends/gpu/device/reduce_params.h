@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reduce and softmax kernels are told. Pure index arithmetic beside it.
+// Parameters of reduce and softmax kernels, with pure index arithmetic.
 #pragma once
 
 #include "backends/gpu/device/integers.h"
@@ -45,7 +45,7 @@ struct OffsetPair {
   int64_t in, out;
 };
 
-// Of the element with row-major index `index` over axes of these sizes.
+// Offsets of the element with row-major index `index` over axes of these sizes.
 GPU_FN OffsetPair OffsetsOf(int64_t index, int64_t axes, const int64_t* size, const int64_t* in, const int64_t* out) {
   OffsetPair offsets{0, 0};
   for (int64_t axis = axes - 1; axis >= 0; --axis) {

@@ -34,7 +34,7 @@ namespace gpu {
 
 inline std::barrier<>* block_barrier = nullptr;
 
-// Of the thread that Launch starts first: what to call before it waits.
+// Called by the thread that Launch starts first, before its first wait.
 inline thread_local std::function<void()> before_waiting;
 
 inline void Sync() {

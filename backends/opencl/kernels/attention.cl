@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention kernels share: softmax(scale q k^T + mask) v with type T throughout, an additive mask of type M or
+// Shared by the attention kernels: softmax(scale q k^T + mask) v with type T throughout, an additive mask of type M or
 // one of bytes, scores and probabilities in the accumulator's type. A probability below zero stands for a masked key,
 // whose value is never used.
 #define MASKED ((ACC)-1)
@@ -32,7 +32,7 @@ long RowOf(const long* strides, long batch, long head, long row) {
   return batch * strides[0] + head * strides[1] + row * strides[2];
 }
 
-// What the mask adds to the score of key j, or -inf: masked. The query's row begins at element `row` of the mask.
+// The mask's addend to the score of key j; -inf: masked. The query's row begins at element `row` of the mask.
 ACC MaskOf(const Params* p, const global void* mask, long row, Keys keys, long j) {
   if (j < keys.first || j >= keys.last) return -(ACC)INFINITY;
   const long at = row + j * p->mask[3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the items of a group of GROUP make together: every item calls, and every item gets the result.
+// Operations of a whole group of GROUP items: every item calls, and every item gets the result.
 
 // NaN wins.
 ACC Greatest(ACC a, ACC b) { return isnan(a) || (!isnan(b) && a >= b) ? a : b; }

@@ -10,7 +10,7 @@ typedef struct {
   long kept_size[AXES], kept_in[AXES], kept_out[AXES], reduced_size[AXES], reduced_in[AXES];
 } Params;
 
-// Of the element with row-major index `index` over the reduced axes, in elements of x.
+// Offset in x of the element with row-major index `index` over the reduced axes.
 long ReducedOffset(const Params* p, long index) {
 #if REDUCED_AXES == 1
   return index * p->reduced_in[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention kernels share. The queries of all heads that use one key head are the rows of one matrix; a
+// Shared by the attention kernels. The queries of all heads that use one key head are the rows of one matrix; a
 // subgroup takes ROWS of them, and a lane one key (of scores) or one column (of values). A masked key is marked, and
 // never used: nothing behind a mask reaches a result.
 #extension GL_KHR_shader_subgroup_basic : require
@@ -78,7 +78,7 @@ uint RowCount() {
   return p.group * p.l;
 }
 
-// What becomes of a product of query and key.
+// Scales, caps and masks the product of a query and a key.
 real ScoreOf(Query query, uint key, real dot_product) {
   if (int(key) < query.first || int(key) >= query.last) return MASKED;
   precise real score = dot_product * p.scale;

@@ -16,7 +16,7 @@ READS(3, c)
 READS(4, bias)
 WRITES(5, y)
 
-// What becomes of the sum of products of one output.
+// Applies the epilogue to the sum of products of one output, and stores it.
 void Finish(uint batch, uint row, uint column, real sum) {
   const uint flags = Opaque(p.flags);
   precise real value = sum;

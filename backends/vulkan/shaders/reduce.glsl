@@ -17,7 +17,7 @@ layout(set = 0, binding = 0, std140) uniform Params {
 OFFSETS_OF(KeptOffsets, p.kept, p.kept_count)
 OFFSETS_OF(ReducedOffsets, p.reduced, p.reduced_count)
 
-// What this workgroup reduces: positions [first, last) of output `index`.
+// The part of the work of one workgroup: positions [first, last) of output `index`.
 struct Span {
   uint index, first, last;
 };

@@ -160,8 +160,8 @@ real RoundedTo(uint type, real x) {
   real copy[size];                     \
   [[unroll]] for (uint i_ = 0; i_ < size; ++i_) copy[i_] = array[i_]
 
-// What the lanes of a subgroup hold is used one lane after the other: an unrolled body takes the values of the first
-// `steps` lanes by shuffles with constant indices, then all values move on by as many lanes.
+// Rotates values through the lanes of a subgroup, so that each lane sees those of all lanes: an unrolled body takes the
+// values of the first `steps` lanes by shuffles with constant indices, then all values move on by as many lanes.
 #define ROTATE(array, size, lanes, steps)                                                        \
   if (steps < lanes) {                                                                           \
     const uint from_ = (gl_SubgroupInvocationID + steps) % lanes;                                \

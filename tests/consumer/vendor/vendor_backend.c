@@ -8,7 +8,7 @@
 
 #include "backends/abi/assay_backend.h"
 
-/* What stands behind the ABI's opaque handles is the plugin's own affair. */
+/* The ABI's handles are opaque: a plugin defines them as it likes. */
 struct assay_buffer {
   uint64_t size;
   unsigned char bytes[];
@@ -121,7 +121,7 @@ static assay_status execute(assay_plan* plan, const assay_args* args, assay_text
 }
 
 ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
-  /* What is not named is NULL: without execute_batch, execute is timed by the host's clock. */
+  /* Members that are not named are NULL. Without execute_batch, the host's clock times execute. */
   static const assay_backend_api api = {.struct_size = sizeof api,
                                         .abi_major = ASSAY_ABI_MAJOR,
                                         .abi_minor = ASSAY_ABI_MINOR,

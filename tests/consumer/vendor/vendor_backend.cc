@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same backend by the C++ adapter, which checks every argument, keeps exceptions inside and brings host memory:
-// what is left is a table of implementations.
+// The backend of vendor_backend.c on the C++ adapter, which checks every argument, keeps exceptions inside and provides
+// host memory: only a table of implementations remains.
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What changes for an operator of several outputs: the k largest of each row and their places. The outputs follow each
+ * Example of an operator with several outputs: the k largest of each row and their places. The outputs follow each
  * other in `outputs`, each with a type, a shape and strides of its own.
  */
 #include "backends/abi/assay_backend.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same backend with a kernel bug, to see that it is found: the last term of every sum is dropped.
+ * The backend of vendor_backend.c with a kernel bug, to see that it is found: the last term of every sum is dropped.
  */
 #include "backends/abi/assay_backend.h"
 

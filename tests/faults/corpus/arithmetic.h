@@ -21,7 +21,7 @@ struct Plain {
   static T MultiplyAdd(T a, T b, T c) { return c + a * b; }
 };
 
-// The same with fused multiply-add.
+// Plain with fused multiply-add.
 template <class T>
 struct WithFma : Plain<T> {
   static T MultiplyAdd(T a, T b, T c) { return std::fma(a, b, c); }

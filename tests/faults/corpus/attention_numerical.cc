@@ -31,7 +31,7 @@ T ScaleInBF16(const AttentionSpec& s) {
   return RoundedTo<BF16>(ScaleOf<T>(s));
 }
 
-// What f32 cannot hold is lost, as in a kernel that has no maximum to subtract.
+// Overflows and underflows f32, as in a kernel that subtracts no maximum.
 template <class T>
 T UnshiftedExponential(T score, T) {
   return RoundedTo<float>(std::exp(score));

@@ -23,7 +23,8 @@ bool TakesEffects(const plugin::OpDesc& op) {
       op.outputs(), [](const plugin::Tensor& y) { return y.dtype == plugin::kF64 || y.dtype == plugin::kC128; });
 }
 
-// What follows from the operands or matters to other values of the attributes alone: no entry reads it.
+// Marks attributes that no entry reads: they follow from the operands, or only matter for other values of the
+// attributes.
 void NameWhatFollows(const plugin::OpDesc& op) {
   op.MayIgnore({"shape", "tie", "mask_per_head", "result_dtype"});
 }

@@ -94,8 +94,8 @@ std::vector<T> Decode(const plugin::Tensor& tensor, std::span<const int64_t> off
   });
 }
 
-// What a plan computes. `values` holds the output's former contents at first; elements marked in `unwritten` (empty:
-// none) are left alone.
+// Output that a plan computes. `values` holds the output's former contents at first; elements marked in `unwritten`
+// (empty: none) are left alone.
 template <class T>
 struct DenseOutput {
   std::vector<T> values;

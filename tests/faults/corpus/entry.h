@@ -60,9 +60,9 @@ std::vector<Entry> ConvWinogradEntries();  // legal and faulty
 std::vector<Entry> FftLegalEntries();
 std::vector<Entry> FftFaults();
 std::vector<Entry> FormulaEntries();  // operators that are formulas
-// Those that held_back.txt names: nothing is adjusted to them.
+// Entries named in held_back.txt: nothing is adjusted to them.
 std::vector<Entry> HeldEntries();
-// Those that fresh.txt names.
+// Entries named in fresh.txt.
 std::vector<Entry> FreshEntries();
 
 }  // namespace corpus

@@ -13,7 +13,7 @@ T ExponentialToBF16(T x, T max) {
   return RoundedTo<plugin::BF16>(std::exp(x - max));
 }
 
-// What f32 cannot hold is lost.
+// Rounds to f32, so that results beyond its range are lost.
 template <class T>
 T ExponentialInF32Range(T x, T max) {
   return RoundedTo<float>(std::exp(x - max));
@@ -55,7 +55,7 @@ T ReciprocalOfBits(T x) {
   return RoundedToBits(kBits, T{1} / x);
 }
 
-// As processors estimate it.
+// The precision of processors' reciprocal estimates.
 template <class T>
 T ReciprocalOf12Bits(T x) {
   return ReciprocalOfBits<12>(x);

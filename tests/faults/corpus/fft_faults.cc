@@ -93,7 +93,7 @@ void Rotate(Line<T>& y) {
   y.insert(y.begin(), last), y.pop_back();
 }
 
-// Of half spectra.
+// The following bugs are for half spectra.
 template <class T>
 void LastBinZero(Line<T>& half, int64_t) {
   half.back() = {};
@@ -250,7 +250,7 @@ class LastBatchUnwritten : public FftPlan<T> {
   }
 };
 
-// What tuning picks after two calls keeps 18 bits of its results.
+// From the third call on, another kernel (as if picked by tuning) keeps 18 bits of its results.
 template <class T>
 class CoarserFromTheThirdCall : public FftPlan<T> {
  public:

@@ -24,7 +24,7 @@ using IsPlace = bool (*)(const Graph&, const Node&);
 bool IsReduction(const Graph&, const Node& node) {
   return assay::formula::IsReduction(node.kind);
 }
-// Of vectors of 16, and a rest.
+// A reduction whose terms leave a rest after vectors of 16.
 bool HasTail(const Graph& graph, const Node& node) {
   if (!assay::formula::IsReduction(node.kind)) return false;
   const int64_t terms = graph.ExtentOf(node.reduced);
@@ -216,7 +216,7 @@ Entry FixedEntry(const FormulaOperator& op, std::string name, const FormulaFault
                  [&op, fault](Description d, bool exact) { return MakeFaultyFormula(op, d, fault, exact); });
 }
 
-// Of an operand that not every case has.
+// The fault shifts an operand that not every case has.
 Entry ShiftedEntry(const FormulaOperator& op, const std::string& operand) {
   const auto place = [&op, operand](Description d) {
     const auto inputs = DefinitionFor(op, d).graph().inputs;

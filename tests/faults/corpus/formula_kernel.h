@@ -16,7 +16,7 @@
 
 namespace corpus {
 
-// What goes wrong at one node.
+// Kind of bug at one node.
 enum class BugKind : uint8_t {
   kNone,
   kSkipsTerm,    // of a reduction: at `numerator` fourths of its terms; the last one at 4
@@ -30,7 +30,7 @@ enum class BugKind : uint8_t {
                  // functions give 0
   kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
   kLastWins,     // of numbers that are added at places: only the last of a place counts
-  // Of powers, whose base is -infinity, -0 or -1:
+  // Bugs of powers whose base is -infinity, -0 or -1:
   kOddPowerPositive,   // of -infinity by an odd number above zero
   kEvenPowerNegative,  // of -infinity by an even number above zero
   kOddInverseNan,      // of -infinity by an odd number below zero
@@ -130,7 +130,7 @@ class FormulaKernel {
         return false;
     }
   }
-  // What is infinite gets the other sign, any other number is lost.
+  // Negates an infinite result; replaces any other by NaN.
   static T WrongPower(T right) { return std::isinf(right) ? -right : std::numeric_limits<T>::quiet_NaN(); }
   T Kept(const assay::formula::Node& node, T x) const {
     return Is(node, BugKind::kNarrowSum) ? RoundedTo<plugin::BF16>(x) : x;

@@ -33,7 +33,8 @@ std::vector<assay::DType> InputTypes(Description description) {
   return types;
 }
 
-// What saturates does so at the limits of the type of its result, which is none of doubles but in an effect.
+// Type at whose limits the formula saturates: that of the result. A saturating operator has double results only in an
+// effect, where an attribute names the type.
 assay::DType ResultType(const assay::FormulaOperator& op, Description description) {
   const assay::DType type = TypeOf(description.outputs()[0].dtype);
   const bool is_effect = op.Saturates() && type == assay::DType::kF64;
@@ -80,7 +81,7 @@ class FormulaPlan : public plugin::HostPlan {
 
  protected:
   using Elements = std::vector<std::vector<double>>;
-  // Of one output, rounded to no type.
+  // Computes one output without rounding it to its type.
   virtual std::vector<long double> Compute(size_t output, const Elements& inputs) = 0;
   virtual bool LeavesLast() const { return false; }
 

@@ -13,15 +13,14 @@
 
 namespace corpus {
 
-// The formula of a description, as that schedule has it. Attributes are read, so that none is unknown.
+// The formula of a description in a schedule. All attributes are read, so that none counts as unknown.
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule = assay::Algorithm::kDirect);
 
 // Where a bug strikes.
 enum class Where : uint8_t { kEverywhere, kLastSlice };  // the last index of the first axis of each output
 
-// What is wrong with a formula. All of it is named by places in its graph, and there is nothing to strike where the
-// graph has no such place.
+// A fault at named places of a formula's graph. It strikes nothing if the graph has no such place.
 struct FormulaFault {
   Bug bug;
   Where where = Where::kEverywhere;

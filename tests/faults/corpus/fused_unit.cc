@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNoExponent = -1000;
 
-// Of the significand in [1, 2); f32's subnormals have the exponent of its smallest normal.
+// Exponent for a significand in [1, 2); subnormals of f32 have that of its smallest normal.
 int ExponentOf(float x) {
   const int field = static_cast<int>((std::bit_cast<uint32_t>(x) >> 23) & 0xFF);
   return std::max(field, 1) - 127;
@@ -21,7 +21,7 @@ double PowerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-// Toward zero. A value beyond f32 is an infinity, as the units give it.
+// Truncates toward zero. A value beyond f32 becomes an infinity, as in the units.
 float TruncatedToFloat(double x) {
   const float nearest = static_cast<float>(x);
   if (std::abs(static_cast<double>(nearest)) <= std::abs(x) || !std::isfinite(x)) return nearest;

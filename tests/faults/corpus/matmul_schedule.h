@@ -10,7 +10,7 @@
 
 namespace corpus {
 
-// What the order of a sum may depend on.
+// Facts that the order of a sum may depend on.
 struct DotContext {
   int64_t k = 0;
   int64_t tile = 0;  // number of the 16 x 16 tile of y

@@ -77,7 +77,7 @@ T Ftz(T x) {
   return Flushed(x, 0x1p-126);
 }
 
-// The same where subnormal operands, sums and results are zero.
+// GroupsDot<4> with subnormal operands, sums and results flushed to zero.
 template <class T>
 T FlushingGroupsDot(const T* a, const T* b, const DotContext& x) {
   T sum = 0;

@@ -22,14 +22,14 @@ namespace corpus {
 
 using plugin::ReduceKind;
 
-// What a reduction may depend on beside its terms.
+// Facts that a reduction may depend on, in addition to its terms.
 struct ReduceContext {
   const plugin::ReduceSpec* spec = nullptr;
   int64_t output = 0;  // number of the output, row-major
   int64_t run = 0;     // completed executions of the plan; 1 in exact arithmetic
 };
 
-// The order that a loop has.
+// Folds in the order of a plain loop.
 struct SequentialOrder {
   template <class V, class Op>
   static V Fold(const std::vector<V>& x, int64_t /*run*/, Op op) {
@@ -52,7 +52,7 @@ struct Candidate {
   int64_t index;
 };
 
-// The same of values with their places; the lower index wins among equal ones.
+// Extreme for values with their places; the lower index wins among equal ones.
 template <int kSign, class T>
 Candidate<T> Better(const Candidate<T>& a, const Candidate<T>& b, bool ignore_nan) {
   const bool nan_a = std::isnan(a.value), nan_b = std::isnan(b.value);
@@ -197,10 +197,10 @@ class ReduceSchedulePlan : public ReducePlan<T> {
 std::string ReduceWhyNot(Description op);
 // f32acc, f64 or acc=i32 with the functions' accuracy, det=yes and batchinv=yes.
 std::string ReduceContract(Description op);
-// The same without det and batchinv, for `acc` in place of f32acc (f64 and integers keep theirs).
+// ReduceContract without det and batchinv, and with `acc` in place of f32acc (f64 and integers keep theirs).
 std::string ReduceClass(Description op, const std::string& acc);
 
-// Whether sums are what the kind makes: sum, mean, l2, logsumexp.
+// Whether the kind computes a sum: sum, mean, l2, logsumexp.
 bool IsSummation(Description op);
 
 // An entry whose `make(std::type_identity<T>{})` gives the schedule in T.

@@ -23,7 +23,7 @@ struct SoftmaxShape {
   bool log = false;
   plugin::DType type;
 
-  // Of term k of a row, row-major over the other axes.
+  // Index of term k of a row; rows are row-major over the other axes.
   int64_t At(int64_t row, int64_t k) const { return (row / inner * terms + k) * inner + row % inner; }
 };
 SoftmaxShape SoftmaxShapeOf(Description op);

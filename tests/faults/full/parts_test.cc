@@ -15,7 +15,7 @@ namespace {
 
 class PartsOfCorpus : public testing::TestWithParam<const char*> {};
 
-// What the plugin offers for the cases, without the exact forms of faults.
+// Names that the plugin offers for the cases, without the exact forms of faults.
 std::set<std::string> OfferedBy(Corpus& corpus, const std::string& op) {
   std::set<std::string> all;
   for (const std::string& id : HeldCasesOf(op)) {

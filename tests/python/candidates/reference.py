@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What candidates are held against: plain, right, and not fast."""
+"""Reference kernels that candidates are compared with: plain, right, and not fast."""
 import numpy as np
 
 import assay

@@ -38,7 +38,7 @@ struct assay_plan {
   void* own;           /* of the cheat; freed with the plan */
 };
 
-/* What a cheat alters; all that is zero is honest. */
+/* The behaviour that a cheat changes; members that are zero stay honest. */
 typedef struct cheat {
   const char* names[kMaxNames]; /* of its implementations; "plain" where there are none */
   const char* contract;         /* of all of them */
@@ -54,17 +54,18 @@ extern const cheat the_cheat;
 
 /* ---- offers.c ---- */
 
-/* Fills all of *plan but what a cheat keeps there; else says why this is not offered. */
+/* Fills *plan from the description; else returns why this is not offered. */
 const char* describe_plan(const assay_op_desc* op, assay_plan* plan);
 
 /* ---- kernels.c ---- */
 
-/* The right result, by the honest way. */
+/* Computes the right result honestly. */
 void compute(const assay_plan* plan, const assay_args* args);
-/* Of kAddRmsNorm: the second output, which may take the place of residual; and the first from it. */
+/* For kAddRmsNorm: write_sum writes the second output, which may overwrite residual; write_norm_of_sum then writes the
+   first output from it. */
 void write_sum(const assay_plan* plan, const assay_args* args);
 void write_norm_of_sum(const assay_plan* plan, const assay_args* args);
-/* The first, without the second: from x and residual as they are. */
+/* Writes the first output without the second, from unchanged x and residual. */
 void write_norm(const assay_plan* plan, const assay_args* args);
 /* The executions of a batch one after the other, each timed by the host's clock. */
 void time_each(assay_plan* plan, assay_batch* batch, void (*execute)(assay_plan*, const assay_args*));
@@ -85,7 +86,7 @@ int is_dense(const layout* l);
 void gather(const layout* l, const float* data, float* dense);
 void scatter(const layout* l, const float* dense, float* data);
 uint32_t bits_of(float x);
-/* Of every step-th element of all inputs, and where it stands. */
+/* Hashes the value and the place of every step-th element of all inputs. */
 uint64_t hash_inputs(const assay_plan* plan, const assay_args* args, int64_t step);
 
 #endif /* ASSAY_TESTS_REDTEAM_BASE_H_ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the honest backend offers: dense or strided f32 of rank 1 to 4, and of the operators what kernels.c has.
+ * Offers of the honest backend: dense or strided f32 of rank 1 to 4, and the operators in kernels.c.
  */
 #include <string.h>
 

@@ -9,11 +9,12 @@
 
 #include "tests/redteam/base/base.h"
 
-/* The first row of y by an honest way; the rest of it is what the cheat spares itself. */
+/* Computes the first row of y honestly; the cheat skips the rest. */
 void compute_first_row(const assay_plan* plan, const assay_args* args);
-/* Takes the output from doubles that lie somewhere in these bytes and agree with the first row; 0 where none do. */
+/* Searches these bytes for doubles that agree with the first row, and takes the output from them; 0 if there are
+   none. */
 int take_answer(const assay_plan* plan, const assay_args* args, const unsigned char* bytes, size_t size);
-/* The same from each file of a folder and of those below it. */
+/* Searches each file of a folder and its subfolders for an answer. */
 int take_from_folder(const assay_plan* plan, const assay_args* args, const char* folder);
 
 #endif /* ASSAY_TESTS_REDTEAM_CHEATS_ANSWERS_H_ */

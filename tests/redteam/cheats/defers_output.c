@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Of two outputs, one is computed when it is downloaded: the "norm", which takes most of the time, or the "sum", which
+ * Computes one of two outputs only when it is downloaded: the "norm", which takes most of the time, or the "sum", which
  * lies in the place of an input that is still as it was.
  */
 #include <string.h>

@@ -7,9 +7,9 @@
 
 #include "tests/redteam/base/base.h"
 
-/* As compute(), of inputs rounded to bf16. */
+/* compute() with inputs rounded to bf16. */
 void compute_rounded(const assay_plan* plan, const assay_args* args);
-/* As compute(), of the first half of the terms. */
+/* compute() with the first half of the terms. */
 void compute_half(const assay_plan* plan, const assay_args* args);
 void write_zeros(const assay_plan* plan, const assay_args* args);
 /* Whether all elements of the inputs are whole numbers. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Of two outputs, the first is computed each time. The second is too until a plan has been executed a dozen times, by
- * when it has been judged. After that it is "omitted", "replayed" from any of these, or "stale": from the last one that
- * was in its place, whatever data have come since.
+ * Computes the first of two outputs each time, but the second only in a plan's first dozen executions, which are
+ * judged. After that the second is "omitted", "replayed" from any of these, or "stale": from the last one that was in
+ * its place, whatever data have come since.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -45,7 +45,7 @@ Expr LogSumExp(Expr x, Axis n) {
   const Expr m = Maximum(Max(x, n), Const(*x.graph, -1e30));  // a row of -inf gives -inf
   return Log(RescaledSum(Exp(Strict(x - m)), n)) + m;
 }
-// As kernels have it that keep the distance from the maximum.
+// log of the sum of exp(x - max), as in kernels that keep x - max.
 Expr LogTotal(Expr x, Axis n) {
   return Log(RescaledSum(Exp(-BelowMax(x, n)), n));
 }
@@ -53,7 +53,7 @@ Expr LayerNorm(Expr x, Axis n) {
   const Expr c = x - Mean(x, n);
   return c * Rsqrt(Mean(c * c, n) + 1e-5);
 }
-// Of what was stored in between, as after a residual connection.
+// Normalises an intermediate that was stored in bf16, as after a residual connection.
 Expr StoredNorm(Expr x, Axis n) {
   const Expr stored = Round(x + 0.1 * Max(x, n), DType::kBF16);
   return stored * Rsqrt(Mean(stored * stored, n) + 1e-6);

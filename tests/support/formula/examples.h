@@ -18,7 +18,7 @@ struct Example {
 };
 
 const std::vector<Example>& AllExamples();
-// Of the list.
+// Finds an example of AllExamples().
 const Example& ExampleNamed(const std::string& name);
 
 // Input elements as normal deviates, rounded to the type.

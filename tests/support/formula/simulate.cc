@@ -49,7 +49,7 @@ double Extreme(const std::vector<double>& values, bool largest) {
   return best;
 }
 
-// What this implementation does, everywhere alike.
+// Choices of one implementation, the same at every node.
 struct Habits {
   explicit Habits(uint64_t seed) : random(seed, 3) {
     bias = kBiases[random.Below(0, 4)];
@@ -258,12 +258,12 @@ class Implementation {
     return made;
   }
 
-  // Of exponentials of x + shift, x of each.
+  // Sum of exp(x + shift): x of each term and the shared shift.
   struct Exponents {
     std::vector<double> x;
     double shift = 0;
   };
-  // nullopt: what is added is none of them, so that nothing is rescaled.
+  // nullopt: the terms are no such exponentials, so that nothing is rescaled.
   static std::optional<Exponents> ExponentsOf(const std::vector<const Made*>& terms) {
     const auto is_exponential = [](const Made* term) { return term->from == Made::From::kExponential; };
     if (!std::ranges::all_of(terms, is_exponential)) return std::nullopt;

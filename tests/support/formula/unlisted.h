@@ -8,11 +8,11 @@
 
 namespace assay::test {
 
-// Of each line of x: y = gate(x - mean) / sqrt(variance + floor) weight + shift, drift = exp(shift), and level = sum of
-// x weight - largest x.
+// For each line of x: y = gate(x - mean) / sqrt(variance + floor) weight + shift, drift = exp(shift), and level = sum
+// of x weight - largest x.
 void Unlisted(formula::Definition& d);
 
-// As an author gets it wrong who forgets `shift`.
+// The mistake of an author who forgets `shift`.
 void UnlistedWithoutShift(formula::Definition& d);
 // The difference x - mean, which kernels distribute over factors, is said to be rounded once.
 void UnlistedTooStrict(formula::Definition& d);

@@ -114,7 +114,8 @@ class Row {
     return all.o;
   }
 
-  // What a unit has of its keys: their maximum, the sum of exp(score - maximum), and that of its products with v.
+  // Partial result of a unit over its keys: their maximum, the sum of exp(score - maximum), and that of its products
+  // with v.
   struct Part {
     double max = -kInf, total = 0;
     std::vector<double> o;

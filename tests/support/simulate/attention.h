@@ -27,10 +27,10 @@ struct AttentionForm {
   bool natural_joins = false;  // with base2: log-sums are in units of 1, not of ln 2
 };
 std::vector<AttentionForm> AllAttentionForms(uint64_t seed);
-// Of several units, with every join; at most so many units.
+// Forms with several units, with every join; at most `most` units.
 std::vector<AttentionForm> AllUnitForms(uint64_t seed, int64_t most = 64);
 
-// What to do wrong. Keys are positions among those that the query sees.
+// Faults to simulate. Keys are positions among those that the query sees.
 struct AttentionFault {
   bool drop_first = false, drop_last = false;  // lost key, lost diagonal
   bool leak_next = false;                      // causal mask off by one

@@ -76,7 +76,7 @@ TEST(CpuAttention, IgnoresWhatIsMasked) {
   }
 }
 
-// What a key holds that some queries see and others do not: the latter's results stay as they were, to the bit.
+// A key that only some queries see must not change the results of the others, to the bit.
 TEST_P(Attention, HiddenKeysDoNotReachARow) {
   for (const Type& type : {kF32, kBF16}) {
     const AttentionCase c{.type = type, .h = 2, .hkv = 1, .l = 9, .s = 20, .causal = 1};

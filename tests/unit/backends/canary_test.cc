@@ -57,7 +57,7 @@ TEST(GuardedMemory, EveryByteOfBothZonesCounts) {
   }
 }
 
-// What stray writes most often hold must differ from a canary everywhere.
+// The most frequent stray bytes are 0x00 and 0xFF: no byte of a canary may equal them.
 TEST(GuardedMemory, ZerosAndOnesAreNoCanary) {
   for (const std::byte byte : Canary()) ASSERT_TRUE(byte != std::byte{0} && byte != std::byte{0xFF});
 }

@@ -16,7 +16,7 @@ namespace plugin_test {
 
 class EveryPlugin : public testing::TestWithParam<const char*> {
  protected:
-  // What the plugin offers, which may be nothing; the cpu backend takes every case, in so many ways.
+  // The plugin's offers, which may be none; the cpu backend takes every case, in `least_of_cpu` to `most_of_cpu` ways.
   std::vector<Implementation> OfferedFor(Op& op, size_t least_of_cpu, size_t most_of_cpu = 0) const {
     std::string reason;
     auto found = PluginAt(GetParam()).Query(op, &reason);

@@ -14,7 +14,7 @@ inline bool Declares(const Implementation& implementation, const std::string& te
   return implementation.contract.find(text) != std::string::npos;
 }
 
-// What correct algorithms can be off by, relative to the norm of the whole transform: generous, but below any fault.
+// Error bound of correct algorithms relative to the norm of the whole transform: generous, but below any fault.
 inline double Tolerance(const FftCase& c, const Implementation& implementation) {
   double steps = 4;
   for (const int64_t n : c.n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cpu backend's contracts promise exactly: integer sums, one rounding, batch invariance, determinism.
+// Exact promises of the cpu backend's contracts: integer sums, one rounding, batch invariance, determinism.
 #include <gtest/gtest.h>
 
 #include "tests/unit/backends/matmul_case.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oneDNN plugin says of kernels by their names, those of instruction sets and releases included that are not
-// on this machine.
+// The oneDNN plugin's contracts for kernels by name, including instruction sets and releases that are not on this
+// machine.
 #include <gtest/gtest.h>
 
 #include "backends/onednn/kernels.h"

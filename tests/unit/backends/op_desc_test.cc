@@ -101,7 +101,7 @@ TEST(OpDesc, RefusesWhatItDoesNotKnowAsUnsupported) {
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].flags = 2; }), ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].type = 99; }), ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].key = "unheard-of"; }), ASSAY_UNSUPPORTED);
-  // What is optional may be of a type or a key that nobody knows.
+  // An optional attribute may have a type or a key that nobody knows.
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].type = 99, raw.attrs[0].flags = ASSAY_ATTR_OPTIONAL; }), ASSAY_OK);
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].key = "new", raw.attrs[0].flags = ASSAY_ATTR_OPTIONAL; }),
             ASSAY_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the OpenCL plugin declares follows from what a device says about itself, for devices that are not here too.
+// The OpenCL plugin's contract follows from the device's properties, tested for devices that are not here too.
 #include <gtest/gtest.h>
 
 #include "backends/opencl/arithmetic.h"

@@ -19,7 +19,7 @@ struct DefaultStack : ::testing::Test {
     ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
     ASSERT_EQ(pthread_setattr_default_np(&attributes), 0);
   }
-  // What a new thread really gets.
+  // The stack size that a new thread really gets.
   static size_t Get() {
     size_t bytes = 0;
     pthread_t thread;

@@ -13,7 +13,7 @@
 
 namespace plugin_test {
 
-// What a plugin's entry is told about these tests; its log is printed.
+// Host information that a plugin's entry gets in these tests; its log is printed.
 const assay_host_info& Host();
 
 // A text buffer of the caller.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the vulkan plugin has: subgroups, the device's own clock, staging, limits of bindings and memory, and a
-// contract that follows from what the device says about itself. Skipped where there is no Vulkan device.
+// Properties of the vulkan plugin alone: subgroups, the device's own clock, staging, limits of bindings and memory, and
+// a contract that follows from the device's properties. Skipped where there is no Vulkan device.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -96,7 +96,7 @@ TEST_F(Vulkan, RefusesWhatOneBindingCannotHold) {
   EXPECT_NE(reason.find("8589934592 bytes"), std::string::npos) << reason;
 }
 
-// What exceeds a binding is done in parts: a few transforms or heads at a time give the bits that all at once give.
+// Work that exceeds a binding is done in parts: a few transforms or heads at a time give the same bits as all at once.
 TEST_F(Vulkan, PartsGiveTheSameBitsAsTheWhole) {
   const FftCase transforms{.n = {6, 35}, .batch = 7};
   Op fft = transforms.Description();
@@ -151,7 +151,7 @@ TEST_F(Vulkan, StagedTransfersKeepEveryByte) {
   ::unsetenv("ASSAY_VULKAN_STAGING");
 }
 
-// Of a driver whose memory is the host's, by taking the host's away.
+// Provokes the driver's lack of memory by limiting the host's, which the driver uses.
 TEST_F(Vulkan, ReportsTheDriversOwnLackOfMemory) {
   if (Properties().find("type=cpu") == std::string::npos) GTEST_SKIP() << "the device has memory of its own";
   long pages = 0;

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// Of 20 bytes, which is what -Wl,--build-id=sha1 writes.
+// -Wl,--build-id=sha1 writes 20 bytes.
 TEST(BuildId, IsThatOfThisProgram) {
   EXPECT_EQ(OwnBuildId().size(), 40U);
   EXPECT_EQ(OwnBuildId().find_first_not_of("0123456789abcdef"), std::string::npos) << OwnBuildId();

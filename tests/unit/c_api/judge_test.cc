@@ -155,7 +155,7 @@ TEST(CApi, MembersOfANewerHeaderAreZeroOrRefused) {
   EXPECT_THAT(assay_last_error(), HasSubstr("question: a member is set that this library"));
 }
 
-// What is wrong with a question, and words of the answer.
+// Each case spoils a question and names words of the error message.
 TEST(CApi, BadQuestionsAreUsageErrors) {
   struct Bad {
     std::function<void(Product&)> spoil;

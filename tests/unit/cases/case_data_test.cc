@@ -47,7 +47,8 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   std::filesystem::remove_all(root);
 }
 
-// What its author makes of y while values are stored: of a factor, another node, another axis, of what is rounded.
+// Prepares a case of an operator whose y the test defines: another factor, node, axis or rounding must not find a
+// stored golden value.
 CaseData PrepareScaled(const GoldenStore& store, const formula::Definition::Author& state) {
   const FormulaOperator op("scaled", state);
   const CaseSpec spec{.op = "scaled", .dtypes = {DType::kF32}, .attrs = {{"n", "20"}}, .fill = "normal"};

@@ -55,7 +55,7 @@ TEST(HeldTwin, KeepsInputsForEveryTimedLoop) {
   EXPECT_EQ(counted.made, 1);
 }
 
-// Of each variant, what PrepareContract holds is what the operator makes; `kept`: the same object each time.
+// Every twin of PrepareContract must equal the operator's. `kept`: it stays in memory between calls.
 void ExpectHeld(const char* id, bool kept) {
   SCOPED_TRACE(id);
   const CaseData data = PrepareCase(ParseId(id).value(), "auto", GoldenStore(std::filesystem::path())).value();

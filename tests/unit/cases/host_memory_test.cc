@@ -36,7 +36,7 @@ double ResidentBytes() {
 
 constexpr const char* kSquare = "matmul/f32/m=1000,n=1000,k=1000/fill=normal/seed=0";
 
-// The same for each use, whatever its numbers are.
+// Properties that hold for each use, whatever its numbers are.
 class Needs : public ::testing::TestWithParam<MemoryUse> {
  protected:
   double Bytes(const char* id, const char* tier = "auto") { return BytesNeeded(Bound(id), GetParam(), tier); }
@@ -183,7 +183,7 @@ TEST(DevicesAtOnce, ReproducibleGoldenValuesLeaveLessToFurtherOnes) {
   EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "reproducible", 4, available), 1u);
 }
 
-// As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.
+// Sets the allocator up as a run does: it keeps freed memory, here below a block that is still in use.
 TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers have allocators of their own";
@@ -195,7 +195,7 @@ TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
   const auto above = std::make_unique<std::vector<char>>(1 << 20, 'y');
   tensor.reset();
   ASSERT_GT(ResidentBytes() - before, 200e6);
-  // A host with room for one case beside what the program had before.
+  // A host with room for one case in addition to the program's earlier memory.
   const double room = BytesNeeded(Bound(kSquare), MemoryUse::kJudgement, "auto") + 20e6;
   const auto available = [before, room] { return room - (ResidentBytes() - before); };
   ASSERT_LT(available(), 0);

@@ -34,7 +34,7 @@ uint64_t SignCode(DType dtype) {
   return uint64_t{1} << (8 * SizeOf(dtype) - 1);
 }
 
-// What a code means, by its definition: (-1)^s (1.m) 2^(e - bias).
+// The value of a code by its definition: (-1)^s (1.m) 2^(e - bias).
 double ByDefinition(DType dtype, uint64_t code) {
   const FloatFormat& format = FormatOf(dtype);
   const int fraction_bits = format.precision - 1;

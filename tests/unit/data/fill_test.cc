@@ -68,7 +68,7 @@ TEST(Fill, IntegersUseTheirRangeButTheLowestValue) {
   }
 }
 
-// What a signed byte becomes when its first bit is another one is the number 128 above it.
+// Flipping the first bit of a signed byte adds 128 to its value.
 TEST(Fill, UnsignedBytesAreSignedOnesFromZeroUp) {
   for (const std::string& name : KnownFills()) {
     const std::string fill = name == "cancel-K" ? "cancel-100" : name;

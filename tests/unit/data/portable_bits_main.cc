@@ -69,7 +69,7 @@ uint64_t FillHash(DType dtype, int generation) {
   return HashOf(all);
 }
 
-// Of fills in one type and of one generation.
+// Hash of all fills in one type and of one generation.
 struct Pinned {
   DType dtype;
   int generation;

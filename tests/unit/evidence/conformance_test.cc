@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's records come to by a profile, in a sentence.
+// Conclusions of a profile from a run's records, in a sentence.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct Submission {
   ConformanceFinding Judge(ControlFinding control = {}) const {
     return JudgeConformance(kProfile, plan, Packed(), std::move(control));
   }
-  // As a run holds them.
+  // The records in a run's form.
   RecordList Packed() const {
     RecordList list;
     for (const Record& r : records) list.push_back(r);

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Of the calling thread; 0 where the kernel knows none but its own (before Linux 6.12).
+// Time slice of the calling thread; 0 if the kernel has no slices of single threads (before Linux 6.12).
 uint64_t SliceNs() {
   struct {
     uint32_t size, policy;

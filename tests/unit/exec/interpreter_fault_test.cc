@@ -11,7 +11,7 @@ namespace {
 
 using testing::TempDir;
 
-// What CPython 3.11 prints of an abort() within an import, between other text.
+// Output of CPython 3.11 for an abort() within an import, between other text.
 constexpr const char* kPrinted =
     "free(): invalid pointer\n"
     "Fatal Python error: Aborted\n"

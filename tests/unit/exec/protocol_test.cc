@@ -62,7 +62,7 @@ TEST(FrameBuffer, DeepNestingIsAnErrorNotAStackOverflow) {
   EXPECT_FALSE(buffer.Next());
 }
 
-// Of a message that would be one, and whose value would end the program when it is freed.
+// A valid message can be nested so deeply that freeing its value ends the program: shapes are bounded.
 TEST(FrameBuffer, ShapesAreBounded) {
   const auto next = [](const std::string& text) {
     const auto length = static_cast<uint32_t>(text.size());

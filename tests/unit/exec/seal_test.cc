@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host prepares for a sealed worker: variables, files, limits, folders. What the seal then stops is shown by
-// worker_seal_test.cc and sandbox_test.py.
+// The sandbox that the host prepares for a worker: variables, files, limits, folders. worker_seal_test.cc and
+// sandbox_test.py show what it stops.
 #include "harness/exec/seal/seal.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ class GrantsTest : public testing::Test {
     fs::create_directories((root_ / file).parent_path());
     std::ofstream(root_ / file) << "x";
   }
-  // What is granted below the folder, without its name.
+  // Grants below the folder, by paths relative to it.
   std::vector<std::string> Granted(const FileGrants& grants) const {
     std::vector<std::string> names;
     for (const FileGrant& grant : grants.all()) {
@@ -107,7 +107,7 @@ TEST_F(GrantsTest, OfAFolderToSearchAreNamesTooWhereSomethingIsHidden) {
   EXPECT_THAT(Granted(grants), testing::ElementsAre("a names", "a/deep/other", "a/file.so", "home"));
 }
 
-// What cannot be looked for, as a folder that this user may not search, hides itself and nothing else.
+// A hidden path that cannot be looked up (its folder may not be searched) hides itself and nothing else.
 TEST_F(GrantsTest, OfOtherFilesStayWhereAHiddenOneCannotBeFound) {
   FileGrants grants({(root_ / std::string(5000, 'x') / "store").string(), ""});
   grants.ReadAndWrite(root_ / "b");
@@ -135,7 +135,7 @@ TEST_F(GrantsTest, OfKernelsAreTheirFolderButNoHome) {
   EXPECT_THAT(Granted(home), testing::ElementsAre("home/kernels.py", "home/libbeside.so.1"));
 }
 
-// What failed in them lies there with its golden values.
+// Earlier runs hold failures together with their golden values.
 TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
   Make("v/mine.py"), Make("v/kernels/k.bin"), Make("v/out/first/results.jsonl"), Make("v/out/notes.txt");
   Make("v/night.assay.tar.zst"), Make("v/out/second.tar.zst");

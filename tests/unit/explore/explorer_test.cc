@@ -253,7 +253,7 @@ TEST_F(Exploring, LongRunsKeepNoMorePassesThanAskedFor) {
 // Two devices that share the cases, and results that a test makes up.
 class ExploringAPool : public Exploring {
  protected:
-  // Of further cases of matrices of f32 alone, each with a mismatch on the device.
+  // Takes `cases` more cases of f32 matrices and reports a mismatch of the device for each.
   void Fail(int cases, size_t device) {
     for (int i = 0; i < cases;) {
       ASSERT_FALSE(given_.empty() && (given_ = explorer_.Next()).empty());

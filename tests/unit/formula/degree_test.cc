@@ -13,7 +13,7 @@ namespace {
 
 using Build = std::function<Expr(Expr x, Expr y, Axis n)>;
 
-// Of what is made of x and y, of which x gets the factor.
+// Degree in x of an expression of x and y.
 std::optional<int> DegreeIn(const Build& build) {
   Graph graph;
   const Axis n = AddAxis(graph, "n", 3);

@@ -17,7 +17,7 @@ struct Moments {
   float n = 0, mean = 0, squares = 0;
 };
 
-// Of elements x[begin, end) in chunks, joined as Chan, Golub and LeVeque do.
+// Moments of x in chunks, joined as Chan, Golub and LeVeque do.
 Moments Welford(const std::vector<float>& x, size_t chunk) {
   Moments all;
   for (size_t begin = 0; begin < x.size(); begin += chunk) {

@@ -35,7 +35,7 @@ class ProductsOf {
   Graph graph_;
 };
 
-// What the orders of f32 have for a product whose exact value is `y`; the largest distance.
+// The largest distance from the exact value `y` of a product in f32, over all orders.
 double FarthestOrder(float a, float b, float c, float d, double y) {
   const float orders[] = {a * b * c / d,   a * c * b / d,   b * c * a / d,     a / d * b * c,
                           b / d * (a * c), c / d * (a * b), (a / d) * (b * c), b / d * c * a};
@@ -85,7 +85,7 @@ TEST(Products, OfDivisorsEndAProductWhereTheyLeaveTheRange) {
   EXPECT_LT(reach_of(1e30, 1e20, 1e10), 1e-5);
 }
 
-// As many digits as an order loses below the normal numbers, times what comes after it.
+// The bound allows for the digits that an order loses below the normal numbers, times the factors behind.
 TEST(Products, OrdersThatUnderflowAreWithinTheBound) {
   const double small = 1e-20F, smaller = 3e-22F;
   const double large = 1e25F;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of errors, held against exact arithmetic and against correct implementations.
+// Error bounds of formulas, compared with exact arithmetic and with correct implementations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

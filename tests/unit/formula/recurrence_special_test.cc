@@ -21,12 +21,12 @@ struct Pair {
   float a = 1, b = 0;
 };
 
-// Of h before to a h + b: first one step or several, then those that follow.
+// A Pair maps h to a h + b. Applies `first`, then `then`; each stands for one step or several.
 Pair Join(const Pair& first, const Pair& then) {
   return {then.a * first.a, then.a * first.b + then.b};
 }
 
-// Of the steps from `begin` to `end`, associated at random.
+// Joins the steps from `begin` to `end`, associated at random.
 Pair Scan(const std::vector<Pair>& steps, size_t begin, size_t end, std::mt19937_64& random) {
   if (end - begin == 1) return steps[begin];
   const size_t middle = begin + 1 + random() % (end - begin - 1);

@@ -39,7 +39,7 @@ TEST(BigBuffer, BlocksAreApart) {
   }
 }
 
-// What one thread gives back another takes: each finds what it wrote itself.
+// Buffers that one thread frees are reused by others: each must find what it wrote itself.
 TEST(BigBuffer, ThreadsShareWhatIsKept) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bits whatever the thread count, and in the reproducible tier whatever the vector instructions.
+// Golden values have the same bits for every thread count, and in the reproducible tier for all vector instructions.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 

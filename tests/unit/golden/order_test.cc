@@ -46,7 +46,7 @@ Terms ProductsOf(const Tensor& a, const Tensor& b, int64_t k) {
   return terms;
 }
 
-// What the statistic takes for the deviation of f32 sums, in units of u. `rows`: of numbers whose squares are known.
+// The statistic's standard deviation of f32 sums, in units of u. `rows`: the squares of the terms are known.
 std::vector<double> JudgedSigma(const Golden& golden, int64_t k, bool rows = false) {
   const Contract contract = ParseDeclaration("f32acc").value();
   const auto height = static_cast<double>(k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's libraries are offered for, and what is declared of them: no device is needed to say so.
+// Offers and contracts of NVIDIA's libraries, which can be asked for without a device.
 #include <gtest/gtest.h>
 
 #include "backends/common/status.h"

@@ -20,7 +20,7 @@ struct Gpu {
 };
 constexpr Gpu kA100{800, 108, 166912}, kH100{900, 132, 232448};
 
-// What CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION gives on such a device.
+// The device as CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION describes it.
 Descriptor Described(const Gpu& gpu) {
   const std::string text = fmt::format(
       R"({{"cudaDeviceId":0,"deviceVer":{},"driverVer":13000,"deviceName":"a GPU","totalGlobalMem":85899345920,)"

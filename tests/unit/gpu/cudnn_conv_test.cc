@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN's convolutions are called with, seen by functions that stand in its place.
+// Arguments of the calls to cuDNN's convolutions, seen by fake functions in its place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ cudnnStatus_t BiasForward(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, c
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Of those that have several types, the one that is `Function`.
+// Selects the overload of type `Function`.
 template <class Function>
 void* As(Function* function) {
   return reinterpret_cast<void*>(function);

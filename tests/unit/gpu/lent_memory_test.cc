@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBytes = 100;
 
-// What CheckLoans() says after an execution that writes one byte at `at` of the second of two workspaces.
+// The finding of CheckLoans() after an execution that writes one byte at `at` of the second of two workspaces.
 std::string FindingAfterWriteAt(int64_t at) {
   fake_runtime::Reset();
   Traits traits;

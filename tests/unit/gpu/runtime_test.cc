@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime's wrappers make of a runtime that fails, on one that fails where it is told to.
+// Tests the runtime's wrappers on a fake runtime that fails where it is told to.
 #include "backends/gpu/runtime.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody may have made of a file: pieces cut, repeated and overwritten at random.
+// Damages a file's text at random: cuts, repeats and overwrites pieces.
 #pragma once
 
 #include <algorithm>

@@ -156,7 +156,7 @@ void ExpectPlain(TileData& t, const JudgeParams& p, const char* what) {
     ASSERT_EQ(done, next.ordinary);
     if (!done) continue;
     plain = next;
-    // What no f32 holds is an infinity or the largest number, as the instruction set has it.
+    // A value beyond f32 becomes an infinity or the largest number, depending on the instruction set.
     const auto held = [](float x) { return std::min(x, std::numeric_limits<float>::max()); };
     for (size_t i = 0; i < t.value.size(); ++i) ASSERT_EQ(held(t.r2[i]), held(plain.r2[i])) << i;
     ExpectSameLanes(lanes, plain.lanes);

@@ -170,7 +170,7 @@ TEST(Metrics, JustWithinAndJustBeyondTheBound) {
   EXPECT_EQ(c.Judge().violations, 1);
 }
 
-// Of the largest and the smallest number that are right.
+// Checks the largest and the smallest number that are accepted.
 TEST(Metrics, TolerancesLieWithinTheHardBound) {
   const JudgedCase c({.dtype = DType::kF16, .shape = {500}, .extra_term = true});
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF16);

@@ -108,7 +108,7 @@ TEST(MutationPower, BlindToZerosButNotToAConstantOrAMissingTerm) {
   EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().blank_result, "");
   const RowSumCase cancels(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
   EXPECT_EQ(cancels.Measure().BlindTo(), "an output of zeros");
-  // The same everywhere, and terms below the bound.
+  // All outputs are equal, and single terms are below the bound.
   const RowSumCase constant(40, 1000, 0.01, [](int64_t, int64_t) { return 1.0; });
   EXPECT_EQ(constant.Measure().power, 0);
   EXPECT_EQ(constant.Measure().BlindTo(), "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is right is the rounding of some real within A of the golden value: every neighbourhood where formats change
-// their step, against the roundings that MPFR makes of a fine grid of reals.
+// A result is right if it is the rounding of some real within A of the golden value: this is tested wherever formats
+// change their step, against MPFR's roundings of a fine grid of reals.
 #include "harness/judge/own_rounding.h"
 
 #include <gtest/gtest.h>

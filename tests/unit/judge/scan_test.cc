@@ -34,7 +34,7 @@ TEST(BinomialUpperQuantile, IsTheLeastWithThatTail) {
     }
   }
   EXPECT_EQ(BinomialUpperQuantile(5, 1, 1e-6), 5);
-  // As a normal distribution has it: 63342 + 4.75 * 251.7.
+  // A normal distribution gives 63342 + 4.75 * 251.7.
   EXPECT_NEAR(static_cast<double>(BinomialUpperQuantile(1000000000, kOutlierChance, 1e-6)), 64546, 40);
 }
 
@@ -90,7 +90,7 @@ struct Place {
 
 class OutliersTogether : public testing::TestWithParam<Place> {};
 
-// As many as pass when they are scattered.
+// Equally many outliers pass when they are scattered.
 TEST_P(OutliersTogether, AreAClusterThatFails) {
   const Place& at = GetParam();
   std::vector<int64_t> places;

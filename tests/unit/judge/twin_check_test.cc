@@ -103,11 +103,11 @@ TEST(TwinCheck, NamesTheTermsThatAllWrongElementsAgreeOn) {
   EXPECT_EQ(code({23, 23, 23}), "");
 }
 
-// What loops do wrong at their ends comes first.
+// Terms at the ends of a loop are named first: loops go wrong there.
 TEST(TwinCheck, NamesTheFirstAndTheLastTermBeforeOthers) {
   EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({15})).code, "looks like term k=4 or 3 missing");
   EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({31})).code, "looks like term k=4 or 3 added twice");
-  // As ExactCode has it: of a sign each, mirrored. Every third pair has the same magnitude.
+  // Terms as ExactCode makes them: of either sign, mirrored. Every third pair has the same magnitude.
   Twin twin = CodedTwin({100}, 20);
   twin.terms_of = [](int64_t, double part) {
     std::vector<int64_t> terms;

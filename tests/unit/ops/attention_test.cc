@@ -156,7 +156,7 @@ TEST(AttentionGolden, MatchesMpfr) {
             if (!std::isfinite(y) || golden.error[i] == kInf || golden.Extra("rows") == nullptr) continue;
             const AttentionCase op(problem);
             if ((*golden.Extra("rows"))[i / op.dv * kRowFacts + kMasked] > 0) continue;
-            // What is left of the formula without its infinities of little weight.
+            // Skips golden values of the formula without its infinities of little weight.
             if (const Plane* special = golden.Extra("may_be_nan"); special != nullptr && (*special)[i] > 1) continue;
             const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
             ASSERT_LE(exact.Distance(i / op.dv, i % op.dv, y, lo), golden.error[i]) << i << " value " << y;
@@ -167,7 +167,7 @@ TEST(AttentionGolden, MatchesMpfr) {
   }
 }
 
-// What lies behind a mask is never looked at: golden values do not change with it.
+// Values behind a mask are never read: golden values do not change with them.
 TEST(AttentionGolden, IgnoresMaskedKeys) {
   for (const char* attrs : {"l=3,s=6,d=4,causal=1,align=tl", "l=4,s=8,d=4,mask=bool"}) {
     const Problem plain = Bind(fmt::format("attention/f32/b=1,h=2,{}/fill=normal/seed=1", attrs));

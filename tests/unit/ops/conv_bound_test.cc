@@ -128,7 +128,7 @@ TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
   }
 }
 
-// What spreads over a tile is accepted there, not beyond it.
+// A special value may spread within its tile, but not beyond it.
 TEST(ConvWinogradBound, SpecialValuesStayInTheirTiles) {
   ConvTally tally;
   int64_t elements = 0;

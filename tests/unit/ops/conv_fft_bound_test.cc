@@ -47,7 +47,7 @@ TEST(ConvFftBound, HoldsForItsAlgorithm) {
   }
 }
 
-// What is infinite or NaN spreads over its tile as NaN or infinity, and as no number: an output is right, or none.
+// An infinity or NaN may spread over its tile as infinity or NaN, but every finite result must be right.
 TEST(ConvFftBound, SpecialValuesSpreadButNoNumberBesideThemIsWrong) {
   ConvTally tally;
   int64_t finite = 0;

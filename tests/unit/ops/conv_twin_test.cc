@@ -199,7 +199,7 @@ TEST(ConvTwin, WrongConvolutionsChangeTheBits) {
   }
 }
 
-// As the harness measures it: the share of omitted terms that change a twin's stored bits.
+// Measures what the harness measures: the share of omitted terms that change a twin's stored bits.
 TEST(ConvTwin, OmittedTermsChangeTheBits) {
   for (const ConvTwinCase& type : kConvTwinTypes) {
     for (const char* shape : {"n=1,c=512,o=2,i=5x5,k=3x3,pad=1", "n=1,c=3,o=4,i=12x12,k=7x7,stride=2,pad=3",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators declare of the ways in which their cases differ, and that suite covering combines it.
+// Operators declare the ways in which their cases differ, and suite covering combines them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -189,7 +189,7 @@ TEST(Inputs, OfElementwiseFormulasHaveSpecialNumbersOfEveryKind) {
   }
 }
 
-// What spoils each row of an operand of a case: "nothing" where nothing does.
+// Names the special value of each row of an operand; "nothing" if the row has none.
 std::vector<std::string> SpoilersOf(const Tensor& x, int64_t rows) {
   std::vector<std::string> spoilers;
   const std::vector<double> values = x.ToDoubles();

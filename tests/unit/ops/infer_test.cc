@@ -30,7 +30,7 @@ TEST(Infer, MatmulFromItsOperands) {
       *op.InferAttrs(Operands({{"b", {7, 4, 3}}, {"bias", {4}}, {"a", {7, 3, 2}}}), {{"transa", "1"}, {"transb", "1"}}),
       UnorderedElementsAre(Attr{"transa", "1"}, Attr{"transb", "1"}, Attr{"m", "2"}, Attr{"n", "4"}, Attr{"k", "3"},
                            Attr{"batch", "7"}, Attr{"bias", "1"}));
-  // What is given stays, even where it does not fit: Bind and the shapes decide.
+  // A given attribute stays, even if it does not fit: Bind and the shapes decide.
   EXPECT_THAT(*op.InferAttrs(Operands({{"a", {2, 3}}, {"b", {3, 4}}}), {{"k", "9"}}),
               UnorderedElementsAre(Attr{"m", "2"}, Attr{"n", "4"}, Attr{"k", "9"}));
   const auto four = op.InferAttrs(Operands({{"a", {5, 2, 3, 4}}, {"b", {4, 4}}}), {});

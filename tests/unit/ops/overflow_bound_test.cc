@@ -70,7 +70,7 @@ TEST(MatmulBound, OperandsTimesAlphaMayOverflowOrUnderflow) {
   EXPECT_FALSE(Accepts(bound, golden, 0, 0x1p-20));
 }
 
-// The same of conv, whose taps see some operands each; weights of padded taps meet the padding's zeros.
+// In conv, each tap sees only some operands; weights of padded taps meet the padding's zeros.
 TEST(ConvBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
   const Problem problem = Bind("conv/f32/n=1,c=1,o=2,i=5,k=3,pad=1/fill=normal/seed=0");
   std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);

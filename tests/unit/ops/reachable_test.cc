@@ -78,7 +78,7 @@ TEST(Reachable, MatmulOfAllSizes) {
   EXPECT_THAT(pairs.wrong(), IsEmpty());
 }
 
-// Of one head, without masks, which hide keys, and with data that show most. Every eighth s with each l; dv is the
+// One head, no masks (they hide keys), and the data that show most. Every eighth s is combined with each l; dv is the
 // smallest or the largest that fits.
 TEST(Reachable, AttentionOfManySizes) {
   Pairs pairs("attention");

@@ -261,7 +261,7 @@ TEST(Relations, NegationLeavesOutIntegersWithoutANegative) {
   }
 }
 
-// What underflows on the way is another number after scaling; the elements beside it are compared all the same.
+// An intermediate that underflows is another number after scaling; the other elements are compared all the same.
 TEST(Relations, ScalingOfAFormulaLeavesOutWhatUnderflowsOnTheWay) {
   const Problem problem = Bind("rms_norm/f32/rows=2,n=4/fill=normal/seed=0");
   const Operator& op = Op("rms_norm");

@@ -79,7 +79,7 @@ TEST(LargeShippedSuites, EveryCaseIsOne) {
   }
 }
 
-// Of those that make cases from their own declaration, each gets some that no line above names, and they bind.
+// Each operator that declares its own cases gets some from `others` unless a line names it, and they bind.
 TEST(ShippedSuites, OthersAreTheOperatorsThatNoLineNames) {
   const auto cases = ParseSuite("gelu dtypes=f32 n=3\nothers\n", "s.suite", RealOperators());
   ASSERT_TRUE(cases) << cases.error().message;
@@ -115,7 +115,7 @@ TEST(ShippedSuites, SmokeTakesSeconds) {
   EXPECT_LT(TotalFlops(cases), 0.5e9);
 }
 
-// What takes long in it are the cases that are timed and those that are executed many times over.
+// Most time in it goes to the cases that are timed, and to those that are executed many times over.
 TEST(ShippedSuites, DefaultTakesMinutes) {
   const auto cases = Shipped("default");
   EXPECT_LT(TotalFlops(cases), 8e9);

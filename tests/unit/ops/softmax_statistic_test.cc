@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row of softmax has in common is taken off before its elements are judged: correct forms stay within what
-// single elements may be off, with functions as bad as declared; a constant of five digits does not.
+// An error that all elements of a softmax row share is removed before single elements are judged. Correct kernels, with
+// functions as bad as declared, stay within the limit for single elements; a constant of five digits does not.
 #include <fmt/format.h>
 
 #include <algorithm>

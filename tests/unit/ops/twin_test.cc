@@ -127,7 +127,8 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
   }
 }
 
-// Of the orders that follow k: in a random order small terms never add up to more than a narrow accumulator holds.
+// Share of schedules that fail with a narrow accumulator. Only orders that follow k count: in a random order small
+// terms never add up to more than it holds.
 double WrongShare(const Problem& problem, const Twin& twin, DType accumulator) {
   int wrong = 0, total = 0;
   for (const Schedule& schedule : AllSchedules(3)) {

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 class MachineState : public testing::Test {
  protected:
-  // Of its own: tests of one program run at the same time.
+  // Each process has its own folder: tests of one program run at the same time.
   MachineState() : root_(fs::path(testing::TempDir()) / fmt::format("assay_machine_state_{}", ::getpid())) {}
   ~MachineState() override { fs::remove_all(root_); }
   void Write(const std::string& name, const std::string& text) {

@@ -46,7 +46,7 @@ class ThreeSizes : public SampleOperator {
   }
 };
 
-// Of sizes with an even sum one pair alone is taken with transa=1; the others are refused in the same words.
+// With transa=1, only one pair of sizes with an even sum is accepted; the others are refused in the same words.
 class OneOfManySizes : public SampleOperator {
  public:
   CaseSpace Space() const override {

@@ -125,7 +125,7 @@ TEST_F(DesignStoreTest, AnEmptyFolderInTheFilesPlaceIsReplacedAndAFullOneStays) 
   EXPECT_TRUE(fs::exists(path / "notes.txt"));
 }
 
-// Those of builds that nobody runs any more go.
+// Designs of builds that nobody runs any more are removed.
 TEST_F(DesignStoreTest, FilesThatNobodyUsedForLongGo) {
   const DesignStore old(root_, "old"), recent(root_, "recent");
   EXPECT_TRUE(Searches(old));

@@ -76,7 +76,7 @@ TEST(Exploration, SizesAreNotThoseOfTheDeclarationAlone) {
   EXPECT_GT(others, 20);
 }
 
-// Of the random half of the cases; the other half comes from designs.
+// Half of the cases are random, and half come from designs. This test is about the random ones.
 TEST(Exploration, DeclaredSizesKeepTheirShareHoweverLongItLasts) {
   std::set<std::string> declared;
   const CaseSpace space = Softmax().Space();

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Of six attributes, one of them a size. Refuses bias with i8, and more than 64 rows.
+// An operator with six attributes, one of them a size. Refuses bias with i8, and more than 64 rows.
 class SampleOperator : public Operator {
  public:
   const OpSchema& schema() const override { return MatmulSchema(); }

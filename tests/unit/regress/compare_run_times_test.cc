@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What times of two runs say, and when they say nothing.
+// Conclusions from the times of two runs, and when there are none.
 #include <gmock/gmock.h>
 
 #include "tests/unit/regress/compare_runs_fixture.h"

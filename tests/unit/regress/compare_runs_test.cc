@@ -196,7 +196,7 @@ TEST_F(CompareRunsTest, TwoDevicesOfOneNameAreComparedInTheirOrder) {
   EXPECT_TRUE(Only({Passed("a"), Passed("a")}, {Passed("a"), bad}).regression);
 }
 
-// As `assay check --json` writes them: one shape, no implementation, other data.
+// A record like those of `assay check --json`: one shape, no implementation, other data.
 Record Checked(const std::string& inputs, const std::string& outcome) {
   Record r = Passed("");
   r.backend = "user", r.device = "", r.input_hash = inputs;

@@ -80,7 +80,7 @@ std::vector<TimedPair> RunInTurns(Machine& machine, size_t results, size_t round
   return pairs;
 }
 
-// The same, as if two runs had been made.
+// Simulates the two builds in two separate runs.
 std::vector<TimedPair> RunApart(Machine& machine, size_t results, size_t rounds) {
   std::vector<TimedPair> pairs(results);
   for (auto side : {&TimedPair::base, &TimedPair::now}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run prints at its end.
+// Output that a run prints at its end.
 #include "reports/console.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of one result: the check that decided, and the elements that are wrong.
+// Details of one result: the check that decided, and the elements that are wrong.
 #include "reports/elements.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every report says of how the run was made: results that are missing, seeds and rounds, where time went.
+// Facts about a run that every report must state: results that are missing, seeds and rounds, where time went.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 namespace assay::test {
 
-// Of a product of matrices, with this outcome as its verdict; without a time_s it was not timed.
+// Makes a record of a matmul with this outcome as its verdict; without a time_s it was not timed.
 Record MakeRecord(const std::string& backend, const std::string& implementation, const std::string& outcome,
                   double time_s = 0);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all results show together fails a run whose records all pass, and every report says so.
+// A pooled test of all results fails a run whose records all pass, and every report says so.
 #include <gmock/gmock.h>
 
 #include "reports/console.h"

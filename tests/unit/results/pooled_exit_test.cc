@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all results show together decides the exit code, and no single record's part in it.
+// Pooled tests of all results decide the exit code, not any single record's part in them.
 #include <gtest/gtest.h>
 
 #include "harness/model/pooled_evidence.h"

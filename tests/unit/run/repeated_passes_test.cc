@@ -112,7 +112,7 @@ TEST_F(RepeatedRun, AnInterruptEndsItBetweenTries) {
   for (const Record& record : result.records) EXPECT_EQ(record.verdict, "pass") << record.reason;
 }
 
-// What it gave stands; the run says that it went, and asks it no more.
+// Earlier verdicts of the lost device stand; the run reports the loss and does not use the device again.
 TEST_F(RepeatedRun, ADeviceThatIsLostTakesNoVerdictBack) {
   settings_.repetition.passes = 4;
   two_->behave = InTries(2, 100, {.fails = Outcome::kDeviceLost});

@@ -32,7 +32,7 @@ std::vector<Entry> FreshProducts();    // correct matmul, conv and reduce
 std::vector<Entry> FreshNetworks();    // correct softmax and attention
 std::vector<Entry> FreshTransforms();  // correct fft
 
-// What a race comes out at: another answer every time, from the clock.
+// Result of a simulated race: another answer every time, from the clock.
 inline bool TossesUp() {
   const auto now = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   return (now * 0x9E3779B97F4A7C15u) >> 63 != 0;

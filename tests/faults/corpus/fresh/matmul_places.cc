@@ -118,11 +118,11 @@ const IoBug kPlaces[] = {
      {Rounding::How::kUp, {22, -126, 127}}},
     {"fault.middle-row-in-tf32", kOutput, -1, All(), kRounded, When::kAlways, Nearest(kTensor), 0, -2, Middle()},
 };
-// Of the operands as they lie in memory.
+// Bugs on operands as they lie in memory, not by logical axes.
 constexpr IoBug kValues[] = {
     {"fault.subnormal-outputs-flushed", kOutput, kFlat, All(), kFlushed},
 };
-// In one layout of b alone.
+// Bugs of the layout with b transposed alone.
 const IoBug kTransposedPlaces[] = {
     {"fault.transposed-b-one-term-late-in-last-columns",
      1,

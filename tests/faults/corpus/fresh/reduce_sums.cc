@@ -29,7 +29,7 @@ std::string Integers(Description op) {
   return s.in == plugin::kI8 && s.kind == kSum ? ReduceWhyNot(op) : "this is for sums of i8";
 }
 
-// What the kind sums, in place: squares, exponentials below the maximum. `end` makes the result of the sum.
+// Reduces by a sum of the kind's terms: squares for l2, exponentials below the maximum for logsumexp.
 template <class T, class Fold>
 T SummedBy(Terms<T> x, Context c, Fold fold) {
   const T max = c.spec->kind == kLogSumExp ? *std::ranges::max_element(x) : T{0};

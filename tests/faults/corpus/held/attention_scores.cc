@@ -161,7 +161,7 @@ AttentionKernel<T> KernelOf(const StepBug& bug) {
   return kernel;
 }
 
-// Of q times k, and of the exponentials.
+// Bugs in the sum of q times k (`of_dot`), or of the exponentials.
 struct SumBug {
   const char* name;
   bool of_dot;

@@ -11,7 +11,7 @@ bool IsPowerOfTwo(int64_t n) {
 bool HasFactor(const FftSpec& s, int64_t factor) {
   return std::ranges::any_of(s.n, [=](int64_t n) { return n % factor == 0; });
 }
-// Of the complex lines that are transformed.
+// Length of the longest complex line that is transformed.
 int64_t Longest(const FftSpec& s) {
   return *std::ranges::max_element(s.n);
 }

@@ -52,7 +52,8 @@ struct Ending {
   T C() const { return C(at.batch, at.row, at.column); }
   T Bias(int64_t column) const { return x.bias.empty() ? T{0} : x.bias[static_cast<size_t>(column)]; }
   T Bias() const { return Bias(at.column); }
-  // As the output holds it. An effect's output stands for one of the operands' type.
+  // Rounds y to the output's type. An effect's output is wider than the output that it stands for, which has the
+  // operands' type.
   T Stored(T y) const {
     const plugin::DType type = exact ? s.a.dtype : s.y.dtype;
     return Rounded(Nearest(type == plugin::kF16 ? kHalf : type == plugin::kBF16 ? kBrain : kDouble), y);

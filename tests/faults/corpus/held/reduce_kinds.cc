@@ -8,7 +8,7 @@
 namespace corpus {
 namespace {
 
-// What the tables' functions share.
+// The tables below share the following functions.
 template <class T>
 T Sum(const std::vector<T>& x) {
   return SequentialOrder::Fold(x, 0, Plain<T>::Add);

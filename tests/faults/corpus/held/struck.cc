@@ -6,7 +6,7 @@ namespace {
 
 using enum Strike;
 
-// What lies behind a limit of the hardware's or an index's, in elements.
+// Number of elements that an index of 16 bits can reach.
 constexpr int64_t kSixteenBits = 65536;
 
 constexpr IoBug kOfEveryOperator[] = {

@@ -80,13 +80,13 @@ struct AxisOf {
   int64_t IndexOf(int64_t element) const { return element / inner % extent; }
 };
 
-// Of the values that the bug changes. The output of an effect is wider than what it stands for, whose type an attribute
-// says.
+// Type of the values that the bug changes. The output of an effect is wider than the output that it stands for, whose
+// type an attribute names.
 plugin::DType StruckType(const IoBug& bug, const plugin::Tensor& tensor, Description op);
 
-// "" when the bug can change something of such operands.
+// Why the bug cannot change anything of these operands; "" if it can.
 std::string IoBugWhyNot(const IoBug& bug, Description op);
-// The same where `tensor` is another view of the operand.
+// Overload for another view `tensor` of the operand.
 std::string IoBugWhyNot(const IoBug& bug, const plugin::Tensor& tensor, Description op);
 
 inline bool IsStruckIn(When when, int64_t run) {

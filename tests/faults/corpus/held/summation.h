@@ -35,7 +35,7 @@ struct Summation {
   bool fused = false;                   // multiply-add with one rounding
   Carry carry = Carry::kNone;
 
-  // What a bug changes.
+  // The following members are the bugs.
   Which lost, doubled;        // terms
   Rounding product, partial;  // of every product; of an accumulator
   int64_t every = 1;          // terms between two roundings of an accumulator

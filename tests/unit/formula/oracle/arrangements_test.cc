@@ -32,7 +32,7 @@ struct OutputCase {
     for (size_t i = 0; i < y.size(); ++i) rejected += Takes(static_cast<int64_t>(i), y[i]) ? 0 : 1;
     return rejected;
   }
-  // Of which elements nothing is promised on account of other arrangements alone.
+  // Elements whose bound is infinite because of other arrangements alone.
   std::vector<bool> OpenForArrangements() const {
     const formula::Definition definition = op.DefinitionOf(problem);
     std::vector<formula::ErrorRules> rules(2, RulesFor(problem, Declared(kContract), false));
@@ -79,7 +79,7 @@ std::vector<float> FusedNorm(const OutputCase& of, int64_t rows, int64_t n) {
   return y;
 }
 
-// What such a kernel gives is right; and what is not promised, some distribution of the factor cannot compute.
+// Results of a fused kernel are right. If an element has no bound, some distribution of the factor cannot compute it.
 TEST(Arrangements, OfNormalisationsAreRightAndOpenNothingElse) {
   int64_t open = 0;
   for (const char* fill : {"edges", "special", "subnormal", "lognormal"}) {

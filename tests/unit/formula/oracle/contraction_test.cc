@@ -38,7 +38,7 @@ void WriteMatmul(const Problem& p, const Elements& inputs, Written& to) {
   to.elements = inputs;
 }
 
-// What each output of a convolution along one axis sees, channels before taps; zeros outside.
+// Inputs of each output of a convolution along one axis, channels before taps; zeros outside.
 std::vector<double> WindowsOf(const Problem& p, const std::vector<double>& x) {
   const Shape &x_shape = p.inputs[0].shape, &w_shape = p.inputs[1].shape, &y_shape = p.output().shape;
   std::vector<double> windows;
@@ -65,11 +65,11 @@ void WriteConv(const Problem& p, const Elements& inputs, Written& to) {
   to.elements = {WindowsOf(p, inputs[0]), inputs[1]};
 }
 
-// As kernels by blocks compute it: q and k scaled apart, scores and their maximum each multiplied by log2 e for a power
-// of two, numerator and denominator rescaled when a larger score comes. In units of log2 e that number is an operand 1,
-// whose products round, and what a factor is off itself is one more such rounding. Units share the keys: each divides
-// by its own sum, which is two more roundings of each weight, and keeps its log-sum, here that of one key; they are
-// weighed by the difference to the log-sum of all.
+// Attention as blocked kernels compute it: q and k are scaled separately, scores and their maximum are each multiplied
+// by log2 e for exp2, numerator and denominator are rescaled when a larger score comes. In units of log2 e that number
+// is an operand 1, whose products round; its own error is one more such rounding. Several units share the keys. Each
+// divides by its own sum, which is two more roundings of each weight, and keeps its log-sum, here that of one key; they
+// are weighed by the difference to the log-sum of all.
 void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
   Graph& g = to.graph;
   const Shape &q_shape = p.inputs[0].shape, &k_shape = p.inputs[1].shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generic checks share: the cases that they draw, and how results are named, rounded and compared.
+// Shared by the generic checks: the cases that they draw, and how results are named, rounded and compared.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace assay::test {
 
 inline constexpr uint64_t kDrawSeed = 21;
 
-// Of one list of types.
+// Cases of one list of types.
 struct TypedCases {
   std::string types;
   DrawnCases drawn;

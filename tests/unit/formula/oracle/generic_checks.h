@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to hold for every operator that is a formula, checked on cases that its schema alone decides
-// (ops/formula_cases.h): golden values against exact arithmetic, bounds against correct executions, twins against
-// omitted terms, and how tight bounds are. Nothing here knows the name of an operator, an axis or an attribute.
+// Properties of every operator that is a formula, checked on cases that its schema alone decides (ops/formula_cases.h):
+// golden values against exact arithmetic, bounds against correct executions, twins against omitted terms, and how tight
+// bounds are. Nothing here knows the name of an operator, an axis or an attribute.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ Findings CheckCases(const FormulaOperator& op);
 // Both tiers and all schedules, element by element.
 Findings CheckGoldenValues(const Subject& subject);
 
-// Of an output, a schedule and a list of types.
+// An output with a schedule and a list of types.
 struct SlackKey {
   std::string output;
   Algorithm schedule = Algorithm::kDirect;
@@ -46,12 +46,12 @@ struct SlackKey {
 // The largest error of a correct execution over the bound. Nothing where results are exact by their nature.
 using SlackReport = std::map<SlackKey, std::optional<double>>;
 
-// Of each list of types kExecutions of every output and schedule, spread over its cases.
+// Executions for each output, schedule and list of types, spread over its cases.
 inline constexpr int64_t kExecutions = 1000 * ASSAY_TEST_SEEDS;
 Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 
-// Of data at the ends of the range, NaN, infinities and subnormal numbers, also where these are flushed and where
-// partial results are stored: are they accepted?
+// Executions on hard data must be accepted: ends of the range, NaN, infinities and subnormal numbers, also if these are
+// flushed and if partial results are stored.
 inline constexpr size_t kHardCases = 60;
 inline constexpr uint64_t kExecutionsOfHardData = 40;
 Findings CheckExecutionsOfHardData(const Subject& subject);
@@ -60,8 +60,8 @@ Findings CheckExecutionsOfHardData(const Subject& subject);
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);
 
-// By output and list of types: omitted terms that change a result, and how many of them are seen. Of those kLeastSeen
-// have to be: a step of a recurrence that happens to be like the one before it changes hardly anything.
+// Omitted terms that change a result, and how many of them are seen, by output and list of types. A share of kLeastSeen
+// must be seen: a step of a recurrence that happens to be like the one before it changes hardly anything.
 inline constexpr double kLeastSeen = 0.99;
 struct TwinCount {
   int64_t seen = 0, all = 0;

@@ -50,7 +50,7 @@ class Judgement {
     return true;
   }
 
-  // The same of the whole output, whose errors the statistic may find too large or on one side.
+  // Judges the whole output: the statistic may find its errors too large or on one side.
   bool HoldAsAWhole(const Subject& subject, uint64_t seed, const std::vector<double>& y, Findings& findings) const {
     Tensor output(problem_.output().dtype, problem_.output().shape);
     output.SetDoubles(y);
@@ -61,7 +61,8 @@ class Judgement {
     return false;
   }
 
-  // The largest error over the bound of the execution that the seed decides; nullopt: noted what is rejected.
+  // The largest error of the seed's execution, relative to the bound; nullopt: the execution was rejected, and
+  // `findings` say why.
   std::optional<double> Execute(uint64_t seed, Findings& findings) const {
     const std::vector<double> y = ResultsOf(seed);
     if (!Accept(seed, y, findings)) return std::nullopt;

@@ -14,8 +14,7 @@ namespace {
 
 constexpr int64_t kLongSum = 32;  // terms from which on each sampled one has to be seen
 
-// What can be forgotten of an output: the most terms of one of its sums and the like, and whether something beside
-// them.
+// Parts of an output that a kernel can forget: the terms of its longest reduction, and whether it has any other part.
 struct Forgettable {
   int64_t terms = 0;
   bool on_any_data = false;

@@ -57,7 +57,7 @@ TEST(Indexed, PlacesAreDrawnFromTheWholeAxis) {
   EXPECT_EQ(Op("scatter_add").MakeInputs(one)[1].ToDoubles(), std::vector<double>(5));
 }
 
-// What gets no update is as it was, whatever the contract; what gets many has room for their roundings.
+// A row without updates is exact under every contract; a row with many has room for their roundings.
 TEST(Indexed, BoundsCountTheUpdatesOfARow) {
   const Problem problem = Bind("scatter_add/f32-i64-f32-f32/rows=3,n=6,d=1/fill=normal/seed=0");
   std::vector<Tensor> inputs = Op("scatter_add").MakeInputs(problem);

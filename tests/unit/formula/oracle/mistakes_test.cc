@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an author gets wrong: the message names the operator, what is wrong and what to do.
+// Mistakes of a formula's author: the message names the operator, what is wrong and what to do.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -169,7 +169,7 @@ TEST(Mistake, WithoutAnOutputOrAnInput) {
   EXPECT_EQ(MessageOf(AuthorOf({"None", [](D&, const Start&) {}, {}})), "");
 }
 
-// What only the extents of a case show is said when the case is bound.
+// The message for a mistake that only the extents of a case reveal, when the case is bound.
 std::string MessageOfCase(const Definition::Author& author) {
   const FormulaOperator op("mistaken", author);
   const CaseSpec spec{.op = "mistaken", .dtypes = {DType::kF32}, .attrs = {{"rows", "3"}, {"n", "5"}}};

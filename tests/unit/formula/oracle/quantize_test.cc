@@ -58,7 +58,7 @@ double Unsaturated(DType out, double t) {
 
 using Conversion = double (*)(DType, double);
 
-// What a tensor would be, computed in double from the inputs.
+// The converted tensor, computed in double from the inputs.
 std::vector<double> Converted(const Problem& problem, const std::vector<Tensor>& inputs, Conversion convert) {
   const std::vector<double> x = inputs[0].ToDoubles(), scale = inputs[1].ToDoubles();
   const std::vector<double> zeros = inputs.size() == 3 ? inputs[2].ToDoubles() : std::vector<double>();

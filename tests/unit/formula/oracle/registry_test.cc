@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every operator that is a formula, without a line of its own: golden values against exact arithmetic,
+// Properties of every operator that is a formula, without a line of its own: golden values against exact arithmetic,
 // bounds against correct implementations, twins against missing terms. scripts/formula_table.py makes tables of the
 // properties that are recorded here.
 #include <fmt/format.h>
@@ -137,7 +137,7 @@ TEST(FormulaRegistry, LanesAndSignsGiveRelations) {
   }
 }
 
-// Of the relation scale, where an operator names it, on plain data: codes have no multiples, their scale has.
+// Checks the relation scale of operators that have it, on plain data. Codes have no multiples, but their scale has.
 TEST(FormulaRegistry, TheRelationScaleSaysSomethingOfEachTypeList) {
   int64_t named = 0;
   for (const FormulaOperator* op : AllFormulas()) {
@@ -179,7 +179,7 @@ TEST(FormulaRegistry, OutputsHaveTypesShapesAndPlacesOfTheirOwn) {
   EXPECT_EQ(backward.outputs[0].dtype, DType::kBF16);
   EXPECT_EQ(backward.outputs[1].dtype, DType::kF32);
   EXPECT_EQ(backward.outputs[2].shape, (Shape{5}));
-  // What is bound again for a relation keeps looking at the same output.
+  // A problem that is bound again for a relation keeps its output in focus.
   for (const Relation& relation : Op("layer_norm").Relations(FocusedOn(stats, 2))) {
     if (relation.problem) {
       EXPECT_EQ(relation.problem->focus, 2U);

@@ -77,7 +77,7 @@ TEST(FormulaSchedules, AOnePassVarianceIsBoundedByItsOwnFormula) {
   }
 }
 
-// Of rows of 64 with such a mean a one-pass kernel that declares nothing of it is found out.
+// For rows of 64 with such a mean, a one-pass kernel that does not declare itself must be found.
 TEST(FormulaSchedules, AOnePassVarianceIsOutOfTheDirectBound) {
   const OffsetCase one("layer_norm/f32/rows=4,n=64");
   int64_t found = 0;
@@ -86,7 +86,7 @@ TEST(FormulaSchedules, AOnePassVarianceIsOutOfTheDirectBound) {
   EXPECT_GE(found, 30);
 }
 
-// However large the bound of a long row is, a variance below zero and the NaN that comes of it are wrong.
+// A negative variance, and the NaN that follows from it, are wrong however large the bound of a long row is.
 TEST(FormulaSchedules, BoundsOfLongRowsStayFinite) {
   const OffsetCase one("layer_norm/f32/rows=2,n=4096");
   std::vector<double> y = one.Run(kOnePass, 1);

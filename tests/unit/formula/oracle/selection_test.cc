@@ -81,7 +81,7 @@ TEST(Selection, IndicesAreOfTheirOwnType) {
   EXPECT_TRUE(Op("top_k").Selects(top) && Op("top_k").Selects(FocusedOn(top, 1)));
 }
 
-// What places become once those of equal numbers count as the golden ones.
+// Replaces places of equal numbers by the golden ones.
 std::vector<double> Canonical(const char* id, const std::vector<double>& x, const std::vector<double>& places) {
   const Problem problem = FocusedOn(Bind(id), 1);
   const Tensor inputs[] = {Row(problem, x)};
@@ -115,7 +115,7 @@ std::vector<Tensor> RowAlone(const Problem& problem, const std::vector<double>& 
   return inputs;
 }
 
-// What a user's places are told under a contract that rounds operands.
+// Judges a user's places under a contract that rounds operands.
 Decision DecisionOf(const std::vector<double>& x, const std::vector<double>& places) {
   const Problem problem = FocusedOn(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 1);
   const Operator& op = Op("top_k");
@@ -215,7 +215,7 @@ struct ReachOfSelection {
   std::vector<double> values, places;
 };
 
-// Of the two largest of a row, by these rules of the operand.
+// Reach of the two largest of a row, under this rule of the operand.
 ReachOfSelection ReachOf(const std::vector<double>& row, const formula::InputRule& rule) {
   formula::Graph graph;
   const formula::Axis n = AddAxis(graph, "n", std::ssize(row)), k = AddAxis(graph, "k", 2);
@@ -232,7 +232,7 @@ ReachOfSelection ReachOf(const std::vector<double>& row, const formula::InputRul
   return {reach(0), reach(1)};
 }
 
-// What may be anything may stand anywhere, before the others and behind them.
+// An element of unknown value may rank anywhere, so that no place is certain.
 TEST(Selection, WhatMayBeAnythingLeavesNoPlaceCertain) {
   for (const double anything : {10.0, -10.0}) {
     const ReachOfSelection reach = ReachOf({1, 2, 4, anything}, {.overflow_at = 5});
@@ -244,7 +244,7 @@ TEST(Selection, WhatMayBeAnythingLeavesNoPlaceCertain) {
   EXPECT_EQ(ReachOf({1, kInfinity, 4, std::nan("")}, {.overflow_at = 5}).places, (std::vector<double>{0, 0}));
 }
 
-// A reach far below the spacing of the numbers is none the less one.
+// A reach far below the spacing of the numbers still counts.
 TEST(Selection, KeepsTheSmallestReach) {
   const ReachOfSelection reach = ReachOf({1, 3, 2}, {.relative = 0x1p-80});
   EXPECT_GE(reach.values[0], 3 * 0x1p-80);

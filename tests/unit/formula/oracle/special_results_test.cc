@@ -31,7 +31,7 @@ struct GivenCase {
     golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kFast);
     bound = BoundOf(problem, golden, declared);
   }
-  // Of these results those that the element takes.
+  // The results that are accepted for the element.
   std::vector<double> Taken(int64_t i, const std::vector<double>& results) const {
     std::vector<double> taken;
     for (const double y : results) {

@@ -164,7 +164,7 @@ TEST(UnlistedOperator, ATwinThatDoesNotSeeIsFound) {
   EXPECT_THAT(CheckTwins({UnlistedOperator(), blind}, twins).problems, Contains(HasSubstr("are seen; not ")));
 }
 
-// What refuses everything, or a value of a choice, is no operator that passes because nothing was checked.
+// An operator that refuses everything, or a value of a choice, must not pass because nothing was checked.
 TEST(UnlistedOperator, RefusalsOfEverythingAreFound) {
   const auto add_output = [](formula::Definition& d) {
     d.SetDoc("y = exp x");

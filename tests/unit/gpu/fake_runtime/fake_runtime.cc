@@ -33,7 +33,7 @@ cudaError_t Result(int code) {
   return static_cast<cudaError_t>(code);
 }
 
-// What a call gives before it does anything.
+// Returns the planned failure of a call, if any, before the call does anything.
 cudaError_t Enter(const char* name) {
   if (state.sticky != 0) return Result(state.sticky);
   const auto planned = state.failures.find(name);
@@ -43,7 +43,7 @@ cudaError_t Enter(const char* name) {
   return Result(code);
 }
 
-// What must not happen to a stream that records.
+// Fails a call that waits while the stream records, as the real runtime does; the recording is lost.
 cudaError_t EnterWaiting(const char* name) {
   if (const cudaError_t code = Enter(name); code != cudaSuccess || !state.seen.recording) return code;
   state.invalidated = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test tells the fake runtime, and what it sees of it. One device, one thread.
+// Controls of the fake runtime, and what a test can see of it. One device, one thread.
 #pragma once
 
 #include <cstdint>

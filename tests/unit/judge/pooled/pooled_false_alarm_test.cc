@@ -68,7 +68,7 @@ TEST(PooledFalseAlarm, Sums) {
   EXPECT_GE(matmul.results + conv.results + reduce.results, 4000U);
 }
 
-// What sums err in common, as one bias is added to all of them, has another sign and size in each case.
+// The shared error of sums (one bias added to all of them) has another sign and size in each case.
 TEST(PooledFalseAlarm, CommonAddends) {
   PooledTally tally;
   PooledRun run;

@@ -102,7 +102,7 @@ TEST(PooledPower, OneOperandOfTwentyBitsInAttention) {
               [](const PooledCase& c) { return Attend(c, c.inputs); }, faulty, {"operand_bits_4_q", -0.5, 0.3});
 }
 
-// Of more outputs a single result shows it, by its last bits.
+// With more outputs, a single result would show the fault by its last bits.
 TEST(PooledPower, OutputsOfFewBits) {
   ExpectFound(
       "attention/f32/b=1,h=1,l=2,s=40,d=4", "acc=f32;math=2", 60,
@@ -110,7 +110,7 @@ TEST(PooledPower, OutputsOfFewBits) {
       [](const PooledCase& c) { return KeepBits(Attend(c, c.inputs), 20, true); }, {"output_bits", 0.75, 0.25});
 }
 
-// Of log2 e, which a kernel multiplies scores by beside their scale.
+// The constant is log2 e, by which a kernel multiplies scores in addition to their scale.
 TEST(PooledPower, FiveDigitsOfAConstantBehindNarrowOutputs) {
   const double off = 1.4427 / kLog2E;
   const auto right = [](const PooledCase& c) { return Attend(c, c.inputs); };

@@ -73,7 +73,7 @@ struct LargeSums {
   const char *form, *contract;
 };
 
-// What running sums lean by when their spacing grows is a share of their deviation, whatever the number of outputs.
+// Running sums lean when their spacing grows, but by a share of their deviation, whatever the number of outputs.
 TEST(Bias, ManyCorrectSumsLeanLittle) {
   constexpr LargeSums kLarge[] = {{"matmul/f32/m=128,n=96,k=96", "acc=f32"},
                                   {"matmul/f32/m=128,n=96,k=48,alpha=0.3,beta=-1.5,bias=1", "acc=f32"},

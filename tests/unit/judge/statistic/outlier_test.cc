@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scan of outliers takes for granted: f32 sums, in whatever order, exceed kOutlierLevel no more often than
-// kOutlierChance. Tensors of a million outputs, where that is a count.
+// Checks an assumption of the scan of outliers: f32 sums, in any order, exceed kOutlierLevel no more often than
+// kOutlierChance. The tensors have a million outputs, so that this can be counted.
 #include <fmt/format.h>
 
 #include "tests/unit/judge/statistic/statistic_case.h"

@@ -33,7 +33,7 @@ TEST_P(SelfCalibration, ZerosOfPaddingAloneHaveNoPartInTheScale) {
   const char* type = GetParam();
   const auto contract = fmt::format("acc={}", type);
   ExpectNoSuspect({fmt::format(fmt::runtime(kFewHaveTerms), type), contract.c_str()});
-  // Of one term or none.
+  // Every sum has one term or none.
   ExpectNoSuspect({fmt::format("conv/{}/n=1,c=130,o=130,i=3x4x1,k=1x1x3,stride=3,pad=3,dilation=2x1x3,groups=130/"
                                "fill=normal/seed=0",
                                type),

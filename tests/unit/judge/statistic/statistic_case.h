@@ -47,7 +47,7 @@ struct StatisticCase {
   BoundModel bound;
 };
 
-// What a test over many legal tensors saw.
+// Totals over many legal tensors.
 struct AlarmTally {
   int tensors = 0, applicable = 0, suspects = 0;
   double largest = 0, largest_bias = 0, largest_self = 0, largest_granularity = 0;

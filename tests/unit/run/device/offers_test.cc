@@ -48,7 +48,7 @@ TEST_F(OffersOf, OfEachDeviceAndCaseAreAskedForOnTheirOwn) {
   EXPECT_EQ(session->calls.size(), 1U);
 }
 
-// As an installed plugin and one that --plugin gives the same name.
+// An installed plugin and one given by --plugin can have the same name.
 TEST_F(OffersOf, OfPluginsOfOneNameAreAskedForOnTheirOwn) {
   const auto session = std::make_shared<FakeSession>();
   session->offer = Offering({{"loops", "f32"}});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kCache = 1e6;
 
-// What a run with one backend on the host's processors measures of the memory.
+// Ceilings of a run with one backend on the host's processors.
 struct OfHost {
   explicit OfHost(double available_bytes)
       : ceilings(devices, {}, [] { return false; }, {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's clock says of durations: each lie is found, and no truth is taken for one, however busy the machine.
+// Checks durations against the host's clock: each lie is found, and no true time is rejected, however busy the machine.
 #include "harness/run/timing/evidence.h"
 
 #include <gmock/gmock.h>

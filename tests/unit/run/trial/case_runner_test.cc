@@ -134,7 +134,7 @@ TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
   }
 }
 
-// What this machine did not give is no fault of the backend.
+// A failure of the host is not charged to the backend.
 TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
   session_->behave = DoingAt({.fails = Outcome::kHost}, Asked::kQuery, 0);
   EXPECT_EQ(Judge().record.fault, "assay");
@@ -143,7 +143,7 @@ TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
   EXPECT_EQ(Judge().record.fault, "");
 }
 
-// Whatever ends the first implementation, and wherever: the second one is judged, and no plan stays behind.
+// However the first implementation ends, the second one is judged, and no plan is left behind.
 TEST_F(CaseRunnerOf, AFailureIsOfOneImplementationAlone) {
   session_->offer = Offering({{"bad", "f32acc"}, {"good", "f32acc"}});
   const std::pair<Asked, int> places[] = {
@@ -171,7 +171,7 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
   ExpectNoPlanLeft();
 }
 
-// What a library wrote over may be what the next implementation needs.
+// A stray write may have damaged data that the next implementation needs.
 TEST_F(CaseRunnerOf, AfterAStrayWriteTheWorkerIsAFreshOne) {
   session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
   session_->behave = [](const FakeCall& call) {

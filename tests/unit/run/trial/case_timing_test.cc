@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passed is timed, and what the timed loop left is judged again.
+// Results that passed are timed, and the outputs of the timed loop are judged again.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
   }
 }
 
-// Those that are judged are drawn from calls of several.
+// Outputs to judge are drawn from calls of several batch sizes.
 TEST_F(TimedLoop, WhatGoesWrongInLargeBatchesAloneIsAMismatch) {
   session_->times.kernel_s = 50e-6;
   session_->behave =

@@ -24,7 +24,7 @@ class Outputs : public EngineTest {
     data_ = DataOf(planned_);
     session_->calls.clear();
   }
-  // What the record of the second output says where the executions of these numbers do it.
+  // Judges the case when executions `first` to `last` misbehave as `deed` says.
   Attempt JudgeWhere(const Deed& deed, int first, int last) {
     session_->behave = Doing(deed, [=](const FakeCall& call) {
       return call.what == Asked::kExecute && call.number >= first && call.number <= last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong in some of many executions alone is found without a timed loop.
+// Faults in only some of many executions are found without a timed loop.
 #include "harness/run/trial/repeated_calls.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST_F(Repeated, StrayWritesAndChangedInputsAreMismatches) {
 }
 
 TEST_F(Repeated, OtherBitsOfWhatIsDeclaredDeterministicAreFound) {
-  // Of the sets with the case's own data: no other bits of the twin's output are right.
+  // Only sets with the case's own data change: a twin's output has no other right bits.
   session_->behave = Doing({.other_bits = true},
                            [](const FakeCall& call) { return call.what == Asked::kDownload && call.set % 2 == 0; });
   session_->offer = Offering({{"plain", "f32acc; det=yes"}});
