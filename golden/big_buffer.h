@@ -14,10 +14,10 @@ namespace assay {
 inline constexpr size_t kBigPage = size_t{1} << 21;
 inline constexpr size_t kLeastKept = size_t{1} << 18;  // bytes
 
-// Of at least kLeastKept bytes.
+// `bytes` is at least kLeastKept.
 void* TakeBigMemory(size_t bytes);
 void GiveBigMemory(void* memory, size_t bytes) noexcept;
-// What is kept goes back to the allocator.
+// Gives all kept memory back to the allocator.
 void ReturnKeptMemory();
 
 // A hint: failing changes nothing. `memory` begins with a page.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What golden planes and a bound say of one golden value.
+// Reads golden planes and a bound at one golden value.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ Plane Plane::Unset(int64_t size, bool wide) {
   plane.wide_ = wide;
   wide ? plane.f64_.resize(size) : plane.f32_.resize(size);
 #if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-  // What is left out shows.
+  // NaN shows elements that the caller forgot to set.
   for (int64_t i = 0; i < size; ++i) plane.Set(i, std::numeric_limits<double>::quiet_NaN());
 #endif
   return plane;

@@ -66,7 +66,7 @@ bool SharesErrors(const Graph& graph) {
   });
 }
 
-// Of places of a selection: where other numbers may change sides with it, their places are right too.
+// Bound for the places of a selection. Places of other numbers that rounding may exchange with it are right too.
 BoundModel PlacesBound(const Golden& golden, const Contract& contract, const Graph& graph,
                        const std::vector<std::vector<double>>& inputs, bool dd, const ErrorRules& rules,
                        const std::vector<double>& reach) {
@@ -83,7 +83,7 @@ BoundModel PlacesBound(const Golden& golden, const Contract& contract, const Gra
   return bound;
 }
 
-// Of numbers that become integers at the end. What NaN becomes is the machine's choice.
+// Bound for numbers that become integers at the end. NaN may become any integer.
 BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   BoundModel bound;
   bound.partial_overflow_at = bound.overflow_at = kInfinity;
@@ -94,10 +94,9 @@ BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   return bound;
 }
 
-// What is right of one element beside the numbers within its reach, and the value that kAlsoValue stands for. Nothing
-// is promised of some though the formula as it stands gives NaN or an infinity. NaN of infinity times what functions
-// leave of zero: NaN, infinities and the zero of a kernel that takes the limit are right. Behind sums and functions,
-// and of infinities, as of a pole or of an intermediate that may overflow, anything is.
+// Results of one element that are accepted outside of its reach, and the value that kAlsoValue stands for.
+// inf * f(x) with f(x) -> 0: NaN, infinities and the zero of a kernel that takes the limit are accepted. Anything is
+// accepted behind sums and functions of it, and at poles and intermediates that may overflow.
 struct AlsoRight {
   unsigned also = 0;  // bits of Also
   double value = 0;
@@ -147,8 +146,8 @@ std::vector<double> DistancesFrom(const Golden& golden, const Evaluation& schedu
   return distances;
 }
 
-// Of a schedule that is not that of the golden values: what lies between the two, and its own deviations. Rules 2 and 3
-// of the evaluation are those of golden values and of deviations.
+// Adds the distance between the golden values and another schedule, and that schedule's own deviations. Rules 2 and 3
+// of the evaluation give the golden values and the deviations.
 void AddSchedule(const Evaluation& evaluation, const Golden& golden, const Contract& contract, bool wide,
                  BoundModel& bound) {
   bound.owned.push_back(PlaneOfReach(DistancesFrom(golden, evaluation, evaluation.reach[2]), evaluation, wide));

@@ -94,8 +94,8 @@ bool ReachesWholeOutputs(const Graph& graph, size_t input) {
 
 }  // namespace
 
-// The same whatever output is in focus. Of operands that reach whole outputs a special value leaves nothing to be seen
-// there: half of the cases have none in them.
+// Inputs do not depend on the output in focus. A special value in an operand that reaches whole outputs hides everything
+// else: half of the cases keep such operands free of them.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();
@@ -116,7 +116,7 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   }
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    // Of what has no such axis each element is alone with its special value, or one would be all that a row has.
+    // Without such an axis each element draws its own special value, as a single one would fill a whole row.
     const int along = lines[i].along < 0 && HasNaN(fill) ? kEachElement : lines[i].along;
     inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
     const FillSpec own = is_spared[i] ? FillSpec{} : fill;
@@ -147,7 +147,7 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
   golden.magnitude = golden.sigma = golden.error = Plane(golden.size(), wide);
-  // What a plane holds after it was rounded up: of a finite value S is finite.
+  // Largest S that stays finite when the plane rounds it up.
   const double largest = (1 - 0x1p-20) * (wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite);
   std::vector<double> sizes(golden.value.size());
   for (size_t i = 0; i < sizes.size(); ++i) {

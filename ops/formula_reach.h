@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators that are formulas share with those of which a formula says a part: how far results may be from its
-// values, and inputs that golden values keep for that.
+// Shared by operators that are formulas and by operators that use a formula for a part: the distance that results may
+// have from the formula's values, and the inputs that golden values keep to compute it.
 #pragma once
 
 #include <memory>

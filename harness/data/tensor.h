@@ -18,7 +18,7 @@ using Shape = std::vector<int64_t>;
 int64_t NumElements(const Shape& shape);    // 1 for rank 0
 Shape RowMajorStrides(const Shape& shape);  // in elements
 std::string ShapeText(const Shape& shape);  // "2x3x4", "scalar" for rank 0
-// Of the row-major element `index`: "[3,5]"; "[]" for rank 0.
+// Coordinates of the row-major element `index`: "[3,5]"; "[]" for rank 0.
 std::string IndexText(const Shape& shape, int64_t index);
 
 // Dense row-major, 64-byte aligned, uninitialised until written.

@@ -19,7 +19,7 @@ namespace assay {
 // Covers the roundings of evaluating an error and its bound in double.
 inline constexpr double kJudgeSlack = 1 + 0x1p-48;
 
-// What the judgement of every element of a tensor shares.
+// Numbers that the judgements of all elements of a tensor share.
 struct JudgeParams {
   double constant = 0;     // of the bound
   double coefficient = 0;  // of the single term on the kernel's direct path
@@ -55,7 +55,7 @@ struct Judgement {
   // A finite result is within the bound where |error| is at most this, but for ties of A = 0.
   double Tolerance() const { return allowed + rounding; }
   bool Within() const { return Beyond() <= allowed; }
-  // What is left of the error without that rounding, over A. Above 1: not within the bound.
+  // The error without that rounding, as a share of A. Above 1 fails.
   double Margin() const { return Beyond() <= 0 ? 0 : Beyond() / allowed; }
   // Whether a finite result is wrong by its error, not by a rule of non-finite values. Where A is zero, exactly half a
   // gap is right for one neighbour alone, so that an error within the bound can be one.
@@ -87,7 +87,7 @@ class ElementJudge {
   double Accumulated(int64_t i) const;  // A_i
   double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
   double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
-  // The same numbers of the elements from `first` on, many times as fast.
+  // Read these numbers for all elements from `first` on, many times as fast as one by one.
   void ReadAccumulated(int64_t first, std::span<double> accumulated) const;
   void ReadStatistic(int64_t first, std::span<double> sigma, std::span<double> systematic) const;
   // Error beyond the output's own rounding and the systematic part, in standard deviations; 0 where undefined.
@@ -104,7 +104,7 @@ class ElementJudge {
 
  private:
   Judgement JudgeByAllRules(int64_t i, double got, double got_lo) const;
-  // The same of a finite result that nothing but its bound decides; false: another rule may have its say.
+  // Judges a finite result that its bound alone decides; false if another rule may decide.
   bool JudgePlainly(int64_t i, double got, Judgement& judged) const;
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   bool AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const;
@@ -120,7 +120,7 @@ class ElementJudge {
   bool plain_;  // every element has one number in each plane, in one term of the bound, and no policy beside it
 };
 
-// As the kernel computes it.
+// Repeats the operations of the kernel, so that both agree in the last bit.
 inline bool ElementJudge::JudgePlainly(int64_t i, double got, Judgement& judged) const {
   const double y = golden_->value[static_cast<size_t>(i)];
   const double accumulated = params_.constant + golden_->error[i] + params_.coefficient * (*bound_->terms[0].plane)[i];

@@ -53,7 +53,7 @@ std::string WhyUselessSoftmax(const CaseView& view) {
   if (terms == 1) return "terms=1 gives 1 whatever the input";
   const bool alike = view.spec.fill == "ties" || view.spec.fill == "coded" || view.spec.fill == "subnormal";
   if (alike && terms < 4) return "lines of so few terms may be alike";
-  // Those of f16 are as large as its rounding.
+  // Subnormal numbers of f16 are as large as its rounding.
   const bool invisible = view.spec.fill == "subnormal" && view.spec.dtypes.front() != DType::kF16;
   if (invisible) return "the exponentials of subnormal numbers are all 1";
   return WhyTermsAreLost(view, terms);

@@ -83,7 +83,7 @@ class RowSums {
   double total() const { return 1 + rest_.hi; }
   double share() const { return rest() / total(); }
   double spread() const { return sums_.weighted / total(); }  // sum e (m - x) / sum e
-  // Of the row's shared part, in u^2, relative.
+  // Relative variance of the row's shared error, in u^2.
   double Variance() const {
     const double sigma = sampler_.Sigma(total(), total(), terms_);
     return (sigma * sigma + sums_.squares) / (total() * total());

@@ -31,7 +31,7 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   if (judged.finite && !right_anyway && by_bound) {
     JudgeOne(tile, judge.params(), i, lanes);
     ++counts.finite;
-    // What broke a tie the wrong way.
+    // A tie that was broken the wrong way is a violation, although its error is within the bound.
     if (!judge.params().exact && judged.BreaksBound() && !(judged.Beyond() > judged.allowed)) CountViolation(lanes);
     return;
   }

@@ -171,7 +171,7 @@ double LargestQuotient(D d, hn::Mask<D> where, hn::Vec<D> x, hn::Vec<D> y) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::IfThenElseZero(where, hn::Div(x, y))));
 }
 
-// What the output's own rounding may add to the error e of `got`, as RoundingReach::Of has it.
+// Largest share of the error e of `got` that the output's own rounding can explain (RoundingReach::Of).
 template <class D>
 HWY_INLINE hn::Vec<D> Reach(D d, const RoundingReach& p, hn::Vec<D> got, hn::Vec<D> size, hn::Vec<D> e) {
   const hn::RebindToSigned<D> bits;
@@ -239,7 +239,7 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(reach, hn::Set(d, p.special_at));
   const auto ordinary = hn::And(hn::Le(size, largest), decidable);
 
-  // What is decidable lies below the format's ceiling.
+  // Every element that can be decided lies below the format's ceiling.
   auto ulp = Spacing(d, y, p.ulp_scale, p.ulp_floor);
   if constexpr (kForced) ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
