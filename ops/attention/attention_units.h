@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units that share a row's keys, and what it costs to join their results (golden/README.md has the derivation).
+// Units that share a row's keys, and what it costs to join their results (golden/units.md has the derivation).
 #pragma once
 
 #include <cmath>
