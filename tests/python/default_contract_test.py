@@ -334,6 +334,18 @@ class Suspect(unittest.TestCase):
             y = (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
             check("layer_norm", [x, gamma, np.zeros(1024, np.float32)], y, eps=1e-6)
 
+    def test_long_random_rows_fail(self):
+        """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
+        x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)
+        wide = x.astype(np.float64)
+        softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
+        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
+            assay.assert_close(op, inputs, y.astype(np.float32), strict=True)
+            y[1] *= 1.001
+            verdict = assay.check(op, inputs, y.astype(np.float32))
+            self.assertEqual(verdict.verdict, "mismatch", verdict)
+            self.assertLess(verdict.margins["bound"], 1)
+
     def test_a_variance_in_one_pass_is_seen(self):
         rng = np.random.default_rng(0)
         x = (rng.standard_normal((64, 1024), np.float32) + np.float32(10)).astype(np.float32)
