@@ -69,6 +69,10 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
+bool TriesTooFew(const Evidence& evidence) {
+  return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
+}
+
 Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user) {
   const auto wrong = [&](const char* option, const Error& error) {
     return UsageError(OptionName(user.asker, option) + ": " + error.message);
@@ -155,13 +159,6 @@ const Decision& DecisionOf(const Findings& findings) {
 
 bool IsPlainPass(const Decision& decision) {
   return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
-}
-
-// A share of fewer single faults says nothing; long rows leave room for one or two.
-constexpr int64_t kFewestFaults = 8;
-
-bool TriesTooFew(const Evidence& evidence) {
-  return evidence.sums && evidence.power->omitted_total < kFewestFaults;
 }
 
 // The first output that passes though it fails without intermediates of 16 bits, while most single faults would pass as

@@ -47,6 +47,10 @@ Result<UserCase> BindUserCase(const CheckRequest& request);
 // A pass says little where the contract, which nobody stated, would let more faults pass than it would notice.
 inline constexpr double kWeakPower = 0.5;
 
+// A share of fewer single faults says nothing; long rows leave room for one or two.
+inline constexpr int64_t kFewestFaults = 8;
+bool TriesTooFew(const Evidence& evidence);
+
 // The default without the intermediates of 16 bits that it permits.
 struct StricterContract {
   Contract contract;

@@ -127,6 +127,17 @@ std::string SuspectLine(const Record& r) {
          "result\n";
 }
 
+// A pass in 16 bits of which the share of faults says nothing, as of long rows.
+std::string FewFaultsLine(const CheckResult& result) {
+  const Evidence& evidence = result.worst().evidence;
+  const bool passes = result.record.verdict == Name(Verdict::kPass);
+  if (!passes || !result.stricter || !result.stricter->holds || !TriesTooFew(evidence)) return "";
+  return fmt::format(
+      "note: with these data too few single faults could be tried ({} of {}) to say what would be noticed: a lost term "
+      "or another divisor may not be\n",
+      evidence.power->omitted_total, kFewestFaults);
+}
+
 std::string MutationPowerLine(const Evidence& evidence, bool passes) {
   if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
     return "";
@@ -152,7 +163,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
-         OpenLine(evidence) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
+         OpenLine(evidence) + FewFaultsLine(result) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }
 
 }  // namespace assay

@@ -275,6 +275,26 @@ class Leaning(unittest.TestCase):
         self.assertRegex(verdict.reason, r"by which (too few single faults could be tried to say what|\d.* % of single "
                          "faults) would be noticed")
 
+    def test_a_wrong_divisor_of_few_rows_is_weak(self):
+        """Eight rows cannot lean; the roundings of sums of squares tell."""
+        for dtype, store in narrow.ROUND.items():
+            x, gamma = store(self.rng.standard_normal((8, 4096)).astype(np.float32)), narrow.normals(self.rng, store, 4096)
+            squares = (x.astype(np.float64) ** 2).sum(1, keepdims=True)
+            for divisor, strictly in ((4096, True), (4095, False)):
+                y = store((x / np.sqrt(squares / divisor + 1e-6) * gamma).astype(np.float32))
+                verdict = assay.check("rms_norm", [x, gamma], y, dtypes=dict.fromkeys(("x", "gamma", "y"), dtype))
+                self.assertEqual((verdict.passed, verdict.passed_strictly), (True, strictly), verdict)
+                self.assertEqual("statistic channel: " in verdict.stricter.reason, not strictly)
+
+    def test_rows_in_which_no_fault_could_be_tried_say_so(self):
+        x = narrow.normals(self.rng, narrow.bf16, 2, 100000)
+        gamma = np.ones(100000, np.float32)
+        y = narrow.bf16((x / np.sqrt((x.astype(np.float64) ** 2).mean(1, keepdims=True) + 1e-6)).astype(np.float32))
+        verdict = assay.check("rms_norm", [x, gamma], y, dtypes=dict.fromkeys(("x", "gamma", "y"), "bf16"))
+        self.assertTrue(verdict.stricter.holds)
+        self.assertRegex(verdict.explanation, r"note: with these data too few single faults could be tried \(\d of 8\) to say "
+                         "what would be noticed")
+
     def test_infinity_is_wrong_where_a_finite_result_is_certain(self):
         """One key, so that the result is v itself, up to the largest number of bf16."""
         one = next(iter(assay.cases("conformance", op="attention", filter="*d=2,dv=255*fill=edges*")))
@@ -333,6 +353,18 @@ class Suspect(unittest.TestCase):
         for epsilon, check in ((1e-6, assay.assert_close), (1e-5, self.fails)):
             y = (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
             check("layer_norm", [x, gamma, np.zeros(1024, np.float32)], y, eps=1e-6)
+
+    def test_long_random_rows_fail(self):
+        """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
+        x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)
+        wide = x.astype(np.float64)
+        softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
+        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
+            assay.assert_close(op, inputs, y.astype(np.float32), strict=True)
+            y[1] *= 1.001
+            verdict = assay.check(op, inputs, y.astype(np.float32))
+            self.assertEqual(verdict.verdict, "mismatch", verdict)
+            self.assertLess(verdict.margins["bound"], 1)
 
     def test_a_variance_in_one_pass_is_seen(self):
         rng = np.random.default_rng(0)
