@@ -155,6 +155,10 @@ Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challen
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());
+  if (plan->shard.count > 1) {
+    bundle.notes.push_back(fmt::format("this is --shard {}/{} alone: assay merge joins the folders of all shards",
+                                       plan->shard.index, plan->shard.count));
+  }
   JsonFields fields(environment, "environment.json");
   if (auto added = AddWaivers(fields, bundle); !added) return tl::unexpected(added.error());
   auto drawn = AddSample(run, *plan, finished->records, challenge, bundle);

@@ -185,6 +185,17 @@ class Evidence(Base):
         self.fails(2, "--evidence-seed short: not a text of 16 to 4096 characters", "run", "--suite", "mine.suite",
                    "--evidence", "3", "--evidence-seed", "short", "--out", "o")
 
+    def test_a_bundle_of_one_shard_says_which_and_counts_its_cases(self):
+        _, records = self.run_with_evidence("--shard", "1/2", out="part1")
+        own, planned = len({r["case_id"] for r in records}), len(json.loads((self.dir / "part1/plan.json").read_text())["cases"])
+        self.assertTrue(0 < own < planned)
+        done = self.assay("bundle", "part1", "-o", "run.assay.tar.zst")
+        self.assertIn("this is --shard 1/2 alone: assay merge joins the folders of all shards", done.stderr)
+        text = self.verify().stdout
+        self.assertIn(f"shard: this is --shard 1/2, {own} of the {planned} planned cases\n", text)
+        self.assertIn(f"presence: each of {own} planned cases of this shard has a record", text)
+        self.assertIn(f"  the {planned - own} planned cases of the other shards: assay merge joins", text)
+
     def test_shards_are_bundled_when_merged(self):
         for index in range(2):
             self.run_with_evidence("--shard", f"{index}/2", out=f"part{index}")
@@ -192,7 +203,9 @@ class Evidence(Base):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
         self.assertIn("evidence: the run's files have the hash", done.stderr)
-        self.assertIn(f"sample: {2 * DRAWN} results drawn by", self.verify().stdout)
+        text = self.verify().stdout
+        self.assertIn(f"sample: {2 * DRAWN} results drawn by", text)
+        self.assertNotIn("--shard", text)
         self.run_with_evidence()
         self.assertEqual(self.assay("merge", "out", "-o", "alone").returncode, 0)
         self.bundle("alone", "alone.tar.zst")
