@@ -354,6 +354,19 @@ class Suspect(unittest.TestCase):
             y = (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
             check("layer_norm", [x, gamma, np.zeros(1024, np.float32)], y, eps=1e-6)
 
+    def test_defaults_that_nobody_stated_are_named(self):
+        x, gamma = np.random.default_rng(0).standard_normal((64, 1024), np.float32) / 2, np.ones(1024, np.float32)
+        named = "attributes: judged with eps=1e-06 by default; an argument of that name states another\n"
+        self.assertIn(named, assay.check("rms_norm", [x, gamma], self.norm(x, 1e-5)).explanation)
+        self.assertNotIn("attributes: ", assay.check("rms_norm", [x, gamma], self.norm(x, 1e-5), eps=1e-6).explanation)
+        self.assertNotIn("attributes: ", assay.check("rms_norm", [x, gamma], self.norm(x, 1e-6)).explanation)
+        with self.assertRaisesRegex(assay.Mismatch, named.strip()):
+            assay.assert_close("rms_norm", [x, gamma], self.norm(x, 1e-5))
+        with self.assertWarnsRegex(assay.SuspectWarning, "suspect: .*; " + named.strip()):
+            assay.assert_close("rms_norm", [2 * x, gamma], self.norm(2 * x, 1e-5))
+        q = np.ones((1, 1, 4, 16), np.float32)
+        self.assertRegex(assay.check("attention", [q, q, q], 2 * q, causal=1).explanation, "judged with .*scale=0.25 softcap=0")
+
     def test_long_random_rows_fail(self):
         """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
         x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)

@@ -124,7 +124,8 @@ def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
     if not strict and (verdict.passed or verdict.verdict == "inconclusive"):
         import warnings
         kind = SuspectWarning if verdict.passed else InconclusiveWarning
-        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}", kind, stacklevel=stacklevel)
+        attributes = next((f"; {line}" for line in verdict.explanation.splitlines() if line.startswith("attributes: ")), "")
+        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}{attributes}", kind, stacklevel=stacklevel)
         return
     raise Mismatch(failure_text(verdict), verdict)
 
