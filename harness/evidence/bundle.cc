@@ -114,7 +114,10 @@ Status AddSample(const fs::path& run, const Plan& plan, const RecordView& record
   auto sample = ParseEvidence(bundle.files[kEvidenceFile]);
   if (!sample) return tl::unexpected(sample.error());
   for (const EvidenceDraw& draw : sample->draws) {
-    if (draw.secret.empty()) return UsageError(run.string() + ": the run was killed before its end: begin it again");
+    if (!draw.secret.empty()) continue;
+    return UsageError(run.string() +
+                      ": the run has not come to its end, so that nothing can be drawn: begin it again with another "
+                      "--out");
   }
   sample->committed = CommittedHash(bundle.files), sample->challenge = challenge;
   sample->results = DrawTexts(FindKept(plan, records, sample->draws).names, *sample);
