@@ -98,7 +98,10 @@ std::string LowerClassLines(const CheckResult& result, Asker asker) {
       statistic(result.record.stat_margin));
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
   return text +
-         fmt::format("              {} judges by that class\n", OptionWith(asker, "contract", ToText(found.contract)));
+         fmt::format("              {} judges by that class{}\n", OptionWith(asker, "contract", ToText(found.contract)),
+                     result.blind_class.empty()
+                         ? ""
+                         : ", and with these data is inconclusive: it would accept " + result.blind_class + " as well");
 }
 
 // What a pass says nothing of.

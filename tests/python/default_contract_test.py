@@ -379,6 +379,25 @@ class Suspect(unittest.TestCase):
             self.assertEqual(verdict.verdict, "mismatch", verdict)
             self.assertLess(verdict.margins["bound"], 1)
 
+    def test_the_advice_to_judge_by_a_weaker_arithmetic_says_where_it_ends_inconclusive(self):
+        rng = np.random.default_rng(0)
+        a, b = narrow.normals(rng, narrow.bf16, 8, 512), narrow.normals(rng, narrow.bf16, 512, 8)
+        y = np.zeros((8, 8), np.float32)
+        for t in range(512):
+            y = narrow.bf16(y + a[:, t:t + 1] * b[t:t + 1])
+        wide = rng.standard_normal((48, 256), np.float32), rng.standard_normal((256, 40), np.float32)
+        rounded = narrow.bf16(wide[0]) @ narrow.bf16(wide[1])
+        for operands, result, types, field, blind in (((a, b), y, dict.fromkeys("aby", "bf16"), "acc=bf16", True),
+                                                      (wide, rounded, {}, "in=bf16", False)):
+            verdict = assay.check("matmul", operands, result, dtypes=types)
+            self.assertEqual(verdict.arithmetic.field, field, verdict)
+            by_class = assay.check("matmul", operands, result, dtypes=types, contract=verdict.arithmetic.contract)
+            self.assertEqual(by_class.verdict, "inconclusive" if blind else "pass")
+            self.assertEqual("judges by that class, and with these data is inconclusive: it would accept" in verdict.explanation,
+                             blind)
+            with self.assertRaisesRegex(assay.Mismatch, "try: data that differ by more" if blind else "try: contract="):
+                assay.assert_close("matmul", operands, result, dtypes=types)
+
     def test_a_variance_in_one_pass_is_seen(self):
         rng = np.random.default_rng(0)
         x = (rng.standard_normal((64, 1024), np.float32) + np.float32(10)).astype(np.float32)

@@ -81,6 +81,9 @@ def _advice(verdict: Verdict) -> str:
                 "strict=False passes it with a warning")
     if verdict.verdict == "inconclusive":
         return "larger values, fewer terms or less cancellation, or a tighter contract"
+    if arithmetic is not None and "judges by that class, and with these data is inconclusive" in verdict.explanation:
+        return (f"data that differ by more, or sums of fewer terms: by contract={arithmetic.contract!r}, which explains the "
+                "errors, these are inconclusive")
     if arithmetic is not None:
         return f"contract={arithmetic.contract!r}, if that arithmetic is what is meant"
     if verdict.verdict == "below_contract":
