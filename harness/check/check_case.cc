@@ -245,6 +245,16 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
                      user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
 }
 
+std::string FindBlindClass(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+  const std::optional<LowerClass>& found = result.worst().evidence.lower_class;
+  if (!found || request.exact_ulp) return "";
+  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
+  return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
+                              {})
+      .BlindTo();
+}
+
 // Judged in a millisecond or two by one thread.
 bool IsSmall(const Problem& problem) {
   constexpr double kFlops = 1e7, kBytes = 0x1p19;
@@ -268,6 +278,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
   } else {
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
+  result.blind_class = FindBlindClass(request, user, result);
   result.record = UserRecord(user, result);
   const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
   if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);

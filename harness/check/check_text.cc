@@ -2,6 +2,7 @@
 #include "harness/check/check_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,7 +98,10 @@ std::string LowerClassLines(const CheckResult& result, Asker asker) {
       statistic(result.record.stat_margin));
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
   return text +
-         fmt::format("              {} judges by that class\n", OptionWith(asker, "contract", ToText(found.contract)));
+         fmt::format("              {} judges by that class{}\n", OptionWith(asker, "contract", ToText(found.contract)),
+                     result.blind_class.empty()
+                         ? ""
+                         : ", and with these data is inconclusive: it would accept " + result.blind_class + " as well");
 }
 
 // Notes how many results the contract leaves unjudged.
@@ -114,6 +118,15 @@ std::string StricterLine(const CheckResult& result) {
       fmt::format("stricter: {}, without intermediates of 16 bits, ", ToText(result.stricter->contract));
   if (result.stricter->holds) return what + "holds too\n";
   return fmt::format("{}does not hold: {}\n", what, result.stricter->reason);
+}
+
+// Constants that nobody stated, which may not be those of the kernel.
+std::string DefaultsLine(const UserCase& user, const Record& r) {
+  const bool is_suspect = r.verdict == Name(Verdict::kPass) && r.result_class == Name(ResultClass::kSuspect);
+  const bool fails = r.verdict == Name(Verdict::kMismatch) || r.verdict == Name(Verdict::kBelowContract);
+  if (user.defaults.empty() || !(fails || is_suspect || r.weak_pass.value_or(false))) return "";
+  return fmt::format("attributes: judged with {} by default; {} another\n", fmt::join(user.defaults, " "),
+                     user.asker == Asker::kCommandLine ? "--attr KEY=VALUE states" : "an argument of that name states");
 }
 
 // A weak or suspect result is easily read as a pass.
@@ -161,7 +174,8 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
                                  Counted(metrics.elements, "element"), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
+  text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + LowerClassLines(result, user.asker) +
+          OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
          OpenLine(evidence) + FewFaultsLine(result) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }

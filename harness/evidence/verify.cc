@@ -9,7 +9,8 @@
 namespace assay {
 namespace {
 
-void CheckPlan(const Plan& plan, Verification& found) {
+void CheckPlan(const BundleContents& bundle, Verification& found) {
+  const Plan& plan = bundle.plan;
   if (plan.golden_version != kGoldenVersion || plan.generator_version != kGeneratorVersion) {
     found.Contradict(
         "plan.json: inputs and golden values are of versions {} and {}, this program has {} and {}: use assay {}",
@@ -17,11 +18,17 @@ void CheckPlan(const Plan& plan, Verification& found) {
   } else {
     found.Confirm("plan: {} with hash {}", Counted(std::ssize(plan.entries), "case"), plan.hash);
   }
+  if (!bundle.IsShard()) return;
+  const int64_t own = bundle.CountOwnCases(), all = std::ssize(plan.entries);
+  found.Confirm("shard: this is --shard {}/{}, {} of the {}", plan.shard.index, plan.shard.count, own,
+                Counted(all, "planned case"));
+  found.Open("the {} of the other shards: assay merge joins the folders of all, and a bundle of that has them",
+             Counted(all - own, "planned case"));
 }
 
 // Returns whether the rest can be looked at: this program has the plan's inputs and golden values.
 bool CheckAsRead(const BundleContents& bundle, Verification& found) {
-  CheckPlan(bundle.plan, found);
+  CheckPlan(bundle, found);
   if (!found.contradicted.empty()) return false;
   CheckForms(bundle, found);
   CheckPresence(bundle, found);

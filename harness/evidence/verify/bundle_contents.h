@@ -32,6 +32,9 @@ struct BundleContents {
   std::optional<Sample> sample;
 
   bool IsMerged() const { return environment.contains("merged"); }
+  bool IsShard() const { return plan.shard.count > 1; }
+  // The planned cases that this run had to execute; a plan has those of all shards.
+  int64_t CountOwnCases() const;
 };
 
 // Returns nullopt, and adds a contradiction, if a part that everything else needs cannot be read.
