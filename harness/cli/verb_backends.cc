@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
     const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
     const auto same = [&](const Device& c) { return c.backend == backend.name; };
     if (replaced || std::any_of(devices.begin(), devices.end(), same)) continue;
-    missing.emplace_back(backend.name, WhyNoPlugin(backend.name));
+    missing.emplace_back(backend.name, ExplainMissingPlugin(backend.name));
   }
   return missing;
 }
@@ -103,7 +103,7 @@ int ListBackends(const BackendsOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", DumpJson(all, 2));
-  for (const std::string& note : {FindUnset(options.backend.sandbox), SandboxGap(*devices)}) {
+  for (const std::string& note : {FindUnset(options.backend.sandbox), DescribeSandboxGap(*devices)}) {
     if (!note.empty()) Complain(kExitOk, note);
   }
   if (!absent.empty()) {

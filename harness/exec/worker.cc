@@ -72,7 +72,7 @@ Call<void> Worker::Load() {
   import_hung_ = !options_.words.empty() && loaded.error().outcome == Outcome::kTimeout;
   const bool answered = running();  // else the message has what it printed
   Stop();
-  std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  std::string why = answered ? AppendStderrTail(loaded.error().message) : loaded.error().message;
   if (options_.words.empty() && options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
     why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
   }
@@ -90,9 +90,9 @@ Call<void> Worker::Import() {
   import_hung_ = failure.outcome == Outcome::kTimeout;
   if (import_hung_) {
     failure.message =
-        WithTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
-                             "give it more time with --import-timeout SECONDS",
-                             options_.plugin, options_.import_timeout_s));
+        AppendStderrTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
+                                     "give it more time with --import-timeout SECONDS",
+                                     options_.plugin, options_.import_timeout_s));
   } else if (failure.outcome == Outcome::kCrash) {
     failure.message = fmt::format("while importing {}: {}", options_.plugin, failure.message);
   } else if (failure.message.starts_with(kCall)) {
@@ -138,7 +138,7 @@ Call<Json> Worker::Request(const std::string& call, Json message, const CallLimi
   // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written
   // over; the next call starts a fresh one.
   if (outcome == Outcome::kDeviceLost || outcome == Outcome::kMemoryFault) return Killed(outcome, text);
-  return CallFailed(outcome, outcome == Outcome::kOutOfMemory ? WithLimit(text, 0) : text);
+  return CallFailed(outcome, outcome == Outcome::kOutOfMemory ? AppendLimitHint(text, 0) : text);
 }
 
 Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, const CallLimit& limit,
@@ -226,7 +226,7 @@ void Worker::DrainStderr() {
   }
   if (stderr_tail_.size() <= kKeptStderrBytes) return;
   size_t begin = stderr_tail_.size() - kKeptStderrBytes;
-  if (!options_.words.empty()) begin = std::min(begin, BeginOfFault(stderr_tail_));
+  if (!options_.words.empty()) begin = std::min(begin, FindFaultBegin(stderr_tail_));
   stderr_tail_.erase(0, begin);
 }
 
@@ -236,13 +236,13 @@ tl::unexpected<WorkerFailure> Worker::Ended(const std::string& call) {
   const std::string how = status.killed_by_host ? "closed its connection without ending" : status.Text();
   const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
   const std::string what = fmt::format("the worker {} during {}{}", how, call, PlaceInInterpreter());
-  return CallFailed(Outcome::kCrash, WithTail(WithLimit(what, signal)));
+  return CallFailed(Outcome::kCrash, AppendStderrTail(AppendLimitHint(what, signal)));
 }
 
 tl::unexpected<WorkerFailure> Worker::Killed(Outcome outcome, const std::string& message) {
   process_.Stop(After(0));
   DrainStderr();
-  return CallFailed(outcome, WithTail(message));
+  return CallFailed(outcome, AppendStderrTail(message));
 }
 
 void Worker::Stop() {
@@ -264,13 +264,13 @@ std::string Worker::PlaceInInterpreter() const {
   return PlacesOfFault(stderr_tail_, {kernels.string(), script.parent_path().string()});
 }
 
-std::string Worker::WithLimit(std::string text, int signal) const {
+std::string Worker::AppendLimitHint(std::string text, int signal) const {
   const std::string hint = options_.seal.sealed ? LimitHint(options_.seal.limits, signal) : "";
   return hint.empty() ? text : text + "; " + hint;
 }
 
-std::string Worker::WithTail(std::string message) const {
-  const std::string printed = options_.words.empty() ? stderr_tail_ : WithoutTraceback(stderr_tail_);
+std::string Worker::AppendStderrTail(std::string message) const {
+  const std::string printed = options_.words.empty() ? stderr_tail_ : StripTraceback(stderr_tail_);
   const std::string tail = CleanText(LastBytes(printed, kTailInMessageBytes), kTailInMessageBytes);
   return tail.empty() ? message : message + "; it printed: " + tail;
 }

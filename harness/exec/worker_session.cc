@@ -68,7 +68,7 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
     }
     ++workers_started_;
   }
-  CallLimit limit = limits_.Of(call, work);
+  CallLimit limit = limits_.LimitFor(call, work);
   limit.seconds += expected_s;
   const CallClock clock;
   Call<Json> answer = worker_.Request(call, std::move(message), limit, fds);

@@ -50,7 +50,7 @@ bool IsInterrupted(const BackendOptions& options) {
 }
 
 // Number of extra workers per device: each takes a core, and the harness, which judges their results, needs one more.
-size_t FurtherWorkers() {
+size_t CountExtraWorkers() {
   constexpr int kMost = 3;
   return static_cast<size_t>(std::min(ThreadCount() / 2, kMost));
 }
@@ -94,7 +94,7 @@ Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string p
 }
 
 // Whether the user named this file with --plugin by the very name that it gives itself: it is one backend then.
-bool IsThere(const Device& device, const std::vector<Device>& devices) {
+bool IsListed(const Device& device, const std::vector<Device>& devices) {
   return std::ranges::any_of(devices, [&](const Device& other) {
     std::error_code error;
     return other.backend == device.backend && std::filesystem::equivalent(other.path, device.path, error);
@@ -126,7 +126,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     return;
   }
   Device device = NewDevice(candidate, description->name);
-  if (IsThere(device, devices)) return;
+  if (IsListed(device, devices)) return;
   device.description = *description;
   device.sandbox = describing->sandbox();
   device.hidden = describing->hidden();
@@ -149,7 +149,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     };
     device.session = named(i == 0 ? describing : OpenSession(candidate, options, python));
     device.beside.clear();
-    while (device.device.IsHost() && python == nullptr && device.beside.size() < FurtherWorkers()) {
+    while (device.device.IsHost() && python == nullptr && device.beside.size() < CountExtraWorkers()) {
       device.beside.push_back(named(OpenSession(candidate, options, python)));
     }
     devices.push_back(device);

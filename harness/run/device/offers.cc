@@ -5,7 +5,7 @@
 
 namespace assay {
 
-Offers::Answer Offers::Of(const Device& device, const Problem& problem, const LayoutVariant& layout) {
+Offers::Answer Offers::Find(const Device& device, const Problem& problem, const LayoutVariant& layout) {
   // Plugins of one name are told apart by their paths.
   const std::string key = fmt::format("{} {} {} {} {} {} {}", device.path, device.selector, device.device_index,
                                       problem.spec.Id(), layout.element_offset, layout.row_padding, layout.permuted);

@@ -38,7 +38,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
   if (!device.problem.empty()) return only({device.problem_outcome, device.problem});
   const std::string id = context_.planned().spec.Id();
   const SpanContext context(id, device.selector, "");
-  auto implementations = context_.offers().Of(device, context_.problem());
+  auto implementations = context_.offers().Find(device, context_.problem());
   if (!implementations) return only(implementations.error());
 
   std::erase_if(*implementations, [&](const ImplementationInfo& implementation) {
@@ -143,7 +143,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       std::ranges::any_of(attempt.findings->outputs, [](const OutputFindings& output) {
-                        return output.evidence.lower_class.has_value();
+                        return output.evidence.weaker_arithmetic.has_value();
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
 }

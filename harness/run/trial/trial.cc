@@ -44,7 +44,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   if (auto done = RunTwins(plan); !done) return done;
   if (auto done = RunSecondSet(plan); !done) return done;
   if (auto done = RunRandomSet(plan); !done) return done;
-  FindLowerClasses();
+  FindWeakerArithmetics();
   found_.Decide();
   if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
   attempt_.output_hash = HashOf(raw_[0]);
@@ -137,16 +137,16 @@ void Trial::JudgeBits() {
   if (std::ranges::all_of(raw_, same)) raw_.resize(1);
 }
 
-void Trial::FindLowerClasses() {
+void Trial::FindWeakerArithmetics() {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
     Evidence& evidence = found_.outputs[k].evidence;
     if (!ValuesFail(evidence)) continue;
     if (failed_[k]) {
-      evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+      evidence.weaker_arithmetic = context_.ExplainOutput(by_, attempt_.contract, k, *failed_[k], others_);
     } else if (evidence.random && !Holds(*evidence.random)) {
       Tensor own = raw_[0][k].Clone();
       data_.op->Canonicalise(data_.outputs[k].problem, data_.inputs, own);
-      evidence.lower_class = context_.LowerClassOfRandomSet(attempt_.contract, k, random_[k], own);
+      evidence.weaker_arithmetic = context_.ExplainRandomSet(attempt_.contract, k, random_[k], own);
     }
   }
 }
@@ -233,7 +233,7 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
 Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) {
   for (const OutputFindings& output : found_.outputs) {
     const Verdict verdict = output.decision.verdict;
-    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.lower_class) {
+    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.weaker_arithmetic) {
       return {};
     }
   }
