@@ -80,7 +80,7 @@ class Worker {
   bool ReadSocket();   // false: the other end is closed
   void DrainStderr();  // a full pipe would stall the worker
   tl::unexpected<WorkerFailure> Ended(const std::string& call);
-  tl::unexpected<WorkerFailure> Killed(Outcome outcome, const std::string& message);
+  tl::unexpected<WorkerFailure> Killed(FailureKind kind, const std::string& message);
   Call<void> StartSealed();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over

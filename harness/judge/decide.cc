@@ -63,7 +63,7 @@ std::string MemoryFailure(const Evidence& evidence) {
 }
 
 // An accumulator that cannot be the declared one, by what is wrong on the twin's data; "" where nothing says so.
-std::string FalseAccumulator(const Contract& declared, const TwinOutcome& twin) {
+std::string FalseAccumulator(const Contract& declared, const TwinResult& twin) {
   if (twin.sum_bits == 0 || twin.sum_bits >= declared.AccExactBits()) return "";
   const auto is_it = [&](DType dtype) { return FormatOf(dtype).precision == twin.sum_bits; };
   const DType narrow = is_it(DType::kF32) ? DType::kF32 : is_it(DType::kF16) ? DType::kF16 : DType::kBF16;
@@ -78,7 +78,7 @@ struct Failure {
 
 // The first thing that proves the values wrong.
 Failure ValueFailure(const Evidence& evidence) {
-  for (const TwinOutcome& twin : evidence.twins) {
+  for (const TwinResult& twin : evidence.twins) {
     if (twin.Holds()) continue;
     const std::string narrow = evidence.weaker_arithmetic ? "" : FalseAccumulator(evidence.declared, twin);
     return {"exact channel: " + narrow + twin.Reason(evidence.shape)};
@@ -145,7 +145,7 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
   }
   decision.bound_margin = bound;
   decision.exceptional_margin = exceptional ? 0 : kInfinity;
-  for (const TwinOutcome& twin : evidence.twins) {
+  for (const TwinResult& twin : evidence.twins) {
     decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
   }
   for (const PropertyOutcome& property : evidence.properties) {

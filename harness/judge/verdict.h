@@ -69,7 +69,7 @@ inline constexpr double kUserElementThreshold = 20;
 struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
-  std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
+  std::vector<TwinResult> twins;            // none: the operator has none for this contract
   std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
   std::optional<ErrorMetrics> random;       // of random data, where the case's own are not that
   std::string random_id;                    // the case id of these

@@ -54,7 +54,7 @@ struct CaseAtWork {
 // Nothing is executed then, nor kept of a failure. A backend that is broken fails, and its failures have their inputs.
 bool AllUnavailable(const std::vector<Device>& devices) {
   return std::ranges::all_of(devices, [](const Device& device) {
-    return !device.problem.empty() && device.problem_outcome == Outcome::kUnavailable;
+    return !device.problem.empty() && device.problem_kind == FailureKind::kUnavailable;
   });
 }
 
@@ -127,9 +127,9 @@ class Loop {
       const Device& device = queues_.DeviceOf(lane);
       if (!device.session) continue;
       const Call<void> closed = device.session->Close();
-      if (closed || closed.error().outcome == Outcome::kInterrupted) continue;
+      if (closed || closed.error().kind == FailureKind::kInterrupted) continue;
       const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
-                                           device.selector, Name(closed.error().outcome), closed.error().message);
+                                           device.selector, Name(closed.error().kind), closed.error().message);
       settings_.observer->Noted(text);
       if (first.empty()) first = text;
     }

@@ -32,7 +32,7 @@ std::string FoundText(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
-    const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
+    const bool is_broken = !c.problem.empty() && c.problem_kind != FailureKind::kUnavailable;
     if (is_broken && c.description.name.empty()) text += " (cannot be used: " + c.problem + ")";
   }
   return text.empty() ? "none" : text;
@@ -51,7 +51,7 @@ bool IsNamed(const Device& c, const std::string& wanted) {
 
 std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted) {
   for (const Device& c : devices) {
-    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
+    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_kind), c.problem);
   }
   const std::string why = ExplainMissingPlugin(wanted);
   if (!why.empty()) return fmt::format("{} ({})", wanted, why);

@@ -14,7 +14,7 @@ Offers::Answer Offers::Find(const Device& device, const Problem& problem, const 
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
   }
   Answer answer = device.session->Query(device.device_index, problem, layout);
-  if (!answer && answer.error().outcome != Outcome::kUnsupported) return answer;
+  if (!answer && answer.error().kind != FailureKind::kUnsupported) return answer;
   const std::lock_guard lock(mutex_);
   return known_.emplace(key, std::move(answer)).first->second;
 }

@@ -14,8 +14,8 @@ namespace assay {
 namespace {
 
 bool HasEndedWorker(const WorkerFailure& failure) {
-  return failure.outcome == Outcome::kCrash || failure.outcome == Outcome::kTimeout ||
-         failure.outcome == Outcome::kDeviceLost || failure.outcome == Outcome::kProtocol;
+  return failure.kind == FailureKind::kCrash || failure.kind == FailureKind::kTimeout ||
+         failure.kind == FailureKind::kDeviceLost || failure.kind == FailureKind::kProtocol;
 }
 
 bool IsDirect(const std::string& contract) {

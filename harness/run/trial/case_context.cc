@@ -106,8 +106,8 @@ OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract
 OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
                                               std::vector<Tensor> outputs) const {
   if (const CachedTwin* twin = by.TwinOfAll()) {
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
-    return {outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape)};
+    const TwinResult result = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
+    return {result.Holds() ? "" : result.Reason(data_.problem.output().shape)};
   }
   const CaseData& second = KnownSecondSet();
   OutputProblem found = FirstProblemIn(

@@ -65,9 +65,9 @@ OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, cons
   const CaseData& data = context.data();
   if (probe != nullptr) {
     const size_t k = probe->output();
-    const TwinOutcome outcome =
+    const TwinResult result =
         JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), NumberOf(probe, by), outputs[k]);
-    return {outcome.Holds() ? std::string() : outcome.Reason(data.problem.outputs[k].shape), k};
+    return {result.Holds() ? std::string() : result.Reason(data.problem.outputs[k].shape), k};
   }
   return context.FirstProblemOf(by, contract, outputs);
 }
@@ -80,7 +80,7 @@ void NoteLayout(Attempt& attempt, std::string_view what) {
 Call<bool> IsOfferedIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
                        const Attempt& attempt) {
   const auto offered = context.offers().Find(device, context.data().problem, layout);
-  if (!offered && offered.error().outcome != Outcome::kUnsupported) return tl::unexpected(offered.error());
+  if (!offered && offered.error().kind != FailureKind::kUnsupported) return tl::unexpected(offered.error());
   return offered && std::ranges::find(*offered, attempt.implementation, &ImplementationInfo::name) != offered->end();
 }
 
@@ -122,7 +122,7 @@ void JudgeOtherLayouts(CaseContext& context, const Device& device, const Contrac
     if (!IsOther(other.variant, problem)) continue;
     const std::string_view how = other.how;
     const auto fail = [&](const WorkerFailure& failure) {
-      attempt.SetFailure({failure.outcome, fmt::format("{}: {}", how, failure.message)});
+      attempt.SetFailure({failure.kind, fmt::format("{}: {}", how, failure.message)});
     };
     const Call<bool> offered = IsOfferedIn(other.variant, context, device, attempt);
     if (!offered) return fail(offered.error());

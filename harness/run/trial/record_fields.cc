@@ -41,8 +41,8 @@ std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& wors
   return text;
 }
 
-std::string TwinText(const Shape& shape, const std::vector<TwinOutcome>& twins) {
-  const auto failed = std::ranges::find_if(twins, [](const TwinOutcome& twin) { return !twin.Holds(); });
+std::string TwinText(const Shape& shape, const std::vector<TwinResult>& twins) {
+  const auto failed = std::ranges::find_if(twins, [](const TwinResult& twin) { return !twin.Holds(); });
   std::string text;
   if (failed == twins.end()) return text;
   for (const WorstElement& w : failed->examples) {

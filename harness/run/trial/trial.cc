@@ -162,14 +162,14 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     const Stopwatch watch;
     const bool is_of_all = by_.TwinOfAll() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
-                                          execution->outputs[number]);
-    if (is_of_all && outcome.Holds()) attempt_.second_hash = hash;
-    if (!outcome.Holds() && attempt_.kept.empty()) {  // one shows it
+    const TwinResult result = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
+                                        execution->outputs[number]);
+    if (is_of_all && result.Holds()) attempt_.second_hash = hash;
+    if (!result.Holds() && attempt_.kept.empty()) {  // one shows it
       attempt_.kept.push_back(
           {fmt::format("twin{}", variant), static_cast<int>(variant), ClonesOf(execution->outputs)});
     }
-    found_.outputs[number].evidence.twins.push_back(outcome);
+    found_.outputs[number].evidence.twins.push_back(result);
     others_.push_back(std::move(execution->outputs));
     found_.compare_s += watch.Seconds();
   }
