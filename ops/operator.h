@@ -92,7 +92,7 @@ struct Mutant {
 };
 
 // Simulated outputs with intermediates kept in a narrower format, in the usual orders of work. They reveal how an
-// implementation computes (harness/judge/ladder/lower_class.h).
+// implementation computes (harness/judge/hypotheses/weaker_arithmetic.h).
 class NarrowedOrders {
  public:
   struct Outputs {

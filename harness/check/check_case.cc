@@ -131,9 +131,9 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
-    LadderGoldens none(0);  // each is needed once, where there are no twins
-    evidence.lower_class = FindLowerClass(*data.op, problem, by.contract, output.golden,
-                                          {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
+    HypothesisGoldens none(0);  // each is needed once, where there are no twins
+    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, by.contract, output.golden,
+                                                      {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
   if (!ValuesFail(evidence)) {
     const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
@@ -246,7 +246,7 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
 }
 
 std::string FindBlindClass(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
-  const std::optional<LowerClass>& found = result.worst().evidence.lower_class;
+  const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
   if (!found || request.exact_ulp) return "";
   const CaseOutput& output = user.data.outputs[result.findings.worst];
   const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
@@ -263,8 +263,8 @@ bool IsSmall(const Problem& problem) {
 
 }  // namespace
 
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& told) {
-  const Begin begin = told ? told : [](const char*) {};
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& on_stage) {
+  const Begin begin = on_stage ? on_stage : [](const char*) {};
   CaseData& data = user.data;
   const OnThisThread alone(IsSmall(data.problem));
   begin("computing golden values");

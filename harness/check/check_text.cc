@@ -84,10 +84,10 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
 }
 
 // Why a result that breaks its contract is no plain mismatch.
-std::string LowerClassLines(const CheckResult& result, Asker asker) {
-  const std::optional<LowerClass>& lower_class = result.worst().evidence.lower_class;
-  if (!lower_class) return "";
-  const LowerClass& found = *lower_class;
+std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
+  const std::optional<WeakerArithmetic>& weaker_arithmetic = result.worst().evidence.weaker_arithmetic;
+  if (!weaker_arithmetic) return "";
+  const WeakerArithmetic& found = *weaker_arithmetic;
   const auto statistic = [](std::optional<double> margin) {
     return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
   };
@@ -174,7 +174,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
                                  Counted(metrics.elements, "element"), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + LowerClassLines(result, user.asker) +
+  text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + WeakerArithmeticLines(result, user.asker) +
           OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
          OpenLine(evidence) + FewFaultsLine(result) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));

@@ -40,9 +40,9 @@ bool CheckAsRead(const BundleContents& bundle, Verification& found) {
 }
 
 void CheckAll(const BundleContents& bundle, const VerifyOptions& options,
-              const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found) {
+              const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found) {
   if (!CheckAsRead(bundle, found)) return;
-  const Recomputed recomputed = RecomputeCases(bundle, options.recompute_s, told, found);
+  const Recomputed recomputed = RecomputeCases(bundle, options.recompute_s, on_case, found);
   VerifyConformance(bundle, recomputed, options.own_profile, found);
   if (recomputed.judged < recomputed.results) {
     found.Open("the judgement of {} whose outputs the bundle does not have",
@@ -72,8 +72,8 @@ std::vector<std::string> FindContradictions(const BundleFiles& files, const std:
 }
 
 Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
-                          const std::function<void(const std::string&, size_t, size_t)>& told) {
-  return FindBy([&](const BundleContents& bundle, Verification& found) { CheckAll(bundle, options, told, found); },
+                          const std::function<void(const std::string&, size_t, size_t)>& on_case) {
+  return FindBy([&](const BundleContents& bundle, Verification& found) { CheckAll(bundle, options, on_case, found); },
                 files, scratch);
 }
 

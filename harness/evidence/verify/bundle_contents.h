@@ -71,7 +71,7 @@ struct Recomputed {
   std::string ShareText() const;  // "50 of 3,732 results (1.3 %)"
 };
 Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
-                          const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found);
+                          const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found);
 
 // The fields that nothing confirms.
 void ListClaimed(const BundleContents& bundle, const Recomputed& recomputed, Verification& found);
