@@ -37,4 +37,11 @@ double RunningSumError(const OperationErrors& op, double n, double mean_rank) {
   return Join(summed, rescaled) + n * (2 * op.lambda + op.mid_abs);
 }
 
+std::vector<double> Exponentials(std::vector<double> row) {
+  if (row.empty()) return row;
+  const double largest = *std::ranges::max_element(row);
+  for (double& x : row) x = std::exp(x - largest);
+  return row;
+}
+
 }  // namespace assay

@@ -2,6 +2,8 @@
 // Errors of an exponential and of a sum of exponentials under a contract, for softmax, attention and logsumexp.
 #pragma once
 
+#include <vector>
+
 #include "golden/bound/bound.h"
 
 namespace assay {
@@ -30,6 +32,9 @@ double SpreadError(double a, double b, double spread, double n);
 // `mean_rank` of them by weight (golden/sums/ranks.h). exp(0) is 1, as in ISO C (F.10.3.1): where the maximum stays,
 // rescaling costs nothing. The sum is at least 1: what underflows counts absolutely.
 double RunningSumError(const OperationErrors& op, double n, double mean_rank);
+
+// exp(x - the largest x): the terms that such a sum adds.
+std::vector<double> Exponentials(std::vector<double> row);
 
 // (1 + x)(1 + y) - 1
 inline double Join(double x, double y) {

@@ -42,17 +42,6 @@ double MostTerms(const Graph& graph) {
   return static_cast<double>(most);
 }
 
-// Squares are 0 or 1 modulo 4: those of narrow numbers, a few bits above a sum's last one, round down together.
-bool SquaresNarrowInputs(const Graph& graph, const Problem& problem) {
-  return std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
-    if (node.kind != formula::Kind::kMap || node.function != formula::Function::kMul) return false;
-    const formula::Node& factor = graph.At(node.args[0]);
-    if (node.args[0] != node.args[1] || factor.kind != formula::Kind::kIn) return false;
-    const DType type = problem.inputs[static_cast<size_t>(factor.input)].dtype;
-    return FormatOf(type).precision <= FormatOf(DType::kF16).precision;
-  });
-}
-
 std::vector<DType> TypesOf(const Problem& problem) {
   std::vector<DType> types;
   for (const Operand& input : problem.inputs) types.push_back(input.dtype);
@@ -245,7 +234,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   if (IsFloat(out)) AdmitWhatIsAlsoRight(golden, evaluation, bound);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
-                         contract.acc != Accumulator::kTensorCore && !SquaresNarrowInputs(graph, problem);
+                         contract.acc != Accumulator::kTensorCore;
   statistic.shared = SharesErrors(graph);
   statistic.stagnates = MostTerms(graph) * contract.AccUnitRoundoff() > kStagnation;
   statistic.systematic.push_back({bound.owned[1].get(), 1});

@@ -40,6 +40,8 @@ class FormulaOperator final : public Operator {
   // Accepts any order of equal numbers if the formula allows it, each number once.
   void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
   bool Sums(const Problem& problem) const override;
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& contract, int64_t output) const override;
   bool Selects(const Problem& problem) const override;
   CaseSpace Space() const override;
   std::vector<CaseSpec> FewCases() const override;

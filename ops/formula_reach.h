@@ -26,6 +26,12 @@ std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, cons
 void KeepInputs(std::span<const Tensor> inputs, Golden& golden);
 std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count);
 
+// The axes of a set in ascending order, and the results of node k along axes in some order. inputs[i]: the elements of
+// input i.
+std::vector<int> ListAxes(const formula::Graph& graph, formula::AxisSet set);
+std::vector<double> ValuesAt(const formula::Graph& graph, size_t k, const std::vector<int>& axes,
+                             const std::vector<std::vector<double>>& inputs);
+
 // The contract's rules for this problem's output in focus; `double_double`: as values are evaluated.
 formula::ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double);
 

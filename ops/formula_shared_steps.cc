@@ -9,6 +9,23 @@
 #include "ops/formula_reach.h"
 
 namespace assay {
+
+std::vector<int> ListAxes(const formula::Graph& graph, formula::AxisSet set) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < std::ssize(graph.axes); ++axis) {
+    if (formula::Has(set, axis)) axes.push_back(axis);
+  }
+  return axes;
+}
+
+std::vector<double> ValuesAt(const formula::Graph& graph, size_t k, const std::vector<int>& axes,
+                             const std::vector<std::vector<double>>& inputs) {
+  formula::Graph step = graph;
+  step.outputs = {{"step", axes, static_cast<int>(k)}};
+  const formula::Graph kept = formula::KeepOutput(step, 0);
+  return formula::Evaluate(kept, kept.outputs[0], inputs, false, {}).value;
+}
+
 namespace {
 
 using formula::AxisSet;
@@ -57,22 +74,6 @@ void StoreConstants(const FloatFormat& format, Graph& graph) {
     });
     node.constant = StoredConstant(format, node.constant, divides), node.constant_lo = 0;
   }
-}
-
-std::vector<int> ListAxes(const Graph& graph, AxisSet set) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < std::ssize(graph.axes); ++axis) {
-    if (formula::Has(set, axis)) axes.push_back(axis);
-  }
-  return axes;
-}
-
-// The results of node k, in an order of axes of the graph.
-std::vector<double> ValuesAt(const Graph& graph, size_t k, const std::vector<int>& axes,
-                             const std::vector<std::vector<double>>& inputs) {
-  Graph step = graph;
-  step.outputs = {{"step", axes, static_cast<int>(k)}};
-  return ValuesOf(formula::KeepOutput(step, 0), inputs);
 }
 
 // Whether numbers of rows are stored, and 1 / sqrt(x) by itself, as the root, or as both, one after the other.

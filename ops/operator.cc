@@ -98,6 +98,15 @@ std::unique_ptr<SumProducts> Operator::Products(const Problem& /*problem*/, std:
   return nullptr;
 }
 
+std::vector<std::vector<double>> Operator::SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                                       const Contract& /*contract*/, int64_t output) const {
+  const auto products = Products(problem, inputs);
+  if (products == nullptr) return {};
+  std::vector<double> terms(static_cast<size_t>(products->terms()));
+  products->Read(output, terms);
+  return {std::move(terms)};
+}
+
 std::unique_ptr<NarrowedOrders> Operator::Narrowed(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/,
                                                    const FloatFormat& /*format*/) const {
   return nullptr;

@@ -92,7 +92,7 @@ struct Mutant {
 };
 
 // Simulated outputs with intermediates kept in a narrower format, in the usual orders of work. They reveal how an
-// implementation computes (harness/judge/ladder/lower_class.h).
+// implementation computes (harness/judge/hypotheses/weaker_arithmetic.h).
 class NarrowedOrders {
  public:
   struct Outputs {
@@ -243,6 +243,10 @@ class Operator {
   virtual bool Selects(const Problem&) const { return false; }
   // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
   virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
+  // The terms of each plain sum that kernels of this contract form on the way to an output element: whether data steer
+  // its roundings shows in these. Default: the products above, or none.
+  virtual std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                                       const Contract& contract, int64_t output) const;
   // Algorithms that a contract of this operator may name: those that it has a bound for.
   virtual std::vector<Algorithm> Algorithms() const;
   // Explains why parameters of an allowed algorithm have no bound ("tiles of 6x6; there are ..."); "" if they have one.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "golden/store/store.h"
-#include "harness/cases/held_twin.h"
+#include "harness/cases/cached_twin.h"
 #include "harness/cases/memory_need.h"
 #include "harness/judge/mutation_power.h"
 #include "ops/bound_case.h"
@@ -40,12 +40,12 @@ struct ContractData {
     MutationPower power;
   };
   std::vector<OfOutput> outputs;
-  std::deque<HeldTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
+  std::deque<CachedTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
   // Bounds of each output on the case's random set; empty if it has none, or no statistic applies.
   std::vector<BoundModel> random_bounds;
 
   // The twin that is the other data of many executions, or null: a twin says what one output is.
-  const HeldTwin* TwinOfAll() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
+  const CachedTwin* TwinOfAll() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
 };
 
 // `tier` "auto" is reproducible where an output is f64 and fast otherwise.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "harness/cases/case_data.h"
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 
 namespace assay {
 namespace {
@@ -39,11 +39,11 @@ double BytesOf(const Problem& problem, const Rates& rates, bool reproducible) {
 }
 
 // Golden values that the search for weaker arithmetic keeps: a few, up to its limit.
-double BytesOfLadder(const Problem& problem) {
+double BytesOfHypotheses(const Problem& problem) {
   constexpr double kBytesPerComponent = 200;
   double components = 0;
   for (const Operand& output : problem.outputs) components += ComponentsOf(output);
-  return std::min(LadderGoldens::kMostBytes, kBytesPerComponent * components);
+  return std::min(HypothesisGoldens::kMostBytes, kBytesPerComponent * components);
 }
 
 // Memory that does not grow with the case.
@@ -59,7 +59,7 @@ double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tie
   if (use == MemoryUse::kJudgement) return judged;
   const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
   const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);
-  return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfLadder(problem));
+  return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfHypotheses(problem));
 }
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 //   judging foreign tensors        input 40 + 2 size, output `judgement` + 2 size [+ 24]
 //   a run with right results       input 58 + 2 size, output `run` + 6 size [+ 208], and twice as much again, up to
 //                                  128 MiB: what is freed is kept, and twins are where a case is not large
-//   a run with wrong results       as judging, and the images of operands and the golden values of LadderGoldens
+//   a run with wrong results       as judging, and the images of operands and the golden values of HypothesisGoldens
 //
 // A run needs the larger of its two. The numbers come from measurements of every operator at some million elements:
 // none took more than this, and most took more than half of it.

@@ -110,12 +110,14 @@ Status TakeCase(JsonFields& one, const fs::path& dir, const std::map<std::string
 }  // namespace
 
 Status WriteCaseFiles(const fs::path& dir, const Plan& plan, const std::vector<PlannedCase>& cases, TensorFiles files,
-                      const std::function<bool(const std::string& id)>& told) {
+                      const std::function<bool(const std::string& id)>& on_case) {
   if (auto empty = CheckEmptyFolder(dir); !empty) return empty;
   Json list = Json::array();
   for (const PlannedCase& planned : cases) {
     const std::string id = planned.spec.Id();
-    if (!told(id)) return Fail(ErrorCode::kInternal, "interrupted: there is no manifest, and the folder is of no use");
+    if (!on_case(id)) {
+      return Fail(ErrorCode::kInternal, "interrupted: there is no manifest, and the folder is of no use");
+    }
     auto json = WriteOneCase(dir, planned, files);
     if (!json) return Fail(json.error().code, id + ": " + json.error().message);
     list.push_back(*std::move(json));

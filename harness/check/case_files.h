@@ -21,10 +21,10 @@ inline constexpr int kManifestFormat = 1;
 
 enum class TensorFiles : uint8_t { kNpy, kSafetensors };
 
-// `told` is called with each case before it is made; false: no more. Errors: the folder is not empty, a file cannot be
-// written, a case does not fit into memory.
+// `on_case` is called with each case before it is made; false: no more. Errors: the folder is not empty, a file cannot
+// be written, a case does not fit into memory.
 Status WriteCaseFiles(const std::filesystem::path& dir, const Plan& plan, const std::vector<PlannedCase>& cases,
-                      TensorFiles files, const std::function<bool(const std::string& id)>& told);
+                      TensorFiles files, const std::function<bool(const std::string& id)>& on_case);
 
 struct ReturnedCase {
   PlannedCase planned;

@@ -69,6 +69,10 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
+bool TriesTooFew(const Evidence& evidence) {
+  return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
+}
+
 Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user) {
   const auto wrong = [&](const char* option, const Error& error) {
     return UsageError(OptionName(user.asker, option) + ": " + error.message);
@@ -127,9 +131,9 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
-    LadderGoldens none(0);  // each is needed once, where there are no twins
-    evidence.lower_class = FindLowerClass(*data.op, problem, by.contract, output.golden,
-                                          {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
+    HypothesisGoldens none(0);  // each is needed once, where there are no twins
+    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, by.contract, output.golden,
+                                                      {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
   if (!ValuesFail(evidence)) {
     const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
@@ -155,13 +159,6 @@ const Decision& DecisionOf(const Findings& findings) {
 
 bool IsPlainPass(const Decision& decision) {
   return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
-}
-
-// A share of fewer single faults says nothing; long rows leave room for one or two.
-constexpr int64_t kFewestFaults = 8;
-
-bool TriesTooFew(const Evidence& evidence) {
-  return evidence.sums && evidence.power->omitted_total < kFewestFaults;
 }
 
 // The first output that passes though it fails without intermediates of 16 bits, while most single faults would pass as
@@ -248,6 +245,16 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
                      user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
 }
 
+std::string FindBlindClass(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+  const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
+  if (!found || request.exact_ulp) return "";
+  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
+  return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
+                              {})
+      .BlindTo();
+}
+
 // Judged in a millisecond or two by one thread.
 bool IsSmall(const Problem& problem) {
   constexpr double kFlops = 1e7, kBytes = 0x1p19;
@@ -256,8 +263,8 @@ bool IsSmall(const Problem& problem) {
 
 }  // namespace
 
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& told) {
-  const Begin begin = told ? told : [](const char*) {};
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& on_stage) {
+  const Begin begin = on_stage ? on_stage : [](const char*) {};
   CaseData& data = user.data;
   const OnThisThread alone(IsSmall(data.problem));
   begin("computing golden values");
@@ -271,6 +278,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
   } else {
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
+  result.blind_class = FindBlindClass(request, user, result);
   result.record = UserRecord(user, result);
   const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
   if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);

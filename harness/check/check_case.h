@@ -27,8 +27,9 @@ inline constexpr double kDefaultMathUlp = 4;
 
 struct UserCase {
   Asker asker = Asker::kCommandLine;
-  CaseData data;            // without the golden values, unless somebody has judged by them before
-  std::vector<Tensor> got;  // of each output
+  CaseData data;                      // without the golden values, unless somebody has judged by them before
+  std::vector<Tensor> got;            // of each output
+  std::vector<std::string> defaults;  // "eps=1e-05", of attributes that nobody stated
   Contract contract;
   bool contract_is_default = false;
   // The default with intermediates of 16 bits, where an input has such a type and nobody states a contract.
@@ -47,6 +48,10 @@ Result<UserCase> BindUserCase(const CheckRequest& request);
 // A pass says little where the contract, which nobody stated, would let more faults pass than it would notice.
 inline constexpr double kWeakPower = 0.5;
 
+// A share of fewer single faults says nothing; long rows leave room for one or two.
+inline constexpr int64_t kFewestFaults = 8;
+bool TriesTooFew(const Evidence& evidence);
+
 // The default without the intermediates of 16 bits that it permits.
 struct StricterContract {
   Contract contract;
@@ -59,6 +64,9 @@ struct CheckResult {
   Findings findings;
   Record record;
   std::optional<StricterContract> stricter;  // where there is such a contract
+  // What would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it; "":
+  // nothing does.
+  std::string blind_class;
 
   const OutputFindings& worst() const { return findings.outputs[findings.worst]; }
 };

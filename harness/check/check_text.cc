@@ -2,6 +2,7 @@
 #include "harness/check/check_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -83,10 +84,10 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
 }
 
 // Why a result that breaks its contract is no plain mismatch.
-std::string LowerClassLines(const CheckResult& result, Asker asker) {
-  const std::optional<LowerClass>& lower_class = result.worst().evidence.lower_class;
-  if (!lower_class) return "";
-  const LowerClass& found = *lower_class;
+std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
+  const std::optional<WeakerArithmetic>& weaker_arithmetic = result.worst().evidence.weaker_arithmetic;
+  if (!weaker_arithmetic) return "";
+  const WeakerArithmetic& found = *weaker_arithmetic;
   const auto statistic = [](std::optional<double> margin) {
     return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
   };
@@ -97,7 +98,10 @@ std::string LowerClassLines(const CheckResult& result, Asker asker) {
       statistic(result.record.stat_margin));
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
   return text +
-         fmt::format("              {} judges by that class\n", OptionWith(asker, "contract", ToText(found.contract)));
+         fmt::format("              {} judges by that class{}\n", OptionWith(asker, "contract", ToText(found.contract)),
+                     result.blind_class.empty()
+                         ? ""
+                         : ", and with these data is inconclusive: it would accept " + result.blind_class + " as well");
 }
 
 // Notes how many results the contract leaves unjudged.
@@ -116,6 +120,15 @@ std::string StricterLine(const CheckResult& result) {
   return fmt::format("{}does not hold: {}\n", what, result.stricter->reason);
 }
 
+// Constants that nobody stated, which may not be those of the kernel.
+std::string DefaultsLine(const UserCase& user, const Record& r) {
+  const bool is_suspect = r.verdict == Name(Verdict::kPass) && r.result_class == Name(ResultClass::kSuspect);
+  const bool fails = r.verdict == Name(Verdict::kMismatch) || r.verdict == Name(Verdict::kBelowContract);
+  if (user.defaults.empty() || !(fails || is_suspect || r.weak_pass.value_or(false))) return "";
+  return fmt::format("attributes: judged with {} by default; {} another\n", fmt::join(user.defaults, " "),
+                     user.asker == Asker::kCommandLine ? "--attr KEY=VALUE states" : "an argument of that name states");
+}
+
 // A weak or suspect result is easily read as a pass.
 std::string SuspectLine(const Record& r) {
   if (r.verdict != Name(Verdict::kPass)) return "";
@@ -125,6 +138,17 @@ std::string SuspectLine(const Record& r) {
   }
   return "warning: the bound holds, but such errors are hardly random roundings: look at them; strict fails this "
          "result\n";
+}
+
+// A pass in 16 bits of which the share of faults says nothing, as of long rows.
+std::string FewFaultsLine(const CheckResult& result) {
+  const Evidence& evidence = result.worst().evidence;
+  const bool passes = result.record.verdict == Name(Verdict::kPass);
+  if (!passes || !result.stricter || !result.stricter->holds || !TriesTooFew(evidence)) return "";
+  return fmt::format(
+      "note: with these data too few single faults could be tried ({} of {}) to say what would be noticed: a lost term "
+      "or another divisor may not be\n",
+      evidence.power->omitted_total, kFewestFaults);
 }
 
 std::string MutationPowerLine(const Evidence& evidence, bool passes) {
@@ -150,9 +174,10 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
                                  Counted(metrics.elements, "element"), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += SuspectLine(r) + StricterLine(result) + LowerClassLines(result, user.asker) + OutputLines(r);
+  text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + WeakerArithmeticLines(result, user.asker) +
+          OutputLines(r);
   return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
-         OpenLine(evidence) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
+         OpenLine(evidence) + FewFaultsLine(result) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
 }
 
 }  // namespace assay

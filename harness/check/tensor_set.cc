@@ -125,9 +125,30 @@ Status FollowContract(const Operator& op, const Problem& problem, const CheckReq
   return {};
 }
 
-// Precondition: CheckOperandNames.
+// Whether the operands show it: the axis of a layout, or whether an optional one is there.
+bool ShowsInOperands(const OpSchema& schema, const std::string& key) {
+  return std::ranges::any_of(schema.layouts, [&](const OperandDoc& operand) {
+    return operand.name == key || operand.layout.find(key) != std::string::npos;
+  });
+}
+
+// "eps=1e-05", of each attribute that has a default and is neither stated nor follows from the operands.
+std::vector<std::string> ListDefaults(const Operator& op, const AttrList& known, const Problem& problem) {
+  std::vector<std::string> defaults;
+  for (const AttrDef& def : op.schema().attrs) {
+    const auto is_it = [&](const auto& attr) { return attr.first == def.key; };
+    if (def.default_value.empty() || ShowsInOperands(op.schema(), def.key) || std::ranges::any_of(known, is_it))
+      continue;
+    std::string value = AttrReader(problem.spec, op.schema()).Text(def.key);
+    if (value == "auto" && def.type == AttrType::kFloat) value = fmt::format("{:g}", problem.Float(def.key));
+    defaults.push_back(def.key + "=" + value);
+  }
+  return defaults;
+}
+
+// Precondition: CheckOperandNames. Lists the defaults that nobody stated.
 Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, const std::vector<Operand>& operands,
-                             Asker asker) {
+                             Asker asker, std::vector<std::string>& defaults) {
   auto given = GivenAttrs(op.schema(), request, asker);
   if (!given) return tl::unexpected(given.error());
   const AttrList stated = *given;
@@ -141,7 +162,9 @@ Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, co
   if (auto agree = FollowContract(op, *problem, request, stated, asker, spec.attrs); !agree) {
     return tl::unexpected(agree.error());
   }
-  return BindTypes(op, spec, operands, asker);
+  problem = BindTypes(op, spec, operands, asker);
+  if (problem) defaults = ListDefaults(op, spec.attrs, *problem);
+  return problem;
 }
 
 // Leading axes of extent 1 do not change which element is where.
@@ -265,7 +288,7 @@ Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker a
   if (auto fine = CheckOperandNames((*op)->schema(), all.first(inputs), all.subspan(inputs), asker); !fine) {
     return tl::unexpected(fine.error());
   }
-  auto problem = BindOperands(**op, request, operands, asker);
+  auto problem = BindOperands(**op, request, operands, asker, user.defaults);
   if (!problem) return tl::unexpected(problem.error());
 
   std::vector<NamedTensor> given = std::move(set.inputs);

@@ -60,7 +60,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
 }
 
 // After an error of writing that took nothing away.
-std::string HowItGoesOn(const RunFolder& folder) {
+std::string ExplainResume(const RunFolder& folder) {
   std::error_code error;
   if (!folder.CheckItself() || !std::filesystem::exists(folder.path() / "results.jsonl", error)) return "";
   return fmt::format("; once that is mended, the same command with --out {} --resume goes on with what stands there",
@@ -72,7 +72,7 @@ std::string HowItGoesOn(const RunFolder& folder) {
 int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile) {
   Plan& plan = run.prepared.plan;
   const RunFolder& folder = run.folder;
-  const bool no_case = run.prepared.NoCase();
+  const bool no_case = run.prepared.HasNoCase();
   // A case that a backend offers nothing for has a record too, without an implementation.
   const bool none_ran = std::ranges::all_of(result.records, [](const Record& r) {
     return r.implementation.empty() && r.verdict == Name(Verdict::kUnsupported);
@@ -90,7 +90,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
                                 .width = TextWidth(STDOUT_FILENO),
                                 .all_file = all.string(),
                                 .environment = ReadStream(folder.path() / "environment.json").value_or("")}));
-  const std::string problem = !result.write_error.empty() ? result.write_error + HowItGoesOn(folder)
+  const std::string problem = !result.write_error.empty() ? result.write_error + ExplainResume(folder)
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
                                                           : std::string();

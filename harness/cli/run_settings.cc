@@ -78,9 +78,9 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
   for (const std::string& note : {FindUnset(options.backend.sandbox), FindPartlyGranted(options.backend.sandbox)}) {
     if (!note.empty()) Note(note);
   }
-  if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
-  if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
-  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;
+  if (const std::string gap = DescribeSandboxGap(devices); !gap.empty()) Note(gap);
+  if (const std::string sandbox = DescribeSandbox(devices); !sandbox.empty()) out["sandbox"] = sandbox;
+  if (const std::string hidden = DescribeHiddenFolders(devices); !hidden.empty()) out["hidden"] = hidden;
   out["backends"] = DescribeDevices(devices);
   return out;
 }

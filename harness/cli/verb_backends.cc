@@ -29,7 +29,7 @@ struct BackendsOptions {
 // table but fails to return it, the result is the failure's text.
 Json CapabilitiesOf(const Device& c) {
   const auto lines = c.session->Capabilities(c.device_index);
-  if (!lines && lines.error().outcome == Outcome::kUnsupported) return nullptr;
+  if (!lines && lines.error().kind == FailureKind::kUnsupported) return nullptr;
   if (!lines) return lines.error().message;
   Json all = Json::array();
   for (const CapabilityLine& line : *lines) {
@@ -52,8 +52,8 @@ void PrintCapabilities(const Device& c) {
 
 void PrintText(const Device& c) {
   if (!c.problem.empty()) {
-    fmt::print("{:<12} {}\n             {}\n             {} ({})\n", c.backend, Name(c.problem_outcome), c.problem,
-               c.path, c.origin);
+    fmt::print("{:<12} {}\n             {}\n             {} ({})\n", c.backend, Name(c.problem_kind), c.problem, c.path,
+               c.origin);
     return;
   }
   fmt::print("{:<12} usable  device {}: {}, {:.1f} GiB\n", c.selector, c.device_index, c.device.name,
@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
     const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
     const auto same = [&](const Device& c) { return c.backend == backend.name; };
     if (replaced || std::any_of(devices.begin(), devices.end(), same)) continue;
-    missing.emplace_back(backend.name, WhyNoPlugin(backend.name));
+    missing.emplace_back(backend.name, ExplainMissingPlugin(backend.name));
   }
   return missing;
 }
@@ -103,7 +103,7 @@ int ListBackends(const BackendsOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", DumpJson(all, 2));
-  for (const std::string& note : {FindUnset(options.backend.sandbox), SandboxGap(*devices)}) {
+  for (const std::string& note : {FindUnset(options.backend.sandbox), DescribeSandboxGap(*devices)}) {
     if (!note.empty()) Complain(kExitOk, note);
   }
   if (!absent.empty()) {

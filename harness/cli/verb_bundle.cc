@@ -87,6 +87,12 @@ Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
   const fs::path unsigned_ =
       options.out.parent_path() / fmt::format(".{}.{}", getpid(), options.out.filename().string());
   Status status = WriteContainer(unsigned_, bundle.files);
+  if (!status) {
+    std::string why = status.error().message;
+    const std::string hidden = unsigned_.string();
+    if (why.starts_with(hidden)) why = "--out " + options.out.string() + why.substr(hidden.size());
+    status = Fail(status.error().code, why + ": give --out where files can be made");
+  }
   if (status && options.key) status = SignFile(unsigned_, *options.key);
   std::error_code error;
   if (status && options.key) fs::rename(SignatureOf(unsigned_), SignatureOf(options.out), error);

@@ -105,7 +105,7 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
 
 int Import(const ImportOptions& options) {
   if (auto out = CheckOut(options); !out) return Complain(kExitUsage, out.error().message);
-  Imports imports(Catalog(), options.verbose ? Imports::Told(TellUnmapped) : Imports::Told());
+  Imports imports(Catalog(), options.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
   for (const std::string& file : options.files) {
     if (auto read = ReadForeign(options, file, imports); !read) return ComplainOfFile(read.error());
   }

@@ -130,7 +130,7 @@ int PrintSuites() {
   const std::vector<std::string> names = ListSuites(SuiteDirectories());
   for (const std::string& name : names) fmt::print("{}\n", name);
   if (!names.empty()) return kExitOk;
-  return Complain(kExitNothing, "this program finds no suites" + WhyNoSuites());
+  return Complain(kExitNothing, "this program finds no suites" + ExplainMissingSuites());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "harness/base/atomic_file.h"
@@ -20,10 +21,27 @@ namespace {
 
 using SortedJson = nlohmann::json;  // looks a member up among thousands in few steps
 
-// A discarded value where the text is no JSON.
-SortedJson ParseHeader(std::string_view text) {
-  if (IsNestedTooDeep(text)) return SortedJson(SortedJson::value_t::discarded);
-  return SortedJson::parse(text.data(), text.data() + text.size(), nullptr, /*allow_exceptions=*/false);
+Result<SortedJson> ParseHeader(std::string_view text) {
+  std::set<std::string> names;
+  std::string twice;
+  const auto note_name = [&](int depth, SortedJson::parse_event_t event, SortedJson& parsed) {
+    if (event != SortedJson::parse_event_t::key || depth != 1) return true;
+    if (!names.insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+    return true;
+  };
+  SortedJson header(SortedJson::value_t::discarded);
+  if (!IsNestedTooDeep(text)) {
+    header = SortedJson::parse(text.data(), text.data() + text.size(), note_name, /*allow_exceptions=*/false);
+  }
+  if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
+  if (!twice.empty()) return Fail(ErrorCode::kIo, fmt::format("the header has the name '{}' twice", twice));
+  return header;
+}
+
+tl::unexpected<Error> FailToRead(const std::filesystem::path& path, const std::string& why) {
+  return Fail(ErrorCode::kIo, fmt::format("{}: {}; the file is cut short, damaged or no safetensors: copy or write it "
+                                          "again",
+                                          path.string(), why));
 }
 
 constexpr int kLengthBytes = 8;
@@ -119,8 +137,7 @@ Result<Entry> ParseEntry(const std::string& name, const SortedJson& json, uint64
   entry.end = offsets[1].get<uint64_t>();
   if (entry.begin > entry.end || entry.end > data_size) {
     return Fail(ErrorCode::kIo,
-                fmt::format("tensor '{}' lies at bytes {} to {} of {}: the file is cut short or damaged", name,
-                            entry.begin, entry.end, data_size));
+                fmt::format("tensor '{}' lies at bytes {} to {} of {}", name, entry.begin, entry.end, data_size));
   }
   if (!entry.dtype) return entry;
   const uint64_t bytes = entry.end - entry.begin, size = static_cast<uint64_t>(SizeOf(*entry.dtype));
@@ -189,12 +206,10 @@ Status WriteSafetensors(const std::filesystem::path& path, const std::vector<Ten
 }
 
 Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path) {
-  const auto fail = [&](const std::string& message) {
-    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
-  };
+  const auto fail = [&](const std::string& why) { return FailToRead(path, why); };
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   const auto size = stream ? static_cast<int64_t>(stream.tellg()) : -1;
-  if (size < 0) return fail("cannot be read");
+  if (size < 0) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be read", path.string()));
   std::string start(kLengthBytes, '\0');
   stream.seekg(0);
   if (!stream.read(start.data(), kLengthBytes)) return fail("too short for a header length");
@@ -202,11 +217,11 @@ Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::fi
   if (!length) return fail(length.error().message);
   std::string text(*length, '\0');
   if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
-  const SortedJson header = ParseHeader(text);
-  if (!header.is_object()) return fail("the header is not a JSON object");
+  const Result<SortedJson> header = ParseHeader(text);
+  if (!header) return fail(header.error().message);
   std::map<std::string, std::string> metadata;
-  if (!header.contains("__metadata__")) return metadata;
-  if (Status status = ParseMetadata(header["__metadata__"], metadata); !status) return fail(status.error().message);
+  if (!header->contains("__metadata__")) return metadata;
+  if (Status status = ParseMetadata((*header)["__metadata__"], metadata); !status) return fail(status.error().message);
   return metadata;
 }
 
@@ -214,14 +229,14 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
   const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
   if (!length) return tl::unexpected(length.error());
   const char* text = bytes.data() + kLengthBytes;
-  const SortedJson header = ParseHeader({text, *length});
-  if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
+  const Result<SortedJson> header = ParseHeader({text, *length});
+  if (!header) return tl::unexpected(header.error());
 
   SafetensorsFile file;
   const char* data = text + *length;
   const uint64_t data_size = bytes.size() - kLengthBytes - *length;
   std::vector<Entry> entries;
-  for (const auto& [name, json] : header.items()) {
+  for (const auto& [name, json] : header->items()) {
     if (name == "__metadata__") {
       if (Status status = ParseMetadata(json, file.metadata); !status) return tl::unexpected(status.error());
       continue;
@@ -246,13 +261,10 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
 }
 
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path) {
-  const auto fail = [&](const std::string& message) {
-    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
-  };
   const Result<std::string> bytes = ReadWholeFile(path);
   if (!bytes) return tl::unexpected(bytes.error());
   Result<SafetensorsFile> file = ParseSafetensors(*bytes);
-  if (!file) return fail(file.error().message);
+  if (!file) return FailToRead(path, file.error().message);
   return file;
 }
 

@@ -114,7 +114,10 @@ Status AddSample(const fs::path& run, const Plan& plan, const RecordView& record
   auto sample = ParseEvidence(bundle.files[kEvidenceFile]);
   if (!sample) return tl::unexpected(sample.error());
   for (const EvidenceDraw& draw : sample->draws) {
-    if (draw.secret.empty()) return UsageError(run.string() + ": the run was killed before its end: begin it again");
+    if (!draw.secret.empty()) continue;
+    return UsageError(run.string() +
+                      ": the run has not come to its end, so that nothing can be drawn: begin it again with another "
+                      "--out");
   }
   sample->committed = CommittedHash(bundle.files), sample->challenge = challenge;
   sample->results = DrawTexts(FindKept(plan, records, sample->draws).names, *sample);
@@ -155,6 +158,10 @@ Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challen
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());
+  if (plan->shard.count > 1) {
+    bundle.notes.push_back(fmt::format("this is --shard {}/{} alone: assay merge joins the folders of all shards",
+                                       plan->shard.index, plan->shard.count));
+  }
   JsonFields fields(environment, "environment.json");
   if (auto added = AddWaivers(fields, bundle); !added) return tl::unexpected(added.error());
   auto drawn = AddSample(run, *plan, finished->records, challenge, bundle);

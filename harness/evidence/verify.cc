@@ -9,7 +9,8 @@
 namespace assay {
 namespace {
 
-void CheckPlan(const Plan& plan, Verification& found) {
+void CheckPlan(const BundleContents& bundle, Verification& found) {
+  const Plan& plan = bundle.plan;
   if (plan.golden_version != kGoldenVersion || plan.generator_version != kGeneratorVersion) {
     found.Contradict(
         "plan.json: inputs and golden values are of versions {} and {}, this program has {} and {}: use assay {}",
@@ -17,11 +18,17 @@ void CheckPlan(const Plan& plan, Verification& found) {
   } else {
     found.Confirm("plan: {} with hash {}", Counted(std::ssize(plan.entries), "case"), plan.hash);
   }
+  if (!bundle.IsShard()) return;
+  const int64_t own = bundle.CountOwnCases(), all = std::ssize(plan.entries);
+  found.Confirm("shard: this is --shard {}/{}, {} of the {}", plan.shard.index, plan.shard.count, own,
+                Counted(all, "planned case"));
+  found.Open("the {} of the other shards: assay merge joins the folders of all, and a bundle of that has them",
+             Counted(all - own, "planned case"));
 }
 
 // Returns whether the rest can be looked at: this program has the plan's inputs and golden values.
 bool CheckAsRead(const BundleContents& bundle, Verification& found) {
-  CheckPlan(bundle.plan, found);
+  CheckPlan(bundle, found);
   if (!found.contradicted.empty()) return false;
   CheckForms(bundle, found);
   CheckPresence(bundle, found);
@@ -33,9 +40,9 @@ bool CheckAsRead(const BundleContents& bundle, Verification& found) {
 }
 
 void CheckAll(const BundleContents& bundle, const VerifyOptions& options,
-              const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found) {
+              const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found) {
   if (!CheckAsRead(bundle, found)) return;
-  const Recomputed recomputed = RecomputeCases(bundle, options.recompute_s, told, found);
+  const Recomputed recomputed = RecomputeCases(bundle, options.recompute_s, on_case, found);
   VerifyConformance(bundle, recomputed, options.own_profile, found);
   if (recomputed.judged < recomputed.results) {
     found.Open("the judgement of {} whose outputs the bundle does not have",
@@ -65,8 +72,8 @@ std::vector<std::string> FindContradictions(const BundleFiles& files, const std:
 }
 
 Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
-                          const std::function<void(const std::string&, size_t, size_t)>& told) {
-  return FindBy([&](const BundleContents& bundle, Verification& found) { CheckAll(bundle, options, told, found); },
+                          const std::function<void(const std::string&, size_t, size_t)>& on_case) {
+  return FindBy([&](const BundleContents& bundle, Verification& found) { CheckAll(bundle, options, on_case, found); },
                 files, scratch);
 }
 

@@ -46,9 +46,9 @@ struct VerifyOptions {
 // Finds what VerifyBundle() contradicts by reading alone: nothing is computed again. `scratch` is an empty folder.
 std::vector<std::string> FindContradictions(const BundleFiles& files, const std::filesystem::path& scratch);
 
-// Precondition: the container has no damage. `scratch` is an empty folder. `told` is called with each case before it is
-// computed again.
+// Precondition: the container has no damage. `scratch` is an empty folder. `on_case` is called with each case before it
+// is computed again.
 Verification VerifyBundle(const BundleFiles& files, const std::filesystem::path& scratch, const VerifyOptions& options,
-                          const std::function<void(const std::string& id, size_t done, size_t all)>& told);
+                          const std::function<void(const std::string& id, size_t done, size_t all)>& on_case);
 
 }  // namespace assay

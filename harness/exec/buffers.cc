@@ -53,7 +53,7 @@ TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
 using Bytes = std::array<uint8_t, 16>;
 
 // Flips the sign of each part of the element: the top bit of the part's last byte.
-Bytes WithOtherSign(Bytes bytes, DType dtype) {
+Bytes FlipSigns(Bytes bytes, DType dtype) {
   const auto part = static_cast<size_t>(SizeOf(dtype) / (IsComplex(dtype) ? 2 : 1));
   for (size_t i = part - 1; i < bytes.size(); i += part) bytes[i] ^= 0x80;
   return bytes;
@@ -62,7 +62,7 @@ Bytes WithOtherSign(Bytes bytes, DType dtype) {
 // Little-endian. Two NaN encodings exist in e4m3, so that its "payload" is the value 0x7F itself; a result that is
 // rightly NaN still differs from the other prefill.
 Bytes Pattern(DType dtype, Prefill prefill) {
-  if (prefill == Prefill::kPositive) return WithOtherSign(Pattern(dtype, Prefill::kSentinel), dtype);
+  if (prefill == Prefill::kPositive) return FlipSigns(Pattern(dtype, Prefill::kSentinel), dtype);
   const bool nan = prefill == Prefill::kNanPayload;
   switch (dtype) {
     case DType::kF64:

@@ -16,7 +16,7 @@ constexpr double kLeastShortenedS = 15;  // a driver may compile, or clear its c
 
 }  // namespace
 
-CallLimit CallLimits::Of(std::string_view call, const CallWork& work) const {
+CallLimit CallLimits::LimitFor(std::string_view call, const CallWork& work) const {
   const double most_s = call == "prepare" ? most_prepare_s_ : most_s_;
   if (is_constant_) return {most_s};
   const auto executions = static_cast<double>(std::max<size_t>(work.executions, 1));

@@ -34,7 +34,7 @@ class CallLimits {
         is_constant_(is_constant),
         compiles_in_calls_(compiles_in_calls) {}
 
-  CallLimit Of(std::string_view call, const CallWork& work) const;
+  CallLimit LimitFor(std::string_view call, const CallWork& work) const;
 
   // The call has ended in time.
   void NoteEnd(std::string_view call, const CallWork& work, double seconds);

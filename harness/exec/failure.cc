@@ -5,52 +5,52 @@
 
 namespace assay {
 
-std::string_view Name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kUnsupported:
+std::string_view Name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kUnsupported:
       return "unsupported";
-    case Outcome::kUnavailable:
+    case FailureKind::kUnavailable:
       return "unavailable";
-    case Outcome::kNoPlugin:
+    case FailureKind::kNoPlugin:
       return "no_plugin";
-    case Outcome::kError:
+    case FailureKind::kError:
       return "error";
-    case Outcome::kOutOfMemory:
+    case FailureKind::kOutOfMemory:
       return "out_of_memory";
-    case Outcome::kDeviceLost:
+    case FailureKind::kDeviceLost:
       return "device_lost";
-    case Outcome::kMemoryFault:
+    case FailureKind::kMemoryFault:
       return "memory_fault";
-    case Outcome::kCrash:
+    case FailureKind::kCrash:
       return "crash";
-    case Outcome::kTimeout:
+    case FailureKind::kTimeout:
       return "timeout";
-    case Outcome::kProtocol:
+    case FailureKind::kProtocol:
       return "protocol";
-    case Outcome::kInterrupted:
+    case FailureKind::kInterrupted:
       return "interrupted";
-    case Outcome::kHost:
+    case FailureKind::kHost:
       return "host";
   }
   return "unknown";
 }
 
-Outcome OutcomeOf(int64_t status) {
+FailureKind FailureKindOf(int64_t status) {
   switch (status) {
     case ASSAY_UNSUPPORTED:
-      return Outcome::kUnsupported;
+      return FailureKind::kUnsupported;
     case ASSAY_UNAVAILABLE:
-      return Outcome::kUnavailable;
+      return FailureKind::kUnavailable;
     case kNoPluginStatus:
-      return Outcome::kNoPlugin;
+      return FailureKind::kNoPlugin;
     case ASSAY_OUT_OF_MEMORY:
-      return Outcome::kOutOfMemory;
+      return FailureKind::kOutOfMemory;
     case ASSAY_DEVICE_LOST:
-      return Outcome::kDeviceLost;
+      return FailureKind::kDeviceLost;
     case ASSAY_MEMORY_FAULT:
-      return Outcome::kMemoryFault;
+      return FailureKind::kMemoryFault;
     default:
-      return Outcome::kError;
+      return FailureKind::kError;
   }
 }
 

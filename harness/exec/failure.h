@@ -11,7 +11,7 @@
 
 namespace assay {
 
-enum class Outcome : uint8_t {
+enum class FailureKind : uint8_t {
   kUnsupported,  // the backend does not offer it
   kUnavailable,  // no device, no driver
   kNoPlugin,     // the file is no library that can be loaded, or none of this ABI
@@ -27,24 +27,24 @@ enum class Outcome : uint8_t {
 };
 
 // "unsupported", "out_of_memory", ...
-std::string_view Name(Outcome outcome);
+std::string_view Name(FailureKind kind);
 
 struct WorkerFailure {
-  Outcome outcome = Outcome::kError;
+  FailureKind kind = FailureKind::kError;
   std::string message;
 };
 
 // The worker's own answer to "load"; no assay_status of 32 bits reaches it.
 inline constexpr int64_t kNoPluginStatus = int64_t{1} << 32;
 
-// Maps an assay_status other than ASSAY_OK, or kNoPluginStatus, to its outcome.
-Outcome OutcomeOf(int64_t status);
+// Maps an assay_status other than ASSAY_OK, or kNoPluginStatus, to its kind.
+FailureKind FailureKindOf(int64_t status);
 
 template <class T>
 using Call = tl::expected<T, WorkerFailure>;
 
-inline tl::unexpected<WorkerFailure> CallFailed(Outcome outcome, std::string message) {
-  return tl::unexpected<WorkerFailure>(WorkerFailure{outcome, std::move(message)});
+inline tl::unexpected<WorkerFailure> CallFailed(FailureKind kind, std::string message) {
+  return tl::unexpected<WorkerFailure>(WorkerFailure{kind, std::move(message)});
 }
 
 }  // namespace assay

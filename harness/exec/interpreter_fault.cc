@@ -28,7 +28,7 @@ struct Place {
 using Places = std::vector<Place>;  // the innermost first
 
 // Where the last fault begins whose traceback, or list of modules, is there too; npos: there is none.
-size_t FaultAt(std::string_view printed) {
+size_t FindFault(std::string_view printed) {
   size_t last = 0;
   for (const std::string_view mark : {kThread, kModules}) {
     if (const size_t at = printed.rfind(mark); at != printed.npos) last = std::max(last, at);
@@ -53,7 +53,7 @@ bool IsOfFault(std::string_view line, bool& in_thread) {
 }
 
 // A path as it is printed: of a crashed process, in ASCII, and not beyond 500 characters.
-std::string AsPrinted(std::string_view path) {
+std::string EscapePath(std::string_view path) {
   constexpr size_t kMostCharacters = 500;
   std::string text;
   for (size_t count = 0; !path.empty(); ++count) {
@@ -73,7 +73,7 @@ std::string AsPrinted(std::string_view path) {
 }
 
 // Parses a line such as `  File "/x/mine.py", line 4 in <module>`.
-std::optional<Place> PlaceIn(std::string_view line) {
+std::optional<Place> ParsePlace(std::string_view line) {
   constexpr std::string_view kFile = "  File \"", kLine = "\", line ", kIn = " in ";
   if (!line.starts_with(kFile)) return std::nullopt;
   const size_t file_end = line.rfind(kLine);
@@ -86,7 +86,7 @@ std::optional<Place> PlaceIn(std::string_view line) {
 }
 
 // Lists the user's own places of each thread, the crashed thread first.
-std::vector<Places> ThreadsIn(std::string_view fault, const std::string& package) {
+std::vector<Places> ListThreads(std::string_view fault, const std::string& package) {
   std::vector<Places> threads(1);
   Places* thread = nullptr;
   for (const std::string_view line : Split(fault, '\n')) {
@@ -94,7 +94,7 @@ std::vector<Places> ThreadsIn(std::string_view fault, const std::string& package
       thread = line.starts_with("Current thread") ? threads.data() : &threads.emplace_back();
       continue;
     }
-    const std::optional<Place> place = PlaceIn(line);
+    const std::optional<Place> place = ParsePlace(line);
     if (!place || thread == nullptr || place->file.starts_with("<frozen importlib")) continue;
     if (place->file.substr(0, place->file.rfind('/')) != package) thread->push_back(*place);
   }
@@ -111,7 +111,7 @@ std::string SourceLine(const std::string& path, size_t number) {
 
 }  // namespace
 
-size_t BeginOfFault(std::string_view printed) {
+size_t FindFaultBegin(std::string_view printed) {
   constexpr size_t kMostBytes = 1 << 21;  // a hundred threads, each with a hundred places
   constexpr size_t kBefore = 4096;
   const size_t at = printed.rfind(kFault);
@@ -119,8 +119,8 @@ size_t BeginOfFault(std::string_view printed) {
   return at - std::min(at, kBefore);
 }
 
-std::string WithoutTraceback(std::string_view printed) {
-  const size_t at = FaultAt(printed);
+std::string StripTraceback(std::string_view printed) {
+  const size_t at = FindFault(printed);
   std::string text(printed.substr(0, at));
   if (at == printed.npos) return text;
   const std::vector<std::string_view> lines = Split(printed.substr(at), '\n');
@@ -133,12 +133,12 @@ std::string WithoutTraceback(std::string_view printed) {
 }
 
 std::string PlacesOfFault(std::string_view printed, const InterpretedFiles& files) {
-  const size_t at = FaultAt(printed);
+  const size_t at = FindFault(printed);
   if (at == printed.npos) return "";
-  const std::string kernels = AsPrinted(files.kernels);
+  const std::string kernels = EscapePath(files.kernels);
   const auto is_kernels = [&](const Place& place) { return place.file == kernels; };
   const auto has_kernels = [&](const Places& places) { return std::ranges::any_of(places, is_kernels); };
-  const std::vector<Places> threads = ThreadsIn(printed.substr(at), AsPrinted(files.package));
+  const std::vector<Places> threads = ListThreads(printed.substr(at), EscapePath(files.package));
   // A thread without any place of Python's is a library's own: what Python was at meanwhile has started it, or waits.
   const auto other = std::ranges::find_if(threads, has_kernels);
   Places places = !threads[0].empty() ? threads[0] : other != threads.end() ? *other : Places();

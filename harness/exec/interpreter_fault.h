@@ -15,11 +15,11 @@ struct InterpretedFiles {
 
 // Offset at which to cut a long text so that the last fault stays whole, with some of the output before it. Returns the
 // end of the text if there is no fault, or if it is too long.
-size_t BeginOfFault(std::string_view printed);
+size_t FindFaultBegin(std::string_view printed);
 
 // Removes the traceback of the last fault and its list of modules. "Fatal Python error: REASON" stays unless the reason
 // is a signal. A text without a traceback stays as it is.
-std::string WithoutTraceback(std::string_view printed);
+std::string StripTraceback(std::string_view printed);
 
 // "; at mine.py:4 in <module>: os.abort()", followed by its callers: at most three places, the innermost first. One is
 // in the file of kernels if any is. "" if no place is known.

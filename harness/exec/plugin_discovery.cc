@@ -35,7 +35,7 @@ bool IsGivenName(std::string_view text) {
   return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == text.npos;
 }
 
-PluginCandidate FromArgument(const PluginArgument& argument) {
+PluginCandidate ParsePluginArgument(const PluginArgument& argument) {
   if (!argument.file.empty()) return {argument.text, argument.file, argument.option, FindFileProblem(argument.file)};
   std::string_view text = argument.text;
   PluginCandidate candidate;
@@ -112,7 +112,7 @@ DiscoveryOptions DiscoveryFromEnvironment(std::vector<PluginArgument> plugin_arg
 
 std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options) {
   std::vector<PluginCandidate> candidates;
-  for (const PluginArgument& argument : options.plugin_args) candidates.push_back(FromArgument(argument));
+  for (const PluginArgument& argument : options.plugin_args) candidates.push_back(ParsePluginArgument(argument));
   if (options.plugin_files) {
     AddFromList(*options.plugin_files, "ASSAY_PLUGIN_FILES", candidates);
   } else if (!options.executable_folder.empty()) {

@@ -14,7 +14,7 @@ Call<std::vector<ImplementationInfo>> Session::Query(int64_t device, const Probl
 }
 
 Call<std::vector<CapabilityLine>> Session::Capabilities(int64_t) {
-  return CallFailed(Outcome::kUnsupported, "there is no table of capabilities");
+  return CallFailed(FailureKind::kUnsupported, "there is no table of capabilities");
 }
 
 Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const std::string& implementation) {

@@ -69,14 +69,14 @@ Call<void> Worker::Load() {
                                                 : std::max(options_.startup_timeout_s, options_.import_timeout_s);
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, CallLimit{limit_s});
   if (loaded) return {};
-  import_hung_ = !options_.words.empty() && loaded.error().outcome == Outcome::kTimeout;
+  import_hung_ = !options_.words.empty() && loaded.error().kind == FailureKind::kTimeout;
   const bool answered = running();  // else the message has what it printed
   Stop();
-  std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  std::string why = answered ? AppendStderrTail(loaded.error().message) : loaded.error().message;
   if (options_.words.empty() && options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
     why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
   }
-  return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));
+  return CallFailed(loaded.error().kind, fmt::format("while loading {}: {}", options_.plugin, why));
 }
 
 // The first question makes the interpreter import the file. Asked here, no other call has that time within its own, and
@@ -87,13 +87,13 @@ Call<void> Worker::Import() {
   if (described) return {};
   Stop();
   WorkerFailure failure = described.error();
-  import_hung_ = failure.outcome == Outcome::kTimeout;
+  import_hung_ = failure.kind == FailureKind::kTimeout;
   if (import_hung_) {
     failure.message =
-        WithTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
-                             "give it more time with --import-timeout SECONDS",
-                             options_.plugin, options_.import_timeout_s));
-  } else if (failure.outcome == Outcome::kCrash) {
+        AppendStderrTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
+                                     "give it more time with --import-timeout SECONDS",
+                                     options_.plugin, options_.import_timeout_s));
+  } else if (failure.kind == FailureKind::kCrash) {
     failure.message = fmt::format("while importing {}: {}", options_.plugin, failure.message);
   } else if (failure.message.starts_with(kCall)) {
     failure.message.erase(0, kCall.size());
@@ -103,11 +103,11 @@ Call<void> Worker::Import() {
 
 Call<void> Worker::StartSealed() {
   Result<Surroundings> made = MakeSurroundings(options_.seal, options_.plugin, options_.executable);
-  if (!made) return CallFailed(Outcome::kHost, made.error().message);
+  if (!made) return CallFailed(FailureKind::kHost, made.error().message);
   hidden_ = made->hidden;
   if (options_.seal.sealed) HideThisProcess();
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
-  if (!child) return CallFailed(Outcome::kHost, child.error().message);
+  if (!child) return CallFailed(FailureKind::kHost, child.error().message);
   process_ = std::move(*child);
   const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, CallLimit{options_.startup_timeout_s});
   if (!sealed) return tl::unexpected(sealed.error());
@@ -115,7 +115,7 @@ Call<void> Worker::StartSealed() {
   process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));
   sandbox_ = reply.Text("sandbox", kMaxTextBytes);
   if (reply.problem().empty()) return {};
-  return Killed(Outcome::kProtocol, fmt::format("seal: {}", reply.problem()));
+  return Killed(FailureKind::kProtocol, fmt::format("seal: {}", reply.problem()));
 }
 
 Call<Json> Worker::Request(const std::string& call, Json message, const CallLimit& limit, std::span<const int> fds) {
@@ -125,28 +125,28 @@ Call<Json> Worker::Request(const std::string& call, Json message, const CallLimi
   message["call"] = call;
   message[kSequence] = number;
   const Result<std::string> frame = EncodeFrame(message);
-  if (!frame) return CallFailed(Outcome::kError, frame.error().message);
+  if (!frame) return CallFailed(FailureKind::kError, frame.error().message);
   const Call<Json> json = Exchange(call, *frame, limit, fds);
   if (!json) return json;
   if (Call<void> own = CheckIsAnswer(call, *json, number); !own) return tl::unexpected(own.error());
   Reply reply(*json);
   const int64_t status = reply.Integer("status");
   const std::string text = status == 0 ? "" : reply.Text("text", kMaxTextBytes);
-  if (!reply.problem().empty()) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, reply.problem()));
+  if (!reply.problem().empty()) return Killed(FailureKind::kProtocol, fmt::format("{}: {}", call, reply.problem()));
   if (status == 0) return json;
-  const Outcome outcome = OutcomeOf(status);
+  const FailureKind kind = FailureKindOf(status);
   // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written
   // over; the next call starts a fresh one.
-  if (outcome == Outcome::kDeviceLost || outcome == Outcome::kMemoryFault) return Killed(outcome, text);
-  return CallFailed(outcome, outcome == Outcome::kOutOfMemory ? WithLimit(text, 0) : text);
+  if (kind == FailureKind::kDeviceLost || kind == FailureKind::kMemoryFault) return Killed(kind, text);
+  return CallFailed(kind, kind == FailureKind::kOutOfMemory ? AppendLimitHint(text, 0) : text);
 }
 
 Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, const CallLimit& limit,
                             std::span<const int> fds) {
   ReadSocket();  // whether it is closed is seen by Await
   if (buffer_.size() > 0) {
-    return Killed(Outcome::kProtocol, fmt::format("{}: the worker had sent {} bytes before it was asked: {}", call,
-                                                  buffer_.size(), kNotDue));
+    return Killed(FailureKind::kProtocol, fmt::format("{}: the worker had sent {} bytes before it was asked: {}", call,
+                                                      buffer_.size(), kNotDue));
   }
   // A failed send is seen by Await, as the end of the process or as the deadline.
   [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, After(limit.seconds));
@@ -155,7 +155,7 @@ Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, c
 
 Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number) {
   if (buffer_.size() > 0) {
-    return Killed(Outcome::kProtocol,
+    return Killed(FailureKind::kProtocol,
                   fmt::format("{}: {} bytes followed the worker's answer: {}", call, buffer_.size(), kNotDue));
   }
   Reply reply(answer);
@@ -163,7 +163,7 @@ Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, ui
   if (reply.problem().empty() && got == number) return {};
   const std::string what =
       reply.problem().empty() ? fmt::format("it is of request {}, not {}", got, number) : reply.problem();
-  return Killed(Outcome::kProtocol,
+  return Killed(FailureKind::kProtocol,
                 fmt::format("{}: the answer belongs to another request: {}: {}", call, what, kNotDue));
 }
 
@@ -184,18 +184,18 @@ Call<Json> Worker::Await(const std::string& call, const CallLimit& limit) {
     // A host that was held up, or whose clock jumped, has not waited for the worker meanwhile.
     const double late = time_->Seconds() - before - 1e-3 * most;
     if (late > kHeldUpSeconds) end += late;
-    if (ready < 0 && errno != EINTR) return Killed(Outcome::kError, fmt::format("{}: poll failed", call));
+    if (ready < 0 && errno != EINTR) return Killed(FailureKind::kError, fmt::format("{}: poll failed", call));
     DrainStderr();
     const bool open = ReadSocket();
     Result<std::optional<Json>> message = buffer_.Next();
-    if (!message) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, message.error().message));
+    if (!message) return Killed(FailureKind::kProtocol, fmt::format("{}: {}", call, message.error().message));
     if (message->has_value()) return std::move(**message);
     if (!open || (events[1].revents & POLLIN) != 0) return Ended(call);
     if (interrupted_ && interrupted_()) {
-      return Killed(Outcome::kInterrupted, fmt::format("{} was cut short by an interrupt", call));
+      return Killed(FailureKind::kInterrupted, fmt::format("{} was cut short by an interrupt", call));
     }
     if (milliseconds_left() == 0) {
-      return Killed(Outcome::kTimeout,
+      return Killed(FailureKind::kTimeout,
                     fmt::format("{} did not end within {} s{}; the worker was killed", call, limit.seconds, limit.why));
     }
   }
@@ -226,7 +226,7 @@ void Worker::DrainStderr() {
   }
   if (stderr_tail_.size() <= kKeptStderrBytes) return;
   size_t begin = stderr_tail_.size() - kKeptStderrBytes;
-  if (!options_.words.empty()) begin = std::min(begin, BeginOfFault(stderr_tail_));
+  if (!options_.words.empty()) begin = std::min(begin, FindFaultBegin(stderr_tail_));
   stderr_tail_.erase(0, begin);
 }
 
@@ -236,13 +236,13 @@ tl::unexpected<WorkerFailure> Worker::Ended(const std::string& call) {
   const std::string how = status.killed_by_host ? "closed its connection without ending" : status.Text();
   const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
   const std::string what = fmt::format("the worker {} during {}{}", how, call, PlaceInInterpreter());
-  return CallFailed(Outcome::kCrash, WithTail(WithLimit(what, signal)));
+  return CallFailed(FailureKind::kCrash, AppendStderrTail(AppendLimitHint(what, signal)));
 }
 
-tl::unexpected<WorkerFailure> Worker::Killed(Outcome outcome, const std::string& message) {
+tl::unexpected<WorkerFailure> Worker::Killed(FailureKind kind, const std::string& message) {
   process_.Stop(After(0));
   DrainStderr();
-  return CallFailed(outcome, WithTail(message));
+  return CallFailed(kind, AppendStderrTail(message));
 }
 
 void Worker::Stop() {
@@ -264,13 +264,13 @@ std::string Worker::PlaceInInterpreter() const {
   return PlacesOfFault(stderr_tail_, {kernels.string(), script.parent_path().string()});
 }
 
-std::string Worker::WithLimit(std::string text, int signal) const {
+std::string Worker::AppendLimitHint(std::string text, int signal) const {
   const std::string hint = options_.seal.sealed ? LimitHint(options_.seal.limits, signal) : "";
   return hint.empty() ? text : text + "; " + hint;
 }
 
-std::string Worker::WithTail(std::string message) const {
-  const std::string printed = options_.words.empty() ? stderr_tail_ : WithoutTraceback(stderr_tail_);
+std::string Worker::AppendStderrTail(std::string message) const {
+  const std::string printed = options_.words.empty() ? stderr_tail_ : StripTraceback(stderr_tail_);
   const std::string tail = CleanText(LastBytes(printed, kTailInMessageBytes), kTailInMessageBytes);
   return tail.empty() ? message : message + "; it printed: " + tail;
 }

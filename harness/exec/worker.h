@@ -80,15 +80,15 @@ class Worker {
   bool ReadSocket();   // false: the other end is closed
   void DrainStderr();  // a full pipe would stall the worker
   tl::unexpected<WorkerFailure> Ended(const std::string& call);
-  tl::unexpected<WorkerFailure> Killed(Outcome outcome, const std::string& message);
+  tl::unexpected<WorkerFailure> Killed(FailureKind kind, const std::string& message);
   Call<void> StartSealed();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over
   // Finds the place of a crash in the output of the interpreter: "; at mine.py:4 in <module>"; "" if it is unknown.
   std::string PlaceInInterpreter() const;
-  std::string WithTail(std::string message) const;
+  std::string AppendStderrTail(std::string message) const;
   // `text` with the limit that may be behind it.
-  std::string WithLimit(std::string text, int signal) const;
+  std::string AppendLimitHint(std::string text, int signal) const;
 
   WorkerOptions options_;
   std::function<bool()> interrupted_;  // empty: never

@@ -21,11 +21,11 @@ constexpr std::string_view kMayRefuse[] = {"describe", "query", "capabilities"};
 // `layouts`: of the inputs.
 Call<void> CheckInputs(std::span<const BufferLayout> layouts, std::span<const Tensor* const> inputs) {
   if (inputs.size() != layouts.size()) {
-    return CallFailed(Outcome::kError, fmt::format("{} inputs given, {} expected", inputs.size(), layouts.size()));
+    return CallFailed(FailureKind::kError, fmt::format("{} inputs given, {} expected", inputs.size(), layouts.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->dtype() == layouts[i].dtype && inputs[i]->shape() == layouts[i].shape) continue;
-    return CallFailed(Outcome::kError,
+    return CallFailed(FailureKind::kError,
                       fmt::format("input {} is {} {}, expected {} {}", i, Name(inputs[i]->dtype()),
                                   ShapeText(inputs[i]->shape()), Name(layouts[i].dtype), ShapeText(layouts[i].shape)));
   }
@@ -68,7 +68,7 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
     }
     ++workers_started_;
   }
-  CallLimit limit = limits_.Of(call, work);
+  CallLimit limit = limits_.LimitFor(call, work);
   limit.seconds += expected_s;
   const CallClock clock;
   Call<Json> answer = worker_.Request(call, std::move(message), limit, fds);
@@ -76,7 +76,7 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
     limits_.NoteEnd(call, work, clock.Seconds());
     return answer;
   }
-  if (answer.error().outcome == Outcome::kTimeout) limits_.NoteTimeout(call);
+  if (answer.error().kind == FailureKind::kTimeout) limits_.NoteTimeout(call);
   NoteChange(call, answer.error());
   return answer;
 }
@@ -85,13 +85,13 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallW
 // way only what was never offered is unsupported, or a plugin would be rid of a wrong result by refusing to hand it
 // out.
 void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) {
-  if (failure.outcome == Outcome::kUnavailable && !device_.empty()) {
+  if (failure.kind == FailureKind::kUnavailable && !device_.empty()) {
     worker_.Stop();
-    failure = {Outcome::kDeviceLost,
+    failure = {FailureKind::kDeviceLost,
                fmt::format("{} was there when it was opened, and is not any more: {}", device_, failure.message)};
-  } else if (failure.outcome == Outcome::kUnsupported && std::ranges::find(kMayRefuse, call) == std::end(kMayRefuse)) {
+  } else if (failure.kind == FailureKind::kUnsupported && std::ranges::find(kMayRefuse, call) == std::end(kMayRefuse)) {
     failure = {
-        Outcome::kError,
+        FailureKind::kError,
         fmt::format("the plugin offered this, and then says that it is unsupported: {}; it has to say so when it "
                     "is asked what it offers",
                     failure.message)};
@@ -112,13 +112,13 @@ Call<void> WorkerSession::Close() {
 }
 
 tl::unexpected<WorkerFailure> WorkerSession::BadAnswer(const std::string& call, const std::string& problem) {
-  return CallFailed(Outcome::kError, fmt::format("{}: {}", call, problem));
+  return CallFailed(FailureKind::kError, fmt::format("{}: {}", call, problem));
 }
 
 Call<WorkerSession::Plan*> WorkerSession::FindPlan(uint64_t plan) {
   const auto it = plans_.find(plan);
   if (it != plans_.end() && worker_.running()) return it->second.get();
-  return CallFailed(Outcome::kError,
+  return CallFailed(FailureKind::kError,
                     fmt::format("plan {} was released, or its worker has ended; prepare it again", plan));
 }
 

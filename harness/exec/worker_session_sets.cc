@@ -48,12 +48,12 @@ Call<void> WorkerSession::Bind(uint64_t plan, size_t sets) {
 Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
   const size_t first = plan.sets();
   if (sets <= first) return {};
-  if (sets > kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} sets of operands", kMostSets));
+  if (sets > kMostSets) return CallFailed(FailureKind::kError, fmt::format("more than {} sets of operands", kMostSets));
   const Span span(Phase::kBind);
   const size_t added = sets - first;
   const size_t room = added * plan.image_bytes <= kMostRoomBytes ? added : 1;
   Result<Plan::Memory> memory = spare_->TakeOrCreate(added * plan.image_bytes, room * plan.image_bytes);
-  if (!memory) return CallFailed(Outcome::kHost, memory.error().message);
+  if (!memory) return CallFailed(FailureKind::kHost, memory.error().message);
   memory->first = first, memory->sets = added, memory->room = room;
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {

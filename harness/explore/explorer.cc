@@ -172,7 +172,7 @@ const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Device
   for (size_t i = 0; i < devices_.size(); ++i) {
     const Device& other = devices_[i];
     const bool shares = !other.pool.empty() && other.pool == first.pool && other.backend == first.backend;
-    if (!shares || !other.session || &other == &first || health.OneFor(i, planned.spec.op) != i) continue;
+    if (!shares || !other.session || &other == &first || health.FindFor(i, planned.spec.op) != i) continue;
     if (!PassesOn(planned, other, record.implementation, loop_)) continue;
     // An intermittent failure would pass here on any device, so the first device must fail once more.
     return FailsAlike(planned, first, record, loop_) ? &other : nullptr;

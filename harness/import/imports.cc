@@ -92,7 +92,7 @@ void Imports::Refuse(const ForeignCase& from, const std::string& reason) {
   ++unmapped_;
   constexpr size_t kMostReason = 200;
   ++count_of_reason_[reason.substr(0, kMostReason)];
-  if (told_) told_({from, reason});
+  if (callback_) callback_({from, reason});
 }
 
 std::vector<std::pair<std::string, size_t>> Imports::Reasons() const {

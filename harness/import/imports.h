@@ -40,10 +40,10 @@ struct UnmappedCase {
 
 class Imports {
  public:
-  using Told = std::function<void(const UnmappedCase&)>;
+  using Callback = std::function<void(const UnmappedCase&)>;
 
-  // `told` hears of each case that has no counterpart; empty: nobody does.
-  explicit Imports(OpCatalog ops, Told told = {}) : ops_(std::move(ops)), told_(std::move(told)) {}
+  // `callback` hears of each case that has no counterpart; empty: nobody does.
+  explicit Imports(OpCatalog ops, Callback callback = {}) : ops_(std::move(ops)), callback_(std::move(callback)) {}
 
   // `spec` is not yet canonical, or the reason why there is none. What the operator refuses is unmapped too, with its
   // words.
@@ -69,7 +69,7 @@ class Imports {
   Result<ImportedCase> Bind(const ForeignCase& from, CaseSpec spec, std::string_view label) const;
 
   OpCatalog ops_;
-  Told told_;
+  Callback callback_;
   std::vector<ImportedCase> cases_;
   std::unordered_map<std::string, size_t> index_of_id_, count_of_reason_;
   std::map<std::string, size_t> passed_over_, unknown_;

@@ -63,7 +63,7 @@ std::string MemoryFailure(const Evidence& evidence) {
 }
 
 // An accumulator that cannot be the declared one, by what is wrong on the twin's data; "" where nothing says so.
-std::string FalseAccumulator(const Contract& declared, const TwinOutcome& twin) {
+std::string FalseAccumulator(const Contract& declared, const TwinResult& twin) {
   if (twin.sum_bits == 0 || twin.sum_bits >= declared.AccExactBits()) return "";
   const auto is_it = [&](DType dtype) { return FormatOf(dtype).precision == twin.sum_bits; };
   const DType narrow = is_it(DType::kF32) ? DType::kF32 : is_it(DType::kF16) ? DType::kF16 : DType::kBF16;
@@ -78,9 +78,9 @@ struct Failure {
 
 // The first thing that proves the values wrong.
 Failure ValueFailure(const Evidence& evidence) {
-  for (const TwinOutcome& twin : evidence.twins) {
+  for (const TwinResult& twin : evidence.twins) {
     if (twin.Holds()) continue;
-    const std::string narrow = evidence.lower_class ? "" : FalseAccumulator(evidence.declared, twin);
+    const std::string narrow = evidence.weaker_arithmetic ? "" : FalseAccumulator(evidence.declared, twin);
     return {"exact channel: " + narrow + twin.Reason(evidence.shape)};
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
@@ -113,9 +113,9 @@ std::string DataRemark(const Evidence& evidence, const ErrorMetrics& metrics) {
 // A statistic that advises, or the implementation's own scale.
 std::string Suspicion(const Evidence& evidence) {
   for (const ErrorMetrics& m : evidence.runs) {
-    if (!m.statistic.Holds() && evidence.lower_class) {
-      return fmt::format("behaves like {} ({}); {}{}", evidence.lower_class->name, evidence.lower_class->field,
-                         m.statistic.reason, DataRemark(evidence, m));
+    if (!m.statistic.Holds() && evidence.weaker_arithmetic) {
+      return fmt::format("behaves like {} ({}); {}{}", evidence.weaker_arithmetic->name,
+                         evidence.weaker_arithmetic->field, m.statistic.reason, DataRemark(evidence, m));
     }
     if (!m.statistic.Holds()) return m.statistic.reason + DataRemark(evidence, m);
     if (m.statistic.Suspect()) return m.statistic.self_reason;
@@ -145,7 +145,7 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
   }
   decision.bound_margin = bound;
   decision.exceptional_margin = exceptional ? 0 : kInfinity;
-  for (const TwinOutcome& twin : evidence.twins) {
+  for (const TwinResult& twin : evidence.twins) {
     decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
   }
   for (const PropertyOutcome& property : evidence.properties) {
@@ -206,9 +206,9 @@ std::string InconclusiveReason(const Evidence& evidence) {
                      100 * kRequiredMutationPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
-std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
-  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
-                     evidence.lower_class->field, failure);
+std::string WeakerArithmeticReason(const Evidence& evidence, const std::string& failure) {
+  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared),
+                     evidence.weaker_arithmetic->name, evidence.weaker_arithmetic->field, failure);
 }
 
 // Why a result without a fault is not enough: what is declared does not promise what the case asks for.
@@ -301,10 +301,10 @@ Decision Decide(const Evidence& evidence) {
   decision.reason = failure.reason, decision.decided_by = failure.decided_by;
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
-    if (decision.memory_fault || !evidence.lower_class) return decision;
+    if (decision.memory_fault || !evidence.weaker_arithmetic) return decision;
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;
-    decision.reason = LowerClassReason(evidence, decision.reason);
+    decision.reason = WeakerArithmeticReason(evidence, decision.reason);
     return decision;
   }
   decision.reason = RelationFailure(evidence);

@@ -8,7 +8,7 @@ ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output) {
   return Measure(by.golden, by.bound, by.contract, output);
 }
 
-TwinOutcome JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output) {
+TwinResult JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output) {
   op.Canonicalise(problem, twin.inputs, output);
   return CheckTwin(twin, variant, output);
 }

@@ -25,6 +25,6 @@ struct JudgedBy {
 ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output);
 
 // Judges the output for a twin's inputs, the `variant`-th of its contract.
-TwinOutcome JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output);
+TwinResult JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output);
 
 }  // namespace assay

@@ -78,9 +78,9 @@ std::vector<SharedDefect> Plausible(const Twin& twin, const std::vector<int64_t>
 }
 
 // Deduces the cause from the wrong values; "" if they do not agree on one.
-std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinOutcome& outcome) {
-  if (outcome.nonfinite) return "";
-  if (!twin.terms_of) return outcome.wrong < outcome.elements ? twin.code : "";
+std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinResult& result) {
+  if (result.nonfinite) return "";
+  if (!twin.terms_of) return result.wrong < result.elements ? twin.code : "";
   std::string text;
   for (const SharedDefect& d : Plausible(twin, CommonTerms(twin, wrong, 1), CommonTerms(twin, wrong, -1))) {
     text += (text.empty() ? "looks like term " : ", or ") + TermsText(d);
@@ -131,12 +131,12 @@ bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype)
   return std::fabs(got - expected) <= tolerance_ulp * UlpOf(dtype, expected);
 }
 
-double TwinOutcome::Margin() const {
+double TwinResult::Margin() const {
   if (nonfinite) return std::numeric_limits<double>::infinity();
   return rms_limit > 0 ? std::max(margin, rms / rms_limit) : margin;
 }
 
-std::string TwinOutcome::Reason(const Shape& shape) const {
+std::string TwinResult::Reason(const Shape& shape) const {
   if (wrong == 0) {
     return fmt::format(
         "exact twin {}: errors of {:.3g} of their bounds in the root mean square over all outputs, permitted {:.3g}; "
@@ -152,11 +152,11 @@ std::string TwinOutcome::Reason(const Shape& shape) const {
   return text;
 }
 
-TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
+TwinResult CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   constexpr size_t kChunk = 4096;  // a multiple of the parts of an element
   const size_t parts = IsComplex(got.dtype()) ? 2 : 1, size = static_cast<size_t>(got.size()) * parts;
   ASSAY_CHECK(size == twin.expected.size());
-  TwinOutcome outcome{
+  TwinResult result{
       .variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp, .rms_limit = twin.rms};
   double squares = 0;
   std::vector<WrongElement> wrong;
@@ -173,38 +173,38 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
     const double tolerance = twin.ToleranceAt(static_cast<int64_t>(i));
     if (std::isfinite(difference)) {
       const double ulps = difference / UlpOf(got.dtype(), expected);
-      outcome.max_ulp = std::max(outcome.max_ulp, ulps);
-      if (ulps > 0) outcome.margin = std::max(outcome.margin, ulps / tolerance);
+      result.max_ulp = std::max(result.max_ulp, ulps);
+      if (ulps > 0) result.margin = std::max(result.margin, ulps / tolerance);
       if (twin.rms > 0) squares += std::pow(ulps / tolerance, 2);
     }
     if (TwinAccepts(expected, value, tolerance, got.dtype())) continue;
-    if (!std::isfinite(difference)) outcome.nonfinite = true;
+    if (!std::isfinite(difference)) result.nonfinite = true;
     map.Add(static_cast<int64_t>(i / parts));
     if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - value});
-    if (outcome.examples.size() < kWorstCount) {
-      outcome.examples.push_back({.index = static_cast<int64_t>(i / parts),
-                                  .component = static_cast<int>(i % parts),
-                                  .got = value,
-                                  .golden = expected,
-                                  .error = value - expected,
-                                  .tolerance = tolerance * UlpOf(got.dtype(), expected)});
+    if (result.examples.size() < kWorstCount) {
+      result.examples.push_back({.index = static_cast<int64_t>(i / parts),
+                                 .component = static_cast<int>(i % parts),
+                                 .got = value,
+                                 .golden = expected,
+                                 .error = value - expected,
+                                 .tolerance = tolerance * UlpOf(got.dtype(), expected)});
     }
-    if (outcome.first >= 0) continue;
-    outcome.first = static_cast<int64_t>(i / parts);
-    outcome.expected = expected;
-    outcome.got = value;
-    outcome.tolerance_ulp = tolerance;
+    if (result.first >= 0) continue;
+    result.first = static_cast<int64_t>(i / parts);
+    result.expected = expected;
+    result.got = value;
+    result.tolerance_ulp = tolerance;
   }
-  outcome.wrong = map.count();
-  outcome.where = map.Text();
-  outcome.rms = std::sqrt(squares / static_cast<double>(size));
+  result.wrong = map.count();
+  result.where = map.Text();
+  result.rms = std::sqrt(squares / static_cast<double>(size));
   if (!wrong.empty()) {
-    outcome.code = Decode(twin, wrong, outcome);
-    outcome.sum_bits = outcome.nonfinite ? 0 : SumBits(twin, got);
-  } else if (outcome.IsTooSpread()) {
-    outcome.code = twin.code;
+    result.code = Decode(twin, wrong, result);
+    result.sum_bits = result.nonfinite ? 0 : SumBits(twin, got);
+  } else if (result.IsTooSpread()) {
+    result.code = twin.code;
   }
-  return outcome;
+  return result;
 }
 
 }  // namespace assay

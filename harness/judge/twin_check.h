@@ -13,7 +13,7 @@
 
 namespace assay {
 
-struct TwinOutcome {
+struct TwinResult {
   int variant = 0;
   int64_t elements = 0;
   int64_t wrong = 0;
@@ -39,7 +39,7 @@ struct TwinOutcome {
 };
 
 // Precondition: got has as many values as twin.expected.
-TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got);
+TwinResult CheckTwin(const Twin& twin, int variant, const Tensor& got);
 
 // Whether one value is right. NaN equals NaN, signed zeros are equal.
 bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype);

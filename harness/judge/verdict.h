@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/metrics.h"
 #include "harness/judge/mutation_power.h"
 #include "harness/judge/property.h"
@@ -69,7 +69,7 @@ inline constexpr double kUserElementThreshold = 20;
 struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
-  std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
+  std::vector<TwinResult> twins;            // none: the operator has none for this contract
   std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
   std::optional<ErrorMetrics> random;       // of random data, where the case's own are not that
   std::string random_id;                    // the case id of these
@@ -85,11 +85,11 @@ struct Evidence {
   // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: the statistic has no objection to
   // a user's tensor, or elements break the bound.
   std::optional<std::string> not_random;
-  std::optional<RowLean> row_lean;           // of a user's tensor whose rows lean to one side
-  bool sums = true;                          // whether a result has terms that are added; for advice
-  std::string contract_word = "--contract";  // how their owner states a contract, for messages
-  std::optional<LowerClass> lower_class;     // a weaker arithmetic that explains failing values
-  std::vector<PropertyOutcome> properties;   // relations to other executions
+  std::optional<RowLean> row_lean;                    // of a user's tensor whose rows lean to one side
+  bool sums = true;                                   // whether a result has terms that are added; for advice
+  std::string contract_word = "--contract";           // how their owner states a contract, for messages
+  std::optional<WeakerArithmetic> weaker_arithmetic;  // a weaker arithmetic that explains failing values
+  std::vector<PropertyOutcome> properties;            // relations to other executions
   Contract declared, required;
   std::optional<MutationPower> power;  // none: not measured
 };

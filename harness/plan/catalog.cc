@@ -60,7 +60,7 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   if (!source.name.empty()) {
     auto path = FindSuite(source.name, SuiteDirectories());
     const bool by_name = source.name.find_first_of("./") == std::string::npos;
-    if (!path && by_name) return UsageError(path.error().message + WhyNoSuites());
+    if (!path && by_name) return UsageError(path.error().message + ExplainMissingSuites());
     if (!path) return tl::unexpected(path.error());
     auto cases = LoadSuite(*path, ops);
     if (!cases) return tl::unexpected(cases.error());
@@ -155,11 +155,11 @@ fs::path ShippedFolder(const char* name, const char* in_tree) {
   return is_build && !error ? fs::path(kSourceFolder) / in_tree : prefix / "share/assay" / name;
 }
 
-std::string WhyNoSuites() {
-  return WhyNoneShipped("suites", "ops/suites");
+std::string ExplainMissingSuites() {
+  return ExplainMissingFolder("suites", "ops/suites");
 }
 
-std::string WhyNoneShipped(const char* name, const char* in_tree) {
+std::string ExplainMissingFolder(const char* name, const char* in_tree) {
   const fs::path folder = ShippedFolder(name, in_tree);
   std::error_code error;
   if (fs::is_directory(folder, error)) return "";

@@ -34,8 +34,8 @@ std::filesystem::path OwnPrefix();
 std::filesystem::path ShippedFolder(const char* name, const char* in_tree);
 
 // "" where that folder is there; else, to end a message: ": there is no folder ...; what to do".
-std::string WhyNoneShipped(const char* name, const char* in_tree);
-std::string WhyNoSuites();
+std::string ExplainMissingFolder(const char* name, const char* in_tree);
+std::string ExplainMissingSuites();
 
 // The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is
 // not an error here (Selection::empty); the verbs make it exit code 4.

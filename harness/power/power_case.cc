@@ -87,7 +87,7 @@ class CaseMeasurement {
     auto offered = device_.session->Query(device_.device_index, problem);
     if (!offered) {
       const std::string text = fmt::format("{}: {}", planned_.spec.Id(), offered.error().message);
-      auto& list = offered.error().outcome == Outcome::kUnsupported ? tally_.unsupported : tally_.could_not_run;
+      auto& list = offered.error().kind == FailureKind::kUnsupported ? tally_.unsupported : tally_.could_not_run;
       if (planned_.spec.seed == 0 && prefix == kLegal) list.push_back(text);
       return {};
     }

@@ -40,7 +40,7 @@ SeedResult ManySeeds::Judge(Seed& seed, const Contract& contract, Execution exec
 Call<void> ManySeeds::Execute(const Device& device, const ImplementationInfo& schedule,
                               const std::function<void(const SeedResult&)>& done) {
   const auto contract = ParseDeclaration(schedule.contract_text);
-  if (!contract) return tl::unexpected(WorkerFailure{Outcome::kError, contract.error().message});
+  if (!contract) return tl::unexpected(WorkerFailure{FailureKind::kError, contract.error().message});
   auto plan = PreparedPlan::Make(device, problem(), schedule.name);
   if (!plan) return tl::unexpected(plan.error());
   for (Seed& seed : seeds_) {

@@ -81,7 +81,7 @@ std::string ExpiredRule(const std::vector<Expectation>& rules, const Record& rec
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files) {
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
-  if (const auto why = WhyNoneShipped("expectations", "backends"); files.empty() && !why.empty()) {
+  if (const auto why = ExplainMissingFolder("expectations", "backends"); files.empty() && !why.empty()) {
     set.note = "known failures count as failures, as no list of them is found" + why + ", or say --expectations none";
   }
   set.shipped = files.empty();

@@ -32,8 +32,8 @@ class OfferedNames {
       if (!answers_[i]) continue;
       const auto offered = devices_[i].session->Query(devices_[i].device_index, problem);
       if (!offered) {
-        const Outcome outcome = offered.error().outcome;
-        if (outcome == Outcome::kUnsupported) {
+        const FailureKind kind = offered.error().kind;
+        if (kind == FailureKind::kUnsupported) {
           refusals_.try_emplace(devices_[i].backend, offered.error().message);
           continue;
         }

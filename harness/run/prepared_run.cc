@@ -52,7 +52,7 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
   }
   if (auto fits = CheckNamedCasesFit(run.selection.cases, options.tier, AvailableBytes()); !fits)
     return Usage(fits.error());
-  if (run.NoCase()) notes.push_back(run.selection.empty_message);
+  if (run.HasNoCase()) notes.push_back(run.selection.empty_message);
   return run;
 }
 

@@ -23,7 +23,7 @@ struct PreparedRun {
   ExpectationSet expectations;
 
   // A shard without cases leaves its folder behind like the others, since CI collects it.
-  bool NoCase() const { return selection.empty == EmptyReason::kShardOnly; }
+  bool HasNoCase() const { return selection.empty == EmptyReason::kShardOnly; }
 };
 
 struct Refusal {

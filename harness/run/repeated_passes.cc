@@ -32,15 +32,15 @@ void RepeatedPasses::RunAll(std::mt19937_64& random, const std::function<bool()>
     for (size_t i = 0; i < order.size() && !is_over(); ++i) {
       progress(passes_, i, cases_[order[i]].spec.Id());
       JudgeCase(cases_[order[i]], repeated.at(order[i]), passes_);
-      kept_.FlushWhenDue();
+      results_.FlushWhenDue();
     }
-    kept_.Flush();  // what ends the process now takes this pass from nobody
+    results_.Flush();  // what ends the process now takes this pass from nobody
   }
 }
 
 std::map<size_t, RepeatedPasses::Places> RepeatedPasses::FindRepeated() const {
   std::map<size_t, Places> repeated;
-  kept_.ForEach([&](const RecordPlace& place, const Record& record) {
+  results_.ForEach([&](const RecordPlace& place, const Record& record) {
     if (place.device < devices_.size() && HasAnswer(record)) repeated[place.case_index].push_back(place);
   });
   return repeated;
@@ -78,11 +78,11 @@ void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places,
 // The one that the record names as long as it is there, else another of its pool.
 std::optional<size_t> RepeatedPasses::DeviceFor(const RecordPlace& place, const std::string& op) {
   const std::lock_guard lock(mutex_);
-  return health_.OneFor(place.device, op, lost_devices_);
+  return health_.FindFor(place.device, op, lost_devices_);
 }
 
 void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass) {
-  const Record record = kept_.At(place);      // nobody else changes this one
+  const Record record = results_.At(place);   // nobody else changes this one
   if (Tries(record).count() >= pass) return;  // a run that is continued has it already
   const std::string& op = data.problem.spec.op;
   const std::optional<size_t> on = DeviceFor(place, op);
@@ -92,8 +92,8 @@ void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const Re
   const uint64_t seen = reset ? reset->Resets(device) : 0;
   Attempt attempt = runner.JudgeAgain(device, record.implementation);
   if (attempt.interrupted) return;
-  health_.Note(*on, op, HowItEnded(attempt));
-  BringBack(settings_.retries, device, attempt, seen);
+  health_.Note(*on, op, DescribeEnd(attempt));
+  ResetDevice(settings_.retries, device, attempt, seen);
   if (attempt.device_lost && (!reset || reset->Resets(device) == seen)) {
     const std::lock_guard lock(mutex_);
     return NoteLost(cases_[place.case_index], *on, attempt.reason);
@@ -102,18 +102,18 @@ void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const Re
 }
 
 void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place) {
-  const Record record = kept_.At(place);
+  const Record record = results_.At(place);
   Tries tries(record);
   tries.Add(attempt.verdict);
   if (!tries.Differ() || record.verdict == Name(Verdict::kFlaky)) {
-    return kept_.Amend(place, [&](Record& amended) { tries.Describe(amended); });
+    return results_.Amend(place, [&](Record& amended) { tries.Describe(amended); });
   }
   const std::string first = record.verdict + (record.reason.empty() ? "" : ": " + record.reason);
   const std::string on = attempt.record.device == record.device ? "" : fmt::format(" on {},", attempt.record.device);
   const std::string reason = fmt::format("it ends differently from try to try. First {}. Try {},{} {}", first,
                                          tries.count(), on, EndOf(attempt));
   if (attempt.verdict == Verdict::kPass || attempt.verdict == Verdict::kInconclusive) {  // what failed is told
-    return kept_.Amend(place, [&](Record& amended) {
+    return results_.Amend(place, [&](Record& amended) {
       amended.verdict = amended.outcome = Name(Verdict::kFlaky);
       amended.result_class = Name(ResultClass::kNone);
       amended.reason = reason;
@@ -122,7 +122,7 @@ void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunn
   }
   attempt.SetVerdict(Verdict::kFlaky, ResultClass::kNone, reason);
   tries.Describe(attempt.record);
-  kept_.Change(place, attempt, data, runner);
+  results_.Change(place, attempt, data, runner);
 }
 
 // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and fails.
@@ -137,7 +137,7 @@ void RepeatedPasses::NoteLost(const PlannedCase& planned, size_t device, const s
 std::string RepeatedPasses::SummaryText() const {
   if (passes_ < 2) return "";
   int64_t tries = 0, results = 0, flaky = 0;
-  kept_.ForEach([&](const RecordPlace& place, const Record& record) {
+  results_.ForEach([&](const RecordPlace& place, const Record& record) {
     if (place.device >= devices_.size() || !HasAnswer(record)) return;
     ++results;
     tries += Tries(record).count();

@@ -16,7 +16,7 @@
 #include "harness/plan/suite.h"
 #include "harness/run/device/device_queues.h"
 #include "harness/run/device/pool_health.h"
-#include "harness/run/kept_records.h"
+#include "harness/run/result_store.h"
 
 namespace assay {
 
@@ -26,8 +26,8 @@ class RepeatedPasses {
  public:
   // All outlive this. The run's time begins with this object.
   RepeatedPasses(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
-                 const LoopSettings& settings, KeptRecords& kept, DeviceQueues& queues, PoolHealth& health)
-      : cases_(cases), devices_(devices), settings_(settings), kept_(kept), queues_(queues), health_(health) {}
+                 const LoopSettings& settings, ResultStore& results, DeviceQueues& queues, PoolHealth& health)
+      : cases_(cases), devices_(devices), settings_(settings), results_(results), queues_(queues), health_(health) {}
 
   // Passes after the first, which has come to its end: until there were as many as asked for, the time is over, or
   // `ends` says so. `random` is of orders alone. `progress` is told the pass and the case.
@@ -55,7 +55,7 @@ class RepeatedPasses {
   const std::vector<PlannedCase>& cases_;
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
-  KeptRecords& kept_;
+  ResultStore& results_;
   DeviceQueues& queues_;
   PoolHealth& health_;
   const Stopwatch since_start_;

@@ -14,17 +14,17 @@
 #include "harness/base/entropy.h"
 #include "harness/base/parallel.h"
 #include "harness/base/profile.h"
-#include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
-#include "harness/run/case_feed.h"
+#include "harness/cases/prefetch.h"
+#include "harness/run/case_queue.h"
 #include "harness/run/device/device_queues.h"
 #include "harness/run/device/pool_health.h"
-#include "harness/run/further_rounds.h"
-#include "harness/run/kept_records.h"
+#include "harness/run/extra_rounds.h"
+#include "harness/run/interleaving.h"
 #include "harness/run/repeated_passes.h"
+#include "harness/run/result_store.h"
 #include "harness/run/side_by_side.h"
 #include "harness/run/timing/timing_fields.h"
-#include "harness/run/timing_turns.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
 #include "harness/run/trial/retries.h"
@@ -54,7 +54,7 @@ struct CaseAtWork {
 // Nothing is executed then, nor kept of a failure. A backend that is broken fails, and its failures have their inputs.
 bool AllUnavailable(const std::vector<Device>& devices) {
   return std::ranges::all_of(devices, [](const Device& device) {
-    return !device.problem.empty() && device.problem_outcome == Outcome::kUnavailable;
+    return !device.problem.empty() && device.problem_kind == FailureKind::kUnavailable;
   });
 }
 
@@ -62,62 +62,62 @@ class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
        const LoopSettings& settings, RunFolder& folder)
-      : feed_(std::move(cases), source, devices, settings),
+      : case_queue_(std::move(cases), source, devices, settings),
         source_(source),
         devices_(devices),
         settings_(settings),
         health_(devices, settings.set_aside_after),
-        kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
+        results_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        ahead_(feed_.cases(), settings.tier, settings.store, !AllUnavailable(devices)),
-        turns_(devices, settings),
-        further_rounds_(feed_.cases(), devices, settings, kept_),
-        passes_(feed_.cases(), devices, settings, kept_, queues_, health_) {
+        prefetch_(case_queue_.cases(), settings.tier, settings.store, !AllUnavailable(devices)),
+        interleaving_(devices, settings),
+        extra_rounds_(case_queue_.cases(), devices, settings, results_),
+        passes_(case_queue_.cases(), devices, settings, results_, queues_, health_) {
     folder.SetWait({.say = [&settings](const std::string& text) { settings.observer->Noted(text); },
                     .gives_up = settings.runner.interrupted});
     for (size_t lane = 0; lane < queues_.lanes(); ++lane) {
       const Device& device = queues_.DeviceOf(lane);
       if (device.session) device.session->EndWhen(settings.runner.interrupted);
     }
-    if (settings.resumed) kept_.Restore(*settings.resumed, feed_.cases(), devices);
-    failed_before_ = kept_.failed();
+    if (settings.resumed) results_.Restore(*settings.resumed, case_queue_.cases(), devices);
+    failed_before_ = results_.failed();
   }
 
   LoopResult Run() {
-    std::optional<CaseGroup> group = feed_.Next();
-    if (group) ahead_.Begin(*group);
-    while (group && kept_.write_error().empty() && !HasFailedEnough() && ahead_.Await(settings_.runner.interrupted)) {
-      PreparedCases data = ahead_.Take();
-      std::optional<CaseGroup> next = feed_.Next();
-      const bool beside = next && feed_.FitTogether(*group, *next);
-      if (beside) ahead_.Begin(*next);
+    std::optional<CaseGroup> group = case_queue_.Next();
+    if (group) prefetch_.Begin(*group);
+    while (group && results_.write_error().empty() && !HasFailedEnough() &&
+           prefetch_.Await(settings_.runner.interrupted)) {
+      PreparedCases data = prefetch_.Take();
+      std::optional<CaseGroup> next = case_queue_.Next();
+      const bool beside = next && case_queue_.FitTogether(*group, *next);
+      if (beside) prefetch_.Begin(*next);
       RunGroup(group->begin, std::move(data));
-      if (!next) next = feed_.Next();  // what the judgement of the last ones led to
-      if (next && !beside) ahead_.Begin(*next);
+      if (!next) next = case_queue_.Next();  // what the judgement of the last ones led to
+      if (next && !beside) prefetch_.Begin(*next);
       group = next;
     }
     LoopResult result;
     result.stopped = group.has_value() && HasFailedEnough();
     if (!result.stopped) {
-      further_rounds_.TimeAll(random_,
-                              [this](size_t done, const std::string& current) { TellProgress(done, current); });
+      extra_rounds_.TimeAll(random_, [this](size_t done, const std::string& current) { TellProgress(done, current); });
       Repeat();
     }
-    std::tie(result.records, result.offers) = kept_.Finish();
-    result.forgotten = kept_.forgotten();
-    result.lost = further_rounds_.lost().empty() ? passes_.lost() : further_rounds_.lost();
+    std::tie(result.records, result.offers) = results_.Finish();
+    result.forgotten = results_.forgotten();
+    result.lost = extra_rounds_.lost().empty() ? passes_.lost() : extra_rounds_.lost();
     if (result.lost.empty()) result.lost = CloseAll();
-    result.write_error = kept_.write_error();
+    result.write_error = results_.write_error();
     result.interrupted = settings_.runner.interrupted();
-    result.abandoned = ahead_.at_work();
+    result.abandoned = prefetch_.at_work();
     return result;
   }
 
  private:
-  const PlannedCase& CaseAt(size_t index) const { return feed_.cases()[index]; }
+  const PlannedCase& CaseAt(size_t index) const { return case_queue_.cases()[index]; }
 
   bool HasFailedEnough() const {
-    return settings_.most_failures > 0 && kept_.failed() - failed_before_ >= settings_.most_failures;
+    return settings_.most_failures > 0 && results_.failed() - failed_before_ >= settings_.most_failures;
   }
 
   // How the first of the devices failed in it that are not closed without harm; "": none did.
@@ -127,9 +127,9 @@ class Loop {
       const Device& device = queues_.DeviceOf(lane);
       if (!device.session) continue;
       const Call<void> closed = device.session->Close();
-      if (closed || closed.error().outcome == Outcome::kInterrupted) continue;
+      if (closed || closed.error().kind == FailureKind::kInterrupted) continue;
       const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
-                                           device.selector, Name(closed.error().outcome), closed.error().message);
+                                           device.selector, Name(closed.error().kind), closed.error().message);
       settings_.observer->Noted(text);
       if (first.empty()) first = text;
     }
@@ -137,7 +137,7 @@ class Loop {
   }
 
   void Repeat() {
-    const auto ends = [this] { return HasFailedEnough() || !kept_.write_error().empty(); };
+    const auto ends = [this] { return HasFailedEnough() || !results_.write_error().empty(); };
     passes_.RunAll(random_, ends, [this](int64_t pass, size_t done, const std::string& current) {
       TellProgress(done, fmt::format("pass {} {}", pass, current));
     });
@@ -160,9 +160,9 @@ class Loop {
     std::vector<std::string> ids;
     for (size_t i = 0; i < prepared.size(); ++i) {
       if (source_ != nullptr) ids.push_back(CaseAt(first + i).spec.Id());
-      feed_.Forget(first + i);
+      case_queue_.Forget(first + i);
     }
-    if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, kept_.TakeJudged(), health_);
+    if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, results_.TakeNewRecords(), health_);
   }
 
   void JudgeAndTime(std::deque<CaseAtWork>& group) {
@@ -172,20 +172,22 @@ class Loop {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
       if (work.broken.empty()) Retry(work);
       for (auto& [place, attempt] : work.retried) {
-        if (!attempt.interrupted) kept_.Add(place, std::move(attempt));  // else it is missing: it has not all its tries
+        if (!attempt.interrupted) {
+          results_.Add(place, std::move(attempt));  // else it is missing: it has not all its tries
+        }
       }
       if (work.broken.empty()) TimeAll(work);
-      for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
-      kept_.EndCase(work.index, work.data, work.runner);
+      for (auto& [place, attempt] : work.untimed) results_.Add(place, std::move(attempt));
+      results_.EndCase(work.index, work.data, work.runner);
       if (!work.broken.empty()) CannotRun(work.index, work.broken);
     }
   }
 
   void TellProgress(size_t done, const std::string& current) {
     const size_t rounds = static_cast<size_t>(settings_.rounds);
-    const size_t total = source_ != nullptr ? source_->total() : feed_.cases().size() * rounds;
+    const size_t total = source_ != nullptr ? source_->total() : case_queue_.cases().size() * rounds;
     const std::string status = source_ != nullptr ? source_->StatusText() + "  " : "";
-    settings_.observer->Progressed(done, total, kept_.failed(), status + current);
+    settings_.observer->Progressed(done, total, results_.failed(), status + current);
   }
 
   void NoteStore(const CaseData& data) {
@@ -225,14 +227,14 @@ class Loop {
       --left[item];
     };
     const auto takes = [&](size_t item, size_t lane) {
-      return health_.Takes(queues_.IndexOf(lane), group[item].data.problem.spec.op);
+      return health_.AcceptsCases(queues_.IndexOf(lane), group[item].data.problem.spec.op);
     };
     queues_.ForEach(at_once, group.size(), judge, beside, takes);
     worked_beside_ = worked_beside_ || beside;
   }
 
   // Threads of workers that are not timed may still wait for work by spinning. Some never cease to.
-  void AwaitThoseBeside() {
+  void AwaitIdleWorkers() {
     constexpr double kMost = 0.2;
     for (size_t lane = devices_.size(); worked_beside_ && lane < queues_.lanes(); ++lane) {
       const std::shared_ptr<Session>& session = queues_.DeviceOf(lane).session;
@@ -245,16 +247,16 @@ class Loop {
   void JudgeOnDevice(CaseAtWork& work, size_t lane, std::mutex& mutex) {
     const Device& device = queues_.DeviceOf(lane);
     const size_t index = queues_.IndexOf(lane);
-    if (feed_.IsDone(work.index, device)) return;
+    if (case_queue_.IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
-    const ResumedRun::Begun* begun = feed_.FindBegun(work.index, device);
+    const ResumedRun::Begun* begun = case_queue_.FindBegun(work.index, device);
     size_t next = begun != nullptr ? begun->offered.size() : 0;  // place of what was not offered before
     const std::string& op = problem.spec.op;
     const uint64_t seen = settings_.retries.reset ? settings_.retries.reset->Resets(device) : 0;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
-      BringBack(settings_.retries, device, attempt, seen);
-      const std::string end = HowItEnded(attempt);
+      ResetDevice(settings_.retries, device, attempt, seen);
+      const std::string end = DescribeEnd(attempt);
       const bool is_refusal = attempt.implementation.empty() && end.empty();  // says nothing of how the device is
       if (!is_refusal) health_.Note(index, op, end);
       const bool known = begun != nullptr && begun->Has(attempt.implementation);
@@ -267,20 +269,20 @@ class Loop {
         work.untimed.push_back({place, std::move(attempt)});
       } else {
         lock.unlock();
-        kept_.Add(place, std::move(attempt));
+        results_.Add(place, std::move(attempt));
       }
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
-      const std::string why_not = health_.WhyNone(index, op);
+      const std::string why_not = health_.ExplainAbsence(index, op);
       const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
       const auto offered = [&](const std::vector<std::string>& names) {
-        kept_.Add(Offer{CaseAt(work.index).spec.Id(), device.backend, device.PlannedName(), names});
+        results_.Add(Offer{CaseAt(work.index).spec.Id(), device.backend, device.PlannedName(), names});
       };
       work.runner.Judge(aside ? *aside : device, done, offered,
                         begun != nullptr ? begun->judged : std::set<std::string>());
     } catch (const std::exception& e) {
-      kept_.Add({work.index, index, next}, work.runner.Faulted(device, e));
+      results_.Add({work.index, index, next}, work.runner.Faulted(device, e));
     }
   }
 
@@ -289,9 +291,9 @@ class Loop {
     const std::string& op = work.data.problem.spec.op;
     try {
       for (auto& [place, attempt] : work.retried) {
-        attempt.interrupted = !ahead_.Await(settings_.runner.interrupted);
+        attempt.interrupted = !prefetch_.Await(settings_.runner.interrupted);
         if (attempt.interrupted) continue;
-        const std::optional<size_t> on = health_.OneFor(place.device, op);
+        const std::optional<size_t> on = health_.FindFor(place.device, op);
         if (!on) continue;
         TryAgain(work.runner, devices_[*on], attempt, settings_.retries, false);
         if (attempt.verdict == Verdict::kFlaky) health_.Note(*on, op, "");
@@ -311,23 +313,24 @@ class Loop {
 
   void TimeInRandomOrder(CaseAtWork& work) {
     std::vector<Untimed>& untimed = work.untimed;
-    const auto name = [this](const Untimed& u) { return turns_.TurnOf(u.attempt); };
+    const auto name = [this](const Untimed& u) { return interleaving_.TurnOf(u.attempt); };
     ShuffleSideBySide(untimed, name, random_);
-    if (!untimed.empty()) AwaitThoseBeside();
+    if (!untimed.empty()) AwaitIdleWorkers();
     // Nothing else may run while timing.
-    while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
+    while (!untimed.empty() && prefetch_.Await(settings_.runner.interrupted)) {
       std::vector<CaseRunner::Timed> group;
-      const size_t begin = turns_.Hold(work.data.problem) ? BeginOfLast(untimed, name) : untimed.size() - 1;
+      const size_t begin =
+          interleaving_.CanHoldAll(work.data.problem) ? FindLastGroup(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
         group.push_back({.device = &devices_[untimed[i].place.device], .attempt = &untimed[i].attempt});
       }
-      TimingTurns::Time(work.runner, group);
+      Interleaving::Time(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
         auto& [place, attempt] = untimed.back();
         if (attempt.interrupted) ClearTiming(attempt.record);  // that it passed stands
-        turns_.Retry(work.runner, devices_[place.device], attempt);
-        further_rounds_.Add(place, attempt);
-        kept_.Add(place, std::move(attempt));
+        interleaving_.Retry(work.runner, devices_[place.device], attempt);
+        extra_rounds_.Add(place, attempt);
+        results_.Add(place, std::move(attempt));
         untimed.pop_back();
       }
     }
@@ -341,22 +344,22 @@ class Loop {
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
     attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);
-    kept_.Add({index, devices_.size()}, std::move(attempt));
+    results_.Add({index, devices_.size()}, std::move(attempt));
   }
 
-  CaseFeed feed_;
+  CaseQueue case_queue_;
   CaseSource* source_;  // null: there is none
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
   PoolHealth health_;
-  KeptRecords kept_;
+  ResultStore results_;
   DeviceQueues queues_;
-  CasesAhead ahead_;
+  Prefetch prefetch_;
   size_t failed_before_ = 0;  // results of a run that is continued
   bool said_unsaved_ = false;
   bool worked_beside_ = false;  // further workers, since they were last waited for
-  TimingTurns turns_;
-  FurtherRounds further_rounds_;
+  Interleaving interleaving_;
+  ExtraRounds extra_rounds_;
   RepeatedPasses passes_;
   std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };

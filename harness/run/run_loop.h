@@ -27,30 +27,31 @@ struct LoopResult {
   bool interrupted = false;
   bool stopped = false;     // by LoopSettings::most_failures, before all cases had run
   std::string write_error;  // why lines are missing from the files; "" when none is
-  std::string lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
+  std::string
+      lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 
 struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
-  int rounds = 1;                             // of timing
+  int rounds = 1;  // of timing
   RetrySettings retries;
   Repetition repetition;
-  bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
-  std::shared_ptr<ResumedRun> resumed;        // whose records are taken; null: the run begins
-  size_t set_aside_after = 0;                 // see DeviceHealth
-  size_t most_failures = 0;                   // beside those of a run that is continued, where this one stops; 0: none
-  size_t devices_at_once = 1;                 // most that are judged at a time, and workers that judge
+  bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name
+  std::shared_ptr<ResumedRun> resumed;  // whose records are taken; null: the run begins
+  size_t set_aside_after = 0;           // see DeviceHealth
+  size_t most_failures = 0;             // beside those of a run that is continued, where this one stops; 0: none
+  size_t devices_at_once = 1;           // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
-  size_t most_passes = std::numeric_limits<size_t>::max();  // see KeptRecords
+  size_t most_passes = std::numeric_limits<size_t>::max();  // see ResultStore
   GoldenStore store{std::filesystem::path()};
   RunObserver* observer = nullptr;  // outlives the run
 };
 
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
-LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices,
-                    const LoopSettings& settings, RunFolder& folder);
+LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices, const LoopSettings& settings,
+                    RunFolder& folder);
 
 // Overload for cases that a source generates while the run lasts. Nothing is timed.
 LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,

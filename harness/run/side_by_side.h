@@ -24,7 +24,7 @@ void ShuffleSideBySide(std::vector<T>& results, NameOf name, std::mt19937_64& ra
 
 // Where the last of them begin that share a name.
 template <class T, class NameOf>
-size_t BeginOfLast(const std::vector<T>& results, NameOf name) {
+size_t FindLastGroup(const std::vector<T>& results, NameOf name) {
   size_t begin = results.size() - 1;
   while (begin > 0 && name(results[begin - 1]) == name(results.back())) --begin;
   return begin;

@@ -220,6 +220,11 @@ class Attention final : public Operator {
     return AttentionOmittedTerms(problem, inputs, values, outputs);
   }
 
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& /*contract*/, int64_t output) const override {
+    return AttentionTerms(problem, inputs, output);
+  }
+
   // q, k and v, before a mask.
   bool IsFactor(const Problem&, size_t operand) const override { return operand < 3; }
   PeerForm FormForPeers(const Problem& problem) const override {

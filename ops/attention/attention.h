@@ -167,6 +167,10 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
 std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                           std::span<const double> values, std::span<const int64_t> outputs);
 
+// The sums on the way to an output element: of the score of its likeliest key, of probabilities, and of their products
+// with values.
+std::vector<std::vector<double>> AttentionTerms(const Problem& problem, std::span<const Tensor> inputs, int64_t output);
+
 std::unique_ptr<NarrowedOrders> AttentionOrders(const Problem& problem, std::span<const Tensor> inputs,
                                                 const FloatFormat& format);
 

@@ -233,6 +233,15 @@ class Conv final : public Operator {
     return ConvOmittedTerms(problem, inputs, values, outputs);
   }
 
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& /*contract*/, int64_t output) const override {
+    std::vector<double> terms;
+    for (const ConvTerm& term : VisibleTerms(ConvCase(problem), output)) {
+      terms.push_back(ValueAt(inputs[0], term.x) * ValueAt(inputs[1], term.w));
+    }
+    return {std::move(terms)};
+  }
+
   std::optional<SumForm> SumOf(const Problem& problem) const override {
     return SumForm{.factors = 2, .bias = ConvCase(problem).bias};
   }

@@ -34,7 +34,13 @@ struct InputRule {
   double relative = 0;     // rounding
   double lost_below = 0;   // smaller magnitudes may become anything up to themselves: zero
   double overflow_at = 0;  // may become infinite from here on; 0: nowhere
+  bool narrow = false;     // of so few bits that accumulators hold its squares with few to spare
 };
+
+// Squares are 0 or 1 modulo 4, so that those of numbers of 16 bits, whose last bits lie about where a sum's do, round
+// to one side together: by a quarter of the spacing in the mean where random numbers of one binade are squared, less
+// elsewhere. The spacings of a sum S of K of them that grows evenly are u S in the mean: this, times K u S, is lost.
+inline constexpr double kNarrowSquareLoss = 0.25;
 
 // Cost of z = 1 - f: a share of its own; or, as a difference, shares of f and of 1 + |f|.
 struct TailTerms {
@@ -163,8 +169,9 @@ class Propagation {
   void AddSharedInPart(const NodeError::Symbol& symbol, const std::vector<int64_t>& to, NodeError& error);
   std::vector<double> Rescalings(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
                                  std::span<const double> magnitude) const;
-  void AddLostTerms(std::span<const double> x, const std::vector<int64_t>& to, std::span<const double> magnitude,
-                    double terms, NodeError& error) const;
+  void AddLostTerms(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
+                    std::span<const double> magnitude, NodeError& error) const;
+  bool SumsNarrowSquares(const Node& node) const;
   void ReduceProduct(const Node& node, std::span<const double> x, std::span<const double> v,
                      const std::vector<int64_t>& to, NodeError& error);
   void ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,

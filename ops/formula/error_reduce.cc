@@ -112,7 +112,7 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
     });
   }
   if (rules_.lost_terms > 0 && plan_->graph().At(node.args[0]).non_negative) {
-    AddLostTerms(x, to, sums.magnitude, terms, error);
+    AddLostTerms(node, x, to, sums.magnitude, error);
   }
   const double u = rules_.sum;
   const double gamma = terms > 1 ? SumError(terms - 1, u) : 0;
@@ -173,18 +173,28 @@ std::vector<double> Propagation::Rescalings(const Node& node, std::span<const do
 // Terms below the spacing of the running sum are lost whole, others err by the square of the spacing over eight times
 // themselves; and the sawtooth of a smooth density (golden/bound/bound.h, AddGridBias): 1.5 K sigma^2 of a sum that
 // grows evenly, sigma = 0.425 u sqrt(K / 3).
-void Propagation::AddLostTerms(std::span<const double> x, const std::vector<int64_t>& to,
-                               std::span<const double> magnitude, double terms, NodeError& error) const {
+void Propagation::AddLostTerms(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
+                               std::span<const double> magnitude, NodeError& error) const {
   const double u = rules_.lost_terms, half_grid = u * u / 2;
+  const auto terms = static_cast<double>(plan_->graph().ExtentOf(node.reduced));
   std::vector<double> lost(magnitude.size());
   ForTerms(to, std::ssize(x) / std::ssize(to), [&](int64_t i, int64_t at) {
     const double share = std::isfinite(x[i]) && x[i] > 0 ? x[i] / magnitude[at] : 0;
     if (share > 0) lost[at] += std::min(share, half_grid / share);
   });
   const double grid = 0.0905 * terms * terms * u * u;
+  const double common = SumsNarrowSquares(node) ? kNarrowSquareLoss * terms * u : 0;
   for (size_t at = 0; at < lost.size(); ++at) {
-    error.r[at] += magnitude[at] * ((lost[at] >= u ? lost[at] : 0) + std::min(grid, terms * u));
+    error.r[at] += magnitude[at] * ((lost[at] >= u ? lost[at] : 0) + std::min(grid, terms * u) + common);
   }
+}
+
+bool Propagation::SumsNarrowSquares(const Node& node) const {
+  const Node& square = NodeAt(node.args[0]);
+  if (!Maps(square, Function::kMul) || square.args[0] != square.args[1]) return false;
+  const Node& factor = NodeAt(square.args[0]);
+  const auto input = static_cast<size_t>(factor.input);
+  return factor.kind == Kind::kIn && input < rules_.inputs.size() && rules_.inputs[input].narrow;
 }
 
 // |prod (x + e) - prod x| <= prod (|x| + a) - prod |x|. Orders differ in their partial products: where one of them may

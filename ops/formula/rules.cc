@@ -51,6 +51,7 @@ const FloatFormat* FormatOfAccumulator(const Contract& contract) {
 InputRule RuleOf(const Contract& contract, DType type) {
   InputRule rule;
   if (!IsFloat(type)) return rule;
+  rule.narrow = FormatOf(type).precision <= FormatOf(DType::kF16).precision;
   rule.relative = InputRoundoff(contract, type);
   const bool flushes = contract.FlushesInputs();
   if (flushes || rule.relative > 0) rule.lost_below = FormatOf(type).MinNormal();

@@ -208,6 +208,11 @@ class Matmul final : public Operator {
     return MatmulProducts(problem, inputs);
   }
 
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& /*contract*/, int64_t output) const override {
+    return {MatmulTerms(MatmulCase(problem), inputs, output)};
+  }
+
   bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
   PeerForm FormForPeers(const Problem& problem) const override {
     const MatmulCase op(problem);

@@ -60,6 +60,8 @@ int MatmulTwinVariants(const Problem& problem, const Contract& contract);
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const double> values, std::span<const int64_t> outputs);
 
+// The products that output element `output` adds, without an epilogue's terms.
+std::vector<double> MatmulTerms(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output);
 // nullptr where an epilogue follows.
 std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs);
 

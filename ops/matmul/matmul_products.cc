@@ -29,6 +29,12 @@ class Products : public SumProducts {
 
 }  // namespace
 
+std::vector<double> MatmulTerms(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output) {
+  std::vector<double> terms(static_cast<size_t>(op.gemm.k));
+  Products(op, inputs).Read(output, terms);
+  return terms;
+}
+
 std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs) {
   const MatmulCase op(problem);
   if (op.HasEpilogue()) return nullptr;

@@ -177,6 +177,16 @@ class Reduce final : public Operator {
     return ReduceOmittedTerms(problem, inputs[0], values, outputs);
   }
 
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& /*contract*/, int64_t output) const override {
+    const ReduceCase op(problem);
+    if (IsSelection(op.kind) || op.kind == ReduceKind::kProd) return {};
+    std::vector<double> row = op.Row(inputs[0], output);
+    if (op.kind == ReduceKind::kLogSumExp) return {Exponentials(std::move(row))};
+    if (op.kind == ReduceKind::kL2) std::ranges::transform(row, row.begin(), [](double x) { return x * x; });
+    return {std::move(row)};
+  }
+
   std::optional<SumForm> SumOf(const Problem& problem) const override {
     return ReduceCase(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
   }

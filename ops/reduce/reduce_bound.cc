@@ -7,6 +7,7 @@
 
 #include "harness/data/infinity.h"
 #include "ops/exp_error.h"
+#include "ops/formula/error.h"
 #include "ops/lost_terms.h"
 #include "ops/reduce/reduce.h"
 
@@ -200,8 +201,9 @@ void CompleteStatistic(double terms, bool squares, DType in, const Golden& golde
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = InputRoundoff(contract, in) == 0 && contract.mid == Intermediate::kNone &&
                          contract.acc != Accumulator::kTensorCore && contract.alg == Algorithm::kDirect;
-  // Squares are 0 or 1 modulo 4: those of narrow numbers, a few bits above the sum's last one, round down together.
-  if (squares && FormatOf(in).precision <= FormatOf(DType::kF16).precision) statistic.applicable = false;
+  if (squares && FormatOf(in).precision <= FormatOf(DType::kF16).precision) {
+    statistic.of_value += formula::kNarrowSquareLoss / 2 * terms * contract.AccUnitRoundoff();  // of the root
+  }
   statistic.stagnates = terms * contract.AccUnitRoundoff() > 0.125;
   AddLostTerms(golden.Extra("lost_terms"), LostTermsRoundoff(in == DType::kF64), contract, bound);
   for (const BoundTerm& term : bound.terms) {

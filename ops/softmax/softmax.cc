@@ -171,6 +171,16 @@ class Softmax final : public Operator {
     return SoftmaxOmittedTerms(problem, inputs[0], values, outputs);
   }
 
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                               const Contract& /*contract*/, int64_t output) const override {
+    const SoftmaxCase softmax(problem);
+    std::vector<double> row;
+    for (int64_t k = 0; k < softmax.terms; ++k) {
+      row.push_back(ValueAt(inputs[0], softmax.Offset(softmax.RowOf(output), k)));
+    }
+    return {Exponentials(std::move(row))};
+  }
+
   PeerForm FormForPeers(const Problem& problem) const override {
     return {.kind = SoftmaxCase(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
   }

@@ -132,7 +132,8 @@ class Evidence(Base):
         evidence = json.loads(path.read_text())
         evidence["draws"][0]["secret"] = ""  # as it stands while the run runs
         path.write_text(json.dumps(evidence))
-        self.fails(2, "the run was killed before its end", "bundle", "out", "-o", "killed.tar.zst")
+        self.fails(2, "the run has not come to its end, so that nothing can be drawn: begin it again with another --out",
+                   "bundle", "out", "-o", "killed.tar.zst")
 
     def test_part_of_the_golden_values_may_be_computed(self):
         self.run_with_evidence()
@@ -185,6 +186,24 @@ class Evidence(Base):
         self.fails(2, "--evidence-seed short: not a text of 16 to 4096 characters", "run", "--suite", "mine.suite",
                    "--evidence", "3", "--evidence-seed", "short", "--out", "o")
 
+    def test_a_bundle_of_one_shard_says_which_and_counts_its_cases(self):
+        _, records = self.run_with_evidence("--shard", "1/2", out="part1")
+        own, planned = len({r["case_id"] for r in records}), len(json.loads((self.dir / "part1/plan.json").read_text())["cases"])
+        self.assertTrue(0 < own < planned)
+        done = self.assay("bundle", "part1", "-o", "run.assay.tar.zst")
+        self.assertIn("this is --shard 1/2 alone: assay merge joins the folders of all shards", done.stderr)
+        text = self.verify().stdout
+        self.assertIn(f"shard: this is --shard 1/2, {own} of the {planned} planned cases\n", text)
+        self.assertIn(f"presence: each of {own} planned cases of this shard has a record", text)
+        self.assertIn(f"  the {planned - own} planned cases of the other shards: assay merge joins", text)
+
+    def test_an_out_that_cannot_be_written_is_named_as_it_was_given(self):
+        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
+        done = self.assay("bundle", "out", "-o", "/proc/x.tar.zst")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory: give --out where files can be "
+                      "made\n", done.stderr)
+
     def test_shards_are_bundled_when_merged(self):
         for index in range(2):
             self.run_with_evidence("--shard", f"{index}/2", out=f"part{index}")
@@ -192,7 +211,9 @@ class Evidence(Base):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
         self.assertIn("evidence: the run's files have the hash", done.stderr)
-        self.assertIn(f"sample: {2 * DRAWN} results drawn by", self.verify().stdout)
+        text = self.verify().stdout
+        self.assertIn(f"sample: {2 * DRAWN} results drawn by", text)
+        self.assertNotIn("--shard", text)
         self.run_with_evidence()
         self.assertEqual(self.assay("merge", "out", "-o", "alone").returncode, 0)
         self.bundle("alone", "alone.tar.zst")
@@ -408,7 +429,7 @@ class Forged(Base):
         self.run_with_evidence("--evidence", "100")
         path = self.dir / "out/results.jsonl"
         kept = path.read_text()
-        for change, text in (({"class": "gold_medal"}, "class is no word that assay writes"),
+        for change, text in (({"class": "gold_medal"}, "class is none that assay writes: the file was changed, and has to be given as the run left it"),
                              ({"bound_margin": 77.0}, "bound_margin is 77"),
                              ({"bound_margin": 0.0, "max_abs_err": 0.0}, "bound_margin is recorded as 0.0 and comes out as"),
                              ({"class": "bit_exact"}, "class is recorded as bit_exact and comes out as within_class"),

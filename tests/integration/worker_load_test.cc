@@ -54,13 +54,13 @@ TEST_F(LoadTest, FilesThatAreNoPlugin) {
   EXPECT_THAT(LoadFailure(ASSAY_TEST_NO_ENTRY).message, HasSubstr("does not export assay_backend_v1"));
   EXPECT_THAT(LoadFailure(ASSAY_TEST_OTHER_MAJOR).message, HasSubstr("exports assay_backend_v2"));
   for (const char* file : {"/nonexistent/x.so", ASSAY_TEST_NO_ENTRY, ASSAY_TEST_OTHER_MAJOR}) {
-    EXPECT_EQ(LoadFailure(file).outcome, Outcome::kNoPlugin) << file;
+    EXPECT_EQ(LoadFailure(file).kind, FailureKind::kNoPlugin) << file;
   }
 }
 
 TEST_F(LoadTest, WithoutALibraryOfTheSystemIsUnavailable) {
   const WorkerFailure failure = LoadFailure(ASSAY_TEST_ORPHANED);
-  EXPECT_EQ(failure.outcome, Outcome::kUnavailable);
+  EXPECT_EQ(failure.kind, FailureKind::kUnavailable);
   EXPECT_THAT(failure.message,
               HasSubstr("needs libabsent_runtime.so, which is not on this system: install the driver"));
 }
@@ -71,15 +71,15 @@ TEST_F(LoadTest, BrokenTables) {
   EXPECT_THAT(DescribeFailure("null_function").message, HasSubstr("required function query"));
   EXPECT_THAT(DescribeFailure("null_api").message, HasSubstr("returned NULL"));
   const WorkerFailure older = LoadFailure(ASSAY_TEST_BEFORE_1_0);
-  EXPECT_EQ(older.outcome, Outcome::kError);
+  EXPECT_EQ(older.kind, FailureKind::kError);
   EXPECT_THAT(older.message, HasSubstr("its table of 128 bytes was built with a header from before ABI 1.0"));
   EXPECT_THAT(older.message, HasSubstr("query() returns a list that query_free() ends"));
-  EXPECT_EQ(DescribeFailure("wrong_major").outcome, Outcome::kError);  // a plugin, but a wrong one
+  EXPECT_EQ(DescribeFailure("wrong_major").kind, FailureKind::kError);  // a plugin, but a wrong one
 }
 
 TEST_F(LoadTest, CrashWhileLoadingIsSaidToBeOne) {
   const WorkerFailure failure = DescribeFailure("crash_on_load");
-  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_EQ(failure.kind, FailureKind::kCrash);
   EXPECT_THAT(failure.message, StartsWith("while loading " ASSAY_TEST_PLUGIN));
   EXPECT_THAT(failure.message, HasSubstr("SIGSEGV"));
 }
@@ -103,7 +103,7 @@ TEST_F(LoadTest, HangWhileLoading) {
   WorkerSession session(options);
   const Call<BackendDescription> backend = session.Describe();
   ASSERT_FALSE(backend);
-  EXPECT_EQ(backend.error().outcome, Outcome::kTimeout);
+  EXPECT_EQ(backend.error().kind, FailureKind::kTimeout);
   EXPECT_THAT(backend.error().message, StartsWith("while loading"));
 }
 
@@ -114,7 +114,7 @@ TEST_F(LoadTest, WorkerProgramThatCannotRun) {
   EXPECT_THAT(missing.Describe().error().message, HasSubstr("/nonexistent/assay cannot be run: No such file"));
   options.worker.executable = "/bin/true";
   WorkerSession other(options);
-  EXPECT_EQ(other.Describe().error().outcome, Outcome::kCrash);
+  EXPECT_EQ(other.Describe().error().kind, FailureKind::kCrash);
 }
 
 TEST_F(LoadTest, NoProcessIsLeftBehind) {
@@ -173,7 +173,7 @@ TEST_F(LoadTest, UnsupportedWithItsReason) {
   problem_.spec.op = "fft";
   const auto found = session_.Query(0, problem_);
   ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().outcome, Outcome::kUnsupported);
+  EXPECT_EQ(found.error().kind, FailureKind::kUnsupported);
   EXPECT_THAT(found.error().message, HasSubstr("only matmul in f32"));
   EXPECT_THAT(session_.Query(5, problem_).error().message, HasSubstr("there is one device"));
 }
@@ -185,7 +185,7 @@ TEST_F(LoadTest, WrongQueries) {
     WorkerSession session(TestOptions());
     const auto found = session.Query(0, problem_);
     ASSERT_FALSE(found) << how;
-    EXPECT_EQ(found.error().outcome, Outcome::kError);
+    EXPECT_EQ(found.error().kind, FailureKind::kError);
     EXPECT_THAT(found.error().message, HasSubstr(text));
   }
 }

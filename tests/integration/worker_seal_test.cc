@@ -42,7 +42,7 @@ class HostileTest : public WorkerTest {
 TEST_F(HostileTest, AnAnswerOfAnotherNumberEndsTheWorker) {
   const Call<Execution> execution = Try("forge_answer");
   ASSERT_FALSE(execution);
-  EXPECT_EQ(execution.error().outcome, Outcome::kProtocol);
+  EXPECT_EQ(execution.error().kind, FailureKind::kProtocol);
   EXPECT_THAT(execution.error().message, AnyOf(HasSubstr("execute: the answer belongs to another request"),
                                                HasSubstr("bytes followed the worker's answer")));
   ExpectUnharmed();
@@ -54,7 +54,7 @@ TEST_F(HostileTest, WhatIsThereBeforeARequestEndsTheWorker) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const Call<BackendDescription> late = hostile_.Describe();
   ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().outcome, Outcome::kProtocol);
+  EXPECT_EQ(late.error().kind, FailureKind::kProtocol);
   EXPECT_THAT(late.error().message, HasSubstr("describe: the worker had sent 56 bytes before it was asked"));
   ExpectUnharmed();
 }
@@ -62,7 +62,7 @@ TEST_F(HostileTest, WhatIsThereBeforeARequestEndsTheWorker) {
 TEST_F(HostileTest, DeepNestingInAFrameOfTheRightSizeIsRefused) {
   const Call<Execution> execution = Try("nest_deeply");
   ASSERT_FALSE(execution);
-  EXPECT_EQ(execution.error().outcome, Outcome::kProtocol);
+  EXPECT_EQ(execution.error().kind, FailureKind::kProtocol);
   EXPECT_THAT(execution.error().message, HasSubstr("nested deeper than 32"));
   ExpectUnharmed();
 }

@@ -36,7 +36,7 @@ TEST_F(WorkerTest, CorrectResultInEveryLayout) {
 
 TEST_F(WorkerTest, SegmentationFault) {
   const WorkerFailure failure = FirstFailure("segfault");
-  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_EQ(failure.kind, FailureKind::kCrash);
   EXPECT_THAT(failure.message, HasSubstr("SIGSEGV"));
   EXPECT_THAT(failure.message, HasSubstr("during execute"));
   ExpectStillWorks();
@@ -44,7 +44,7 @@ TEST_F(WorkerTest, SegmentationFault) {
 
 TEST_F(WorkerTest, AbortWithItsLastWords) {
   const WorkerFailure failure = FirstFailure("abort");
-  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_EQ(failure.kind, FailureKind::kCrash);
   EXPECT_THAT(failure.message, HasSubstr("SIGABRT"));
   EXPECT_THAT(failure.message, HasSubstr("misbehaving: about to abort"));
   ExpectStillWorks();
@@ -52,7 +52,7 @@ TEST_F(WorkerTest, AbortWithItsLastWords) {
 
 TEST_F(WorkerTest, Exit) {
   const WorkerFailure failure = FirstFailure("exit");
-  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_EQ(failure.kind, FailureKind::kCrash);
   EXPECT_THAT(failure.message, HasSubstr("exited with code 3"));
   ExpectStillWorks();
 }
@@ -67,7 +67,7 @@ bool IsRunning(int pid) {
 
 TEST_F(WorkerTest, ChildrenOfAPluginEndWithIt) {
   const WorkerFailure failure = FirstFailure("leave_child");
-  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_EQ(failure.kind, FailureKind::kCrash);
   const size_t at = failure.message.find("child=");
   ASSERT_NE(at, failure.message.npos) << failure.message;
   const int child = std::atoi(failure.message.c_str() + at + 6);
@@ -97,7 +97,7 @@ TEST_F(ShortTimeout, Hang) {
   const auto begin = std::chrono::steady_clock::now();
   const Call<Execution> execution = Run("hang");
   ASSERT_FALSE(execution);
-  EXPECT_EQ(execution.error().outcome, Outcome::kTimeout);
+  EXPECT_EQ(execution.error().kind, FailureKind::kTimeout);
   EXPECT_THAT(execution.error().message, HasSubstr("execute did not end within 0.7 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_TRUE(Run("ok"));
@@ -106,14 +106,14 @@ TEST_F(ShortTimeout, Hang) {
 TEST_F(ShortTimeout, ClosedDescriptorsAreNoEndlessWait) {
   const Call<Execution> execution = Run("close_descriptors");
   ASSERT_FALSE(execution);
-  EXPECT_EQ(execution.error().outcome, Outcome::kCrash);
+  EXPECT_EQ(execution.error().kind, FailureKind::kCrash);
   EXPECT_THAT(execution.error().message, HasSubstr("closed its connection"));
   EXPECT_TRUE(Run("ok"));
 }
 
 TEST_F(WorkerTest, TextOnTheSocketIsNoMessage) {
   const WorkerFailure failure = FirstFailure("babble");
-  EXPECT_EQ(failure.outcome, Outcome::kProtocol);
+  EXPECT_EQ(failure.kind, FailureKind::kProtocol);
   EXPECT_THAT(failure.message, HasSubstr("wrong magic"));
   ExpectStillWorks();
 }
@@ -292,22 +292,22 @@ TEST_F(WorkerTest, ACrashInADestructorIsReported) {
   ASSERT_TRUE(prepared);
   const Call<void> released = session_.Release(prepared->plan);
   ASSERT_FALSE(released);
-  EXPECT_EQ(released.error().outcome, Outcome::kCrash);
+  EXPECT_EQ(released.error().kind, FailureKind::kCrash);
   EXPECT_TRUE(session_.Release(prepared->plan));  // nothing left to free
   EXPECT_TRUE(session_.Describe());
 }
 
 TEST_F(WorkerTest, FaultsOfTransfers) {
-  for (const auto& [how, outcome] :
-       {std::pair{"out_of_memory", Outcome::kOutOfMemory}, std::pair{"lose_device", Outcome::kDeviceLost},
-        std::pair{"write_source", Outcome::kCrash}}) {
+  for (const auto& [how, kind] :
+       {std::pair{"out_of_memory", FailureKind::kOutOfMemory}, std::pair{"lose_device", FailureKind::kDeviceLost},
+        std::pair{"write_source", FailureKind::kCrash}}) {
     WorkerSession session(TestOptions());
     const Misbehave misbehave(how);
     const Call<Prepared> prepared = session.Prepare(0, problem_, "ok");
     ASSERT_TRUE(prepared) << how;
     const Call<Execution> execution = session.Execute(prepared->plan, inputs_.set(), Prefill::kNanPayload);
     ASSERT_FALSE(execution) << how;
-    EXPECT_EQ(execution.error().outcome, outcome) << how;
+    EXPECT_EQ(execution.error().kind, kind) << how;
     EXPECT_TRUE(session.Describe()) << how;
   }
 }

@@ -175,7 +175,7 @@ TEST_F(TimeTest, FaultsInBatches) {
   EXPECT_THAT(Download(plan, 2, Part::kInputs).changed_inputs, testing::SizeIs(1));
   const Call<Batch> crashed = Run(Prepared("segfault"), {0, 1});
   ASSERT_FALSE(crashed);
-  EXPECT_EQ(crashed.error().outcome, Outcome::kCrash);
+  EXPECT_EQ(crashed.error().kind, FailureKind::kCrash);
   EXPECT_THAT(crashed.error().message, HasSubstr("during execute"));
   ExpectStillWorks();
 }
@@ -184,7 +184,7 @@ TEST_F(TimeTest, ADurationThatIsNoneIsAnErrorOfThePlugin) {
   const Misbehave misbehave("nan_time");
   const Call<Batch> batch = Run(Prepared("ok"), {0, 1});
   ASSERT_FALSE(batch);
-  EXPECT_EQ(batch.error().outcome, Outcome::kError);
+  EXPECT_EQ(batch.error().kind, FailureKind::kError);
   EXPECT_THAT(batch.error().message, HasSubstr("not a duration"));
 }
 

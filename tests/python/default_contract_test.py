@@ -275,6 +275,26 @@ class Leaning(unittest.TestCase):
         self.assertRegex(verdict.reason, r"by which (too few single faults could be tried to say what|\d.* % of single "
                          "faults) would be noticed")
 
+    def test_a_wrong_divisor_of_few_rows_is_weak(self):
+        """Eight rows cannot lean; the roundings of sums of squares tell."""
+        for dtype, store in narrow.ROUND.items():
+            x, gamma = store(self.rng.standard_normal((8, 4096)).astype(np.float32)), narrow.normals(self.rng, store, 4096)
+            squares = (x.astype(np.float64) ** 2).sum(1, keepdims=True)
+            for divisor, strictly in ((4096, True), (4095, False)):
+                y = store((x / np.sqrt(squares / divisor + 1e-6) * gamma).astype(np.float32))
+                verdict = assay.check("rms_norm", [x, gamma], y, dtypes=dict.fromkeys(("x", "gamma", "y"), dtype))
+                self.assertEqual((verdict.passed, verdict.passed_strictly), (True, strictly), verdict)
+                self.assertEqual("statistic channel: " in verdict.stricter.reason, not strictly)
+
+    def test_rows_in_which_no_fault_could_be_tried_say_so(self):
+        x = narrow.normals(self.rng, narrow.bf16, 2, 100000)
+        gamma = np.ones(100000, np.float32)
+        y = narrow.bf16((x / np.sqrt((x.astype(np.float64) ** 2).mean(1, keepdims=True) + 1e-6)).astype(np.float32))
+        verdict = assay.check("rms_norm", [x, gamma], y, dtypes=dict.fromkeys(("x", "gamma", "y"), "bf16"))
+        self.assertTrue(verdict.stricter.holds)
+        self.assertRegex(verdict.explanation, r"note: with these data too few single faults could be tried \(\d of 8\) to say "
+                         "what would be noticed")
+
     def test_infinity_is_wrong_where_a_finite_result_is_certain(self):
         """One key, so that the result is v itself, up to the largest number of bf16."""
         one = next(iter(assay.cases("conformance", op="attention", filter="*d=2,dv=255*fill=edges*")))
@@ -333,6 +353,50 @@ class Suspect(unittest.TestCase):
         for epsilon, check in ((1e-6, assay.assert_close), (1e-5, self.fails)):
             y = (wide / np.sqrt((wide * wide).mean(1, keepdims=True) + epsilon)).astype(np.float32)
             check("layer_norm", [x, gamma, np.zeros(1024, np.float32)], y, eps=1e-6)
+
+    def test_defaults_that_nobody_stated_are_named(self):
+        x, gamma = np.random.default_rng(0).standard_normal((64, 1024), np.float32) / 2, np.ones(1024, np.float32)
+        named = "attributes: judged with eps=1e-06 by default; an argument of that name states another\n"
+        self.assertIn(named, assay.check("rms_norm", [x, gamma], self.norm(x, 1e-5)).explanation)
+        self.assertNotIn("attributes: ", assay.check("rms_norm", [x, gamma], self.norm(x, 1e-5), eps=1e-6).explanation)
+        self.assertNotIn("attributes: ", assay.check("rms_norm", [x, gamma], self.norm(x, 1e-6)).explanation)
+        with self.assertRaisesRegex(assay.Mismatch, named.strip()):
+            assay.assert_close("rms_norm", [x, gamma], self.norm(x, 1e-5))
+        with self.assertWarnsRegex(assay.SuspectWarning, "suspect: .*; " + named.strip()):
+            assay.assert_close("rms_norm", [2 * x, gamma], self.norm(2 * x, 1e-5))
+        q = np.ones((1, 1, 4, 16), np.float32)
+        self.assertRegex(assay.check("attention", [q, q, q], 2 * q, causal=1).explanation, "judged with .*scale=0.25 softcap=0")
+
+    def test_long_random_rows_fail(self):
+        """Squares of 150,000 random numbers round to one side, which softmax never forms, and an rms_norm is granted."""
+        x = np.random.default_rng(0).standard_normal((2, 150000), np.float32)
+        wide = x.astype(np.float64)
+        softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
+        for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
+            assay.assert_close(op, inputs, y.astype(np.float32), strict=True)
+            y[1] *= 1.001
+            verdict = assay.check(op, inputs, y.astype(np.float32))
+            self.assertEqual(verdict.verdict, "mismatch", verdict)
+            self.assertLess(verdict.margins["bound"], 1)
+
+    def test_the_advice_to_judge_by_a_weaker_arithmetic_says_where_it_ends_inconclusive(self):
+        rng = np.random.default_rng(0)
+        a, b = narrow.normals(rng, narrow.bf16, 8, 512), narrow.normals(rng, narrow.bf16, 512, 8)
+        y = np.zeros((8, 8), np.float32)
+        for t in range(512):
+            y = narrow.bf16(y + a[:, t:t + 1] * b[t:t + 1])
+        wide = rng.standard_normal((48, 256), np.float32), rng.standard_normal((256, 40), np.float32)
+        rounded = narrow.bf16(wide[0]) @ narrow.bf16(wide[1])
+        for operands, result, types, field, blind in (((a, b), y, dict.fromkeys("aby", "bf16"), "acc=bf16", True),
+                                                      (wide, rounded, {}, "in=bf16", False)):
+            verdict = assay.check("matmul", operands, result, dtypes=types)
+            self.assertEqual(verdict.arithmetic.field, field, verdict)
+            by_class = assay.check("matmul", operands, result, dtypes=types, contract=verdict.arithmetic.contract)
+            self.assertEqual(by_class.verdict, "inconclusive" if blind else "pass")
+            self.assertEqual("judges by that class, and with these data is inconclusive: it would accept" in verdict.explanation,
+                             blind)
+            with self.assertRaisesRegex(assay.Mismatch, "try: data that differ by more" if blind else "try: contract="):
+                assay.assert_close("matmul", operands, result, dtypes=types)
 
     def test_a_variance_in_one_pass_is_seen(self):
         rng = np.random.default_rng(0)

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kInstant = 1e-6;
 
-bool SurvivedBy(Outcome outcome) {
-  return outcome == Outcome::kUnsupported || outcome == Outcome::kUnavailable || outcome == Outcome::kError ||
-         outcome == Outcome::kHost || outcome == Outcome::kOutOfMemory;
+bool SurvivedBy(FailureKind kind) {
+  return kind == FailureKind::kUnsupported || kind == FailureKind::kUnavailable || kind == FailureKind::kError ||
+         kind == FailureKind::kHost || kind == FailureKind::kOutOfMemory;
 }
 
 std::vector<Tensor> CopiesOf(const std::vector<Tensor>& tensors) {
@@ -120,7 +120,7 @@ Call<std::vector<ImplementationInfo>> FakeSession::Query(int64_t, const Problem&
   const FakeCall call{.what = Asked::kQuery, .case_id = problem.spec.Id(), .padded = layout != LayoutVariant()};
   if (const auto deed = Begin(call); !deed) return tl::unexpected(deed.error());
   auto offered = offer(problem, layout);
-  if (offered.empty()) return CallFailed(Outcome::kUnsupported, "nothing is offered");
+  if (offered.empty()) return CallFailed(FailureKind::kUnsupported, "nothing is offered");
   return offered;
 }
 
@@ -134,7 +134,7 @@ Call<Prepared> FakeSession::Prepare(int64_t, const Problem& problem, const std::
 
 Call<FakeSession::Plan*> FakeSession::FindPlan(uint64_t plan) {
   const auto found = plans_.find(plan);
-  if (found == plans_.end()) return CallFailed(Outcome::kError, "a plan that is not there");
+  if (found == plans_.end()) return CallFailed(FailureKind::kError, "a plan that is not there");
   return &found->second;
 }
 
@@ -232,7 +232,7 @@ Call<double> FakeSession::Upload(uint64_t plan_number, std::span<const Piece> pi
   for (const Piece& piece : pieces) {
     Set& set = (*plan)->sets.at(piece.set);
     const Tensor& from = set.staged.at(piece.operand);
-    if (piece.first + piece.bytes > from.bytes()) return CallFailed(Outcome::kError, "a piece that is not there");
+    if (piece.first + piece.bytes > from.bytes()) return CallFailed(FailureKind::kError, "a piece that is not there");
     std::memcpy(set.there[piece.operand].data() + piece.first, from.data() + piece.first, piece.bytes);
     if (set.executed) touched.insert(piece.set);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/evidence/verify/bundle_contents.h"
 
+#include <algorithm>
+
 #include "harness/base/atomic_file.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/conform/finding.h"
@@ -55,6 +57,10 @@ Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
 }
 
 }  // namespace
+
+int64_t BundleContents::CountOwnCases() const {
+  return std::ranges::count_if(plan.entries, [&](const PlanEntry& entry) { return InShard(entry, plan.shard); });
+}
 
 bool HoldsAsDeclared(const Record& r) {
   return r.verdict == "pass" || r.verdict == "inconclusive" ||

@@ -32,6 +32,9 @@ struct BundleContents {
   std::optional<Sample> sample;
 
   bool IsMerged() const { return environment.contains("merged"); }
+  bool IsShard() const { return plan.shard.count > 1; }
+  // The planned cases that this run had to execute; a plan has those of all shards.
+  int64_t CountOwnCases() const;
 };
 
 // Returns nullopt, and adds a contradiction, if a part that everything else needs cannot be read.
@@ -68,7 +71,7 @@ struct Recomputed {
   std::string ShareText() const;  // "50 of 3,732 results (1.3 %)"
 };
 Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
-                          const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found);
+                          const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found);
 
 // The fields that nothing confirms.
 void ListClaimed(const BundleContents& bundle, const Recomputed& recomputed, Verification& found);

@@ -37,8 +37,9 @@ class Presence {
           Counted(all, "planned result"), first.case_id, first.backend, first.implementation);
     }
     if (!found_.contradicted.empty()) return;
-    found_.Confirm("presence: each of {} has a record of every implementation that was offered, {} in all",
-                   Counted(std::ssize(bundle_.entries), "planned case"), bundle_.run.records.size());
+    found_.Confirm("presence: each of {}{} has a record of every implementation that was offered, {} in all",
+                   Counted(bundle_.CountOwnCases(), "planned case"), bundle_.IsShard() ? " of this shard" : "",
+                   bundle_.run.records.size());
     if (nothing_ > 0) found_.Open("that nothing was offered where it says so: {}", Counted(nothing_, "record"));
   }
 

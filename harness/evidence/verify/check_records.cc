@@ -127,7 +127,8 @@ std::string FindStrayFigure(const Record& r) {
 
 // Says what does not fit in a record by itself; "": all does.
 std::string FindContradiction(const Record& r) {
-  if (const std::string word = FindUnknownWord(r); !word.empty()) return word + " is no word that assay writes";
+  if (const std::string word = FindUnknownWord(r); !word.empty())
+    return word + " is none that assay writes: the file was changed, and has to be given as the run left it";
   if (r.backend == kHarnessBackend && r.verdict != "error") return "assay itself has no result but an error";
   const auto spec = ParseId(r.case_id);
   if (!spec) return spec.error().message;

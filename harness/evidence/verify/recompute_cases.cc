@@ -146,7 +146,7 @@ std::string Recomputed::ShareText() const {
 }
 
 Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
-                          const std::function<void(const std::string&, size_t, size_t)>& told, Verification& found) {
+                          const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found) {
   Recomputed tally;
   for (const Record& r : bundle.run.records) tally.results += !r.output_hash.empty();
   const std::vector<CaseWork> cases = CasesOf(bundle);
@@ -157,7 +157,7 @@ Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
   size_t done = 0;
   for (const CaseWork& work : cases) {
     if (!work.has_outputs && seconds > 0 && watch.Seconds() > seconds) break;
-    told(work.records.front().case_id, done++, cases.size());
+    on_case(work.records.front().case_id, done++, cases.size());
     again.Look(work.records);
   }
   if (tally.other_goldens > 0) {

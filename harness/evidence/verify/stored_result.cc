@@ -148,7 +148,7 @@ class StoredResult {
     }
     findings.Decide();
     has_random_ = !by.random_bounds.empty();
-    for (const HeldTwin& twin : by.twins) with_twin_.insert(twin.output());
+    for (const CachedTwin& twin : by.twins) with_twin_.insert(twin.output());
     return {};
   }
 

@@ -37,7 +37,7 @@ CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, c
     if (reply.problem().empty()) return checked;
     return {&check, "crash", reply.problem()};
   }
-  const bool hung = answer.error().outcome == Outcome::kTimeout;
+  const bool hung = answer.error().kind == FailureKind::kTimeout;
   return {&check, hung ? "timeout" : "crash",
           fmt::format("{}; debug it with assay check-plugin --only {}", answer.error().message, check.name)};
 }

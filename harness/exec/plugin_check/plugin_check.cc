@@ -79,10 +79,10 @@ Finding OpenFirstDevice(PluginUnderTest& plugin) {
   if (status == ASSAY_UNAVAILABLE || (status == ASSAY_OK && count == 0)) {
     return Skipped("there is no device: {}", error.str().empty() ? "no reason is given" : error.str());
   }
-  if (status != ASSAY_OK) return Bad("{}", Told("device_count", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("device_count", status, error));
   status = plugin.api->device_open(0, &plugin.device, error.out());
   if (status == ASSAY_UNAVAILABLE) return Skipped("device 0 cannot be used: {}", error.str());
-  if (status != ASSAY_OK) return Bad("{}", Told("device_open", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("device_open", status, error));
   if (plugin.device == nullptr) return Bad("device_open returned ASSAY_OK and a NULL device");
   return Good("");
 }
@@ -98,7 +98,7 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
     FoundImplementations found(*plugin.api, plugin.device);
     ErrorText error;
     const assay_status status = found.Query(offer.op->get(), error);
-    if (status != ASSAY_OK) last_reason = Told("query", status, error);
+    if (status != ASSAY_OK) last_reason = DescribeStatus("query", status, error);
     if (status != ASSAY_OK) continue;
     if (const std::string what = found.Problem(); !what.empty()) return Bad("query of {}: {}", op_name, what);
     for (const assay_implementation* item : found.items()) {
@@ -127,7 +127,7 @@ Finding Reach(PluginUnderTest& plugin, Stage stage, const Json& problems) {
   return stage >= Stage::kOffer ? FindOffers(plugin, problems) : Good("");
 }
 
-std::string Told(const char* function, assay_status status, const ErrorText& error) {
+std::string DescribeStatus(const char* function, assay_status status, const ErrorText& error) {
   const std::string text = error.str();
   return fmt::format("{} returned status {}: {}", function, status, text.empty() ? "without a text" : text);
 }

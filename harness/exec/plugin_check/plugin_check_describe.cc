@@ -36,7 +36,7 @@ Finding Describes(PluginUnderTest& plugin) {
   assay_backend_info info{};
   info.struct_size = sizeof info;
   const assay_status status = plugin.api->describe(&info, error.out());
-  if (status != ASSAY_OK) return Bad("{}", Told("describe", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("describe", status, error));
   std::string problem = ProblemOfText("name", info.name, kMaxNameBytes);
   if (problem.empty()) problem = ProblemOfText("vendor", info.vendor, kMaxNameBytes);
   if (problem.empty()) problem = ProblemOfText("version", info.version, kMaxNameBytes);
@@ -59,14 +59,14 @@ Finding Devices(PluginUnderTest& plugin) {
     }
     return Skipped("there is no device: {}", error.str());
   }
-  if (status != ASSAY_OK) return Bad("{}", Told("device_count", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("device_count", status, error));
   if (count > kMaxDevices) return Bad("device_count: {} devices are not credible", count);
   std::string names;
   for (uint32_t i = 0; i < count; ++i) {
     assay_device_info info{};
     info.struct_size = sizeof info;
     status = plugin.api->device_info(i, &info, error.out());
-    if (status != ASSAY_OK) return Bad("device {}: {}", i, Told("device_info", status, error));
+    if (status != ASSAY_OK) return Bad("device {}: {}", i, DescribeStatus("device_info", status, error));
     if (const std::string problem = ProblemOf(info); !problem.empty()) return Bad("device_info {}: {}", i, problem);
     names += (names.empty() ? "" : ", ") + std::string(info.name);
   }
@@ -96,8 +96,8 @@ Finding OlderCaller(PluginUnderTest& plugin) {
   constexpr size_t kBackendBytes = offsetof(assay_backend_info, vendor);  // knows the name alone
   OtherVersion<assay_backend_info> backend(kBackendBytes);
   assay_status status = plugin.api->describe(backend.get(), error.out());
-  if (status != ASSAY_OK) return Bad("struct_size {}: {}", kBackendBytes, Told("describe", status, error));
-  if (!backend.UntouchedFrom(kBackendBytes)) {
+  if (status != ASSAY_OK) return Bad("struct_size {}: {}", kBackendBytes, DescribeStatus("describe", status, error));
+  if (!backend.IsUntouchedFrom(kBackendBytes)) {
     return Bad("describe wrote beyond struct_size {}; ask ASSAY_HAS before each member, or use ASSAY_SET",
                kBackendBytes);
   }
@@ -107,8 +107,8 @@ Finding OlderCaller(PluginUnderTest& plugin) {
   constexpr size_t kDeviceBytes = offsetof(assay_device_info, driver);
   OtherVersion<assay_device_info> device(kDeviceBytes);
   status = plugin.api->device_info(0, device.get(), error.out());
-  if (status != ASSAY_OK) return Bad("struct_size {}: {}", kDeviceBytes, Told("device_info", status, error));
-  if (!device.UntouchedFrom(kDeviceBytes)) {
+  if (status != ASSAY_OK) return Bad("struct_size {}: {}", kDeviceBytes, DescribeStatus("device_info", status, error));
+  if (!device.IsUntouchedFrom(kDeviceBytes)) {
     return Bad("device_info wrote beyond struct_size {}; ask ASSAY_HAS before each member, or use ASSAY_SET",
                kDeviceBytes);
   }
@@ -119,16 +119,16 @@ Finding NewerCaller(PluginUnderTest& plugin) {
   ErrorText error;
   OtherVersion<assay_backend_info> backend(kNewerSize<assay_backend_info>);
   assay_status status = plugin.api->describe(backend.get(), error.out());
-  if (status != ASSAY_OK) return Bad("a larger struct_size: {}", Told("describe", status, error));
-  if (!backend.UntouchedFrom(sizeof(assay_backend_info))) {
+  if (status != ASSAY_OK) return Bad("a larger struct_size: {}", DescribeStatus("describe", status, error));
+  if (!backend.IsUntouchedFrom(sizeof(assay_backend_info))) {
     return Bad("describe wrote behind the members that this version has; write members, not struct_size bytes");
   }
   uint32_t count = 0;
   if (plugin.api->device_count(&count, error.out()) != ASSAY_OK || count == 0) return Good("describe; no device");
   OtherVersion<assay_device_info> device(kNewerSize<assay_device_info>);
   status = plugin.api->device_info(0, device.get(), error.out());
-  if (status != ASSAY_OK) return Bad("a larger struct_size: {}", Told("device_info", status, error));
-  if (!device.UntouchedFrom(sizeof(assay_device_info))) {
+  if (status != ASSAY_OK) return Bad("a larger struct_size: {}", DescribeStatus("device_info", status, error));
+  if (!device.IsUntouchedFrom(sizeof(assay_device_info))) {
     return Bad("device_info wrote behind the members that this version has; write members, not struct_size bytes");
   }
   return Good("describe and device_info");

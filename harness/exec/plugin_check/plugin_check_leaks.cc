@@ -52,7 +52,7 @@ Finding Cycle(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers) {
   const assay_status status = plugin.api->device_open(0, &plugin.device, error.out());
   if (status != ASSAY_OK) {
     plugin.device = nullptr;
-    return Bad("{}", Told("device_open", status, error));
+    return Bad("{}", DescribeStatus("device_open", status, error));
   }
   for (const NamedOffer& offer : offers) {
     {

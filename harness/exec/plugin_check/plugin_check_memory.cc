@@ -28,8 +28,8 @@ class Allocation {
   assay_status Download(uint64_t offset, void* bytes, uint64_t size) {
     return plugin_->api->buffer_download(plugin_->device, buffer, offset, bytes, size, error.out());
   }
-  Finding Made(uint64_t bytes) const {
-    if (status != ASSAY_OK) return Bad("{} bytes: {}", bytes, Told("buffer_alloc", status, error));
+  Finding CheckAllocated(uint64_t bytes) const {
+    if (status != ASSAY_OK) return Bad("{} bytes: {}", bytes, DescribeStatus("buffer_alloc", status, error));
     return buffer == nullptr ? Bad("buffer_alloc({}) returned ASSAY_OK and a NULL buffer", bytes) : Good("");
   }
 
@@ -47,7 +47,7 @@ Finding BufferRoundTrip(PluginUnderTest& plugin) {
   constexpr uint64_t kBytes = 4099;  // odd: no multiple of an element, a line or a page
   constexpr uint64_t kPartAt = 1021, kPart = 77;
   Allocation memory(plugin, kBytes);
-  if (Finding made = memory.Made(kBytes); made.kind != Finding::Kind::kOk) return made;
+  if (Finding made = memory.CheckAllocated(kBytes); made.kind != Finding::Kind::kOk) return made;
   std::vector<unsigned char> sent(kBytes), part(kPart, 0x3C);
   for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<unsigned char>(i * 131 + i / 256);
   if (memory.Upload(0, sent.data(), kBytes) != ASSAY_OK || memory.Upload(kPartAt, part.data(), kPart) != ASSAY_OK) {
@@ -102,7 +102,7 @@ Finding BufferRange(PluginUnderTest& plugin) {
   };
   constexpr Range kOutside[] = {{kBytes - 4, 8}, {kBytes, 1}, {0, kBytes + 1}, {kMost, 2}};
   Allocation memory(plugin, kBytes);
-  if (Finding made = memory.Made(kBytes); made.kind != Finding::Kind::kOk) return made;
+  if (Finding made = memory.CheckAllocated(kBytes); made.kind != Finding::Kind::kOk) return made;
   for (const Range& range : kOutside) {
     unsigned char bytes[2 * kBytes] = {};
     if (memory.Upload(range.offset, bytes, range.size) == ASSAY_OK) {

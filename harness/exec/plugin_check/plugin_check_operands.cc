@@ -104,7 +104,7 @@ Finding Operands::Add(const assay_tensor_desc& tensor) {
   pointers_.push_back(&arg);
   ErrorText error;
   const assay_status status = plugin_->api->buffer_alloc(plugin_->device, bytes, &arg.buffer, error.out());
-  if (status != ASSAY_OK) return Bad("{}", Told("buffer_alloc", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("buffer_alloc", status, error));
   if (arg.buffer == nullptr) return Bad("buffer_alloc of {} bytes returned ASSAY_OK and a NULL buffer", bytes);
   return Fill(tensor, sizes_.size() - 1);
 }
@@ -115,7 +115,7 @@ Finding Operands::Fill(const assay_tensor_desc& tensor, size_t operand) const {
   ErrorText error;
   const assay_status status = plugin_->api->buffer_upload(plugin_->device, pointers_[operand]->buffer, 0, data.data(),
                                                           data.size(), error.out());
-  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
+  return status == ASSAY_OK ? Good("") : Bad("{}", DescribeStatus("buffer_upload", status, error));
 }
 
 Finding Operands::IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const {
@@ -126,7 +126,7 @@ Finding Operands::IsUnwritten(size_t output, const assay_tensor_desc& tensor, bo
   const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[operand]->buffer, 0,
                                                             after.data(), after.size(), error.out());
   *unwritten = after == before;
-  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+  return status == ASSAY_OK ? Good("") : Bad("{}", DescribeStatus("buffer_download", status, error));
 }
 
 Finding Operands::Renew(const assay_op_desc& op) const {
@@ -162,7 +162,7 @@ Finding Operands::Download(std::vector<unsigned char>& bytes) const {
     ErrorText error;
     const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[i]->buffer, 0,
                                                               bytes.data() + before, sizes_[i], error.out());
-    if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
+    if (status != ASSAY_OK) return Bad("{}", DescribeStatus("buffer_download", status, error));
   }
   return Good("");
 }
@@ -175,10 +175,10 @@ Finding Operands::ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input,
   const uint64_t at = pointers_[input]->byte_offset;
   assay_status status =
       plugin_->api->buffer_download(plugin_->device, buffer, at, bytes.data(), bytes.size(), error.out());
-  if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("buffer_download", status, error));
   for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(byte ^ flips);
   status = plugin_->api->buffer_upload(plugin_->device, buffer, at, bytes.data(), bytes.size(), error.out());
-  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
+  return status == ASSAY_OK ? Good("") : Bad("{}", DescribeStatus("buffer_upload", status, error));
 }
 
 Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {
@@ -186,7 +186,7 @@ Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {
   const assay_status status = plugin_->api->plan_create(plugin_->device, &op, implementation, &plan_, error.out());
   if (status != ASSAY_OK) {
     plan_ = nullptr;
-    return Bad("{} {}: {}; query offers it", op.op, implementation, Told("plan_create", status, error));
+    return Bad("{} {}: {}; query offers it", op.op, implementation, DescribeStatus("plan_create", status, error));
   }
   if (plan_ == nullptr) return Bad("{} {}: plan_create returned ASSAY_OK and a NULL plan", op.op, implementation);
   return Good("");
@@ -195,7 +195,7 @@ Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {
 Finding TestPlan::Execute(const Operands& operands) const {
   ErrorText error;
   const assay_status status = plugin_->api->execute(plan_, &operands.args(), error.out());
-  return status == ASSAY_OK ? Good("") : Bad("{}", Told("execute", status, error));
+  return status == ASSAY_OK ? Good("") : Bad("{}", DescribeStatus("execute", status, error));
 }
 
 }  // namespace assay::plugin_check

@@ -73,7 +73,7 @@ Finding IsUsedInPlace(PluginUnderTest& plugin, const assay_memory& memory, unsig
     return error.str().empty() ? Bad("buffer_import of {} gives no reason; write one into the text", what)
                                : Skipped("{}: {}", what, error.str());
   }
-  if (status != ASSAY_OK) return Bad("{}: {}", what, Told("buffer_import", status, error));
+  if (status != ASSAY_OK) return Bad("{}: {}", what, DescribeStatus("buffer_import", status, error));
   if (buffer == nullptr) return Bad("buffer_import of {} returned ASSAY_OK and a NULL buffer", what);
   const unsigned char sent[3] = {7, 8, 9};
   unsigned char got[3] = {};
@@ -110,8 +110,8 @@ Finding PlanInfo(PluginUnderTest& plugin) {
     assay_status status = plugin.api->plan_info(plan.get(), older.get(), error.out());
     if (status == ASSAY_UNSUPPORTED && !error.str().empty()) continue;
     if (status == ASSAY_OK) status = plugin.api->plan_info(plan.get(), newer.get(), error.out());
-    if (status != ASSAY_OK) return Bad("{} {}: {}", offer.name, name, Told("plan_info", status, error));
-    if (!older.UntouchedFrom(kAnnounced) || !newer.UntouchedFrom(sizeof(assay_plan_info))) {
+    if (status != ASSAY_OK) return Bad("{} {}: {}", offer.name, name, DescribeStatus("plan_info", status, error));
+    if (!older.IsUntouchedFrom(kAnnounced) || !newer.IsUntouchedFrom(sizeof(assay_plan_info))) {
       return Bad("plan_info wrote beyond the members that both sides know; use ASSAY_SET");
     }
     std::string problem = ProblemOfText("algorithm", newer.get()->algorithm, kMaxTextBytes);
@@ -128,7 +128,7 @@ Finding Capabilities(PluginUnderTest& plugin) {
   ErrorText error;
   const assay_status status = plugin.api->capabilities(plugin.device, &table, error.out());
   if (status == ASSAY_UNSUPPORTED) return Skipped("{}", error.str());
-  if (status != ASSAY_OK) return Bad("{}", Told("capabilities", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("capabilities", status, error));
   if (table == nullptr) return Bad("capabilities returned ASSAY_OK and no table");
   std::set<Key> listed, tried, offered;
   if (Finding f = ReadTable(*table, listed); f.kind != kOk) return f;
@@ -157,7 +157,7 @@ Finding BufferAlignment(PluginUnderTest& plugin) {
   info.struct_size = sizeof info;
   ErrorText error;
   const assay_status status = plugin.api->device_info(0, &info, error.out());
-  if (status != ASSAY_OK) return Bad("{}", Told("device_info", status, error));
+  if (status != ASSAY_OK) return Bad("{}", DescribeStatus("device_info", status, error));
   if (info.buffer_alignment == 0) return Good("not stated");
   if (std::has_single_bit(info.buffer_alignment)) return Good("{} bytes", info.buffer_alignment);
   return Bad("buffer_alignment is {}; state a power of two, or 0 for none", info.buffer_alignment);

@@ -47,7 +47,9 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
   *batch.get() = {kAnnounced, kExecutions, args.data(), ASSAY_CACHE_WARM, 0, seconds.data(), -1, -1};
   ErrorText error;
   const assay_status status = plugin.api->execute_batch(plan.get(), batch.get(), error.out());
-  if (status != ASSAY_OK) return Bad("{} {}: {}", offer.name, implementation, Told("execute_batch", status, error));
+  if (status != ASSAY_OK) {
+    return Bad("{} {}: {}", offer.name, implementation, DescribeStatus("execute_batch", status, error));
+  }
   if (batch.get()->clock_is_device != -1 || batch.get()->cache_was_flushed != -1) {
     return Bad("execute_batch wrote beyond struct_size {}; ask ASSAY_HAS before each member", kAnnounced);
   }
@@ -81,7 +83,8 @@ Finding OpenClose(PluginUnderTest& plugin) {
     const assay_status status = plugin.api->device_open(0, &plugin.device, error.out());
     if (status == ASSAY_OK && plugin.device != nullptr) continue;
     plugin.device = nullptr;
-    return Bad("round {}: {}; device_close has to give everything back", round, Told("device_open", status, error));
+    return Bad("round {}: {}; device_close has to give everything back", round,
+               DescribeStatus("device_open", status, error));
   }
   return Good("{} times", kRounds);
 }
@@ -180,7 +183,7 @@ Finding CloseAfterUse(PluginUnderTest& plugin) {
     ErrorText error;
     FoundImplementations found(*plugin.api, plugin.device);
     const assay_status status = found.Query(offer.op->get(), error);
-    if (status != ASSAY_OK) return Bad("after opening again: {}", Told("query", status, error));
+    if (status != ASSAY_OK) return Bad("after opening again: {}", DescribeStatus("query", status, error));
   }
   return Good("used, closed, opened and used again");
 }

@@ -125,7 +125,7 @@ Finding QueryFree(PluginUnderTest& plugin) {
       FoundImplementations first(*plugin.api, plugin.device);
       for (FoundImplementations* list : {&first, &second}) {
         const assay_status status = list->Query(offer.op->get(), error);
-        if (status != ASSAY_OK) return Bad("{}: {}", offer.name, Told("query", status, error));
+        if (status != ASSAY_OK) return Bad("{}: {}", offer.name, DescribeStatus("query", status, error));
         if (const std::string what = list->Problem(); !what.empty()) return Bad("query of {}: {}", offer.name, what);
       }
     }

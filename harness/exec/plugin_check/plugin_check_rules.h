@@ -31,7 +31,7 @@ Finding Skipped(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 // "device_open returned status 3: no such device"
-std::string Told(const char* function, assay_status status, const ErrorText& error);
+std::string DescribeStatus(const char* function, assay_status status, const ErrorText& error);
 
 inline constexpr unsigned char kUntouched = 0xA5;
 inline constexpr size_t kTailBytes = 64;  // behind a struct, a text or an array
@@ -53,7 +53,7 @@ class OtherVersion {
     get()->struct_size = announced;
   }
   Struct* get() { return reinterpret_cast<Struct*>(memory_); }
-  bool UntouchedFrom(size_t offset) const { return IsUntouched(memory_ + offset, sizeof memory_ - offset); }
+  bool IsUntouchedFrom(size_t offset) const { return IsUntouched(memory_ + offset, sizeof memory_ - offset); }
 
  private:
   alignas(Struct) unsigned char memory_[sizeof(Struct) + kTailBytes];

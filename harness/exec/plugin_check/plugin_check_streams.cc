@@ -27,7 +27,7 @@ class Overlap {
       ErrorText error;
       const assay_status status = plugin_->api->stream_create(plugin_->device, &stream, error.out());
       if (status == ASSAY_UNSUPPORTED && !error.str().empty()) return Skipped("{}", error.str());
-      if (status != ASSAY_OK) return Bad("{}", Told("stream_create", status, error));
+      if (status != ASSAY_OK) return Bad("{}", DescribeStatus("stream_create", status, error));
       if (stream == nullptr) return Bad("stream_create returned ASSAY_OK and a NULL stream");
       streams_.push_back(stream);
     }
@@ -38,7 +38,7 @@ class Overlap {
     ErrorText error;
     const auto at = static_cast<size_t>(stream);
     const assay_status status = plugin_->api->submit(plan, streams_[at], &args, &event, error.out());
-    if (status != ASSAY_OK) return Bad("{}", Told("submit", status, error));
+    if (status != ASSAY_OK) return Bad("{}", DescribeStatus("submit", status, error));
     if (event == nullptr) return Bad("submit returned ASSAY_OK and a NULL event");
     events_.push_back(event);
     return Good("");
@@ -60,7 +60,7 @@ class Overlap {
         one.struct_size = sizeof one;
         ErrorText error;
         const assay_status status = plugin_->api->event_wait(events_[i], &one, error.out());
-        if (status != ASSAY_OK) return Bad("execution {}: {}", i, Told("event_wait", status, error));
+        if (status != ASSAY_OK) return Bad("execution {}: {}", i, DescribeStatus("event_wait", status, error));
       }
       if (times[0].begin_s != times[1].begin_s || times[0].end_s != times[1].end_s) {
         return Bad("event_wait of one event tells two times");

@@ -79,7 +79,8 @@ std::vector<std::string> PassedVariables(std::span<const std::string> more) {
   return variables;
 }
 
-std::vector<std::string> NamedInVain(std::string_view file, bool is_script, std::span<const std::string> variables) {
+std::vector<std::string> FindUnpassedVariables(std::string_view file, bool is_script,
+                                               std::span<const std::string> variables) {
   std::vector<std::string> names;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view name = NameOf(*entry);

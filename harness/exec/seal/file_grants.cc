@@ -37,7 +37,7 @@ constexpr const char* kWritable[] = {"/dev/null",    "/dev/zero",     "/dev/full
                                      "/dev/urandom", "/dev/shm",      "/dev/dri",   "/dev/kfd",
                                      "/dev/udmabuf", "/dev/dma_heap", "/dev/accel", "/dev/nvidia-caps"};
 
-bool Lies(const fs::path& path, const fs::path& folder) {
+bool IsWithin(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
@@ -57,7 +57,7 @@ bool HoldsAllKinds(const fs::path& folder) {
   std::error_code error;
   if (folder == RealPath(fs::temp_directory_path(error)) || folder == "/tmp") return true;
   const char* home = std::getenv("HOME");
-  return folder == "/" || (home != nullptr && *home == '/' && Lies(RealPath(home), folder));
+  return folder == "/" || (home != nullptr && *home == '/' && IsWithin(RealPath(home), folder));
 }
 
 // Version control, virtual environments and packages of other languages: large, and nothing that a plugin imports from
@@ -79,7 +79,7 @@ bool IsBundle(const fs::path& path) {
 
 // Whether it is the folder of a run or lies in one, as failures/ with its golden values does. A file of that name
 // alone, further up, may be anybody's.
-bool LiesInRun(const fs::path& real) {
+bool IsInRunFolder(const fs::path& real) {
   std::error_code error;
   if (fs::exists(real / "results.jsonl", error)) return true;
   for (fs::path folder = real; folder.has_relative_path(); folder = folder.parent_path()) {
@@ -108,12 +108,12 @@ FileGrants::FileGrants(std::vector<std::string> hidden) {
 bool FileGrants::IsHidden(const fs::path& real) const {
   return std::ranges::any_of(hidden_, [&](const fs::path& hidden) {
     std::error_code error;
-    return Lies(real, hidden) || fs::equivalent(real, hidden, error);  // a hard link to it
+    return IsWithin(real, hidden) || fs::equivalent(real, hidden, error);  // a hard link to it
   });
 }
 
 bool FileGrants::HoldsHidden(const fs::path& real) const {
-  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(hidden, real); });
+  return std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return IsWithin(hidden, real); });
 }
 
 void FileGrants::Grant(const fs::path& path, FileUse use) {
@@ -137,7 +137,7 @@ void FileGrants::GrantAsked(const fs::path& path) {
 
 bool FileGrants::Hides(const fs::path& path) const {
   const fs::path real = RealPath(path);
-  return IsHidden(real) || IsBundle(real) || LiesInRun(real);
+  return IsHidden(real) || IsBundle(real) || IsInRunFolder(real);
 }
 
 bool FileGrants::HidesPartOf(const fs::path& path) const {
@@ -256,7 +256,7 @@ void FileGrants::GrantLinked(const fs::path& plugin) {
 
 void FileGrants::HideBeside(const fs::path& real) {
   std::erase_if(beside_, [&](const fs::path& folder) {
-    if (!Lies(folder, real) && !Lies(real, folder)) return false;
+    if (!IsWithin(folder, real) && !IsWithin(real, folder)) return false;
     HideRuns(folder, folder, kMostEntries);
     runs_.clear(), unsearched_.clear(), foreign_.clear();  // reported for files of kernels alone
     return true;

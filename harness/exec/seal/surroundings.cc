@@ -41,7 +41,7 @@ std::vector<std::string> SealedVariables(const SealOptions& options, const fs::p
 void AddNamedInVain(const std::string& plugin, const std::vector<std::string>& variables, std::string& hidden) {
   const Result<std::string> file = plugin.empty() ? Result<std::string>("") : ReadWholeFile(plugin);
   if (!file) return;  // whoever loads it says so
-  const std::vector<std::string> names = NamedInVain(*file, fs::path(plugin).extension() == ".py", variables);
+  const std::vector<std::string> names = FindUnpassedVariables(*file, fs::path(plugin).extension() == ".py", variables);
   if (names.empty()) return;
   hidden += fmt::format("{}{} {}, which it names; --pass-env {} shows {}", hidden.empty() ? "" : ", and ",
                         names.size() == 1 ? "the variable" : "the variables", fmt::join(names, ", "),

@@ -40,7 +40,7 @@ Json SealWorker(const Json& request) {
 
 // Another program takes this process over, with its seal, its number and its socket, and answers what comes next. In
 // return for failure only.
-int Become(std::vector<std::string> words, int fd) {
+int ExecProgram(std::vector<std::string> words, int fd) {
   words.push_back(std::to_string(fd));
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -85,7 +85,7 @@ int ServeHost(int fd, const std::string& own_plugin) {
     const Result<std::string> frame = EncodeFrame(reply);
     constexpr double kLongSeconds = 3600;
     if (!frame || !SendFrame(fd, *frame, {}, After(kLongSeconds))) return 1;
-    if (becomes) return Become((*request)->at("words"), fd);
+    if (becomes) return ExecProgram((*request)->at("words"), fd);
   }
 }
 

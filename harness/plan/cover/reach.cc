@@ -22,8 +22,8 @@ constexpr int kSomeSizes[] = {3, 7, 11};  // of all other sizes at once
 constexpr int kFewRefused = 200;          // before the walk goes on, other knobs are tried with these
 
 // The most frequent reason. Limits keep their numbers.
-std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decides,
-                    const std::map<std::string, int>& refusals) {
+std::string ExplainMissing(const Candidates& candidates, const std::vector<bool>& decides,
+                           const std::map<std::string, int>& refusals) {
   std::string why;
   int most = 0;
   for (const auto& [refusal, count] : refusals) {
@@ -185,7 +185,7 @@ Reached Reach::AtRandom(const Tuple& tuple) {
     ++refusals[refusal];
     if (is_plain && tried >= kSureDraws && refusals.size() == 1) break;
   }
-  return {std::nullopt, WhyNone(candidates_, decides, refusals), false};
+  return {std::nullopt, ExplainMissing(candidates_, decides, refusals), false};
 }
 
 // Knobs that do not decide the combination stay as in the plain case at first, and later mostly. Small values come
@@ -224,7 +224,7 @@ Reached Reach::Walk(const Tuple& tuple) {
     if (reached.candidate || walk.ended) break;
   }
   if (reached.candidate) return reached;
-  reached.why = WhyNone(candidates_, decides, walk.refusals);
+  reached.why = ExplainMissing(candidates_, decides, walk.refusals);
   reached.is_impossible = walk.ended;
   return reached;
 }

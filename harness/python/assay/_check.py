@@ -81,6 +81,9 @@ def _advice(verdict: Verdict) -> str:
                 "strict=False passes it with a warning")
     if verdict.verdict == "inconclusive":
         return "larger values, fewer terms or less cancellation, or a tighter contract"
+    if arithmetic is not None and "judges by that class, and with these data is inconclusive" in verdict.explanation:
+        return (f"data that differ by more, or sums of fewer terms: by contract={arithmetic.contract!r}, which explains the "
+                "errors, these are inconclusive")
     if arithmetic is not None:
         return f"contract={arithmetic.contract!r}, if that arithmetic is what is meant"
     if verdict.verdict == "below_contract":
@@ -124,7 +127,8 @@ def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
     if not strict and (verdict.passed or verdict.verdict == "inconclusive"):
         import warnings
         kind = SuspectWarning if verdict.passed else InconclusiveWarning
-        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}", kind, stacklevel=stacklevel)
+        attributes = next((f"; {line}" for line in verdict.explanation.splitlines() if line.startswith("attributes: ")), "")
+        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}{attributes}", kind, stacklevel=stacklevel)
         return
     raise Mismatch(failure_text(verdict), verdict)
 

@@ -18,7 +18,7 @@ bool CanBeRenamed(const Device& device) {
 
 }  // namespace
 
-std::string BackendMeant(const std::vector<Device>& devices, const std::string& wanted) {
+std::string SuggestBackend(const std::vector<Device>& devices, const std::string& wanted) {
   std::vector<std::string> known;
   for (const Device& device : devices) known.push_back(device.backend);
   for (const ConfiguredBackend& configured : ConfiguredBackends()) known.emplace_back(configured.name);

@@ -10,7 +10,7 @@
 namespace assay {
 
 // "; did you mean 'onednn'?" of a name that no plugin and no backend of this build has; "" where nothing is near.
-std::string BackendMeant(const std::vector<Device>& devices, const std::string& wanted);
+std::string SuggestBackend(const std::vector<Device>& devices, const std::string& wanted);
 
 // Two plugins of one name would be one column of the report, and --backend could not tell them apart.
 Status CheckOnePluginEach(const std::vector<Device>& devices);

@@ -16,7 +16,7 @@ std::span<const ConfiguredBackend> ConfiguredBackends() {
   return kConfigured;
 }
 
-std::string WhyNoPlugin(std::string_view backend) {
+std::string ExplainMissingPlugin(std::string_view backend) {
   for (const ConfiguredBackend& configured : kConfigured) {
     if (configured.name != backend) continue;
     if (!configured.built) return fmt::format("not built: {}", configured.reason);

@@ -19,6 +19,6 @@ struct ConfiguredBackend {
 std::span<const ConfiguredBackend> ConfiguredBackends();
 
 // Why there is no plugin of this name, for a backend that this program knows; else "".
-std::string WhyNoPlugin(std::string_view backend);
+std::string ExplainMissingPlugin(std::string_view backend);
 
 }  // namespace assay

@@ -50,7 +50,7 @@ bool IsInterrupted(const BackendOptions& options) {
 }
 
 // Number of extra workers per device: each takes a core, and the harness, which judges their results, needs one more.
-size_t FurtherWorkers() {
+size_t CountExtraWorkers() {
   constexpr int kMost = 3;
   return static_cast<size_t>(std::min(ThreadCount() / 2, kMost));
 }
@@ -86,15 +86,15 @@ Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
   return device;
 }
 
-Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
+Device Unusable(const PluginCandidate& candidate, FailureKind kind, std::string problem) {
   Device device = NewDevice(candidate, NameOfPluginFile(candidate.path));
   device.problem = std::move(problem);
-  device.problem_outcome = outcome;
+  device.problem_kind = kind;
   return device;
 }
 
 // Whether the user named this file with --plugin by the very name that it gives itself: it is one backend then.
-bool IsThere(const Device& device, const std::vector<Device>& devices) {
+bool IsListed(const Device& device, const std::vector<Device>& devices) {
   return std::ranges::any_of(devices, [&](const Device& other) {
     std::error_code error;
     return other.backend == device.backend && std::filesystem::equivalent(other.path, device.path, error);
@@ -104,7 +104,7 @@ bool IsThere(const Device& device, const std::vector<Device>& devices) {
 // The first device keeps the worker that described all of them, the others get one each, which opens no other device.
 void AppendDevices(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& devices) {
   if (!candidate.problem.empty()) {
-    devices.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
+    devices.push_back(Unusable(candidate, FailureKind::kError, candidate.problem));
     return;
   }
   std::optional<Interpreter> interpreter;
@@ -112,7 +112,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     Result<Interpreter> found =
         FindInterpreter(options.python, candidate.path, options.import_timeout_s.value_or(kImportTimeoutS));
     if (!found) {
-      devices.push_back(Unusable(candidate, Outcome::kError, found.error().message));
+      devices.push_back(Unusable(candidate, FailureKind::kError, found.error().message));
       return;
     }
     interpreter = *std::move(found);
@@ -122,11 +122,11 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
   const auto describing = OpenSession(candidate, options, python);
   const auto description = describing->Describe();
   if (!description) {
-    devices.push_back(Unusable(candidate, description.error().outcome, description.error().message));
+    devices.push_back(Unusable(candidate, description.error().kind, description.error().message));
     return;
   }
   Device device = NewDevice(candidate, description->name);
-  if (IsThere(device, devices)) return;
+  if (IsListed(device, devices)) return;
   device.description = *description;
   device.sandbox = describing->sandbox();
   device.hidden = describing->hidden();
@@ -149,7 +149,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     };
     device.session = named(i == 0 ? describing : OpenSession(candidate, options, python));
     device.beside.clear();
-    while (device.device.IsHost() && python == nullptr && device.beside.size() < FurtherWorkers()) {
+    while (device.device.IsHost() && python == nullptr && device.beside.size() < CountExtraWorkers()) {
       device.beside.push_back(named(OpenSession(candidate, options, python)));
     }
     devices.push_back(device);
@@ -215,7 +215,7 @@ std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOp
 Device SetAside(Device device, const std::string& why) {
   if (!device.problem.empty()) return device;  // it never was asked
   device.problem = why;
-  device.problem_outcome = Outcome::kUnavailable;
+  device.problem_kind = FailureKind::kUnavailable;
   return device;
 }
 
@@ -229,7 +229,7 @@ Json DescribeDevice(const Device& c) {
     out["plugin_hash"] = fmt::format("{:016x}", HashBytes(file->data(), file->size()));
   }
   if (!c.problem.empty()) {
-    out["outcome"] = Name(c.problem_outcome);
+    out["outcome"] = Name(c.problem_kind);
     out["reason"] = c.problem;
     return out;
   }
@@ -282,8 +282,8 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
 
 bool IsNoPlugin(const Device& device) {
   if (device.origin == kInstalledOrigin || device.problem.empty()) return false;
-  if (!IsKernelFile(device.path)) return device.problem_outcome == Outcome::kNoPlugin;
-  return device.problem_outcome != Outcome::kUnavailable && device.problem_outcome != Outcome::kHost;
+  if (!IsKernelFile(device.path)) return device.problem_kind == FailureKind::kNoPlugin;
+  return device.problem_kind != FailureKind::kUnavailable && device.problem_kind != FailureKind::kHost;
 }
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
@@ -296,7 +296,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) {
     if (IsInterrupted(options)) {
-      devices.push_back(Unusable(candidate, Outcome::kInterrupted, "the run was interrupted before it was loaded"));
+      devices.push_back(Unusable(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
     } else {
       AppendDevices(candidate, options, devices);
     }

@@ -26,7 +26,7 @@ struct Device {
   std::string selector;  // what --backend must say to get it alone: "cuda", or "cuda:1" where there are several
   std::string pool;      // the name of those that it shares its cases with (PoolDevices); "": none
   std::string problem;   // why it cannot be used; "" when it can
-  Outcome problem_outcome = Outcome::kUnavailable;
+  FailureKind problem_kind = FailureKind::kUnavailable;
   std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
   // Extra workers of the device, for judging without timing. Only for the host's processor, which has room for several;
   // of other devices this is unknown. Never for kernel files, whose imports take long and much memory.

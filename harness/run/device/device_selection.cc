@@ -17,7 +17,7 @@ bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
 }
 
-bool IsOfBackends(const BackendOptions& options, const Device& c) {
+bool MatchesBackends(const BackendOptions& options, const Device& c) {
   return options.backends.empty() || IsNamedByAny(c, options.backends);
 }
 
@@ -32,13 +32,13 @@ std::string FoundText(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
-    const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
+    const bool is_broken = !c.problem.empty() && c.problem_kind != FailureKind::kUnavailable;
     if (is_broken && c.description.name.empty()) text += " (cannot be used: " + c.problem + ")";
   }
   return text.empty() ? "none" : text;
 }
 
-std::string NoSuch(const std::string& wanted) {
+std::string DescribeUnknownName(const std::string& wanted) {
   return fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
 }
 
@@ -51,23 +51,24 @@ bool IsNamed(const Device& c, const std::string& wanted) {
 
 std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted) {
   for (const Device& c : devices) {
-    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
+    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_kind), c.problem);
   }
-  const std::string why = WhyNoPlugin(wanted);
+  const std::string why = ExplainMissingPlugin(wanted);
   if (!why.empty()) return fmt::format("{} ({})", wanted, why);
-  return fmt::format("{} ({}; found: {}{})", wanted, NoSuch(wanted), FoundText(devices), BackendMeant(devices, wanted));
+  return fmt::format("{} ({}; found: {}{})", wanted, DescribeUnknownName(wanted), FoundText(devices),
+                     SuggestBackend(devices, wanted));
 }
 
 Status CheckSelection(const BackendOptions& options, const std::vector<Device>& devices) {
   for (const std::string& wanted : options.backends) {
     if (std::any_of(devices.begin(), devices.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
-    const std::string why = WhyNoPlugin(wanted);
+    const std::string why = ExplainMissingPlugin(wanted);
     return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends{}", wanted,
-                                  why.empty() ? NoSuch(wanted) : why, FoundText(devices),
-                                  why.empty() ? BackendMeant(devices, wanted) : ""));
+                                  why.empty() ? DescribeUnknownName(wanted) : why, FoundText(devices),
+                                  why.empty() ? SuggestBackend(devices, wanted) : ""));
   }
   for (const std::string& glob : options.devices) {
-    const auto fits = [&](const Device& c) { return IsOfBackends(options, c) && FitsDevice(options, glob, c); };
+    const auto fits = [&](const Device& c) { return MatchesBackends(options, c) && FitsDevice(options, glob, c); };
     if (std::ranges::any_of(devices, fits)) continue;
     const std::string of = options.backends.empty() ? "" : fmt::format(" of {}", fmt::join(options.backends, ", "));
     return UsageError(fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices)));
@@ -77,7 +78,7 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Device>& 
 
 bool IsSelected(const BackendOptions& options, const Device& c) {
   const auto fits = [&](const std::string& glob) { return FitsDevice(options, glob, c); };
-  return IsOfBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
+  return MatchesBackends(options, c) && (options.devices.empty() || std::ranges::any_of(options.devices, fits));
 }
 
 void OrderDevices(const std::vector<std::string>& wanted, std::vector<Device>& devices) {

@@ -33,7 +33,7 @@ void DeviceHealth::Note(std::string_view op, std::string_view reason) {
   }
 }
 
-std::string DeviceHealth::WhySetAside(std::string_view op) const {
+std::string DeviceHealth::ExplainSetAside(std::string_view op) const {
   if (!whole_.empty()) return whole_;
   const auto found = operators_.find(op);
   return found == operators_.end() ? "" : found->second;

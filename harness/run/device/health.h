@@ -20,7 +20,7 @@ class DeviceHealth {
   void Note(std::string_view op, std::string_view reason);
 
   // Why the operator is not run on the device any more; "": it is.
-  std::string WhySetAside(std::string_view op) const;
+  std::string ExplainSetAside(std::string_view op) const;
 
  private:
   size_t most_in_a_row_;

@@ -17,7 +17,7 @@ class Offers {
   using Answer = Call<std::vector<ImplementationInfo>>;
 
   // A failure other than "unsupported" is not kept: the next worker may answer.
-  Answer Of(const Device& device, const Problem& problem, const LayoutVariant& layout = {});
+  Answer Find(const Device& device, const Problem& problem, const LayoutVariant& layout = {});
 
  private:
   std::mutex mutex_;  // guards the map

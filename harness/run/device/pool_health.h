@@ -26,14 +26,14 @@ class PoolHealth {
 
   // Whether a pending case of the operator is for this device: it is not set aside, or all of its pool are, so that
   // somebody has to say why the case is not run.
-  bool Takes(size_t device, std::string_view op) const;
+  bool AcceptsCases(size_t device, std::string_view op) const;
 
   // Why neither the device nor another of its pool runs the operator any more; "": one does.
-  std::string WhyNone(size_t device, std::string_view op) const;
+  std::string ExplainAbsence(size_t device, std::string_view op) const;
 
   // Where a further try of what this device did is made: there, or on another of its pool once it is set aside; on none
   // of `without`. Nothing: nowhere.
-  std::optional<size_t> OneFor(size_t device, std::string_view op, const std::set<size_t>& without = {}) const;
+  std::optional<size_t> FindFor(size_t device, std::string_view op, const std::set<size_t>& without = {}) const;
 
  private:
   std::optional<size_t> Find(size_t device, std::string_view op, const std::set<size_t>& without) const;

@@ -21,26 +21,26 @@ constexpr double kMostSeconds = 600, kMostWait = 64;
 constexpr auto kLook = std::chrono::milliseconds(20);
 
 // "" when it exits with 0, else how it ended.
-std::string HowItEnded(int status) {
+std::string DescribeExitStatus(int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? "" : fmt::format("exited with {}", WEXITSTATUS(status));
   return fmt::format("was killed by signal {}", WTERMSIG(status));
 }
 
 }  // namespace
 
-ResetHook::Lost& ResetHook::Of(const Device& device) {
+ResetHook::Lost& ResetHook::FindLost(const Device& device) {
   const std::lock_guard lock(mutex_);
   return lost_[device.selector];
 }
 
 uint64_t ResetHook::Resets(const Device& device) {
-  Lost& lost = Of(device);
+  Lost& lost = FindLost(device);
   const std::lock_guard lock(lost.mutex);
   return lost.resets;
 }
 
 bool ResetHook::Reset(const Device& device, const std::string& why, uint64_t seen) {
-  Lost& lost = Of(device);
+  Lost& lost = FindLost(device);
   const std::lock_guard lock(lost.mutex);
   if (lost.resets > seen) return true;
   if (lost.in_a_row++ > 0 && !Wait(std::min(kMostWait, std::exp2(lost.in_a_row - 2)))) return false;
@@ -50,7 +50,7 @@ bool ResetHook::Reset(const Device& device, const std::string& why, uint64_t see
 }
 
 void ResetHook::SetBack(const Device& device) {
-  Lost& lost = Of(device);
+  Lost& lost = FindLost(device);
   const std::lock_guard lock(lost.mutex);
   lost.in_a_row = 0;
 }
@@ -64,7 +64,7 @@ bool ResetHook::Run(const Device& device, const std::string& why) {
   std::string failed = program.problem() != 0 ? fmt::format("cannot be run: {}", std::strerror(program.problem())) : "";
   while (program.problem() == 0) {
     if (const std::optional<int> status = program.Ended()) {
-      failed = HowItEnded(*status);
+      failed = DescribeExitStatus(*status);
       break;
     }
     if (interrupted_() || watch.Seconds() > kMostSeconds) {

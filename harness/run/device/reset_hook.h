@@ -36,7 +36,7 @@ class ResetHook {
     uint64_t resets = 0;
     int in_a_row = 0;
   };
-  Lost& Of(const Device& device);
+  Lost& FindLost(const Device& device);
   bool Run(const Device& device, const std::string& why);
   bool Wait(double seconds) const;
 

@@ -107,20 +107,20 @@ std::string FindUnset(const SandboxOptions& options) {
   return fmt::format("--pass-env: not set in the environment: {}; workers do not see it", fmt::join(unset, ", "));
 }
 
-std::string SandboxOf(const std::vector<Device>& devices) {
+std::string DescribeSandbox(const std::vector<Device>& devices) {
   for (const Device& device : devices) {
     if (!device.sandbox.empty()) return device.sandbox;
   }
   return "";
 }
 
-std::string SandboxGap(const std::vector<Device>& devices) {
-  const std::string sandbox = SandboxOf(devices);
+std::string DescribeSandboxGap(const std::vector<Device>& devices) {
+  const std::string sandbox = DescribeSandbox(devices);
   if (sandbox.empty() || sandbox == kFullSeal || sandbox == kNoSeal) return "";
   return fmt::format("the sandbox of workers is {}", sandbox);
 }
 
-std::string HiddenFrom(const std::vector<Device>& devices) {
+std::string DescribeHiddenFolders(const std::vector<Device>& devices) {
   std::set<std::string> texts;  // devices of one plugin have one
   for (const Device& device : devices) {
     if (!device.hidden.empty()) texts.insert(fmt::format("{} does not see {}", device.backend, device.hidden));

@@ -25,14 +25,14 @@ std::string FindUnset(const SandboxOptions& options);
 std::string FindPartlyGranted(const SandboxOptions& options);
 
 // Describes the sandbox, which is the same for all workers; "" if no worker runs.
-std::string SandboxOf(const std::vector<Device>& devices);
+std::string DescribeSandbox(const std::vector<Device>& devices);
 
 // Says that this system lacks part of the sandbox, once for all devices; "" if it lacks nothing or no sandbox was
 // wanted.
-std::string SandboxGap(const std::vector<Device>& devices);
+std::string DescribeSandboxGap(const std::vector<Device>& devices);
 
 // Says for each plugin which folders near it stay hidden, see FileGrants::HiddenText(); "" if none does.
-std::string HiddenFrom(const std::vector<Device>& devices);
+std::string DescribeHiddenFolders(const std::vector<Device>& devices);
 
 // Command-line options that ask for this sandbox.
 std::vector<std::string> SandboxWords(const SandboxOptions& options);

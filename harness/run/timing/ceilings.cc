@@ -23,7 +23,7 @@ DType ArithmeticOf(DType dtype) {
   return dtype == DType::kC64 ? DType::kF32 : dtype == DType::kC128 ? DType::kF64 : dtype;
 }
 
-Rate FromSheet(const SheetValue& value) {
+Rate MakeSheetRate(const SheetValue& value) {
   return {value.value, "data sheet: " + value.where, true, false};
 }
 
@@ -76,14 +76,14 @@ std::vector<std::string> Ceilings::NamesOf(const Device& device) const {
   return names;
 }
 
-Ceiling Ceilings::For(const Device& device, DType dtype, InputRounding in, Above above) {
+Ceiling Ceilings::FindCeiling(const Device& device, DType dtype, InputRounding in, Above above) {
   const Stopwatch watch;
   const std::string hardware = HardwareOf(device);
   const DType arithmetic = ArithmeticOf(dtype);
   Ceiling ceiling{.cache_bytes = CacheBytes(hardware)};
   ceiling.memory = MemoryOf(device, above.memory);
   if (const SheetValue stated = sheet_.Gflops(NamesOf(device), ArithmeticKey(dtype, in)); stated.value) {
-    ceiling.compute = ceiling.most_compute = FromSheet(stated);
+    ceiling.compute = ceiling.most_compute = MakeSheetRate(stated);
   } else if (hardware != kHostHardware) {
     ceiling.compute = WitnessOf(device, arithmetic, above.compute);
   } else {
@@ -124,7 +124,7 @@ Rate Ceilings::WitnessOf(const Device& device, DType arithmetic, bool above) {
 }
 
 Rate Ceilings::MemoryOf(const Device& device, bool above) {
-  if (const SheetValue stated = sheet_.Bandwidth(NamesOf(device)); stated.value) return FromSheet(stated);
+  if (const SheetValue stated = sheet_.Bandwidth(NamesOf(device)); stated.value) return MakeSheetRate(stated);
   const std::string hardware = HardwareOf(device);
   const bool again = above && MayRepeat("memory " + hardware);
   if (hardware == kHostHardware) {
@@ -176,7 +176,7 @@ void Ceilings::SetFinal(RecordList& records) {
     const auto contract = ParseDeclaration(record.contract);
     if (device == devices_.end() || !contract || !record.time_median_s) continue;
     const Problem problem = ProblemOf(record.case_id);
-    SetRoofline(record, For(*device, problem.inputs[0].dtype, contract->in), FewestFlopsOf(problem, *contract));
+    SetRoofline(record, FindCeiling(*device, problem.inputs[0].dtype, contract->in), FewestFlopsOf(problem, *contract));
     records.Set(i, record);
   }
 }

@@ -41,7 +41,7 @@ class Ceilings {
 
   // For a case of this type whose operands are rounded like this. `above`: a result lies above, as after measuring
   // beside other work; it is measured again, at most twice, and can only grow.
-  Ceiling For(const Device& device, DType dtype, InputRounding in, Above above = {});
+  Ceiling FindCeiling(const Device& device, DType dtype, InputRounding in, Above above = {});
 
   // By the worker's clock around everything. Null where the device runs none of the cases that are tried.
   assay::Number LaunchSeconds(const Device& device);

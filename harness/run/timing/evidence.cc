@@ -121,7 +121,7 @@ void TimeEvidence::AddUploads(double execution_s, double changed_s, double unuse
 
 // Keeps transfers of executions that are said to be as fast as most: a plugin that leaves every other execution to a
 // transfer is honest in the rest.
-std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses, Waits waits) const {
+std::vector<double> TimeEvidence::SelectFastExecutions(const Excesses& excesses, Waits waits) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;
   for (const Surplus& surplus : excesses) {
@@ -132,7 +132,7 @@ std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses, Wai
 }
 
 double TimeEvidence::MostExcess(const Excesses& excesses) const {
-  const std::vector<double> found_s = InFastExecutions(excesses, Waits::kLeft);
+  const std::vector<double> found_s = SelectFastExecutions(excesses, Waits::kLeft);
   if (found_s.empty()) return 0;
   return std::max(0.0, found_s.size() < kFewestSamples ? std::ranges::max(found_s) : SurelyBelow(found_s));
 }
@@ -152,7 +152,7 @@ bool TimeEvidence::IsHeldUp() const {
 }
 
 // Calls whose durations are not alike do not count, which is enough: a device may start slowly.
-std::string TimeEvidence::Unaccounted(bool sure) const {
+std::string TimeEvidence::FindUnaccounted(bool sure) const {
   if (accounted_ > 0 || called_s_.empty() || cold_) return "";
   const bool many = static_cast<double>(called_s_.size()) >= kManyCalls;
   if (sure ? !many || IsHeldUp() : many) return "";
@@ -162,7 +162,7 @@ std::string TimeEvidence::Unaccounted(bool sure) const {
       Quantile(called_s_, 0.5), Quantile(told_s_, 0.5));
 }
 
-std::string TimeEvidence::SeenBefore() const {
+std::string TimeEvidence::FindSeenBefore() const {
   const double changed = SurelyAbove(changed_s_), seen = SurelyBelow(seen_s_);
   if (!(changed > kSeenFactor * seen + kSeenSlack)) return "";
   return fmt::format("executions on data that it had seen before took {:.3g} s, on changed data {:.3g} s",
@@ -171,12 +171,12 @@ std::string TimeEvidence::SeenBefore() const {
 
 // An honest transfer waits like the call of nothing before it, be it ever so long: which of them takes longer is
 // chance, so that the median of what is left of their difference is no more than the transfers' own.
-std::string TimeEvidence::InTransfers(bool sure, Waits waits) const {
+std::string TimeEvidence::FindInTransfers(bool sure, Waits waits) const {
   const double permitted = Claimed() + kTransferSlack;
-  if (const std::vector<double> left_s = InFastExecutions(downloads_, waits); Lower(left_s, sure) > permitted) {
+  if (const std::vector<double> left_s = SelectFastExecutions(downloads_, waits); Lower(left_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were left to the download of an output", Quantile(left_s, 0.5));
   }
-  const std::vector<double> done_s = InFastExecutions(uploads_, waits);
+  const std::vector<double> done_s = SelectFastExecutions(uploads_, waits);
   const bool uploads_go_on = sure || done_s.size() < kMostUploadPairs;
   if (uploads_go_on && Lower(done_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were done by the upload of inputs", Quantile(done_s, 0.5));
@@ -189,13 +189,13 @@ std::string TimeEvidence::Find(bool sure) const {
   if (IsStill()) {
     return sure ? "most executions took 0 s as the plugin says: its clock stands still, or is too coarse" : "";
   }
-  if (std::string text = Unaccounted(sure); !text.empty()) return text;
-  if (std::string text = InTransfers(sure, Waits::kTakenOff); !text.empty()) return text;
-  return sure ? SeenBefore() : "";
+  if (std::string text = FindUnaccounted(sure); !text.empty()) return text;
+  if (std::string text = FindInTransfers(sure, Waits::kTakenOff); !text.empty()) return text;
+  return sure ? FindSeenBefore() : "";
 }
 
 std::string TimeEvidence::Undecided() const {
-  const std::string text = InTransfers(false, Waits::kTakenOff);
+  const std::string text = FindInTransfers(false, Waits::kTakenOff);
   return text.empty() ? "" : text + ", in all of the few that there was time for";
 }
 
@@ -205,8 +205,8 @@ std::string TimeEvidence::Contradiction() const {
 
 std::string TimeEvidence::Doubt() const {
   const bool unaccounted = accounted_ == 0 && static_cast<double>(called_s_.size()) >= kManyCalls && !cold_;
-  std::string text = unaccounted ? "no call accounts for the durations in it" : InTransfers(true, Waits::kLeft);
-  if (text.empty()) text = InTransfers(false, Waits::kLeft);
+  std::string text = unaccounted ? "no call accounts for the durations in it" : FindInTransfers(true, Waits::kLeft);
+  if (text.empty()) text = FindInTransfers(false, Waits::kLeft);
   return text.empty()
              ? ""
              : "the host was busy: calls of nothing waited as long as what speaks against the time (" + text + ")";

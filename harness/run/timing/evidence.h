@@ -85,14 +85,14 @@ class TimeEvidence {
   Surplus Compare(double execution_s, double seconds, double other_s, double factor, double wait_s) const;
   bool IsEnough(const Excesses& excesses) const;
   std::string Find(bool sure) const;
-  std::string InTransfers(bool sure, Waits waits) const;
+  std::string FindInTransfers(bool sure, Waits waits) const;
   double Claimed() const;
-  std::vector<double> InFastExecutions(const Excesses& excesses, Waits waits) const;
+  std::vector<double> SelectFastExecutions(const Excesses& excesses, Waits waits) const;
   double MostExcess(const Excesses& excesses) const;
   bool IsStill() const;
   bool IsHeldUp() const;
-  std::string Unaccounted(bool sure) const;
-  std::string SeenBefore() const;
+  std::string FindUnaccounted(bool sure) const;
+  std::string FindSeenBefore() const;
 
   double round_trip_s_;
   bool cold_;

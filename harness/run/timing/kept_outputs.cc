@@ -40,7 +40,7 @@ void KeptOutputs::Add(size_t set, Execution execution, std::mt19937_64& random) 
   if (place < most_) kind.kept[place] = *std::move(output);
 }
 
-void KeptOutputs::AddForSure(size_t set, Execution execution) {
+void KeptOutputs::AddUnsampled(size_t set, Execution execution) {
   if (std::optional<TimedOutput> output = Unknown(set, std::move(execution))) sure_.push_back(*std::move(output));
 }
 

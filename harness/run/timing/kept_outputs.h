@@ -22,7 +22,7 @@ class KeptOutputs {
   // Adds the output of a set as it was downloaded.
   void Add(size_t set, Execution execution, std::mt19937_64& random);
   // Adds an output that is judged unless it is known to be right.
-  void AddForSure(size_t set, Execution execution);
+  void AddUnsampled(size_t set, Execution execution);
   // Downloads the inputs of these sets and keeps any side effect found in them.
   Call<void> AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets);
 

@@ -114,7 +114,7 @@ std::vector<OperandSets::Axes> OperandSets::AxesOf(const std::vector<SliceAxes>&
   return found;
 }
 
-Piece OperandSets::Whole(size_t set, size_t operand) const {
+Piece OperandSets::MakeWholePiece(size_t set, size_t operand) const {
   const auto& inputs = case_.problem->inputs;
   const size_t first = inputs.size();
   return {set, operand, 0, BytesOf(operand < first ? inputs[operand] : case_.problem->outputs[operand - first])};
@@ -125,14 +125,14 @@ void OperandSets::AddPrefills(size_t set, std::vector<Piece>& pieces) const {
     const size_t operand = case_.problem->inputs.size() + i;
     const bool is_there =
         std::ranges::any_of(pieces, [&](const Piece& p) { return p.set == set && p.operand == operand; });
-    if (case_.problem->outputs[i].alias == 0 && !is_there) pieces.push_back(Whole(set, operand));
+    if (case_.problem->outputs[i].alias == 0 && !is_there) pieces.push_back(MakeWholePiece(set, operand));
   }
 }
 
 void OperandSets::Renew(size_t set, std::vector<Piece>& pieces) const {
   for (size_t i = 0; i < case_.problem->inputs.size(); ++i) {
     const bool is_there = std::ranges::any_of(pieces, [&](const Piece& p) { return p.set == set && p.operand == i; });
-    if (IsOverwritten(*case_.problem, i) && !is_there) pieces.push_back(Whole(set, i));
+    if (IsOverwritten(*case_.problem, i) && !is_there) pieces.push_back(MakeWholePiece(set, i));
   }
 }
 
@@ -182,7 +182,7 @@ Call<void> OperandSets::Fill(std::mt19937_64& random, bool keep_own) {
     if (set != unused() && !(keep_own && set < case_.contents.size())) {
       if (Call<void> done = Change(set, random, changes); !done) return done;
     }
-    for (size_t i = 0; i < case_.problem->inputs.size(); ++i) pieces.push_back(Whole(set, i));
+    for (size_t i = 0; i < case_.problem->inputs.size(); ++i) pieces.push_back(MakeWholePiece(set, i));
     AddPrefills(set, pieces);
   }
   const Call<double> sent = session_.Upload(plan_, pieces);
@@ -227,7 +227,7 @@ Call<void> OperandSets::Exchange(size_t set, std::mt19937_64& random, std::vecto
     }
   }
   for (size_t k = 0; k < axes.operands.size(); ++k) {
-    const Piece whole = Whole(set, axes.operands[k].first);
+    const Piece whole = MakeWholePiece(set, axes.operands[k].first);
     uint64_t bytes = 0;
     for (const SlicedOperand::Range& range : touched[k]) bytes += range.bytes;
     const bool overwritten = IsOverwritten(*case_.problem, whole.operand);
@@ -249,7 +249,7 @@ Call<void> OperandSets::Scale(size_t set, std::mt19937_64& random, std::vector<P
     if (!axes_.empty()) return {};
     at.content = (at.content + 1) % case_.contents.size();
     if (Call<void> done = Stage(set); !done) return done;
-    for (size_t i = 0; i < case_.problem->inputs.size(); ++i) pieces.push_back(Whole(set, i));
+    for (size_t i = 0; i < case_.problem->inputs.size(); ++i) pieces.push_back(MakeWholePiece(set, i));
     return {};
   }
   const int before = at.exponent;
@@ -262,7 +262,7 @@ Call<void> OperandSets::Scale(size_t set, std::mt19937_64& random, std::vector<P
     std::memcpy(values.data(), staged->data(), values.bytes());
     const Tensor scaled = Times(values, at.exponent - before);
     std::memcpy(staged->data(), scaled.data(), scaled.bytes());
-    pieces.push_back(Whole(set, static_cast<size_t>(i)));
+    pieces.push_back(MakeWholePiece(set, static_cast<size_t>(i)));
   }
   return {};
 }

@@ -63,7 +63,7 @@ class OperandSets {
   Call<void> Exchange(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   Call<void> Scale(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   bool CanBeScaled(size_t content);
-  Piece Whole(size_t set, size_t operand) const;
+  Piece MakeWholePiece(size_t set, size_t operand) const;
 
   Session& session_;
   uint64_t plan_;

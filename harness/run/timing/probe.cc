@@ -13,9 +13,9 @@
 namespace assay {
 namespace {
 
-bool EndedTheWorker(const WorkerFailure& failure) {
-  return failure.outcome == Outcome::kCrash || failure.outcome == Outcome::kTimeout ||
-         failure.outcome == Outcome::kDeviceLost || failure.outcome == Outcome::kProtocol;
+bool HasEndedWorker(const WorkerFailure& failure) {
+  return failure.kind == FailureKind::kCrash || failure.kind == FailureKind::kTimeout ||
+         failure.kind == FailureKind::kDeviceLost || failure.kind == FailureKind::kProtocol;
 }
 
 bool IsDirect(const std::string& contract) {
@@ -27,7 +27,8 @@ bool Contains(const std::vector<std::string>& names, const ImplementationInfo& i
   return std::ranges::find(names, implementation.name) != names.end();
 }
 
-std::vector<ImplementationInfo> Chosen(std::vector<ImplementationInfo> offered, const ProbeSettings& settings) {
+std::vector<ImplementationInfo> ChooseImplementations(std::vector<ImplementationInfo> offered,
+                                                      const ProbeSettings& settings) {
   const auto preferred = [&](const ImplementationInfo& i) { return Contains(settings.preferred, i); };
   const bool any = std::ranges::any_of(offered, preferred);
   std::erase_if(offered, [&](const ImplementationInfo& i) {
@@ -50,10 +51,10 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
   const SpanContext context("", device.selector, "");
   const auto offered = device.session->Query(device.device_index, problem);
   if (!offered) {
-    if (EndedTheWorker(offered.error())) return tl::unexpected(offered.error());
+    if (HasEndedWorker(offered.error())) return tl::unexpected(offered.error());
     return times;
   }
-  const std::vector<ImplementationInfo> chosen = Chosen(*offered, settings);
+  const std::vector<ImplementationInfo> chosen = ChooseImplementations(*offered, settings);
   if (chosen.empty()) return times;
   const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
@@ -68,7 +69,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
         plan ? RunTiming(*device.session, plan->id(), timed, request) : Call<Timing>(tl::unexpected(plan.error()));
     if (timing && timing->contradiction.empty() && timing->changed_later.empty()) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
-    } else if (!timing && EndedTheWorker(timing.error())) {
+    } else if (!timing && HasEndedWorker(timing.error())) {
       return tl::unexpected(timing.error());
     }
   }

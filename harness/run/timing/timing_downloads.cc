@@ -60,7 +60,7 @@ Call<void> TimingRun::DownloadAtOnce(size_t set) {
   // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
   double wait_s = 0;
   if (is_wary_) {
-    const Call<double> nothing_s = CallNothing();
+    const Call<double> nothing_s = CallEmpty();
     if (!nothing_s) return tl::unexpected(nothing_s.error());
     wait_s = *nothing_s - round_trip_s_;
   }
@@ -120,7 +120,7 @@ Call<void> TimingRun::DownloadLast() {
     if (!set) continue;
     Execution execution;
     if (const Call<double> done = Download(*set, execution); !done) return tl::unexpected(done.error());
-    kept_.AddForSure(*set, std::move(execution));
+    kept_.AddUnsampled(*set, std::move(execution));
   }
   return {};
 }

@@ -71,14 +71,14 @@ Call<void> TimingRun::Prepare() {
   double second_s = round_trip_s_;
   for (size_t i = 0; i < kMostRoundTrips && !(second_s <= std::min(kAlike * round_trip_s_, kUsualRoundTrip)); ++i) {
     const double before_s = round_trip_s_;
-    const Call<double> took_s = CallNothing();
+    const Call<double> took_s = CallEmpty();
     if (!took_s) return tl::unexpected(took_s.error());
     second_s = std::min(second_s, std::max(before_s, *took_s));
   }
   return {};
 }
 
-Call<double> TimingRun::CallNothing() {
+Call<double> TimingRun::CallEmpty() {
   const Call<Batch> empty = session_.ExecuteBatch(plan_, {});
   if (!empty) return tl::unexpected(empty.error());
   round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
@@ -182,7 +182,7 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   processor = batch->processor;
   Record(*batch, order);
   if (evidence_.NeedsWaits()) {
-    const Call<double> nothing_s = CallNothing();
+    const Call<double> nothing_s = CallEmpty();
     if (!nothing_s) return tl::unexpected(nothing_s.error());
     evidence_.AddWait(*nothing_s - round_trip_s_);
   }
@@ -229,7 +229,7 @@ Call<void> TimingRun::Send(std::span<const Piece> pieces) {
     unused_s = *sent;
     // The second of two calls waits where the first has used up the worker's share of a busy processor: a call of
     // nothing waits in its place.
-    const Call<double> nothing_s = CallNothing();
+    const Call<double> nothing_s = CallEmpty();
     if (!nothing_s) return tl::unexpected(nothing_s.error());
     uploads_before_ = UploadPair{0, *unused_s, *nothing_s - round_trip_s_};
   }

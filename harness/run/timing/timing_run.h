@@ -34,7 +34,7 @@ class TimingRun {
 
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
-  Call<double> CallNothing();
+  Call<double> CallEmpty();
 
   double SpentSeconds() const;  // by calls and the transfers between them
   bool HasSpentAll() const;

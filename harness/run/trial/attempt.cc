@@ -11,15 +11,15 @@
 
 namespace assay {
 
-Verdict VerdictOf(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kUnsupported:
+Verdict VerdictOf(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kUnsupported:
       return Verdict::kUnsupported;
-    case Outcome::kUnavailable:
+    case FailureKind::kUnavailable:
       return Verdict::kUnavailable;
-    case Outcome::kCrash:
+    case FailureKind::kCrash:
       return Verdict::kCrash;
-    case Outcome::kTimeout:
+    case FailureKind::kTimeout:
       return Verdict::kTimeout;
     default:
       return Verdict::kError;
@@ -83,14 +83,14 @@ void Attempt::SetVerdictOf(size_t output, Verdict of, ResultClass of_class, cons
 }
 
 void Attempt::SetFailure(const WorkerFailure& failure) {
-  if (failure.outcome == Outcome::kInterrupted) {
+  if (failure.kind == FailureKind::kInterrupted) {
     interrupted = true;
     return;
   }
-  memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
-  harness_failed = harness_failed || failure.outcome == Outcome::kHost;
-  device_lost = device_lost || failure.outcome == Outcome::kDeviceLost;
-  SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
+  memory_fault = memory_fault || failure.kind == FailureKind::kMemoryFault;
+  harness_failed = harness_failed || failure.kind == FailureKind::kHost;
+  device_lost = device_lost || failure.kind == FailureKind::kDeviceLost;
+  SetVerdict(VerdictOf(failure.kind), ResultClass::kNone, failure.message);
 }
 
 void Attempt::SetFault(const std::exception& fault) {

@@ -66,16 +66,16 @@ struct Attempt {
   std::string contract_text;  // as declared
   Contract contract;
   std::optional<double> prepare_s;
-  PlanDescription plan;               // of the first preparation
-  std::optional<Findings> findings;   // where outputs were judged; gone when the record is filled
-  std::vector<Tensor> outputs;        // of the first run, to recognise equal bits in the timed loop
-  std::string output_hash;            // of the same
-  double fastest_s = 0;               // of its executions
-  std::string second_set;             // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
-  std::string layouts;                // other ones in which it was executed: see Record
-  std::string second_hash;            // of the outputs on it, where they have held already
-  std::vector<KeptOutputSet> kept;    // of a result that failed
-  uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
+  PlanDescription plan;              // of the first preparation
+  std::optional<Findings> findings;  // where outputs were judged; gone when the record is filled
+  std::vector<Tensor> outputs;       // of the first run, to recognise equal bits in the timed loop
+  std::string output_hash;           // of the same
+  double fastest_s = 0;              // of its executions
+  std::string second_set;            // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
+  std::string layouts;               // other ones in which it was executed: see Record
+  std::string second_hash;           // of the outputs on it, where they have held already
+  std::vector<KeptOutputSet> kept;   // of a result that failed
+  uint64_t prepared_by = 0;          // Session::workers_started() at the first preparation
   // It passed, or is below_contract for what it declares alone; then it is timed, as its users have chosen it.
   bool holds_as_declared = false;
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
@@ -106,7 +106,7 @@ void DoGuarded(Attempt& attempt, const Work& work) {
   }
 }
 
-Verdict VerdictOf(Outcome outcome);
+Verdict VerdictOf(FailureKind kind);
 
 // Verdicts about a result that is there: mismatch, below_contract, nondeterministic.
 bool IsFailingResult(Verdict verdict);

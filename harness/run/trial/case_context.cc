@@ -105,9 +105,9 @@ OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract
 
 OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
                                               std::vector<Tensor> outputs) const {
-  if (const HeldTwin* twin = by.TwinOfAll()) {
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
-    return {outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape)};
+  if (const CachedTwin* twin = by.TwinOfAll()) {
+    const TwinResult result = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
+    return {result.Holds() ? "" : result.Reason(data_.problem.output().shape)};
   }
   const CaseData& second = KnownSecondSet();
   OutputProblem found = FirstProblemIn(
@@ -116,18 +116,18 @@ OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Cont
   return found;
 }
 
-std::optional<LowerClass> CaseContext::LowerClassOfRandomSet(const Contract& contract, size_t number,
-                                                             const Tensor& output, const Tensor& own) const {
+std::optional<WeakerArithmetic> CaseContext::ExplainRandomSet(const Contract& contract, size_t number,
+                                                              const Tensor& output, const Tensor& own) const {
   const Span span(Phase::kCompare);
   const CaseData& random = RandomSet();
   const CaseOutput& of = random.outputs[number];
   const JudgedOutput others[] = {{data_.inputs, &own}};
-  return FindLowerClass(*random.op, of.problem, contract, of.golden, {random.inputs, &output}, others);
+  return FindWeakerArithmetic(*random.op, of.problem, contract, of.golden, {random.inputs, &output}, others);
 }
 
-std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
-                                                    const Tensor& output,
-                                                    const std::vector<std::vector<Tensor>>& others) {
+std::optional<WeakerArithmetic> CaseContext::ExplainOutput(const ContractData& by, const Contract& contract,
+                                                           size_t number, const Tensor& output,
+                                                           const std::vector<std::vector<Tensor>>& others) {
   std::vector<JudgedOutput> other_data;
   for (size_t k = 0; k < others.size(); ++k) {
     const bool is_twin = k < by.twins.size();
@@ -135,10 +135,10 @@ std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, cons
     other_data.push_back({is_twin ? by.twins[k].Keep().inputs : KnownSecondSet().inputs, &others[k][number]});
   }
   const Span span(Phase::kCompare);
-  const std::lock_guard lock(ladder_mutex_);
+  const std::lock_guard lock(hypotheses_mutex_);
   const CaseOutput& of = data_.outputs[number];
-  return FindLowerClass(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
-                        &ladders_[number]);
+  return FindWeakerArithmetic(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
+                              &hypothesis_goldens_[number]);
 }
 
 }  // namespace assay

@@ -10,7 +10,7 @@
 
 #include "harness/base/lazy.h"
 #include "harness/cases/case_data.h"
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/pooled/effects.h"
 #include "harness/plan/suite.h"
 #include "harness/run/device/offers.h"
@@ -60,13 +60,13 @@ class CaseContext {
 
   // Finds the weaker arithmetic that explains the failing output `number` of RandomSet() and `own`, that of the case's
   // data.
-  std::optional<LowerClass> LowerClassOfRandomSet(const Contract& contract, size_t number, const Tensor& output,
-                                                  const Tensor& own) const;
+  std::optional<WeakerArithmetic> ExplainRandomSet(const Contract& contract, size_t number, const Tensor& output,
+                                                   const Tensor& own) const;
 
   // Finds the weaker arithmetic that explains the failing output `number` and those on other data: the twins', in
   // order, then the second set's.
-  std::optional<LowerClass> LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
-                                         const Tensor& output, const std::vector<std::vector<Tensor>>& others);
+  std::optional<WeakerArithmetic> ExplainOutput(const ContractData& by, const Contract& contract, size_t number,
+                                                const Tensor& output, const std::vector<std::vector<Tensor>>& others);
 
  private:
   const PlannedCase& planned_;
@@ -81,8 +81,8 @@ class CaseContext {
   Lazy<Result<CaseData>> second_set_;
   Lazy<CaseData> random_set_;
   Lazy<std::vector<std::vector<Effect>>> effects_;  // by output
-  std::mutex ladder_mutex_;
-  std::map<size_t, LadderGoldens> ladders_;  // by output
+  std::mutex hypotheses_mutex_;
+  std::map<size_t, HypothesisGoldens> hypothesis_goldens_;  // by output
 };
 
 }  // namespace assay

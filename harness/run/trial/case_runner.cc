@@ -35,10 +35,10 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
     FillRecord(device, attempt);
     done(std::move(attempt));
   };
-  if (!device.problem.empty()) return only({device.problem_outcome, device.problem});
+  if (!device.problem.empty()) return only({device.problem_kind, device.problem});
   const std::string id = context_.planned().spec.Id();
   const SpanContext context(id, device.selector, "");
-  auto implementations = context_.offers().Of(device, context_.problem());
+  auto implementations = context_.offers().Find(device, context_.problem());
   if (!implementations) return only(implementations.error());
 
   std::erase_if(*implementations, [&](const ImplementationInfo& implementation) {
@@ -74,10 +74,10 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
   Attempt attempt = NewAttempt({implementation, ""});
   const auto offered = device.session->Query(device.device_index, context_.problem());
   const auto is_withdrawn = [&](const WorkerFailure& failure) {
-    return !implementation.empty() && failure.outcome == Outcome::kUnsupported;
+    return !implementation.empty() && failure.kind == FailureKind::kUnsupported;
   };
   if (!offered && is_withdrawn(offered.error())) {
-    attempt.SetFailure({Outcome::kError, "it is not offered any more: " + offered.error().message});
+    attempt.SetFailure({FailureKind::kError, "it is not offered any more: " + offered.error().message});
   } else if (!offered) {
     attempt.SetFailure(offered.error());
   } else if (const auto found = std::ranges::find(*offered, implementation, &ImplementationInfo::name);
@@ -88,7 +88,7 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
     attempt.SetVerdict(Verdict::kPass, ResultClass::kNone,
                        fmt::format("it offers {}", Counted(std::ssize(*offered), "implementation")));
   } else {
-    attempt.SetFailure({Outcome::kError, "it is not offered any more"});
+    attempt.SetFailure({FailureKind::kError, "it is not offered any more"});
   }
   RestartAfterFault(device, attempt);
   FillRecord(device, attempt);
@@ -114,13 +114,14 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   auto contract = ParseDeclaration(implementation.contract_text);
   if (!contract) {
     return attempt.SetFailure(
-        {Outcome::kError, fmt::format("the plugin declares '{}' for {}, which is not a contract: {}",
-                                      implementation.contract_text, implementation.name, contract.error().message)});
+        {FailureKind::kError,
+         fmt::format("the plugin declares '{}' for {}, which is not a contract: {}", implementation.contract_text,
+                     implementation.name, contract.error().message)});
   }
   if (const Status known = CheckDeclared(*context_.data().op, context_.problem().spec.dtypes, *contract); !known) {
     return attempt.SetFailure(
-        {Outcome::kError, fmt::format("the plugin declares '{}' for {}: {}", implementation.contract_text,
-                                      implementation.name, known.error().message)});
+        {FailureKind::kError, fmt::format("the plugin declares '{}' for {}: {}", implementation.contract_text,
+                                          implementation.name, known.error().message)});
   }
   attempt.contract = *contract;
   attempt.contract_text = ToText(*contract);
@@ -143,7 +144,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       std::ranges::any_of(attempt.findings->outputs, [](const OutputFindings& output) {
-                        return output.evidence.lower_class.has_value();
+                        return output.evidence.weaker_arithmetic.has_value();
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
 }

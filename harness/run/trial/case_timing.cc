@@ -62,7 +62,7 @@ TimingRequest ColdRequest(double seconds) {
 }
 
 // Why a result whose bits change has no first output beside the timed one; "" where it has.
-std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
+std::string ExplainMissingRun1(const Problem& problem, const Attempt& attempt) {
   if (!attempt.outputs.empty()) return "";
   return IsLarge(problem) ? "; run 1 was not kept because of its size, only its hash"
                           : "; run 1 is not kept for rounds after the first, only its hash";
@@ -91,7 +91,7 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
   attempt.SetVerdictOf(
       other, Verdict::kNondeterministic, ResultClass::kNone,
       fmt::format("{}the bits changed {} although the contract says det=yes{}",
-                  has_first ? NamingOutput(problem, other) : "", where, WhyRun1IsMissing(problem, attempt)));
+                  has_first ? NamingOutput(problem, other) : "", where, ExplainMissingRun1(problem, attempt)));
 }
 
 // Time of a launch beyond the duration, unless the user stated one; 0: the default.
@@ -128,7 +128,7 @@ bool CaseRunner::Prepare(Timed& timed) {
 // The second set has other data, so that a kernel cannot get away with an old result.
 void CaseRunner::SetContents(Timed& timed) {
   const CaseData& data = context_.data();
-  const HeldTwin* twin = timed.by->TwinOfAll();
+  const CachedTwin* twin = timed.by->TwinOfAll();
   const CaseData* second = twin == nullptr ? context_.SecondSet() : nullptr;
   timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (twin != nullptr) timed.coded = twin->Inputs();
@@ -267,7 +267,7 @@ void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
   const Problem& problem = context_.problem();
   const double fewest_flops = FewestFlopsOf(problem, attempt.contract);
   const auto ceiling = [&](Above above) {
-    return settings_.ceilings->For(device, problem.inputs[0].dtype, attempt.contract.in, above);
+    return settings_.ceilings->FindCeiling(device, problem.inputs[0].dtype, attempt.contract.in, above);
   };
   const Above above = SetRoofline(record, ceiling({}), fewest_flops);
   if (above.memory || above.compute) SetRoofline(record, ceiling(above), fewest_flops);

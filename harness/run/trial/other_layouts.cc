@@ -37,7 +37,7 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
 }
 
 // Data that is executed with other layouts: a twin, or null for the case's own data.
-using Probe = const HeldTwin*;
+using Probe = const CachedTwin*;
 
 // Picks for each output the twin whose sums climb, or else the last one that tells terms apart, or else the case's own
 // data. Twins that are mostly zeros do not show what is read.
@@ -45,7 +45,7 @@ std::vector<Probe> ProbesOf(const ContractData& by) {
   constexpr size_t kCoded = 2;
   std::vector<Probe> of_outputs(by.outputs.size()), probes;
   std::vector<size_t> seen(by.outputs.size());
-  for (const HeldTwin& twin : by.twins) {
+  for (const CachedTwin& twin : by.twins) {
     if (!twin.IsSparse() && seen[twin.output()]++ < kCoded) of_outputs[twin.output()] = &twin;
   }
   for (const Probe probe : of_outputs) {
@@ -56,7 +56,7 @@ std::vector<Probe> ProbesOf(const ContractData& by) {
 
 // Which of the twins it is.
 int NumberOf(Probe probe, const ContractData& by) {
-  const auto place = std::ranges::find_if(by.twins, [&](const HeldTwin& twin) { return &twin == probe; });
+  const auto place = std::ranges::find_if(by.twins, [&](const CachedTwin& twin) { return &twin == probe; });
   return probe == nullptr ? KeptOutputSet::kOwn : static_cast<int>(place - by.twins.begin());
 }
 
@@ -65,9 +65,9 @@ OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, cons
   const CaseData& data = context.data();
   if (probe != nullptr) {
     const size_t k = probe->output();
-    const TwinOutcome outcome =
+    const TwinResult result =
         JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), NumberOf(probe, by), outputs[k]);
-    return {outcome.Holds() ? std::string() : outcome.Reason(data.problem.outputs[k].shape), k};
+    return {result.Holds() ? std::string() : result.Reason(data.problem.outputs[k].shape), k};
   }
   return context.FirstProblemOf(by, contract, outputs);
 }
@@ -79,8 +79,8 @@ void NoteLayout(Attempt& attempt, std::string_view what) {
 // Here a plugin may refuse; what it offers has to come.
 Call<bool> IsOfferedIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
                        const Attempt& attempt) {
-  const auto offered = context.offers().Of(device, context.data().problem, layout);
-  if (!offered && offered.error().outcome != Outcome::kUnsupported) return tl::unexpected(offered.error());
+  const auto offered = context.offers().Find(device, context.data().problem, layout);
+  if (!offered && offered.error().kind != FailureKind::kUnsupported) return tl::unexpected(offered.error());
   return offered && std::ranges::find(*offered, attempt.implementation, &ImplementationInfo::name) != offered->end();
 }
 
@@ -122,7 +122,7 @@ void JudgeOtherLayouts(CaseContext& context, const Device& device, const Contrac
     if (!IsOther(other.variant, problem)) continue;
     const std::string_view how = other.how;
     const auto fail = [&](const WorkerFailure& failure) {
-      attempt.SetFailure({failure.outcome, fmt::format("{}: {}", how, failure.message)});
+      attempt.SetFailure({failure.kind, fmt::format("{}: {}", how, failure.message)});
     };
     const Call<bool> offered = IsOfferedIn(other.variant, context, device, attempt);
     if (!offered) return fail(offered.error());

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 // The run with the larger error speaks for the case.
-const ErrorMetrics& Worse(const std::vector<ErrorMetrics>& runs) {
+const ErrorMetrics& FindWorstRun(const std::vector<ErrorMetrics>& runs) {
   const ErrorMetrics* worst = &runs[0];
   for (const ErrorMetrics& run : runs) {
     const bool worse = worst->Holds() != run.Holds()                       ? !run.Holds()
@@ -41,8 +41,8 @@ std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& wors
   return text;
 }
 
-std::string TwinText(const Shape& shape, const std::vector<TwinOutcome>& twins) {
-  const auto failed = std::ranges::find_if(twins, [](const TwinOutcome& twin) { return !twin.Holds(); });
+std::string TwinText(const Shape& shape, const std::vector<TwinResult>& twins) {
+  const auto failed = std::ranges::find_if(twins, [](const TwinResult& twin) { return !twin.Holds(); });
   std::string text;
   if (failed == twins.end()) return text;
   for (const WorstElement& w : failed->examples) {
@@ -67,7 +67,7 @@ void SetStatistic(Record& record, const StatisticOutcome& statistic) {
   record.stat_group = statistic.group_where;
 }
 
-void SetLowerClass(Record& record, const LowerClass& found) {
+void SetWeakerArithmetic(Record& record, const WeakerArithmetic& found) {
   record.lower_class = found.field;
   record.lower_class_name = found.name;
   record.lower_class_contract = ToText(found.contract);
@@ -105,7 +105,7 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
 void SetMetrics(Record& record, const OutputFindings& found) {
   const Evidence& evidence = found.evidence;
   const Decision& decision = found.decision;
-  const ErrorMetrics& m = Worse(evidence.runs);
+  const ErrorMetrics& m = FindWorstRun(evidence.runs);
   record.max_abs_err = m.max_abs_err;
   // Errors of golden zeros alone have no relative size.
   if (m.max_rel_err > 0 || m.max_abs_err == 0) record.max_rel_err = m.max_rel_err;
@@ -121,7 +121,7 @@ void SetMetrics(Record& record, const OutputFindings& found) {
   record.properties = PropertiesText(evidence.properties);
   record.property_breaks = BreaksText(evidence.properties);
   SetStatistic(record, m.statistic);
-  if (evidence.lower_class) SetLowerClass(record, *evidence.lower_class);
+  if (evidence.weaker_arithmetic) SetWeakerArithmetic(record, *evidence.weaker_arithmetic);
   if (evidence.power) {
     record.mutation_power = evidence.power->power;
     record.mutation_power_missed = evidence.power->missed;

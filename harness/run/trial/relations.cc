@@ -108,9 +108,9 @@ Call<std::optional<Runner::Outputs>> Runner::ExecuteOther(const Relation& relati
     if (!outputs) return tl::unexpected(outputs.error());
     return std::optional(*std::move(outputs));
   }
-  const auto offered = request_.context.offers().Of(request_.device, *relation.problem);
-  if (!offered && offered.error().outcome != Outcome::kUnsupported &&
-      offered.error().outcome != Outcome::kUnavailable) {
+  const auto offered = request_.context.offers().Find(request_.device, *relation.problem);
+  if (!offered && offered.error().kind != FailureKind::kUnsupported &&
+      offered.error().kind != FailureKind::kUnavailable) {
     return tl::unexpected(offered.error());
   }
   const auto is_of_case = [&](const ImplementationInfo& info) { return IsOfCase(info); };

@@ -66,7 +66,7 @@ class RepeatedCalls {
     if (Call<void> done = session_.DownloadAll(plan_, sets, Part::kOutputs, executions); !done) return done;
     for (size_t i = 0; i < sets.size(); ++i) {
       if (executions[i].prefilled > 0) {
-        kept_.AddForSure(sets[i], std::move(executions[i]));
+        kept_.AddUnsampled(sets[i], std::move(executions[i]));
       } else {
         kept_.Add(sets[i], std::move(executions[i]), random_);
       }

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kTestProgram = "assay_gtest";
 
 // "x=x.npy" with the path from the root. A '=' in the path of a file without a name would begin one.
-std::string FromRoot(const std::string& named) {
+std::string MakePathAbsolute(const std::string& named) {
   const auto file = ParseNamedFile(named, true);
   if (!file) return named;
   const std::string path = std::filesystem::absolute(file->path).string();
@@ -62,7 +62,9 @@ Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional) {
 }
 
 std::string CheckLine(const std::string& program, const CheckRequest& request, LinePaths paths) {
-  const auto path = [&](const std::string& named) { return paths == LinePaths::kFromRoot ? FromRoot(named) : named; };
+  const auto path = [&](const std::string& named) {
+    return paths == LinePaths::kFromRoot ? MakePathAbsolute(named) : named;
+  };
   std::string line = program + " check --op " + Quoted(request.op);
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
     for (const std::string& value : values) line += std::string(" ") + option + " " + Quoted(value);

@@ -8,13 +8,13 @@
 namespace assay {
 namespace {
 
-std::string HowOften(int64_t times) {
+std::string DescribeRetryCount(int64_t times) {
   if (times == 1) return "once more, alone in a fresh worker";
   return fmt::format("{} more times, each alone in a fresh worker", times);
 }
 
 // Names a further try.
-std::string Which(int64_t number) {
+std::string NameRetry(int64_t number) {
   if (number == 1) return "Once more, alone in a fresh worker";
   return fmt::format("In further try {}, each alone in a fresh worker", number);
 }
@@ -40,12 +40,12 @@ std::string EndOf(const Attempt& attempt) {
   return fmt::format("{}{}{}", Name(attempt.verdict), attempt.reason.empty() ? "" : ": ", attempt.reason);
 }
 
-std::string HowItEnded(const Attempt& attempt) {
+std::string DescribeEnd(const Attempt& attempt) {
   const bool ended = attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
   return ended ? EndOf(attempt) : "";
 }
 
-void BringBack(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen) {
+void ResetDevice(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen) {
   if (!settings.reset || attempt.interrupted) return;
   if (!attempt.device_lost) return settings.reset->SetBack(device);
   if (settings.reset->Reset(device, attempt.reason, seen)) device.session->Restart();
@@ -65,7 +65,7 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
       attempt.interrupted = true;
       break;
     }
-    BringBack(settings, device, next, seen);
+    ResetDevice(settings, device, next, seen);
     if (device.session->workers_started() == started) {
       no_worker = next.reason;
       break;
@@ -82,16 +82,16 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
   const std::string& name = device.device.name;
   const bool elsewhere = !device.pool.empty() && attempt.record.device != name;
   if (other.empty()) {
-    attempt.SetVerdict(
-        attempt.verdict, attempt.result_class,
-        fmt::format("{} [so {}{}]", attempt.reason, HowOften(tries.count() - 1), elsewhere ? " of " + name : ""));
+    attempt.SetVerdict(attempt.verdict, attempt.result_class,
+                       fmt::format("{} [so {}{}]", attempt.reason, DescribeRetryCount(tries.count() - 1),
+                                   elsewhere ? " of " + name : ""));
   } else if (elsewhere) {  // it says who is at fault, and nothing of whether this device does the same again
     attempt.SetVerdict(attempt.verdict, attempt.result_class,
                        fmt::format("{} [alone in a fresh worker of {}: {}]", attempt.reason, name, other));
   } else {
     attempt.SetVerdict(Verdict::kFlaky, ResultClass::kNone,
                        fmt::format("it ends differently from try to try. First {}. {}, {}", EndOf(attempt),
-                                   Which(tries.count() - 1), other));
+                                   NameRetry(tries.count() - 1), other));
   }
   tries.Describe(attempt.record);
 }

@@ -23,13 +23,13 @@ struct RetrySettings {
 bool IsRetried(const Device& device, const Attempt& attempt, const RetrySettings& settings);
 
 // How it ended with its worker, or with its device: "crash: ..."; "" where it did not.
-std::string HowItEnded(const Attempt& attempt);
+std::string DescribeEnd(const Attempt& attempt);
 
 // "crash: ...": the verdict, and its reason where it has one.
 std::string EndOf(const Attempt& attempt);
 
 // To be called where an attempt may have lost its device, before another one. `seen`: ResetHook::Resets before it.
-void BringBack(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen);
+void ResetDevice(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen);
 
 // Tries again until an end is another one. The attempt gets what became of that in its reason, the ends in its record
 // and, where they differ, the verdict flaky; not so where `device`, as the first one was set aside, is another of its

@@ -44,7 +44,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   if (auto done = RunTwins(plan); !done) return done;
   if (auto done = RunSecondSet(plan); !done) return done;
   if (auto done = RunRandomSet(plan); !done) return done;
-  FindLowerClasses();
+  FindWeakerArithmetics();
   found_.Decide();
   if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
   attempt_.output_hash = HashOf(raw_[0]);
@@ -137,16 +137,16 @@ void Trial::JudgeBits() {
   if (std::ranges::all_of(raw_, same)) raw_.resize(1);
 }
 
-void Trial::FindLowerClasses() {
+void Trial::FindWeakerArithmetics() {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
     Evidence& evidence = found_.outputs[k].evidence;
     if (!ValuesFail(evidence)) continue;
     if (failed_[k]) {
-      evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+      evidence.weaker_arithmetic = context_.ExplainOutput(by_, attempt_.contract, k, *failed_[k], others_);
     } else if (evidence.random && !Holds(*evidence.random)) {
       Tensor own = raw_[0][k].Clone();
       data_.op->Canonicalise(data_.outputs[k].problem, data_.inputs, own);
-      evidence.lower_class = context_.LowerClassOfRandomSet(attempt_.contract, k, random_[k], own);
+      evidence.weaker_arithmetic = context_.ExplainRandomSet(attempt_.contract, k, random_[k], own);
     }
   }
 }
@@ -162,14 +162,14 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     const Stopwatch watch;
     const bool is_of_all = by_.TwinOfAll() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
-                                          execution->outputs[number]);
-    if (is_of_all && outcome.Holds()) attempt_.second_hash = hash;
-    if (!outcome.Holds() && attempt_.kept.empty()) {  // one shows it
+    const TwinResult result = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
+                                        execution->outputs[number]);
+    if (is_of_all && result.Holds()) attempt_.second_hash = hash;
+    if (!result.Holds() && attempt_.kept.empty()) {  // one shows it
       attempt_.kept.push_back(
           {fmt::format("twin{}", variant), static_cast<int>(variant), ClonesOf(execution->outputs)});
     }
-    found_.outputs[number].evidence.twins.push_back(outcome);
+    found_.outputs[number].evidence.twins.push_back(result);
     others_.push_back(std::move(execution->outputs));
     found_.compare_s += watch.Seconds();
   }
@@ -233,7 +233,7 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
 Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) {
   for (const OutputFindings& output : found_.outputs) {
     const Verdict verdict = output.decision.verdict;
-    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.lower_class) {
+    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.weaker_arithmetic) {
       return {};
     }
   }

@@ -34,7 +34,7 @@ class Trial {
   void JudgeRun(std::vector<Tensor> outputs);
   void JudgeOutputOf(size_t number, Tensor output);
   void JudgeBits();
-  void FindLowerClasses();
+  void FindWeakerArithmetics();
   // Keep: for the failure folder.
   void KeepRuns();
 

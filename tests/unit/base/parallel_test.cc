@@ -113,7 +113,7 @@ TEST(ParallelFor, CallsFromSeveralThreads) {
   for (int64_t sum : sums) EXPECT_EQ(sum, 5000 * 4999 / 2);
 }
 
-std::runtime_error Told(int64_t begin) {
+std::runtime_error MakeError(int64_t begin) {
   return std::runtime_error("told to at " + std::to_string(begin));
 }
 
@@ -124,7 +124,7 @@ TEST(ParallelFor, WhatABodyThrowsReachesTheCallerAndThePoolGoesOn) {
       EXPECT_THROW(ParallelFor(n, 1, [](int64_t, int64_t) { throw std::bad_alloc(); }), std::bad_alloc);
       // On the thread that has the last index, mostly one of the pool.
       const auto last = [n](int64_t begin, int64_t end) {
-        if (end == n) throw Told(begin);
+        if (end == n) throw MakeError(begin);
       };
       EXPECT_THROW(ParallelFor(n, 1, last), std::runtime_error);
       EXPECT_EQ(ParallelSum(5000, 16), 5000 * 4999 / 2);
@@ -160,7 +160,7 @@ TEST(ParallelFor, AfterAThrowNobodyBeginsAnotherChunk) {
     for (int i = 0; begin == 0 && i < 10000 && done == end; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    if (begin == 0) throw Told(begin);
+    if (begin == 0) throw MakeError(begin);
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   };
   EXPECT_THROW(ParallelFor(1 << 20, 1, body), std::runtime_error);
@@ -169,7 +169,7 @@ TEST(ParallelFor, AfterAThrowNobodyBeginsAnotherChunk) {
 
 TEST(ParallelFor, ANestedThrowGoesThroughBoth) {
   SetThreadCount(3);
-  const auto inner = [](int64_t begin, int64_t) { throw Told(begin); };
+  const auto inner = [](int64_t begin, int64_t) { throw MakeError(begin); };
   EXPECT_THROW(ParallelFor(64, 1, [&](int64_t, int64_t) { ParallelFor(8, 1, inner); }), std::runtime_error);
   EXPECT_EQ(ParallelSum(5000, 16), 5000 * 4999 / 2);
 }

@@ -84,7 +84,7 @@ TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {
   const ContractData by = PrepareContract(data, ParseDeclaration("f32acc;math=2").value());
   ASSERT_EQ(by.outputs.size(), 3U);
   std::vector<bool> has(3);
-  for (const HeldTwin& twin : by.twins) {
+  for (const CachedTwin& twin : by.twins) {
     has[twin.output()] = true;
     EXPECT_EQ(std::ssize(twin.Get()->expected), data.outputs[twin.output()].golden.size());
   }

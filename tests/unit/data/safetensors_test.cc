@@ -122,6 +122,7 @@ TEST_F(Safetensors, HostileHeadersAreErrors) {
       R"({"a":{"dtype":"F32","shape":[0,9223372036854775807,9223372036854775807],"data_offsets":[0,0]}})",
       R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})",
       R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
       R"({"__metadata__":[1]})",
       R"({"__metadata__":{"k":1},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
   };
@@ -130,6 +131,7 @@ TEST_F(Safetensors, HostileHeadersAreErrors) {
     const auto file = ReadSafetensors(path_);
     ASSERT_FALSE(file.has_value()) << header;
     EXPECT_NE(file.error().message.find(path_.string()), std::string::npos);
+    EXPECT_TRUE(file.error().message.ends_with("copy or write it again")) << file.error().message;
   }
   WriteRaw(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   EXPECT_TRUE(ReadSafetensors(path_).has_value());

@@ -40,7 +40,7 @@ TEST(InterpreterFault, NamesTheInnermostPlacesAndOneInTheFileOfKernels) {
             "ber.py:2 in <module>");
   EXPECT_EQ(PlacesOfFault(kPrinted, {"/x/other.py", "/opt/assay"}),
             "; at /x/deep.py:7 in fourth; from /x/deep.py:6 in third; from /x/deep.py:5 in second");
-  EXPECT_EQ(WithoutTraceback(kPrinted), "free(): invalid pointer\n");
+  EXPECT_EQ(StripTraceback(kPrinted), "free(): invalid pointer\n");
 }
 
 TEST(InterpreterFault, QuotesTheLineOfTheFileOfKernelsAlone) {
@@ -77,14 +77,14 @@ TEST(InterpreterFault, TheReasonStaysUnlessItIsASignal) {
       "  File \"/x/mine.py\", line 2 in <module>\n  ...\n\nExtension modules: numpy.core._multiarray_umath (total: "
       "1)\n";
   const std::string own = "Fatal Python error: deallocating None: bug likely caused by a refcount error\n";
-  EXPECT_EQ(WithoutTraceback("said\n" + own + traceback), "said\n" + own);
+  EXPECT_EQ(StripTraceback("said\n" + own + traceback), "said\n" + own);
   for (const char* signal : {"Aborted", "Bus error", "Floating point exception", "Floating-point exception",
                              "Illegal instruction", "Segmentation fault"}) {
-    EXPECT_EQ(WithoutTraceback(std::string("said") + kFatal + signal + "\n" + traceback), "said") << signal;
+    EXPECT_EQ(StripTraceback(std::string("said") + kFatal + signal + "\n" + traceback), "said") << signal;
   }
   const std::string raised = "Traceback (most recent call last):\n  File \"/x/mine.py\", line 2, in f\nValueError: 3\n";
-  EXPECT_EQ(WithoutTraceback(own + raised + "\nExtension modules: numpy.linalg (total: 1)\n"), own + raised);
-  const std::string longest = WithoutTraceback(kFatal + std::string(1000, 'x') + "\n" + traceback);
+  EXPECT_EQ(StripTraceback(own + raised + "\nExtension modules: numpy.linalg (total: 1)\n"), own + raised);
+  const std::string longest = StripTraceback(kFatal + std::string(1000, 'x') + "\n" + traceback);
   EXPECT_THAT(longest, testing::AllOf(testing::StartsWith("Fatal Python error: xxx"), testing::EndsWith("xxx...\n")));
   EXPECT_LE(longest.size(), 401u);
 }
@@ -92,19 +92,19 @@ TEST(InterpreterFault, TheReasonStaysUnlessItIsASignal) {
 TEST(InterpreterFault, WhatIsNoTracebackStays) {
   const std::string vendor = "libvendor: out of command slots\n";
   for (const std::string& text : {"said \"Fatal Python error: Aborted\"\n" + vendor, kFatal + ("\n" + vendor),
-                                 kFatal + ("Aborted\n" + vendor), vendor}) {
-    EXPECT_EQ(WithoutTraceback(text), text);
+                                  kFatal + ("Aborted\n" + vendor), vendor}) {
+    EXPECT_EQ(StripTraceback(text), text);
   }
-  EXPECT_EQ(WithoutTraceback(kPrinted + vendor), "free(): invalid pointer\n" + vendor);
+  EXPECT_EQ(StripTraceback(kPrinted + vendor), "free(): invalid pointer\n" + vendor);
 }
 
 TEST(InterpreterFault, BeginsALittleBeforeItHoweverLongItIs) {
   const std::string before(100000, 'b'), places(1000000, 'p');
-  EXPECT_EQ(BeginOfFault(before + kFatal + places), before.size() - 4096);
-  EXPECT_EQ(BeginOfFault("said\n" + (kFatal + places)), 0u);
-  EXPECT_EQ(BeginOfFault(before), before.size());
+  EXPECT_EQ(FindFaultBegin(before + kFatal + places), before.size() - 4096);
+  EXPECT_EQ(FindFaultBegin("said\n" + (kFatal + places)), 0u);
+  EXPECT_EQ(FindFaultBegin(before), before.size());
   const std::string endless = before + kFatal + places + places + places;
-  EXPECT_EQ(BeginOfFault(endless), endless.size());
+  EXPECT_EQ(FindFaultBegin(endless), endless.size());
 }
 
 }  // namespace

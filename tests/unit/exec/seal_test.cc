@@ -203,7 +203,7 @@ TEST_F(GrantsTest, OfKernelsDoNotCountWhatIsNoPartOfThem) {
 TEST(Environment, NamesWhatAPluginAsksForInVain) {
   ::setenv("VENDOR_SWITCH", "1", 1), ::setenv("USER", "me", 1), ::setenv("CUDA_HOME", "/x", 1);
   const auto in = [](const std::string& file, bool is_script) {
-    return NamedInVain(file, is_script, PassedVariables({}));
+    return FindUnpassedVariables(file, is_script, PassedVariables({}));
   };
   const std::string nul(1, '\0');
   EXPECT_THAT(in("x" + nul + "VENDOR_SWITCH" + nul + "USER" + nul + "CUDA_HOME" + nul, false),
@@ -212,7 +212,7 @@ TEST(Environment, NamesWhatAPluginAsksForInVain) {
   EXPECT_THAT(in("os.environ['VENDOR_SWITCH']", true), testing::ElementsAre("VENDOR_SWITCH"));
   EXPECT_THAT(in("# VENDOR_SWITCH, \"VENDOR_SWITCH is none\"", true), testing::IsEmpty());
   const std::string passed[] = {"VENDOR_SWITCH"};
-  EXPECT_THAT(NamedInVain("\"VENDOR_SWITCH\"", true, PassedVariables(passed)), testing::IsEmpty());
+  EXPECT_THAT(FindUnpassedVariables("\"VENDOR_SWITCH\"", true, PassedVariables(passed)), testing::IsEmpty());
   ::unsetenv("VENDOR_SWITCH");
 }
 

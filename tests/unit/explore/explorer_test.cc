@@ -152,9 +152,10 @@ TEST_F(Exploring, ASuspectIsAFailureWithStrictAlone) {
 TEST_F(Exploring, EveryImplementationThatFailsACaseIsNamed) {
   settings_.cases = 8;
   session_->offer = Offering({{"plain", "f32acc"}, {"other", "f32acc"}});
-  session_->behave = Doing({.fails = Outcome::kTimeout}, [](const FakeCall& call) {  // which stays as large as it is
-    return call.what == Asked::kExecute;
-  });
+  session_->behave =
+      Doing({.fails = FailureKind::kTimeout}, [](const FakeCall& call) {  // which stays as large as it is
+        return call.what == Asked::kExecute;
+      });
   Explore();
   EXPECT_THAT(Suite(), HasSubstr("timeout of fake:plain"));
   EXPECT_THAT(Suite(), HasSubstr("timeout of fake:other"));
@@ -202,7 +203,7 @@ TEST_F(Exploring, WhatFailsOnlyAfterPassingStaysAsItIs) {
 
 TEST_F(Exploring, ACrashIsMadeSmallAndTheRunGoesOn) {
   settings_.cases = 24;
-  session_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+  session_->behave = Doing({.fails = FailureKind::kCrash}, [](const FakeCall& call) {
     return call.what == Asked::kExecute && Rows(call.case_id) >= 16;
   });
   const LoopResult result = Explore();

@@ -27,25 +27,25 @@ Twin MakeTwin(std::vector<double> expected, double tolerance_ulp = 0) {
 }
 
 TEST(TwinCheck, EqualHolds) {
-  const TwinOutcome outcome = CheckTwin(MakeTwin({1, -0.0, kNaN, kInf}), 0, Output({1, 0, kNaN, kInf}));
-  EXPECT_TRUE(outcome.Holds());
-  EXPECT_EQ(outcome.Margin(), 0);
-  EXPECT_EQ(outcome.elements, 4);
+  const TwinResult result = CheckTwin(MakeTwin({1, -0.0, kNaN, kInf}), 0, Output({1, 0, kNaN, kInf}));
+  EXPECT_TRUE(result.Holds());
+  EXPECT_EQ(result.Margin(), 0);
+  EXPECT_EQ(result.elements, 4);
 }
 
 TEST(TwinCheck, KeepsTheFirstWrongElements) {
   std::vector<double> expected(20, 4), got(20, 4);
   for (size_t i = 5; i < 17; ++i) got[i] = static_cast<double>(i);
-  const TwinOutcome outcome = CheckTwin(MakeTwin(expected, 2), 0, Output(got));
-  ASSERT_EQ(outcome.examples.size(), kWorstCount);
-  const WorstElement& first = outcome.examples[0];
+  const TwinResult result = CheckTwin(MakeTwin(expected, 2), 0, Output(got));
+  ASSERT_EQ(result.examples.size(), kWorstCount);
+  const WorstElement& first = result.examples[0];
   EXPECT_EQ(first.index, 5);
   EXPECT_EQ(first.got, 5);
   EXPECT_EQ(first.golden, 4);
   EXPECT_EQ(first.error, 1);
   EXPECT_EQ(first.tolerance, 2 * 0x1p-21);  // in the output's unit
-  EXPECT_EQ(outcome.examples.back().index, 12);
-  const TwinOutcome complex = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 3, 5}, DType::kC64));
+  EXPECT_EQ(result.examples.back().index, 12);
+  const TwinResult complex = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 3, 5}, DType::kC64));
   ASSERT_EQ(complex.examples.size(), 1u);
   EXPECT_EQ(complex.examples[0].index, 1);
   EXPECT_EQ(complex.examples[0].component, 1);
@@ -67,12 +67,12 @@ TEST(TwinCheck, SumsThatANarrowAccumulatorLeavesAreTold) {
 }
 
 TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
-  const TwinOutcome outcome = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
-  EXPECT_FALSE(outcome.Holds());
-  EXPECT_EQ(outcome.wrong, 2);
-  EXPECT_EQ(outcome.first, 1);
-  EXPECT_EQ(outcome.Margin(), kInf);
-  EXPECT_EQ(outcome.Reason({4}),
+  const TwinResult result = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
+  EXPECT_FALSE(result.Holds());
+  EXPECT_EQ(result.wrong, 2);
+  EXPECT_EQ(result.first, 1);
+  EXPECT_EQ(result.Margin(), kInf);
+  EXPECT_EQ(result.Reason({4}),
             "exact twin 1: 2 wrong, first element [1] got 9, expected 12, difference -3; 2 of 4 elements, in 2 of 4 "
             "indices; first [1], last [3]; missing k = |diff| - 1");
   EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
@@ -138,9 +138,9 @@ TEST(TwinCheck, ToleranceCountsUlpOfTheOutput) {
 
 TEST(TwinCheck, ToleranceIsNoExcuseForNonFinite) {
   for (const double bad : {kNaN, kInf, -kInf}) {
-    const TwinOutcome outcome = CheckTwin(MakeTwin({1}, 1e30), 0, Output({bad}));
-    EXPECT_FALSE(outcome.Holds()) << bad;
-    EXPECT_EQ(outcome.Margin(), kInf);
+    const TwinResult result = CheckTwin(MakeTwin({1}, 1e30), 0, Output({bad}));
+    EXPECT_FALSE(result.Holds()) << bad;
+    EXPECT_EQ(result.Margin(), kInf);
   }
   EXPECT_THAT(CheckTwin(MakeTwin({1}), 0, Output({-kNaN})).Reason({1}),
               testing::HasSubstr("got nan, expected 1, difference nan"));
@@ -155,7 +155,7 @@ TEST(TwinCheck, TheRootMeanSquareOfAllErrorsMayBeLimited) {
   twin.code = "what it is";
   const double ulp = 0x1p-23;
   EXPECT_TRUE(CheckTwin(twin, 0, Output({1 + 3 * ulp, 1, 1, 1 + 2 * ulp})).Holds());
-  const TwinOutcome spread = CheckTwin(twin, 0, Output({1 + 3 * ulp, 1 + 2 * ulp, 1 + 3 * ulp, 1 + 2 * ulp}));
+  const TwinResult spread = CheckTwin(twin, 0, Output({1 + 3 * ulp, 1 + 2 * ulp, 1 + 3 * ulp, 1 + 2 * ulp}));
   EXPECT_FALSE(spread.Holds());
   EXPECT_EQ(spread.wrong, 0);
   EXPECT_NEAR(spread.Margin(), 0.637 / 0.5, 1e-3);
@@ -169,9 +169,9 @@ TEST(TwinCheck, TheRootMeanSquareOfAllErrorsMayBeLimited) {
 
 TEST(TwinCheck, IntegersAndComplex) {
   EXPECT_FALSE(CheckTwin(MakeTwin({5, 6}), 0, Output({5, 7}, DType::kI32)).Holds());
-  const TwinOutcome outcome = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 5, 6}, DType::kC64));
-  EXPECT_EQ(outcome.wrong, 1);
-  EXPECT_EQ(outcome.first, 1);
+  const TwinResult result = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 5, 6}, DType::kC64));
+  EXPECT_EQ(result.wrong, 1);
+  EXPECT_EQ(result.first, 1);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ C32 PointOf(const FftCase& fft, const double* x, int64_t j) {
 }
 
 // Judges the results of transforms of one axis on the twin's inputs.
-TwinOutcome Judge(const Problem& problem, const Twin& twin, const LineTransform& line, const Twiddles& w) {
+TwinResult Judge(const Problem& problem, const Twin& twin, const LineTransform& line, const Twiddles& w) {
   const FftCase fft = FftCaseOf(problem);
   const std::vector<double> x = twin.inputs[0].ToDoubles();
   const int64_t in = NumElements(fft.InputAxes()) * fft.InputParts();
@@ -95,10 +95,10 @@ TEST(FftImpulse, LegalAlgorithmsHoldAtEveryPlace) {
         if (packed && std::string(form) != "f32-c64/kind=r2c") continue;
         const Problem problem = Bind(fmt::format("fft/{},n={},batch={}/fill=normal/seed=0", form, n, n + 3));
         for (const Twin& twin : Impulses(problem, fmt::format("f32;alg={}", line.algorithm))) {
-          const TwinOutcome outcome = Judge(problem, twin, line.run, Rounded);
-          EXPECT_TRUE(outcome.Holds()) << problem.spec.Id() << " " << name << ": "
-                                       << outcome.Reason(problem.output().shape);
-          margin = std::max(margin, outcome.Margin());
+          const TwinResult result = Judge(problem, twin, line.run, Rounded);
+          EXPECT_TRUE(result.Holds()) << problem.spec.Id() << " " << name << ": "
+                                      << result.Reason(problem.output().shape);
+          margin = std::max(margin, result.Margin());
           ++ran;
         }
       }
@@ -172,9 +172,9 @@ TEST(FftImpulse, OneWrongRootIsSeenWhereItIsUsed) {
   const Problem problem = Bind("fft/c64/kind=c2c,n=256,batch=8/fill=normal/seed=0");
   const std::vector<Twin> twins = Impulses(problem, "f32;alg=fft");
   ASSERT_EQ(twins.size(), 1u);
-  const TwinOutcome outcome = Judge(problem, twins[0], DecimatedInTime, one_off);
-  EXPECT_GT(outcome.wrong, 0);
-  EXPECT_LT(outcome.wrong, outcome.elements / 10);
+  const TwinResult result = Judge(problem, twins[0], DecimatedInTime, one_off);
+  EXPECT_GT(result.wrong, 0);
+  EXPECT_LT(result.wrong, result.elements / 10);
 }
 
 // Convolutions spread their errors, other arithmetic rounds more, and the declared accuracy of twiddles counts.
@@ -193,7 +193,7 @@ TEST(FftImpulse, FollowsTheContract) {
   EXPECT_LT(four[0].tolerances[2], narrow[0].tolerances[2]);
   EXPECT_GT(nearest[0].rms, 0);
   EXPECT_EQ(narrow[0].rms, 0);
-  const TwinOutcome angles = Judge(problem, four[0], DecimatedInTime, OfF32Angle);
+  const TwinResult angles = Judge(problem, four[0], DecimatedInTime, OfF32Angle);
   EXPECT_TRUE(angles.Holds()) << angles.Reason(problem.output().shape);
 }
 

@@ -115,7 +115,7 @@ TEST_F(RepeatedRun, AnInterruptEndsItBetweenTries) {
 // Earlier verdicts of the lost device stand; the run reports the loss and does not use the device again.
 TEST_F(RepeatedRun, ADeviceThatIsLostTakesNoVerdictBack) {
   settings_.repetition.passes = 4;
-  two_->behave = InTries(2, 100, {.fails = Outcome::kDeviceLost});
+  two_->behave = InTries(2, 100, {.fails = FailureKind::kDeviceLost});
   const LoopResult result = Run();
   EXPECT_EQ(Ends(result).back(), "5x8 two plain pass");
   EXPECT_THAT(result.lost, HasSubstr("was lost in pass 2 over the cases"));
@@ -133,7 +133,7 @@ class RetriedRun : public RunLoop {};
 
 TEST_F(RetriedRun, ErrorsAreTriedAgainWhereTheUserAsks) {
   settings_.retries = {.most = 3, .of_answers = true};
-  two_->behave = InSecondCase({.fails = Outcome::kError}, Asked::kExecute);
+  two_->behave = InSecondCase({.fails = FailureKind::kError}, Asked::kExecute);
   const LoopResult result = Run();
   EXPECT_EQ(Ends(result).back(), "5x8 two plain flaky");
   EXPECT_EQ(result.records[3].tries, "error,pass");
@@ -141,7 +141,7 @@ TEST_F(RetriedRun, ErrorsAreTriedAgainWhereTheUserAsks) {
 
 TEST_F(RetriedRun, TheSameEndIsTriedSoOften) {
   settings_.retries = {.most = 3, .of_answers = true};
-  two_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+  two_->behave = Doing({.fails = FailureKind::kCrash}, [](const FakeCall& call) {
     return call.what == Asked::kExecute && call.case_id == SumOfRows(5);
   });
   const LoopResult result = Run();
@@ -152,7 +152,7 @@ TEST_F(RetriedRun, TheSameEndIsTriedSoOften) {
 
 TEST_F(RetriedRun, NoneIsTriedAgainWithoutRetries) {
   settings_.retries.most = 0;
-  two_->behave = InSecondCase({.fails = Outcome::kCrash}, Asked::kExecute);
+  two_->behave = InSecondCase({.fails = FailureKind::kCrash}, Asked::kExecute);
   const LoopResult result = Run();
   EXPECT_EQ(Ends(result).back(), "5x8 two plain crash");
   EXPECT_EQ(result.records[3].tries, "");

@@ -98,7 +98,7 @@ TEST_F(RunLoop, WhereNoDeviceCanBeUsedCasesGetNoDataAndTheirRecordsSayTheSame) {
     EXPECT_EQ(r->flops, prepared.flops);
     EXPECT_EQ(r->bytes, prepared.bytes);
   }
-  none.problem_outcome = Outcome::kCrash;
+  none.problem_kind = FailureKind::kCrash;
   EXPECT_NE(first_record({none}).input_hash, "") << "a failure is kept with its inputs";
 }
 
@@ -129,7 +129,7 @@ TEST_F(RunLoop, AnInterruptEndsItWithWhatWasFound) {
 }
 
 TEST_F(RunLoop, ACrashThatComesAgainStaysACrash) {
-  two_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+  two_->behave = Doing({.fails = FailureKind::kCrash}, [](const FakeCall& call) {
     return call.what == Asked::kExecute && call.case_id == SumOfRows(5);
   });
   const LoopResult result = Run();
@@ -142,7 +142,7 @@ TEST_F(RunLoop, ACrashThatComesAgainStaysACrash) {
 }
 
 TEST_F(RunLoop, ACrashThatDoesNotComeAgainIsFlakyAndFails) {
-  two_->behave = InSecondCase({.fails = Outcome::kCrash}, Asked::kExecute);
+  two_->behave = InSecondCase({.fails = FailureKind::kCrash}, Asked::kExecute);
   const LoopResult result = Run();
   EXPECT_EQ(Ends(result).back(), "5x8 two plain flaky");
   EXPECT_THAT(result.records[3].reason, HasSubstr("First crash: told to: crash."));
@@ -151,13 +151,13 @@ TEST_F(RunLoop, ACrashThatDoesNotComeAgainIsFlakyAndFails) {
 }
 
 TEST_F(RunLoop, ACrashOfTheOfferIsTriedOnceMoreToo) {
-  two_->behave = InSecondCase({.fails = Outcome::kTimeout}, Asked::kQuery);
+  two_->behave = InSecondCase({.fails = FailureKind::kTimeout}, Asked::kQuery);
   EXPECT_EQ(Ends(Run()).back(), "5x8 two  flaky");
 }
 
 // An error that the worker survived is an answer.
 TEST_F(RunLoop, AnErrorIsNotTriedOnceMore) {
-  two_->behave = InSecondCase({.fails = Outcome::kError}, Asked::kExecute);
+  two_->behave = InSecondCase({.fails = FailureKind::kError}, Asked::kExecute);
   EXPECT_EQ(Ends(Run()).back(), "5x8 two plain error");
 }
 
@@ -174,7 +174,7 @@ TEST_F(TimedRun, EachResultThatPassedHasItsTimes) {
 }
 
 TEST_F(TimedRun, ACrashOfTheTimedLoopIsTriedOnceMoreAndTimed) {
-  two_->behave = InSecondCase({.fails = Outcome::kCrash}, Asked::kBatch);
+  two_->behave = InSecondCase({.fails = FailureKind::kCrash}, Asked::kBatch);
   const LoopResult result = Run();
   EXPECT_EQ(Ends(result).back(), "5x8 two plain flaky");
   EXPECT_FALSE(result.records[3].time_median_s);

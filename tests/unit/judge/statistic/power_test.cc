@@ -126,12 +126,12 @@ TEST_P(UndeclaredArithmetic, IsNamed) {
   const std::vector<double> got = RunKernel(c, GetParam().kernel);
   const ErrorMetrics m = c.Judge(got);
   ASSERT_FALSE(m.Holds() && m.statistic.Holds());
-  const std::optional<LowerClass> found = c.Explain(got);
+  const std::optional<WeakerArithmetic> found = c.Explain(got);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->field, GetParam().field);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ladder, UndeclaredArithmetic,
+INSTANTIATE_TEST_SUITE_P(Hypotheses, UndeclaredArithmetic,
                          testing::Values(Weaker{"in=tf32rn", {.cast = ToTf32}},
                                          Weaker{"in=tf32rz", {.cast = CutToTf32}}, Weaker{"in=bf16", {.cast = ToBF16}},
                                          Weaker{"acc=f16", {.round = ToF16, .chunk = 4096}},
@@ -149,7 +149,7 @@ TEST_P(NarrowSumsInSmallOutputs, AreNamed) {
     kernel.k = kernel.chunk = c.problem.Int("k");
     std::vector<double> got = RunKernel(c, kernel);
     ASSERT_FALSE(c.Judge(got).Holds() && c.Judge(got).statistic.Holds()) << id;
-    const std::optional<LowerClass> found = c.Explain(got);
+    const std::optional<WeakerArithmetic> found = c.Explain(got);
     ASSERT_TRUE(found) << id;
     EXPECT_EQ(found->field, GetParam().field) << id;
     EXPECT_THAT(found->name, testing::EndsWith("one rounded product after another")) << id;
@@ -168,7 +168,7 @@ TEST_P(NarrowSumsInSmallOutputs, AreNamed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ladder, NarrowSumsInSmallOutputs,
+INSTANTIATE_TEST_SUITE_P(Hypotheses, NarrowSumsInSmallOutputs,
                          testing::Values(Weaker{"acc=f16", {.round = ToF16}}, Weaker{"acc=bf16", {.round = ToBF16}}));
 
 // Twelve sums could come out like this by chance, and by more than one order.

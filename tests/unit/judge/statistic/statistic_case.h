@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/data/fill/fill.h"
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/metrics.h"
 #include "tests/support/operator_cases.h"
 
@@ -34,9 +34,9 @@ struct StatisticCase {
   ErrorMetrics Judge(const std::vector<double>& values) const {
     return Measure(golden, bound, contract, Output(values));
   }
-  std::optional<LowerClass> Explain(const std::vector<double>& values) const {
+  std::optional<WeakerArithmetic> Explain(const std::vector<double>& values) const {
     const Tensor got = Output(values);
-    return FindLowerClass(op, problem, contract, golden, {inputs, &got}, {});
+    return FindWeakerArithmetic(op, problem, contract, golden, {inputs, &got}, {});
   }
 
   Problem problem;

@@ -8,7 +8,7 @@ namespace {
 
 class OffersOf : public EngineTest {
  protected:
-  Offers::Answer Ask(const LayoutVariant& layout = {}) { return offers_.Of(device_, data_.problem, layout); }
+  Offers::Answer Ask(const LayoutVariant& layout = {}) { return offers_.Find(device_, data_.problem, layout); }
   size_t Questions() const { return session_->CallsOf(Asked::kQuery).size(); }
 
   Offers offers_;
@@ -41,8 +41,8 @@ TEST_F(OffersOf, OfEachDeviceAndCaseAreAskedForOnTheirOwn) {
   const CaseData data = DataOf(Planned("reduce/f32/shape=4x8,axes=0/fill=normal/seed=0"));
   for (int time = 0; time < 2; ++time) {
     ASSERT_TRUE(Ask());
-    ASSERT_TRUE(offers_.Of(device_, data.problem));
-    ASSERT_TRUE(offers_.Of(other, data_.problem));
+    ASSERT_TRUE(offers_.Find(device_, data.problem));
+    ASSERT_TRUE(offers_.Find(other, data_.problem));
   }
   EXPECT_EQ(Questions(), 2U);
   EXPECT_EQ(session->calls.size(), 1U);
@@ -56,7 +56,7 @@ TEST_F(OffersOf, OfPluginsOfOneNameAreAskedForOnTheirOwn) {
   other.selector = device_.selector;
   other.path = "other.so";
   EXPECT_EQ(Ask().value().at(0).name, "plain");
-  EXPECT_EQ(offers_.Of(other, data_.problem).value().at(0).name, "loops");
+  EXPECT_EQ(offers_.Find(other, data_.problem).value().at(0).name, "loops");
 }
 
 TEST_F(OffersOf, WhatIsUnsupportedStaysSo) {
@@ -64,21 +64,22 @@ TEST_F(OffersOf, WhatIsUnsupportedStaysSo) {
   for (int time = 0; time < 2; ++time) {
     const auto answer = Ask();
     ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().outcome, Outcome::kUnsupported);
+    EXPECT_EQ(answer.error().kind, FailureKind::kUnsupported);
   }
   EXPECT_EQ(Questions(), 1U);
 }
 
 // The next worker may answer.
 TEST_F(OffersOf, AnyOtherFailureIsForgotten) {
-  for (const Outcome outcome : {Outcome::kCrash, Outcome::kTimeout, Outcome::kUnavailable, Outcome::kError}) {
+  for (const FailureKind kind :
+       {FailureKind::kCrash, FailureKind::kTimeout, FailureKind::kUnavailable, FailureKind::kError}) {
     Offers offers;
-    session_->behave = Doing({.fails = outcome}, [](const FakeCall&) { return true; });
-    const auto failed = offers.Of(device_, data_.problem);
+    session_->behave = Doing({.fails = kind}, [](const FakeCall&) { return true; });
+    const auto failed = offers.Find(device_, data_.problem);
     ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().outcome, outcome);
+    EXPECT_EQ(failed.error().kind, kind);
     session_->behave = Doing({}, [](const FakeCall&) { return false; });
-    EXPECT_TRUE(offers.Of(device_, data_.problem)) << Name(outcome);
+    EXPECT_TRUE(offers.Find(device_, data_.problem)) << Name(kind);
   }
 }
 

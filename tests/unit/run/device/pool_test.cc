@@ -71,29 +71,30 @@ TEST(PoolHealth, WhatADeviceHadLeftIsForTheOthersUntilTheLastIsSetAside) {
     for (int i = 0; i < 2; ++i) health.Note(device, "fft", "crash");
   };
   crash(1);
-  EXPECT_FALSE(health.Takes(1, "fft"));
-  EXPECT_TRUE(health.Takes(1, "matmul"));
-  EXPECT_TRUE(health.Takes(2, "fft"));
-  EXPECT_EQ(health.WhyNone(1, "fft"), "");
-  EXPECT_EQ(health.OneFor(1, "fft"), 2U);
-  EXPECT_EQ(health.OneFor(1, "fft", {2}), 3U);
+  EXPECT_FALSE(health.AcceptsCases(1, "fft"));
+  EXPECT_TRUE(health.AcceptsCases(1, "matmul"));
+  EXPECT_TRUE(health.AcceptsCases(2, "fft"));
+  EXPECT_EQ(health.ExplainAbsence(1, "fft"), "");
+  EXPECT_EQ(health.FindFor(1, "fft"), 2U);
+  EXPECT_EQ(health.FindFor(1, "fft", {2}), 3U);
   crash(2);
   crash(3);
-  for (const size_t i : {1, 2, 3}) EXPECT_TRUE(health.Takes(i, "fft"));  // one of them says why it is not run
-  EXPECT_EQ(health.OneFor(1, "fft"), std::nullopt);
-  EXPECT_THAT(health.WhyNone(3, "fft"), AllOf(StartsWith("no device of the pool is left; Board #0: fft on this device"),
-                                              HasSubstr("; Board #2: fft on this device was set aside after 2")));
-  EXPECT_TRUE(health.Takes(0, "fft"));
+  for (const size_t i : {1, 2, 3}) EXPECT_TRUE(health.AcceptsCases(i, "fft"));  // one of them says why it is not run
+  EXPECT_EQ(health.FindFor(1, "fft"), std::nullopt);
+  EXPECT_THAT(health.ExplainAbsence(3, "fft"),
+              AllOf(StartsWith("no device of the pool is left; Board #0: fft on this device"),
+                    HasSubstr("; Board #2: fft on this device was set aside after 2")));
+  EXPECT_TRUE(health.AcceptsCases(0, "fft"));
 }
 
 TEST(PoolHealth, ADeviceOfNoPoolHasNobodyElse) {
   const std::vector<Device> devices = FourDevices();
   PoolHealth health(devices, 1);
   health.Note(1, "fft", "crash");
-  EXPECT_TRUE(health.Takes(1, "fft"));
-  EXPECT_THAT(health.WhyNone(1, "fft"), StartsWith("fft on this device was set aside after 1"));
-  EXPECT_EQ(health.OneFor(1, "fft"), std::nullopt);
-  EXPECT_EQ(health.WhyNone(2, "fft"), "");
+  EXPECT_TRUE(health.AcceptsCases(1, "fft"));
+  EXPECT_THAT(health.ExplainAbsence(1, "fft"), StartsWith("fft on this device was set aside after 1"));
+  EXPECT_EQ(health.FindFor(1, "fft"), std::nullopt);
+  EXPECT_EQ(health.ExplainAbsence(2, "fft"), "");
 }
 
 }  // namespace

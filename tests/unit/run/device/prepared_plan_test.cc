@@ -72,10 +72,10 @@ TEST_F(ThePlanOf, ADeviceThatDiedIsReleasedInVain) {
 }
 
 TEST_F(ThePlanOf, ADeviceThatRefusesIsNone) {
-  session_->behave = DoingAt({.fails = Outcome::kOutOfMemory}, Asked::kPrepare, 0);
+  session_->behave = DoingAt({.fails = FailureKind::kOutOfMemory}, Asked::kPrepare, 0);
   const auto plan = PreparedPlan::Make(device_, data_.problem, "plain");
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().outcome, Outcome::kOutOfMemory);
+  EXPECT_EQ(plan.error().kind, FailureKind::kOutOfMemory);
   ExpectReleased(0);
 }
 

@@ -17,7 +17,7 @@ struct OfHost {
   explicit OfHost(double available_bytes)
       : ceilings(devices, {}, [] { return false; }, {},
                  {.available_bytes = [=] { return available_bytes; }, .cache_bytes = [] { return kCache; }}),
-        ceiling(ceilings.For(devices[0], DType::kF32, InputRounding::kExact)) {}
+        ceiling(ceilings.FindCeiling(devices[0], DType::kF32, InputRounding::kExact)) {}
 
   static Device HostDevice() {
     Device device;
@@ -84,7 +84,7 @@ struct Measured {
                   .cache_bytes = [] { return kCache; }}) {}
 
   Ceiling Of(DType dtype, InputRounding in = InputRounding::kExact, Above above = {}) {
-    return ceilings.For(devices[0], dtype, in, above);
+    return ceilings.FindCeiling(devices[0], dtype, in, above);
   }
   std::vector<Device> devices;
   int peaks = 0;

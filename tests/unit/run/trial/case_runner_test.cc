@@ -52,7 +52,7 @@ TEST_F(CaseRunnerOf, RelationsOfARightResultHold) {
 // The first repetition after four executions of its own and its twins' inputs.
 TEST_F(CaseRunnerOf, AWorkerThatEndsInARelationIsNamedWithIt) {
   settings_.relations = RelationEffort::kQuick;
-  session_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+  session_->behave = Doing({.fails = FailureKind::kCrash}, [](const FakeCall& call) {
     return call.what == Asked::kExecute && call.case_id == kSum && call.number == 4 && !call.padded;
   });
   const Attempt attempt = Judge();
@@ -63,10 +63,10 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInARelationIsNamedWithIt) {
 
 // It hides where what lay there is NaN or negative.
 TEST_F(CaseRunnerOf, AMaximumWithWhatLayThereShowsWithAPositiveNumber) {
-  for (const char* id : {kSum, "reduce/f32/shape=5x9,axes=1,kind=max/fill=normal/seed=0",
-                         "reduce/f32/shape=5x9,axes=1,kind=max/fill=special/seed=0",
-                         "reduce/f32/shape=1,axes=0,kind=max/fill=normal/seed=0",
-                         "softmax/f32/shape=5x9/fill=normal/seed=0"}) {
+  for (const char* id :
+       {kSum, "reduce/f32/shape=5x9,axes=1,kind=max/fill=normal/seed=0",
+        "reduce/f32/shape=5x9,axes=1,kind=max/fill=special/seed=0",
+        "reduce/f32/shape=1,axes=0,kind=max/fill=normal/seed=0", "softmax/f32/shape=5x9/fill=normal/seed=0"}) {
     planned_ = Planned(id);
     data_ = DataOf(planned_);
     session_->behave = Doing({.keeps_larger = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
@@ -102,7 +102,7 @@ TEST_F(CaseRunnerOf, OthersThanTheWantedAreLeftOut) {
 
 TEST_F(CaseRunnerOf, ADeviceThatIsNotThereIsNotAsked) {
   device_.problem = "no driver";
-  device_.problem_outcome = Outcome::kNoPlugin;
+  device_.problem_kind = FailureKind::kNoPlugin;
   device_.session = nullptr;
   const Attempt attempt = Judge();
   EXPECT_EQ(attempt.verdict, Verdict::kError);
@@ -110,25 +110,25 @@ TEST_F(CaseRunnerOf, ADeviceThatIsNotThereIsNotAsked) {
 }
 
 struct End {
-  Outcome outcome;
+  FailureKind kind;
   Verdict verdict;
 };
-constexpr End kEnds[] = {{Outcome::kUnsupported, Verdict::kUnsupported},
-                         {Outcome::kUnavailable, Verdict::kUnavailable},
-                         {Outcome::kCrash, Verdict::kCrash},
-                         {Outcome::kTimeout, Verdict::kTimeout},
-                         {Outcome::kError, Verdict::kError},
-                         {Outcome::kOutOfMemory, Verdict::kError},
-                         {Outcome::kDeviceLost, Verdict::kError},
-                         {Outcome::kProtocol, Verdict::kError},
-                         {Outcome::kHost, Verdict::kError}};
+constexpr End kEnds[] = {{FailureKind::kUnsupported, Verdict::kUnsupported},
+                         {FailureKind::kUnavailable, Verdict::kUnavailable},
+                         {FailureKind::kCrash, Verdict::kCrash},
+                         {FailureKind::kTimeout, Verdict::kTimeout},
+                         {FailureKind::kError, Verdict::kError},
+                         {FailureKind::kOutOfMemory, Verdict::kError},
+                         {FailureKind::kDeviceLost, Verdict::kError},
+                         {FailureKind::kProtocol, Verdict::kError},
+                         {FailureKind::kHost, Verdict::kError}};
 
 TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
-  for (const auto& [outcome, verdict] : kEnds) {
+  for (const auto& [kind, verdict] : kEnds) {
     session_->calls.clear();
-    session_->behave = DoingAt({.fails = outcome}, Asked::kQuery, 0);
+    session_->behave = DoingAt({.fails = kind}, Asked::kQuery, 0);
     const Attempt attempt = Judge();
-    EXPECT_EQ(attempt.verdict, verdict) << Name(outcome);
+    EXPECT_EQ(attempt.verdict, verdict) << Name(kind);
     EXPECT_EQ(attempt.record.verdict, Name(verdict));
     EXPECT_EQ(attempt.record.implementation, "");
   }
@@ -136,10 +136,10 @@ TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
 
 // A failure of the host is not charged to the backend.
 TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
-  session_->behave = DoingAt({.fails = Outcome::kHost}, Asked::kQuery, 0);
+  session_->behave = DoingAt({.fails = FailureKind::kHost}, Asked::kQuery, 0);
   EXPECT_EQ(Judge().record.fault, "assay");
   session_->calls.clear();
-  session_->behave = DoingAt({.fails = Outcome::kError}, Asked::kQuery, 0);
+  session_->behave = DoingAt({.fails = FailureKind::kError}, Asked::kQuery, 0);
   EXPECT_EQ(Judge().record.fault, "");
 }
 
@@ -148,10 +148,10 @@ TEST_F(CaseRunnerOf, AFailureIsOfOneImplementationAlone) {
   session_->offer = Offering({{"bad", "f32acc"}, {"good", "f32acc"}});
   const std::pair<Asked, int> places[] = {
       {Asked::kPrepare, 0}, {Asked::kExecute, 0}, {Asked::kExecute, 1}, {Asked::kExecute, 2}, {Asked::kExecute, 3}};
-  for (const auto& [outcome, verdict] : kEnds) {
+  for (const auto& [kind, verdict] : kEnds) {
     for (const auto& [what, number] : places) {
       session_->calls.clear();
-      session_->behave = Doing({.fails = outcome}, [&](const FakeCall& call) {
+      session_->behave = Doing({.fails = kind}, [&](const FakeCall& call) {
         return call.what == what && call.number == number && call.implementation == "bad" && !call.padded;
       });
       EXPECT_THAT(VerdictsOfAll(), ElementsAre("bad " + std::string(Name(verdict)), "good pass"));
@@ -164,7 +164,7 @@ TEST_F(CaseRunnerOf, AFailureIsOfOneImplementationAlone) {
 // It died when nothing of the result was left to do.
 // A case covers its teardown.
 TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
-  session_->behave = DoingAt({.fails = Outcome::kCrash}, Asked::kRelease, 0);
+  session_->behave = DoingAt({.fails = FailureKind::kCrash}, Asked::kRelease, 0);
   const Attempt attempt = Judge();
   EXPECT_EQ(attempt.verdict, Verdict::kCrash);
   EXPECT_THAT(attempt.reason, HasSubstr("when its plan was freed: "));
@@ -175,7 +175,8 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
 TEST_F(CaseRunnerOf, AfterAStrayWriteTheWorkerIsAFreshOne) {
   session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
   session_->behave = [](const FakeCall& call) {
-    return call.what == Asked::kExecute && call.implementation == "a" ? Deed{.fails = Outcome::kMemoryFault} : Deed();
+    return call.what == Asked::kExecute && call.implementation == "a" ? Deed{.fails = FailureKind::kMemoryFault}
+                                                                      : Deed();
   };
   const uint64_t workers = session_->workers_started();
   const std::vector<Attempt> attempts = JudgeAll();
@@ -267,14 +268,14 @@ TEST_F(OtherLayout, ASideEffectThereIsAFaultOfMemory) {
 }
 
 TEST_F(OtherLayout, MayBeRefusedByTheOffer) {
-  const Attempt attempt = JudgeWhere({.fails = Outcome::kUnsupported}, Asked::kQuery);
+  const Attempt attempt = JudgeWhere({.fails = FailureKind::kUnsupported}, Asked::kQuery);
   EXPECT_EQ(attempt.verdict, Verdict::kPass);
   EXPECT_EQ(attempt.record.layouts, "padded=not offered;permuted=not offered");
 }
 
 TEST_F(OtherLayout, ThatEndsTheWorkerIsACrash) {
   for (const Asked what : {Asked::kQuery, Asked::kPrepare, Asked::kExecute}) {
-    const Attempt attempt = JudgeWhere({.fails = Outcome::kCrash}, what);
+    const Attempt attempt = JudgeWhere({.fails = FailureKind::kCrash}, what);
     EXPECT_EQ(attempt.verdict, Verdict::kCrash);
     EXPECT_THAT(attempt.reason, HasSubstr("with padded rows and an unaligned start: "));
   }
@@ -314,7 +315,7 @@ TEST_F(JudgedAgain, AsksAnewForWhatIsOffered) {
   const Attempt attempt = runner.JudgeAgain(device_, "plain");
   EXPECT_EQ(attempt.verdict, Verdict::kError);
   EXPECT_EQ(attempt.record.reason, "it is not offered any more");
-  session_->behave = DoingAt({.fails = Outcome::kUnsupported}, Asked::kQuery, 0);
+  session_->behave = DoingAt({.fails = FailureKind::kUnsupported}, Asked::kQuery, 0);
   session_->calls.clear();
   const Attempt refused = runner.JudgeAgain(device_, "plain");
   EXPECT_EQ(refused.verdict, Verdict::kError);
@@ -324,7 +325,7 @@ TEST_F(JudgedAgain, AsksAnewForWhatIsOffered) {
 TEST_F(JudgedAgain, WithoutANameIsTheOfferAlone) {
   EXPECT_EQ(Again("").verdict, Verdict::kPass);
   EXPECT_TRUE(session_->CallsOf(Asked::kPrepare).empty());
-  session_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall&) { return true; });
+  session_->behave = Doing({.fails = FailureKind::kCrash}, [](const FakeCall&) { return true; });
   EXPECT_EQ(Again("").verdict, Verdict::kCrash);
 }
 

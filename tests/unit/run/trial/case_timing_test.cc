@@ -126,7 +126,7 @@ TEST_F(TimedLoop, ThatEndsTheWorkerIsNoTimeButAVerdict) {
     for (const Asked what : {Asked::kBind, Asked::kUpload, Asked::kBatch, Asked::kDownload}) {
       if (cold && (what == Asked::kBind || what == Asked::kUpload)) continue;  // those come before its first batch
       session_->calls.clear();
-      session_->behave = Doing({.fails = Outcome::kTimeout},
+      session_->behave = Doing({.fails = FailureKind::kTimeout},
                                [=](const FakeCall& call) { return call.what == what && call.cold == cold; });
       const Attempt attempt = Time();
       EXPECT_EQ(attempt.record.verdict, "timeout");
@@ -137,7 +137,7 @@ TEST_F(TimedLoop, ThatEndsTheWorkerIsNoTimeButAVerdict) {
 }
 
 TEST_F(TimedLoop, OfWhatCannotBePreparedAgainIsAVerdict) {
-  session_->behave = DoingAt({.fails = Outcome::kOutOfMemory}, Asked::kPrepare, 1);
+  session_->behave = DoingAt({.fails = FailureKind::kOutOfMemory}, Asked::kPrepare, 1);
   const Attempt attempt = Time();
   EXPECT_EQ(attempt.verdict, Verdict::kError);
   ExpectNoTime(attempt);
@@ -207,7 +207,7 @@ TEST_F(InTurns, TheEndOfOneIsNotThatOfTheOther) {
   for (const Asked what : {Asked::kPrepare, Asked::kBind, Asked::kUpload, Asked::kBatch, Asked::kDownload}) {
     session_->calls.clear();
     const int number = what == Asked::kPrepare ? 1 : 0;
-    session_->behave = DoingAt({.fails = Outcome::kCrash}, what, number);
+    session_->behave = DoingAt({.fails = FailureKind::kCrash}, what, number);
     TimeBoth();
     EXPECT_EQ(attempts_[0].record.verdict, "crash");
     EXPECT_EQ(attempts_[1].record.verdict, "pass");

@@ -20,7 +20,7 @@ class Retries : public EngineTest {
     CaseRunner runner(planned_, data_, settings_);
     Attempt attempt;
     session_->calls.clear();
-    session_->behave = DoingAt({.fails = Outcome::kCrash}, Asked::kExecute, 0);
+    session_->behave = DoingAt({.fails = FailureKind::kCrash}, Asked::kExecute, 0);
     runner.Judge(device_, [&](Attempt first) { attempt = std::move(first); });
     EXPECT_TRUE(IsRetried(device_, attempt, retries_));
     session_->calls.clear();
@@ -32,13 +32,13 @@ class Retries : public EngineTest {
 };
 
 TEST_F(Retries, TheSameEndStaysTheVerdict) {
-  const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kPrepare, 0));
+  const Attempt attempt = TryTwice(DoingAt({.fails = FailureKind::kCrash}, Asked::kPrepare, 0));
   EXPECT_EQ(attempt.record.verdict, "crash");
   EXPECT_THAT(attempt.record.reason, HasSubstr("[so once more, alone in a fresh worker]"));
 }
 
 TEST_F(Retries, AnyOtherEndIsFlaky) {
-  const Deed others[] = {{}, {.fails = Outcome::kTimeout}, {.fails = Outcome::kUnsupported}, {.wrong = true}};
+  const Deed others[] = {{}, {.fails = FailureKind::kTimeout}, {.fails = FailureKind::kUnsupported}, {.wrong = true}};
   const char* const ends[] = {"pass", "timeout", "unsupported", "mismatch"};
   for (size_t i = 0; i < std::size(others); ++i) {
     const Attempt attempt = TryTwice(DoingAt(others[i], Asked::kExecute, 0));
@@ -53,7 +53,7 @@ TEST_F(Retries, HasAFreshWorker) {
   CaseRunner runner(planned_, data_, settings_);
   Attempt attempt;
   attempt.implementation = "plain";
-  attempt.SetFailure({Outcome::kCrash, "it crashed"});
+  attempt.SetFailure({FailureKind::kCrash, "it crashed"});
   ASSERT_TRUE(session_->Describe());
   TryAgain(runner, device_, attempt, retries_, false);
   for (const FakeCall& call : session_->calls) EXPECT_EQ(call.worker, call.what == Asked::kDescribe ? 1 : 2);
@@ -63,7 +63,7 @@ TEST_F(Retries, HasAFreshWorker) {
 TEST_F(Retries, IsTimedWhereTheFirstOneWas) {
   TryTwice(DoingAt({}, Asked::kBatch, 0), false);
   EXPECT_TRUE(session_->CallsOf(Asked::kBatch).empty());
-  const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kBatch, 0), true);
+  const Attempt attempt = TryTwice(DoingAt({.fails = FailureKind::kCrash}, Asked::kBatch, 0), true);
   EXPECT_EQ(attempt.verdict, Verdict::kCrash);
 }
 

@@ -109,10 +109,10 @@ TEST_F(TrialOf, OtherBitsAreWrongOnlyWhereNonePromisedThem) {
 }
 
 TEST_F(TrialOf, AWorkerThatEndsEndsTheTrial) {
-  session_->behave = DoingAt({.fails = Outcome::kTimeout}, Asked::kExecute, 2);
+  session_->behave = DoingAt({.fails = FailureKind::kTimeout}, Asked::kExecute, 2);
   const auto ran = Run();
   ASSERT_FALSE(ran);
-  EXPECT_EQ(ran.error().outcome, Outcome::kTimeout);
+  EXPECT_EQ(ran.error().kind, FailureKind::kTimeout);
   EXPECT_EQ(session_->CallsOf(Asked::kExecute).size(), 3U);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weaker arithmetics that FindLowerClass tries: one row for each, with what it makes of operands, sums and results.
+// The weaker arithmetics that FindWeakerArithmetic tries: one row for each, with what it makes of operands, sums and
+// results.
 #pragma once
 
 #include <functional>

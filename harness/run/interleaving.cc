@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/timing_turns.h"
+#include "harness/run/interleaving.h"
 
 #include "harness/cases/host_memory.h"
 #include "harness/run/run_loop.h"
@@ -7,15 +7,15 @@
 
 namespace assay {
 
-std::string TimingTurns::TurnOf(const Attempt& attempt) const {
+std::string Interleaving::TurnOf(const Attempt& attempt) const {
   return settings_.all_in_turns ? "" : attempt.implementation;
 }
 
-bool TimingTurns::Hold(const Problem& problem) const {
+bool Interleaving::CanHoldAll(const Problem& problem) const {
   return settings_.rounds > 1 && DevicesAtOnce(problem, settings_.tier, devices_.size()) == devices_.size();
 }
 
-void TimingTurns::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
+void Interleaving::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
   try {
     if (group.size() > 1) return runner.TimeInTurns(group);
     for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
@@ -24,10 +24,12 @@ void TimingTurns::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group
   }
 }
 
-void TimingTurns::Retry(CaseRunner& runner, const Device& device, Attempt& attempt) const {
+void Interleaving::Retry(CaseRunner& runner, const Device& device, Attempt& attempt) const {
   if (settings_.runner.interrupted() || !IsRetried(device, attempt, settings_.retries)) return;
   // Nothing else lost it meanwhile.
-  if (const auto& reset = settings_.retries.reset) BringBack(settings_.retries, device, attempt, reset->Resets(device));
+  if (const auto& reset = settings_.retries.reset) {
+    ResetDevice(settings_.retries, device, attempt, reset->Resets(device));
+  }
   TryAgain(runner, device, attempt, settings_.retries, true);
 }
 

@@ -11,17 +11,17 @@ namespace assay {
 
 struct LoopSettings;
 
-class TimingTurns {
+class Interleaving {
  public:
   // Both outlive this.
-  TimingTurns(const std::vector<Device>& devices, const LoopSettings& settings)
+  Interleaving(const std::vector<Device>& devices, const LoopSettings& settings)
       : devices_(devices), settings_(settings) {}
 
   // Results with one name take turns.
   std::string TurnOf(const Attempt& attempt) const;
 
   // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
-  bool Hold(const Problem& problem) const;
+  bool CanHoldAll(const Problem& problem) const;
 
   // One round of timing. Where the harness itself fails in it, that is an error of these results.
   static void Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group);

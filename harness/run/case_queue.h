@@ -14,11 +14,11 @@
 
 namespace assay {
 
-class CaseFeed {
+class CaseQueue {
  public:
   // `source`: null, or where there are more. All else outlives this.
-  CaseFeed(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
-           const LoopSettings& settings);
+  CaseQueue(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
+            const LoopSettings& settings);
 
   // All until now, by their places.
   const std::vector<PlannedCase>& cases() const { return cases_; }

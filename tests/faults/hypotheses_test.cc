@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every class of the ladder is found in what a correct implementation of that class computes, when it declares plain
-// f32 sums of its operands.
+// Every hypothesis of weaker arithmetic is found in what a correct implementation of that class computes, when it
+// declares plain f32 sums of its operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
@@ -46,9 +46,9 @@ void Change(CaseData& data, double (*change)(size_t, double)) {
   data.outputs[0].golden = data.op->ComputeGolden(data.problem, data.inputs, data.golden().tier);
 }
 
-class Ladder : public testing::TestWithParam<Rung> {};
+class Hypotheses : public testing::TestWithParam<Rung> {};
 
-TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
+TEST_P(Hypotheses, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Rung& rung = GetParam();
   Corpus corpus;
   CaseData data = Corpus::Prepare(rung.case_id);
@@ -57,13 +57,13 @@ TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
   const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
   EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << "the declaration holds: these data show nothing";
-  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+  const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found) << metrics.statistic.reason;
   EXPECT_TRUE(found->field.starts_with(rung.field)) << found->field;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Corpus, Ladder,
+    Corpus, Hypotheses,
     testing::Values(
         Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=0", "ftz=in",
              SmallBoth},
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rung{"legal.scaled-e4m3-operands", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=fp8"}));
 
 // Scores without their cap, or scaled by a wrong dimension, are as near to the right ones as narrow sums would be.
-TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
+TEST(HypothesesOfFormulas, WrongScoresOfAttentionAreNoClass) {
   Corpus corpus;
   int seen = 0;
   for (const char* id : {"attention/f32/b=1,h=2,l=64,d=64,softcap=30/fill=normal/seed=0",
@@ -103,7 +103,7 @@ TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
       const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
       if (metrics.Holds() && metrics.statistic.Holds()) continue;  // hidden in the rounding of the output
       ++seen;
-      const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+      const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
       EXPECT_FALSE(found) << id << " " << fault << " " << found->name;
     }
   }
@@ -111,16 +111,16 @@ TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
 }
 
 // A term that is missing from one of the elements leaves no class.
-TEST(LadderOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
+TEST(HypothesesOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   Corpus corpus;
   const CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
-  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+  const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->name, "f16 sums of 2 equal parts");
   got.As<float>()[100] -= 0.2f;  // |a b| = 0.6 in the mean
-  EXPECT_FALSE(FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {}));
+  EXPECT_FALSE(FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {}));
 }
 
 }  // namespace

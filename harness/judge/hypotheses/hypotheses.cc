@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/hypotheses.h"
+#include "harness/judge/hypotheses/hypotheses.h"
 
 #include <cmath>
 #include <utility>
 
-#include "harness/judge/ladder/lower_class_fit.h"
+#include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 
 namespace assay {
 namespace {

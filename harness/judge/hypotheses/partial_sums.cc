@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/partial_sums.h"
+#include "harness/judge/hypotheses/partial_sums.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/judge/ladder/sum_order.h"
+#include "harness/judge/hypotheses/sum_order.h"
 
 namespace assay {
 namespace {

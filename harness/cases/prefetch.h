@@ -15,14 +15,14 @@ namespace assay {
 
 using PreparedCases = std::vector<Result<CaseData>>;
 
-class CasesAhead {
+class Prefetch {
  public:
   // `cases` outlives this; `tier` as in ChooseTier. `executed`: whether any device may execute them; else they get no
   // data (WithoutData).
-  CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed = true);
+  Prefetch(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed = true);
 
   // Leaves behind what is still being prepared, so that an interrupt does not wait for a golden value.
-  ~CasesAhead();
+  ~Prefetch();
 
   // Precondition: what was begun before was taken.
   void Begin(const CaseGroup& group);

@@ -26,21 +26,21 @@ struct JudgedOutput {
   std::span<const WorstElement> worst = {};
 };
 
-struct LowerClass {
+struct WeakerArithmetic {
   Contract contract;
   std::string field;  // "in=tf32rn"
   std::string name;   // "tf32 operands"
-  // Margin of the main output under this class: at most 1, or FindLowerClass would not return it.
+  // Margin of the main output under this class: at most 1, or FindWeakerArithmetic would not return it.
   double bound_margin = 0;
   std::optional<double> stat_margin;  // absent if simulated sums reproduced these results (stronger evidence)
 };
 
 // Golden values of what weaker classes make of the operands. They depend on the operands alone, so one cache serves
 // every implementation of a case. Inputs are told apart by where they lie: they have to outlive the cache, unmoved.
-class LadderGoldens {
+class HypothesisGoldens {
  public:
   static constexpr double kMostBytes = 0x1p28;
-  explicit LadderGoldens(double most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit HypothesisGoldens(double most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
   // The golden value of `name`, from `make` when it is not there; none where `make` gives none. What does not fit into
   // the limit is made every time.
@@ -59,8 +59,9 @@ class LadderGoldens {
 // are computed and judged by the declared contract, which leaves a wrong term no room. Other classes are judged by
 // their own bound and statistic, or by sums that are formed in their accumulator (FindNarrowSums). nullopt: nothing
 // weaker explains the result. `goldens` is of the same problem and tier; null: each is made anew.
-std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
-                                         const Golden& golden, const JudgedOutput& main,
-                                         std::span<const JudgedOutput> twins, LadderGoldens* goldens = nullptr);
+std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem,
+                                                     const Contract& declared, const Golden& golden,
+                                                     const JudgedOutput& main, std::span<const JudgedOutput> twins,
+                                                     HypothesisGoldens* goldens = nullptr);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/narrowed_order.h"
+#include "harness/judge/hypotheses/narrowed_order.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
+#include "harness/judge/hypotheses/hypotheses.h"
+#include "harness/judge/hypotheses/narrowed_order.h"
+#include "harness/judge/hypotheses/partial_sums.h"
+#include "harness/judge/hypotheses/place_pattern.h"
+#include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/ladder/hypotheses.h"
-#include "harness/judge/ladder/lower_class_fit.h"
-#include "harness/judge/ladder/narrowed_order.h"
-#include "harness/judge/ladder/partial_sums.h"
-#include "harness/judge/ladder/place_pattern.h"
 #include "harness/judge/metrics.h"
 #include "ops/part_of_case.h"
 
@@ -57,7 +57,7 @@ constexpr int64_t kOtherSlices = 4;
 class Search {
  public:
   Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden,
-         const JudgedOutput& main, LadderGoldens& goldens)
+         const JudgedOutput& main, HypothesisGoldens& goldens)
       : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {
     std::vector<int64_t> elements;
     for (const WorstElement& worst : main.worst) elements.push_back(worst.index);
@@ -177,8 +177,8 @@ class Search {
   }
 
   // Null where the class makes nothing else of the case's operands.
-  LadderGoldens::Made MakeGolden(const Hypothesis& hypothesis, const Problem& problem, std::span<const Tensor> inputs,
-                                 bool is_twin) const {
+  HypothesisGoldens::Made MakeGolden(const Hypothesis& hypothesis, const Problem& problem,
+                                     std::span<const Tensor> inputs, bool is_twin) const {
     if (hypothesis.golden) {
       auto golden = hypothesis.golden(op_, problem, inputs, golden_.tier);
       return golden ? std::make_shared<const Golden>(*std::move(golden)) : nullptr;
@@ -192,7 +192,7 @@ class Search {
   std::optional<ErrorMetrics> MetricsIfHolds(const Hypothesis& hypothesis, const Contract& contract,
                                              const JudgedOutput& output, As as) const {
     const bool is_twin = as == As::kTwin;
-    LadderGoldens::Made own;
+    HypothesisGoldens::Made own;
     if (is_twin || hypothesis.operand || hypothesis.golden) {
       const bool as_they_are = !hypothesis.operand && !hypothesis.golden;
       own = goldens_.Get(as_they_are ? "" : hypothesis.field + " " + hypothesis.name, output.inputs,
@@ -253,17 +253,17 @@ class Search {
   const Problem& problem_;
   const Contract& declared_;
   const Golden& golden_;
-  LadderGoldens& goldens_;
+  HypothesisGoldens& goldens_;
   // The slices with the worst elements of the main output, what they are and what they should be.
   std::optional<PartOfCase> part_;
   std::optional<Tensor> part_got_;
-  LadderGoldens::Made part_golden_;
+  HypothesisGoldens::Made part_golden_;
 };
 
 }  // namespace
 
-LadderGoldens::Made LadderGoldens::Get(const std::string& name, std::span<const Tensor> inputs,
-                                       const std::function<Made()>& make) {
+HypothesisGoldens::Made HypothesisGoldens::Get(const std::string& name, std::span<const Tensor> inputs,
+                                               const std::function<Made()>& make) {
   const auto key = std::pair(name, inputs.data());
   if (const auto it = goldens_.find(key); it != goldens_.end()) return it->second;
   ++made_;
@@ -275,11 +275,12 @@ LadderGoldens::Made LadderGoldens::Get(const std::string& name, std::span<const 
   return golden;
 }
 
-std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
-                                         const Golden& golden, const JudgedOutput& main,
-                                         std::span<const JudgedOutput> twins, LadderGoldens* goldens) {
+std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem,
+                                                     const Contract& declared, const Golden& golden,
+                                                     const JudgedOutput& main, std::span<const JudgedOutput> twins,
+                                                     HypothesisGoldens* goldens) {
   if (!IsFloat(main.got->dtype()) || IsComplex(main.got->dtype()) || golden.exact) return std::nullopt;
-  LadderGoldens own;
+  HypothesisGoldens own;
   const Search search(op, problem, declared, golden, main, goldens == nullptr ? own : *goldens);
   for (const Hypothesis& hypothesis : ListHypotheses()) {
     Contract weaker = declared;
@@ -289,7 +290,7 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
     if (is_of_sums && !op.Sums(problem)) continue;
     if (const auto found = search.Explains(hypothesis, main, twins)) {
-      return LowerClass{weaker, hypothesis.field, found->name, found->metrics.bound_margin, found->stat_margin};
+      return WeakerArithmetic{weaker, hypothesis.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }
   }
   return std::nullopt;

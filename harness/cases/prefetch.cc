@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/cases_ahead.h"
+#include "harness/cases/prefetch.h"
 
 #include <chrono>
 #include <utility>
@@ -25,31 +25,30 @@ Result<CaseData> PrepareOne(const BoundCase& bound, const std::string& tier, con
 
 }  // namespace
 
-CasesAhead::CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store,
-                       bool executed)
+Prefetch::Prefetch(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed)
     : cases_(cases), tier_(std::move(tier)), store_(store), executed_(executed) {}
 
-CasesAhead::~CasesAhead() {
+Prefetch::~Prefetch() {
   if (thread_.joinable()) thread_.detach();
 }
 
-void CasesAhead::Begin(const CaseGroup& group) {
+void Prefetch::Begin(const CaseGroup& group) {
   std::vector<SharedCase> group_cases;
   for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].Bound());
-  std::packaged_task<PreparedCases()> task([group_cases = std::move(group_cases), tier = tier_, store = store_,
-                                            executed = executed_] {
-    const ProfiledThread thread("next cases");
-    PreparedCases prepared;
-    for (const SharedCase& bound : group_cases) {
-      prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
-    }
-    return prepared;
-  });
+  std::packaged_task<PreparedCases()> task(
+      [group_cases = std::move(group_cases), tier = tier_, store = store_, executed = executed_] {
+        const ProfiledThread thread("next cases");
+        PreparedCases prepared;
+        for (const SharedCase& bound : group_cases) {
+          prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
+        }
+        return prepared;
+      });
   next_ = task.get_future();
   thread_ = std::thread(std::move(task));
 }
 
-bool CasesAhead::Await(const std::function<bool()>& interrupted) const {
+bool Prefetch::Await(const std::function<bool()>& interrupted) const {
   const Span span(Phase::kWait);
   while (!interrupted()) {
     if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
@@ -57,7 +56,7 @@ bool CasesAhead::Await(const std::function<bool()>& interrupted) const {
   return false;
 }
 
-PreparedCases CasesAhead::Take() {
+PreparedCases Prefetch::Take() {
   thread_.join();
   return next_.get();
 }

@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "harness/plan/suite.h"
-#include "harness/run/kept_records.h"
-#include "harness/run/timing_turns.h"
+#include "harness/run/interleaving.h"
+#include "harness/run/result_store.h"
 
 namespace assay {
 
-class FurtherRounds {
+class ExtraRounds {
  public:
   // All outlive this.
-  FurtherRounds(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices, const LoopSettings& settings,
-                KeptRecords& kept)
-      : cases_(cases), devices_(devices), settings_(settings), kept_(kept), turns_(devices, settings) {}
+  ExtraRounds(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices, const LoopSettings& settings,
+              ResultStore& results)
+      : cases_(cases), devices_(devices), settings_(settings), results_(results), interleaving_(devices, settings) {}
 
-  // A result that was timed once; one that did not pass has no further rounds.
+  // A result that was timed once; one that did not pass has no extra rounds.
   void Add(const RecordPlace& place, const Attempt& attempt);
 
   // `progress` is told how many cases of all rounds are done, and which is next. `random` is of orders alone.
@@ -47,8 +47,8 @@ class FurtherRounds {
   const std::vector<PlannedCase>& cases_;
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
-  KeptRecords& kept_;
-  TimingTurns turns_;
+  ResultStore& results_;
+  Interleaving interleaving_;
   std::vector<TimedResult> timed_;
   std::set<size_t> lost_devices_;
   std::string lost_;

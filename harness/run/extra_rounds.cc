@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/further_rounds.h"
+#include "harness/run/extra_rounds.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-Attempt WithoutOutput(const Attempt& attempt) {
+Attempt CopyWithoutOutput(const Attempt& attempt) {
   Attempt light;
   light.record = attempt.record;
   light.verdict = attempt.verdict;
@@ -34,11 +34,11 @@ Attempt WithoutOutput(const Attempt& attempt) {
 
 }  // namespace
 
-void FurtherRounds::Add(const RecordPlace& place, const Attempt& attempt) {
-  if (settings_.rounds > 1 && attempt.holds_as_declared) timed_.push_back({place, WithoutOutput(attempt)});
+void ExtraRounds::Add(const RecordPlace& place, const Attempt& attempt) {
+  if (settings_.rounds > 1 && attempt.holds_as_declared) timed_.push_back({place, CopyWithoutOutput(attempt)});
 }
 
-void FurtherRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
+void ExtraRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
   if (timed_.empty()) return;
   std::map<size_t, std::vector<TimedResult*>> by_case;
   for (TimedResult& timed : timed_) by_case[timed.place.case_index].push_back(&timed);
@@ -51,61 +51,62 @@ void FurtherRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
       const PlannedCase& planned = cases_[order[i]];
-      progress(static_cast<size_t>(round) * cases_.size() + i, fmt::format("round {} {}", round + 1, planned.spec.Id()));
+      progress(static_cast<size_t>(round) * cases_.size() + i,
+               fmt::format("round {} {}", round + 1, planned.spec.Id()));
       try {
         TimeCase(planned, by_case[order[i]], random);
       } catch (const std::exception& e) {
         NoteNoMore(planned, DescribeException(e));
       }
     }
-    kept_.Flush();  // what ends the process now takes this round from nobody
+    results_.Flush();  // what ends the process now takes this round from nobody
   }
 }
 
-void FurtherRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult*> results, std::mt19937_64& random) {
+void ExtraRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult*> results, std::mt19937_64& random) {
   const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) return NoteNoMore(planned, data.error().message);
   CaseRunner runner(planned, *data, settings_.runner);
   std::erase_if(results, [&](const TimedResult* timed) {
     return !timed->attempt.holds_as_declared || lost_devices_.contains(timed->place.device);
   });
-  const auto name = [this](const TimedResult* timed) { return turns_.TurnOf(timed->attempt); };
+  const auto name = [this](const TimedResult* timed) { return interleaving_.TurnOf(timed->attempt); };
   ShuffleSideBySide(results, name, random);
   while (!results.empty() && !settings_.runner.interrupted()) {
-    const size_t begin = turns_.Hold(data->problem) ? BeginOfLast(results, name) : results.size() - 1;
+    const size_t begin = interleaving_.CanHoldAll(data->problem) ? FindLastGroup(results, name) : results.size() - 1;
     TimeLast(planned, *data, runner, results, begin);
     results.resize(begin);
   }
 }
 
 // Times the results from `begin` on as one group.
-void FurtherRounds::TimeLast(const PlannedCase& planned, const CaseData& data, CaseRunner& runner,
-                             std::vector<TimedResult*>& results, size_t begin) {
+void ExtraRounds::TimeLast(const PlannedCase& planned, const CaseData& data, CaseRunner& runner,
+                           std::vector<TimedResult*>& results, size_t begin) {
   std::vector<CaseRunner::Timed> group;
   std::vector<Attempt> before;
   for (TimedResult* timed : std::span(results).subspan(begin)) {
     group.push_back({.device = &devices_[timed->place.device], .attempt = &timed->attempt});
-    before.push_back(WithoutOutput(timed->attempt));
+    before.push_back(CopyWithoutOutput(timed->attempt));
   }
-  TimingTurns::Time(runner, group);
+  Interleaving::Time(runner, group);
   for (size_t i = begin; i < results.size(); ++i) {
     TimedResult* const timed = results[i];
-    turns_.Retry(runner, devices_[timed->place.device], timed->attempt);
+    interleaving_.Retry(runner, devices_[timed->place.device], timed->attempt);
     if (timed->attempt.interrupted || timed->attempt.device_lost) {
       if (timed->attempt.device_lost) NoteLost(planned, timed->place.device, timed->attempt.reason);
       timed->attempt = std::move(before[i - begin]);
       continue;
     }
-    kept_.Change(timed->place, timed->attempt, data, runner);
+    results_.Change(timed->place, timed->attempt, data, runner);
   }
 }
 
-void FurtherRounds::NoteNoMore(const PlannedCase& planned, const std::string& why) {
+void ExtraRounds::NoteNoMore(const PlannedCase& planned, const std::string& why) {
   settings_.observer->Noted(fmt::format("{}: {}; further rounds of it are left out", planned.spec.Id(), why));
 }
 
 // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and fails.
-void FurtherRounds::NoteLost(const PlannedCase& planned, size_t device, const std::string& why) {
+void ExtraRounds::NoteLost(const PlannedCase& planned, size_t device, const std::string& why) {
   if (!lost_devices_.insert(device).second) return;
   const std::string text = fmt::format("{}: {} was lost in a further round of timing: {}", planned.spec.Id(),
                                        devices_[device].selector, why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/kept_records.h"
+#include "harness/run/result_store.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ ResultKey KeyOf(const Record& record) {
 
 // Merges a passed result of the resumed run with its rerun for times. A rerun that says nothing about correctness
 // changes nothing.
-Record AfterPass(const Record& before, const Record& now) {
+Record MergePasses(const Record& before, const Record& now) {
   const auto verdict = ParseVerdict(now.verdict);
   if (!verdict || *verdict == Verdict::kUnavailable || *verdict == Verdict::kUnsupported) return before;
   Tries tries(before);
@@ -48,22 +48,22 @@ Record AfterPass(const Record& before, const Record& now) {
   return after;
 }
 
-bool IsOfABrokenBackend(const Record& record) {
+bool IsFromBrokenBackend(const Record& record) {
   const auto verdict = ParseVerdict(record.verdict);
   return verdict == Verdict::kCrash || verdict == Verdict::kTimeout || verdict == Verdict::kError;
 }
 
 }  // namespace
 
-KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
-                         const KeptLimits& limits)
+ResultStore::ResultStore(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
+                         const ResultStoreLimits& limits)
     : folder_(folder),
       expectations_(expectations),
       observer_(observer),
       failures_(folder.path(), ProgramWord()),
       limits_(limits) {}
 
-void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases,
+void ResultStore::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& cases,
                           const std::vector<Device>& devices) {
   std::map<std::string, size_t> case_index;
   for (size_t i = 0; i < cases.size(); ++i) case_index.emplace(cases[i].spec.Id(), i);
@@ -89,27 +89,27 @@ void KeptRecords::Restore(ResumedRun& resumed, const std::vector<PlannedCase>& c
   for (const Offer& offer : resumed.offers) Restore(offer);
 }
 
-void KeptRecords::Restore(const RecordPlace& place, const Record& record) {
+void ResultStore::Restore(const RecordPlace& place, const Record& record) {
   const std::lock_guard lock(mutex_);
   Keep(place, record);
 }
 
-void KeptRecords::Restore(Offer offer) {
+void ResultStore::Restore(Offer offer) {
   const std::lock_guard lock(mutex_);
   offers_.push_back(std::move(offer));
 }
 
-void KeptRecords::Add(Offer offer) {
+void ResultStore::Add(Offer offer) {
   const std::lock_guard lock(mutex_);
   NoteWriteError(folder_.Append(offer));
   offers_.push_back(std::move(offer));
 }
 
-void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
+void ResultStore::Add(const RecordPlace& place, Attempt attempt) {
   ApplyExpectations(expectations_, attempt.memory_fault, attempt.record);
   const Span span(Phase::kRecord);
   const std::lock_guard lock(mutex_);
-  if (limits_.followed) judged_.emplace(place, attempt.record);
+  if (limits_.followed) new_records_.emplace(place, attempt.record);
   if (IsQuiet(attempt.record) && ++passes_ > limits_.most_passes) {
     quiet_.emplace(place, std::move(attempt.record));
   } else if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
@@ -119,7 +119,7 @@ void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   }
 }
 
-void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& runner) {
+void ResultStore::EndCase(size_t index, const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
   const auto begin = failing_.lower_bound(RecordPlace{index}), end = failing_.lower_bound(RecordPlace{index + 1});
   std::vector<Attempt*> failing;
@@ -127,11 +127,11 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
   if (!failing.empty()) WriteFailures(data, runner, failing);
   for (auto it = begin; it != end; ++it) Append(it->first, it->second.record);
   failing_.erase(begin, end);
-  KeepOrForgetQuiet(index);
+  KeepOrDropQuiet(index);
   if (earlier_replaced_ && IsFlushDue()) WriteAgain();
 }
 
-void KeptRecords::KeepOrForgetQuiet(size_t index) {
+void ResultStore::KeepOrDropQuiet(size_t index) {
   const auto begin = quiet_.lower_bound(RecordPlace{index}), end = quiet_.lower_bound(RecordPlace{index + 1});
   if (begin == end) return;
   const auto kept = places_.lower_bound(RecordPlace{index});
@@ -148,15 +148,15 @@ void KeptRecords::KeepOrForgetQuiet(size_t index) {
   quiet_.erase(begin, end);
 }
 
-std::vector<Record> KeptRecords::TakeJudged() {
+std::vector<Record> ResultStore::TakeNewRecords() {
   const std::lock_guard lock(mutex_);
   std::vector<Record> records;
-  for (auto& [place, record] : judged_) records.push_back(std::move(record));
-  judged_.clear();
+  for (auto& [place, record] : new_records_) records.push_back(std::move(record));
+  new_records_.clear();
   return records;
 }
 
-void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
+void ResultStore::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
   if (!attempt.holds_as_declared) ClearTiming(attempt.record);  // it held in the rounds before
   Record changed = attempt.record;
@@ -170,7 +170,7 @@ void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseD
   Replace(index, records_[index], changed);
 }
 
-void KeptRecords::Amend(const RecordPlace& place, const std::function<void(Record&)>& change) {
+void ResultStore::Amend(const RecordPlace& place, const std::function<void(Record&)>& change) {
   const std::lock_guard lock(mutex_);
   const size_t index = places_.at(place);
   const Record record = records_[index];
@@ -183,7 +183,7 @@ void KeptRecords::Amend(const RecordPlace& place, const std::function<void(Recor
   Replace(index, record, changed);
 }
 
-void KeptRecords::Replace(size_t index, const Record& record, const Record& changed) {
+void ResultStore::Replace(size_t index, const Record& record, const Record& changed) {
   const bool failed_before = FailsRun(record), fails = FailsRun(changed);
   failed_ += fails;
   failed_ -= failed_before;
@@ -192,14 +192,14 @@ void KeptRecords::Replace(size_t index, const Record& record, const Record& chan
   file_is_current_ = false;
 }
 
-bool KeptRecords::ReplaceEarlier(const RecordPlace& place, const Record& record) {
+bool ResultStore::ReplaceEarlier(const RecordPlace& place, const Record& record) {
   const auto earlier = earlier_.find(KeyOf(record));
   if (earlier == earlier_.end()) return false;
   const auto was = places_.extract(earlier->second);  // of a pool, another device may have it now
   const size_t index = was.mapped();
   places_.emplace(place, index);
   const Record before = records_[index];
-  Record after = AfterPass(before, record);
+  Record after = MergePasses(before, record);
   if (after.verdict == Name(Verdict::kFlaky)) ApplyExpectations(expectations_, false, after);
   Replace(index, before, after);
   earlier_.erase(earlier);
@@ -207,22 +207,22 @@ bool KeptRecords::ReplaceEarlier(const RecordPlace& place, const Record& record)
   return true;
 }
 
-void KeptRecords::Flush() {
+void ResultStore::Flush() {
   const std::lock_guard lock(mutex_);
   WriteAgain();
 }
 
-void KeptRecords::FlushWhenDue() {
+void ResultStore::FlushWhenDue() {
   const std::lock_guard lock(mutex_);
   if (IsFlushDue()) WriteAgain();
 }
 
-bool KeptRecords::IsFlushDue() const {
+bool ResultStore::IsFlushDue() const {
   constexpr double kSecondsBetween = 30;
   return since_flush_.Seconds() >= kSecondsBetween;
 }
 
-void KeptRecords::WriteAgain() {
+void ResultStore::WriteAgain() {
   earlier_replaced_ = false;
   since_flush_ = Stopwatch();
   if (file_is_current_) return;
@@ -232,13 +232,13 @@ void KeptRecords::WriteAgain() {
   file_is_current_ = written.has_value();
 }
 
-void KeptRecords::PutInOrder() {
+void ResultStore::PutInOrder() {
   std::vector<uint32_t> order;
   for (auto& [place, index] : places_) order.push_back(static_cast<uint32_t>(std::exchange(index, order.size())));
   records_.Reorder(order);
 }
 
-void KeptRecords::ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const {
+void ResultStore::ForEach(const std::function<void(const RecordPlace&, const Record&)>& look) const {
   const std::lock_guard lock(mutex_);
   Record record;
   for (const auto& [place, index] : places_) {
@@ -247,12 +247,12 @@ void KeptRecords::ForEach(const std::function<void(const RecordPlace&, const Rec
   }
 }
 
-Record KeptRecords::At(const RecordPlace& place) const {
+Record ResultStore::At(const RecordPlace& place) const {
   const std::lock_guard lock(mutex_);
   return records_[places_.at(place)];
 }
 
-std::pair<RecordList, std::vector<Offer>> KeptRecords::Finish() {
+std::pair<RecordList, std::vector<Offer>> ResultStore::Finish() {
   const std::lock_guard lock(mutex_);
   PutInOrder();
   if (!file_is_current_) NoteWriteError(folder_.Rewrite(records_));
@@ -260,37 +260,37 @@ std::pair<RecordList, std::vector<Offer>> KeptRecords::Finish() {
   return {std::move(records_), std::move(offers_)};
 }
 
-size_t KeptRecords::failed() const {
+size_t ResultStore::failed() const {
   const std::lock_guard lock(mutex_);
   return failed_;
 }
 
-size_t KeptRecords::forgotten() const {
+size_t ResultStore::forgotten() const {
   const std::lock_guard lock(mutex_);
   return forgotten_;
 }
 
-std::string KeptRecords::write_error() const {
+std::string ResultStore::write_error() const {
   const std::lock_guard lock(mutex_);
   return write_error_;
 }
 
-void KeptRecords::Append(const RecordPlace& place, const Record& record) {
+void ResultStore::Append(const RecordPlace& place, const Record& record) {
   if (ReplaceEarlier(place, record)) return;
   // After an error the run ends. What it recorded then would have no offer, or a gap before it.
   if (write_error_.empty()) NoteWriteError(folder_.Append(record));
-  if (IsOfABrokenBackend(record)) NoteWriteError(folder_.Sync());  // the next case may take the machine with it
+  if (IsFromBrokenBackend(record)) NoteWriteError(folder_.Sync());  // the next case may take the machine with it
   if (FailsRun(record)) observer_.Failed(record);
   Keep(place, record);
 }
 
-void KeptRecords::Keep(const RecordPlace& place, const Record& record) {
+void ResultStore::Keep(const RecordPlace& place, const Record& record) {
   failed_ += FailsRun(record);
   file_is_current_ = file_is_current_ && (places_.empty() || places_.rbegin()->first < place);
   if (places_.emplace(place, records_.size()).second) records_.push_back(record);
 }
 
-void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+void ResultStore::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
   const Span span(Phase::kFailures);
   std::string problem;
   try {
@@ -301,7 +301,7 @@ void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, 
   if (!problem.empty()) observer_.Noted("the failure's tensors are not kept: " + problem);
 }
 
-void KeptRecords::NoteWriteError(const Status& status) {
+void ResultStore::NoteWriteError(const Status& status) {
   if (!status && write_error_.empty()) write_error_ = status.error().message;
 }
 

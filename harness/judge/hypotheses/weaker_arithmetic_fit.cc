@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/lower_class_fit.h"
+#include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 
 #include <algorithm>
 #include <array>

@@ -33,17 +33,17 @@ struct RecordPlace {
 using ResultKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 // For runs that take their cases from a CaseSource, which may last for days.
-struct KeptLimits {
+struct ResultStoreLimits {
   // Once so many results have passed or are unsupported, a case that comes to nothing else leaves no record.
   size_t most_passes = std::numeric_limits<size_t>::max();
-  bool followed = false;  // somebody calls TakeJudged
+  bool followed = false;  // somebody calls TakeNewRecords
 };
 
-class KeptRecords {
+class ResultStore {
  public:
   // The first three outlive this.
-  KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
-              const KeptLimits& limits = {});
+  ResultStore(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
+              const ResultStoreLimits& limits = {});
 
   // Restores what a resumed run has in its folder, at the places that an uninterrupted run would have given. Moves the
   // records out of `resumed`. A result that passed but runs again stays until the rerun ends.
@@ -59,7 +59,7 @@ class KeptRecords {
   void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
 
   // Returns all records added since the last call, in plan order, including those that the file leaves out.
-  std::vector<Record> TakeJudged();
+  std::vector<Record> TakeNewRecords();
 
   // Updates a record after another round of timing or another try.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
@@ -86,7 +86,7 @@ class KeptRecords {
   void Replace(size_t index, const Record& record, const Record& changed);
   void Append(const RecordPlace& place, const Record& record);
   bool ReplaceEarlier(const RecordPlace& place, const Record& record);
-  void KeepOrForgetQuiet(size_t index);
+  void KeepOrDropQuiet(size_t index);
   bool IsFlushDue() const;
   void WriteAgain();
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
@@ -98,13 +98,13 @@ class KeptRecords {
   const std::vector<Expectation>& expectations_;
   RunObserver& observer_;
   FailureFolders failures_;
-  mutable std::mutex mutex_;                // guards what follows
-  RecordList records_;                      // in the order in which they came
-  std::map<RecordPlace, size_t> places_;    // where among them each stands
-  std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
-  std::map<RecordPlace, Record> quiet_;     // likewise, once there are enough of them
-  std::map<RecordPlace, Record> judged_;    // for TakeJudged
-  const KeptLimits limits_;
+  mutable std::mutex mutex_;                   // guards what follows
+  RecordList records_;                         // in the order in which they came
+  std::map<RecordPlace, size_t> places_;       // where among them each stands
+  std::map<RecordPlace, Attempt> failing_;     // of cases that have not ended
+  std::map<RecordPlace, Record> quiet_;        // likewise, once there are enough of them
+  std::map<RecordPlace, Record> new_records_;  // for TakeNewRecords
+  const ResultStoreLimits limits_;
   size_t passes_ = 0, forgotten_ = 0;
   std::vector<Offer> offers_;
   size_t failed_ = 0;

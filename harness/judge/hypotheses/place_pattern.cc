@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/place_pattern.h"
+#include "harness/judge/hypotheses/place_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 constexpr double kMostLikelihood = 16;  // log of the ratio, which chance exceeds 2 times in 10^8
 constexpr double kLeastRatio = 4;
 constexpr double kLeastSure = 0.01, kMostSure = 0.95;  // what the deviations say of a share is not sure beyond
-constexpr double kDeclaredDeviations = 3;                // that no result of the declared arithmetic usually exceeds
+constexpr double kDeclaredDeviations = 3;              // that no result of the declared arithmetic usually exceeds
 
 // Results, how many of them are off, and how many were to be expected, up to a common factor.
 struct Count {

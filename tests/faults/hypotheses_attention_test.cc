@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
@@ -33,13 +33,13 @@ bool HoldsAsDeclared(const CaseData& data, const Tensor& got) {
   return metrics.Holds() && metrics.statistic.Holds();
 }
 
-std::optional<LowerClass> ClassOf(const CaseData& data, const Tensor& got) {
-  return FindLowerClass(*data.op, data.problem, FullAttention(), data.golden(), {data.inputs, &got}, {});
+std::optional<WeakerArithmetic> ClassOf(const CaseData& data, const Tensor& got) {
+  return FindWeakerArithmetic(*data.op, data.problem, FullAttention(), data.golden(), {data.inputs, &got}, {});
 }
 
-class LadderOfAttention : public testing::TestWithParam<NarrowAttention> {};
+class HypothesesOfAttention : public testing::TestWithParam<NarrowAttention> {};
 
-TEST_P(LadderOfAttention, NamesNarrowIntermediatesAndTheirOrder) {
+TEST_P(HypothesesOfAttention, NamesNarrowIntermediatesAndTheirOrder) {
   const NarrowAttention& c = GetParam();
   Corpus corpus;
   const CaseData data = Corpus::Prepare(c.case_id);
@@ -58,7 +58,7 @@ constexpr const char* kMasked =
     "attention/f16/b=2,h=4,hkv=2,l=20,s=150,d=16,mask=add,softcap=30,mask_per_head=1/fill=normal/seed=0";
 
 INSTANTIATE_TEST_SUITE_P(
-    Corpus, LadderOfAttention,
+    Corpus, HypothesesOfAttention,
     testing::Values(
         NarrowAttention{"legal.flash-64-bf16-weights", kF32, "mid=bf16", "bf16 probabilities, 64 keys at a time"},
         NarrowAttention{"legal.flash-64-f16-weights", kF32, "mid=f16", "f16 probabilities, 64 keys at a time"},
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "f16 scores, and probabilities after the division"}));
 
 // One value that is off by a part of the others, beside probabilities in bf16.
-TEST(LadderOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass) {
+TEST(HypothesesOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass) {
   Corpus corpus;
   for (const char* id : {kF32, kLong}) {
     const CaseData data = Corpus::Prepare(id);
@@ -87,7 +87,7 @@ TEST(LadderOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass) {
   }
 }
 
-TEST(LadderOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates) {
+TEST(HypothesesOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates) {
   Corpus corpus;
   int seen = 0;
   for (const char* id : {kF32, kBF16, kMasked}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/held_twin.h"
+#include "harness/cases/cached_twin.h"
 
 #include <gtest/gtest.h>
 
@@ -12,18 +12,18 @@ namespace {
 // A twin of one operand, and how often it was made.
 struct Counted {
   int made = 0;
-  HeldTwin held{3, [this] {
-                  ++made;
-                  Twin twin;
-                  twin.inputs.emplace_back(DType::kF64, Shape{2});
-                  twin.inputs[0].SetDoubles(std::vector<double>{1, 2});
-                  twin.expected = {5, 6};
-                  twin.tolerance_ulp = 3;
-                  return twin;
-                }};
+  CachedTwin held{3, [this] {
+                    ++made;
+                    Twin twin;
+                    twin.inputs.emplace_back(DType::kF64, Shape{2});
+                    twin.inputs[0].SetDoubles(std::vector<double>{1, 2});
+                    twin.expected = {5, 6};
+                    twin.tolerance_ulp = 3;
+                    return twin;
+                  }};
 };
 
-TEST(HeldTwin, IsMadeWhenAskedForAndAgainWhenNobodyHasIt) {
+TEST(CachedTwin, IsMadeWhenAskedForAndAgainWhenNobodyHasIt) {
   Counted counted;
   EXPECT_EQ(counted.held.ToleranceUlp(), 3);
   EXPECT_EQ(counted.made, 0);
@@ -37,7 +37,7 @@ TEST(HeldTwin, IsMadeWhenAskedForAndAgainWhenNobodyHasIt) {
   EXPECT_EQ(counted.made, 2);
 }
 
-TEST(HeldTwin, KeepsItFromKeepOn) {
+TEST(CachedTwin, KeepsItFromKeepOn) {
   Counted counted;
   const Twin& kept = counted.held.Keep();
   EXPECT_EQ(&counted.held.Keep(), &kept);
@@ -46,7 +46,7 @@ TEST(HeldTwin, KeepsItFromKeepOn) {
   EXPECT_EQ(counted.made, 1);
 }
 
-TEST(HeldTwin, KeepsInputsForEveryTimedLoop) {
+TEST(CachedTwin, KeepsInputsForEveryTimedLoop) {
   Counted counted;
   const auto* first = counted.held.Inputs().get();
   const auto again = counted.held.Inputs();
@@ -75,7 +75,7 @@ void ExpectHeld(const char* id, bool kept) {
   }
 }
 
-TEST(HeldTwin, OfLargeCasesIsMadeAgainUnlessItIsCostly) {
+TEST(CachedTwin, OfLargeCasesIsMadeAgainUnlessItIsCostly) {
   ExpectHeld("matmul/f32/m=8,n=2100,k=2100/fill=normal/seed=0", false);
   ExpectHeld("fft/c64/kind=c2c,n=4096,batch=300/fill=normal/seed=0", true);
 }

@@ -12,15 +12,15 @@
 namespace assay {
 
 // A twin that is kept, or, where that would be large, made again when it is asked for and nobody has it. Any thread.
-class HeldTwin {
+class CachedTwin {
  public:
   // `output`: which one it expects something of.
-  explicit HeldTwin(Twin twin, size_t output = 0)
+  explicit CachedTwin(Twin twin, size_t output = 0)
       : output_(output),
         tolerance_ulp_(twin.tolerance_ulp),
         sparse_(twin.sparse),
         kept_(std::make_shared<const Twin>(std::move(twin))) {}
-  HeldTwin(double tolerance_ulp, std::function<Twin()> make, size_t output = 0)
+  CachedTwin(double tolerance_ulp, std::function<Twin()> make, size_t output = 0)
       : output_(output), tolerance_ulp_(tolerance_ulp), make_(std::move(make)) {}
 
   std::shared_ptr<const Twin> Get() const;

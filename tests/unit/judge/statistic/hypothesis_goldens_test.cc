@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ladder's golden values are made once per case, whatever fails on it.
+// Golden values of hypotheses are made once per case, whatever fails on it.
 #include "tests/unit/judge/statistic/statistic_case.h"
 
 namespace assay::test {
@@ -21,14 +21,14 @@ struct Failing {
     }
     of_bf16 = c.Output(c.op.ComputeGolden(c.problem, rounded, Tier::kFast).value);
   }
-  std::optional<LowerClass> Find(const Tensor& got, LadderGoldens* goldens) const {
-    return FindLowerClass(c.op, c.problem, c.contract, c.golden, {c.inputs, &got}, {}, goldens);
+  std::optional<WeakerArithmetic> Find(const Tensor& got, HypothesisGoldens* goldens) const {
+    return FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got}, {}, goldens);
   }
 };
 
-TEST(LadderGoldens, AreMadeOnceForAllFailingResults) {
+TEST(HypothesisGoldens, AreMadeOnceForAllFailingResults) {
   const Failing failing;
-  LadderGoldens goldens;
+  HypothesisGoldens goldens;
   EXPECT_FALSE(failing.Find(failing.wrong, &goldens));
   const int64_t made = goldens.made();
   EXPECT_GT(made, 4);
@@ -43,9 +43,9 @@ TEST(LadderGoldens, AreMadeOnceForAllFailingResults) {
   EXPECT_EQ(found->stat_margin, anew->stat_margin);
 }
 
-TEST(LadderGoldens, BeyondTheLimitAreMadeAgain) {
+TEST(HypothesisGoldens, BeyondTheLimitAreMadeAgain) {
   const Failing failing;
-  LadderGoldens goldens(0);
+  HypothesisGoldens goldens(0);
   EXPECT_FALSE(failing.Find(failing.wrong, &goldens));
   const int64_t made = goldens.made();
   EXPECT_FALSE(failing.Find(failing.wrong, &goldens));
@@ -53,14 +53,15 @@ TEST(LadderGoldens, BeyondTheLimitAreMadeAgain) {
 }
 
 // Its worst elements, and some others, refute all classes before anything is made of the whole case.
-TEST(LadderGoldens, AreNotMadeWhereAPartRefutesTheClass) {
+TEST(HypothesisGoldens, AreNotMadeWhereAPartRefutesTheClass) {
   const StatisticCase c("matmul/f32/m=64,n=64,k=256/fill=normal/seed=0", "acc=f32");
   std::vector<double> values = c.golden.value;
   values[70] += 1;
   const Tensor got = c.Output(values);
   const ErrorMetrics metrics = c.Judge(values);
-  LadderGoldens goldens;
-  EXPECT_FALSE(FindLowerClass(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {}, &goldens));
+  HypothesisGoldens goldens;
+  EXPECT_FALSE(
+      FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {}, &goldens));
   EXPECT_EQ(goldens.made(), 0);
 }
 
@@ -82,7 +83,7 @@ std::vector<double> RoundedSums(const StatisticCase& c, DType type, int64_t bloc
   return values;
 }
 
-TEST(LadderGoldens, APartRefutesNoTrueClass) {
+TEST(HypothesisGoldens, APartRefutesNoTrueClass) {
   const StatisticCase c("matmul/f32/m=64,n=64,k=256/fill=normal/seed=0", "acc=f32");
   const struct {
     DType type;
@@ -99,7 +100,7 @@ TEST(LadderGoldens, APartRefutesNoTrueClass) {
     const auto find = [&] {
       const Tensor got = c.Output(values);
       const ErrorMetrics metrics = c.Judge(values);
-      return FindLowerClass(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {});
+      return FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {});
     };
     const auto found = find();
     ASSERT_TRUE(found) << one.name;

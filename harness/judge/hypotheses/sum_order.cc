@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/ladder/sum_order.h"
+#include "harness/judge/hypotheses/sum_order.h"
 
 #include <algorithm>
 #include <cmath>

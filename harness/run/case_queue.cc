@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/case_feed.h"
+#include "harness/run/case_queue.h"
 
 #include <algorithm>
 #include <iterator>
@@ -10,25 +10,25 @@
 
 namespace assay {
 
-CaseFeed::CaseFeed(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
-                   const LoopSettings& settings)
+CaseQueue::CaseQueue(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
+                     const LoopSettings& settings)
     : cases_(std::move(cases)), source_(source), devices_(devices), settings_(settings) {}
 
-bool CaseFeed::IsDone(size_t index, const Device& device) const {
+bool CaseQueue::IsDone(size_t index, const Device& device) const {
   return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.PlannedName());
 }
 
-const ResumedRun::Begun* CaseFeed::FindBegun(size_t index, const Device& device) const {
+const ResumedRun::Begun* CaseQueue::FindBegun(size_t index, const Device& device) const {
   if (!settings_.resumed) return nullptr;
   return settings_.resumed->FindBegun(cases_[index].spec.Id(), device.backend, device.PlannedName());
 }
 
-bool CaseFeed::IsDone(size_t index) const {
+bool CaseQueue::IsDone(size_t index) const {
   return settings_.resumed &&
          std::ranges::all_of(devices_, [&](const Device& device) { return IsDone(index, device); });
 }
 
-void CaseFeed::AddGroups() {
+void CaseQueue::AddGroups() {
   const double room = AvailableBytes() / 2;  // for one that is judged, and one that is prepared meanwhile
   for (size_t begin = std::exchange(grouped_, cases_.size()); begin < cases_.size();) {
     size_t end = begin;
@@ -41,7 +41,7 @@ void CaseFeed::AddGroups() {
   }
 }
 
-std::optional<CaseGroup> CaseFeed::Next() {
+std::optional<CaseGroup> CaseQueue::Next() {
   if (groups_.empty() && source_ != nullptr) std::ranges::move(source_->Next(), std::back_inserter(cases_));
   if (grouped_ < cases_.size()) AddGroups();
   if (groups_.empty()) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<CaseGroup> CaseFeed::Next() {
   return group;
 }
 
-bool CaseFeed::FitTogether(const CaseGroup& present, const CaseGroup& next) const {
+bool CaseQueue::FitTogether(const CaseGroup& present, const CaseGroup& next) const {
   const double both = present.bytes + next.bytes + (devices_.size() > 1 ? kMostBytesBeside : 0);
   if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;
   ReturnFreedMemory();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/kept_records.h"
+#include "harness/run/result_store.h"
 
 #include <gtest/gtest.h>
 
@@ -36,14 +36,14 @@ class FurtherRound : public testing::Test {
   // The record after the round, in which the bits changed.
   Record Nondeterministic(const std::vector<Expectation>& expectations, size_t failed) {
     RunFolder folder = RunFolder::Create(out_).value();
-    KeptRecords kept(folder, expectations, observer_);
+    ResultStore store(folder, expectations, observer_);
     const CaseRunner runner(planned_, data_, settings_);
-    kept.Add(place_, Timed(Verdict::kPass));
-    kept.EndCase(0, data_, runner);
+    store.Add(place_, Timed(Verdict::kPass));
+    store.EndCase(0, data_, runner);
     Attempt again = Timed(Verdict::kNondeterministic);
-    kept.Change(place_, again, data_, runner);
-    EXPECT_EQ(kept.failed(), failed);
-    return kept.Finish().first[0];
+    store.Change(place_, again, data_, runner);
+    EXPECT_EQ(store.failed(), failed);
+    return store.Finish().first[0];
   }
 
   QuietObserver observer_;
@@ -82,15 +82,15 @@ TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
 TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
   RunFolder folder = RunFolder::Create(out_).value();
   const std::vector<Expectation> none;
-  KeptRecords kept(folder, none, observer_);
+  ResultStore store(folder, none, observer_);
   const CaseRunner runner(planned_, data_, settings_);
-  for (const size_t index : {0, 1, 2}) kept.Add({index}, Timed(Verdict::kMismatch));
-  EXPECT_EQ(kept.failed(), 0u);
-  kept.EndCase(1, data_, runner);
-  EXPECT_EQ(kept.failed(), 1u);
-  kept.EndCase(0, data_, runner);
-  kept.EndCase(2, data_, runner);
-  const RecordList records = kept.Finish().first;
+  for (const size_t index : {0, 1, 2}) store.Add({index}, Timed(Verdict::kMismatch));
+  EXPECT_EQ(store.failed(), 0u);
+  store.EndCase(1, data_, runner);
+  EXPECT_EQ(store.failed(), 1u);
+  store.EndCase(0, data_, runner);
+  store.EndCase(2, data_, runner);
+  const RecordList records = store.Finish().first;
   ASSERT_EQ(records.size(), 3u);
   for (const Record& record : records) EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
 }
@@ -102,18 +102,18 @@ class PassThatIsRunAgain : public FurtherRound {
   Record After(Verdict verdict) {
     RunFolder folder = RunFolder::Create(out_).value();
     const std::vector<Expectation> none;
-    KeptRecords kept(folder, none, observer_);
+    ResultStore store(folder, none, observer_);
     ResumedRun resumed;
     resumed.records.push_back(Before());
     resumed.begun[{planned_.spec.Id(), "cpu", ""}].offered = {"tree"};
     Device device;
     device.backend = "cpu";
-    kept.Restore(resumed, {planned_}, {device});
-    EXPECT_EQ(kept.At(place_).verdict, "pass") << "until the other one is there";
-    kept.Add(place_, Timed(verdict));
+    store.Restore(resumed, {planned_}, {device});
+    EXPECT_EQ(store.At(place_).verdict, "pass") << "until the other one is there";
+    store.Add(place_, Timed(verdict));
     const CaseRunner runner(planned_, data_, settings_);
-    kept.EndCase(0, data_, runner);
-    const RecordList records = kept.Finish().first;
+    store.EndCase(0, data_, runner);
+    const RecordList records = store.Finish().first;
     EXPECT_EQ(records.size(), 1u);
     EXPECT_EQ(ReadRecords(out_ / "results.jsonl").value().records.size(), 1u);
     return records[0];
