@@ -26,7 +26,7 @@ endif()
 
 # The guides, each at its place in the tree, so that they find each other, and what the vendors' guide starts from.
 set(doc_folder share/doc/assay)
-set(guides README.md CONTRIBUTING.md)
+set(guides README.md CONTRIBUTING.md CHANGELOG.md)
 foreach(folder backends golden ops reports harness)
   file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
   list(APPEND guides ${found})
