@@ -36,7 +36,7 @@ struct Dimension {
   std::vector<std::string> keys;              // of the knobs that decide it
   std::function<int(const CaseView&)> level;  // index into levels; -1: none of them
   bool in_triples = false;                    // whether `cover triples` combines it in threes, not in pairs alone
-  bool grows = false;  // the level falls with none of the sizes that decide it
+  bool grows = false;                         // the level falls with none of the sizes that decide it
   // How many elements the operands of a case with each level have at least; empty: nobody knows.
   std::vector<double> least_elements = {};
 };

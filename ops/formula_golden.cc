@@ -94,8 +94,8 @@ bool ReachesWholeOutputs(const Graph& graph, size_t input) {
 
 }  // namespace
 
-// Inputs do not depend on the output in focus. A special value in an operand that reaches whole outputs hides everything
-// else: half of the cases keep such operands free of them.
+// Inputs do not depend on the output in focus. A special value in an operand that reaches whole outputs hides
+// everything else: half of the cases keep such operands free of them.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();

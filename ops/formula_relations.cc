@@ -60,8 +60,8 @@ std::vector<bool> StayNormal(const ExecutedCase& executed, const Graph& graph, s
   const Evaluation got = formula::Evaluate(graph, graph.outputs[0], elements, false, rules);
   std::vector<bool> normal;
   for (size_t i = 0; i < got.value.size(); ++i) {
-    const bool is_known =
-        std::isfinite(got.value[i]) && got.reach[0][i] < kInfinity && formula::BesideAt(got, 0, i) == formula::kNothingBeside;
+    const bool is_known = std::isfinite(got.value[i]) && got.reach[0][i] < kInfinity &&
+                          formula::BesideAt(got, 0, i) == formula::kNothingBeside;
     normal.push_back(is_known && got.reach[0][i] == got.reach[1][i]);
   }
   return normal;

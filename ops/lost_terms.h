@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systematic loss of a sum whose terms have one sign, when some of them are as small as its rounding. The running sum
-// lies on a grid of spacing h <= 2 u times the sum: a term far below h is lost whole, one x of smooth data above it errs
-// by h^2 / (8 x) in the mean (golden/bound/bound.h, AddGridBias, with the density of x falling within x). The statistic
-// takes that as systematic. A few dominating terms make it large: the row sums of exp(x) with an outlier.
+// lies on a grid of spacing h <= 2 u times the sum: a term far below h is lost whole, one x of smooth data above it
+// errs by h^2 / (8 x) in the mean (golden/bound/bound.h, AddGridBias, with the density of x falling within x). The
+// statistic takes that as systematic. A few dominating terms make it large: the row sums of exp(x) with an outlier.
 #pragma once
 
 #include <span>

@@ -25,8 +25,8 @@ struct KnownCause {
 // In order of appearance.
 std::vector<KnownCause> KnownCausesOf(const RecordView& records);
 
-// Rows: causes with their number of results, the implementations, the rule, the reason and its line. Beyond `limit` how many more
-// there are.
+// Rows: causes with their number of results, the implementations, the rule, the reason and its line. Beyond `limit` how
+// many more there are.
 Table KnownTable(const RecordView& records, size_t limit = 40);
 
 }  // namespace assay

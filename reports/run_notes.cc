@@ -61,7 +61,8 @@ std::vector<std::string> RunNotes(const RecordView& records, const std::string& 
   }
   if (EnvironmentValue(environment, "published_seed") == "true") {
     notes.emplace_back(
-        "Suite conformance ran with its published seed: a backend that has learned the inputs passes too. `assay conform`, "
+        "Suite conformance ran with its published seed: a backend that has learned the inputs passes too. `assay "
+        "conform`, "
         "or --seed random, runs it with data that nobody knew before.");
   }
   if (std::string unknown = EnvironmentValue(environment, "unknown_processor"); !unknown.empty()) {

@@ -74,8 +74,9 @@ Table ReasonsTable(const RecordView& records, size_t limit = 200);
 // Beyond `limit` how many more there are.
 Table InconclusiveTable(const RecordView& records, size_t limit = 20);
 
-std::string TimeText(double seconds);            // "1.24 ms"
-std::string MedianTimeText(const Record& record);  // "1.24 ms"; "≤ 1.24 ms" where the host's clock says no more than that
+std::string TimeText(double seconds);  // "1.24 ms"
+std::string MedianTimeText(
+    const Record& record);  // "1.24 ms"; "≤ 1.24 ms" where the host's clock says no more than that
 std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline
 Number CostPerMillion(const Record& record);     // of executions, in the currency of --price
 Number EnergyJoules(const Record& record);       // of the host's processors for one execution

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/store/store.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

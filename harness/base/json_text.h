@@ -24,8 +24,8 @@ bool IsJson(std::string_view text);
 // In one line, or indented. Bytes that are not UTF-8 (of a file name, of a driver's text) become U+FFFD.
 std::string DumpJson(const Json& value, int indent = -1);
 
-// Members of an object that anybody may have written: null, "" and an empty list where there is none, or another kind of
-// value. Whoever has to say what is wrong asks harness/base/json_fields.h.
+// Members of an object that anybody may have written: null, "" and an empty list where there is none, or another kind
+// of value. Whoever has to say what is wrong asks harness/base/json_fields.h.
 const Json& MemberIn(const Json& object, const char* key);
 std::string TextIn(const Json& object, const char* key);
 const Json& ListIn(const Json& object, const char* key);

@@ -64,8 +64,8 @@ struct CheckResult {
   Findings findings;
   Record record;
   std::optional<StricterContract> stricter;  // where there is such a contract
-  // What would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it; "":
-  // nothing does.
+  // Faults that would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it;
+  // "" if there are none.
   std::string blind_class;
 
   const OutputFindings& worst() const { return findings.outputs[findings.worst]; }

@@ -45,14 +45,14 @@ using PrepareFunction =
 // Prepares it, and writes plan.json and environment.json, the latter with `verb_environment` at its end. Without a run
 // the exit code, of which the user was told the reason.
 tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
-                                                        const Json& verb_environment = Json::object());
+                                                      const Json& verb_environment = Json::object());
 
 // plan.json and environment.json, as they are now.
 Status WritePlan(const BegunRun& run);
 
 // Writes what only the whole run tells and the reports, prints the tables, lets the verb `say_more` and returns the
-// exit code. Adds to the result's records one for each that is missing, and takes the plan's entries away, which nothing
-// needs then. `profile`: null where nothing is measured.
+// exit code. Adds to the result's records one for each that is missing, and takes the plan's entries away, which
+// nothing needs then. `profile`: null where nothing is measured.
 int EndRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more);
 

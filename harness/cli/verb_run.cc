@@ -101,12 +101,14 @@ int Run(RunOptions options) {
 }
 
 void AddRepetition(CLI::App& verb, RunOptions& o) {
-  AddNumber<int>(verb, "--retries", o.retries, {0, 1000},
-                 "how often a result that is a crash, timeout, error or nondeterministic is tried again, alone in a fresh "
-                 "worker; flaky if it ends otherwise then. Default: once, of crashes and timeouts");
-  verb.add_option("--on-device-lost", o.device_lost_command,
-                  "command for /bin/sh that brings back a device that is gone, named in $ASSAY_SELECTOR; the case is tried "
-                  "again after it")
+  AddNumber<int>(
+      verb, "--retries", o.retries, {0, 1000},
+      "how often a result that is a crash, timeout, error or nondeterministic is tried again, alone in a fresh "
+      "worker; flaky if it ends otherwise then. Default: once, of crashes and timeouts");
+  verb.add_option(
+          "--on-device-lost", o.device_lost_command,
+          "command for /bin/sh that brings back a device that is gone, named in $ASSAY_SELECTOR; the case is tried "
+          "again after it")
       ->type_name("COMMAND");
   AddNumber<int64_t>(verb, "--repeat", o.repeat, {1, 1'000'000'000},
                      "judge everything so often, in random order; a result whose tries differ is flaky");
@@ -172,17 +174,17 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   AddTier(*verb, *o);
-  AddNumber<size_t>(
-      *verb, "--evidence", o->evidence, {0, 1'000'000},
-      "keep outputs, so that assay bundle has those of that many results, drawn when the run has ended, and of all that "
-      "fails");
+  AddNumber<size_t>(*verb, "--evidence", o->evidence, {0, 1'000'000},
+                    "keep outputs, so that assay bundle has those of that many results, drawn when the run has ended, "
+                    "and of all that "
+                    "fails");
   auto* seed =
       verb->add_option("--evidence-seed", o->evidence_seed,
                        "file that results are drawn by, whose SHA-256 can be handed in before; default: a secret "
                        "of this run")
           ->type_name("FILE");
-  auto* challenge =
-      verb->add_option("--challenge", o->challenge, "text of whoever gets the evidence, by which results are drawn too");
+  auto* challenge = verb->add_option("--challenge", o->challenge,
+                                     "text of whoever gets the evidence, by which results are drawn too");
   for (const char* other : {"--repeat", "--for", "--until-fails"}) {
     verb->get_option("--evidence")->excludes(verb->get_option(other));  // it keeps what a single judgement saw
   }
@@ -192,7 +194,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
                  "say where the time went, by phase and backend, on standard error and in the reports");
   verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
-  verb->add_flag("--store,!--no-store", o->store, 
+  verb->add_flag("--store,!--no-store", o->store,
                  "keep golden values and covering designs between runs, which is the default, or do not");
   AddProgress(*verb, o->progress);
   AddColor(*verb, o->color);

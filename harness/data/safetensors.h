@@ -36,7 +36,8 @@ struct TensorRef {
 
 // Writes to a temporary name beside `path` and renames it.
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
-                        const std::map<std::string, std::string>& metadata, Durability durability = Durability::kOnDisk);
+                        const std::map<std::string, std::string>& metadata,
+                        Durability durability = Durability::kOnDisk);
 // Errors say what is damaged: header length, JSON, offsets, size. BOOL is read as i8.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
 // Overload for a file's content.

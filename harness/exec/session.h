@@ -147,8 +147,8 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   virtual void Restart() = 0;
 
-  // Frees all plans, then closes the device in the worker that runs, if one does. A failure says that the plugin did not
-  // survive this.
+  // Frees all plans, then closes the device in the worker that runs, if one does. A failure says that the plugin did
+  // not survive this.
   virtual Call<void> Close() { return {}; }
 
   // How many workers were started: what one has prepared and kept, the next has not.

@@ -19,8 +19,8 @@ namespace assay {
 
 struct SessionOptions {
   WorkerOptions worker;
-  double call_timeout_s = 60;        // each of: query, upload, execute, download, a batch of timed repetitions
-  double prepare_timeout_s = 300;    // compilers are slow
+  double call_timeout_s = 60;         // each of: query, upload, execute, download, a batch of timed repetitions
+  double prepare_timeout_s = 300;     // compilers are slow
   bool timeouts_are_constant = true;  // else they follow the work and the calls before, see CallLimits
 };
 

@@ -66,8 +66,7 @@ Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const
                                                            const LayoutVariant& variant) {
   const std::vector<BufferLayout> layouts = LayoutsOf(problem, variant);
   const Span span(Phase::kQuery);
-  const Call<Json> json =
-      Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, {});
+  const Call<Json> json = Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, {});
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   std::vector<ImplementationInfo> found;

@@ -21,8 +21,8 @@ struct CaseOptions {
   std::optional<std::string> shard;
   std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
   std::optional<uint64_t> seed;                  // replaces every case's seed
-  bool keeps_designs = true;  // of `cover` lines, between runs (DesignStore)
-  std::function<void()> before_search = {};  // of a design that is not kept, from any thread
+  bool keeps_designs = true;                     // of `cover` lines, between runs (DesignStore)
+  std::function<void()> before_search = {};      // of a design that is not kept, from any thread
 };
 
 // Permissions of workers beyond what every driver needs.
@@ -44,7 +44,7 @@ struct BackendOptions {
   std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
-  std::optional<double> timeout_s;  // --timeout: a constant; without, see CallLimits
+  std::optional<double> timeout_s;             // --timeout: a constant; without, see CallLimits
   std::optional<double> import_timeout_s;  // --import-timeout: of a file of kernels, by each worker; kImportTimeoutS
   SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
@@ -74,12 +74,12 @@ struct RunOptions {
   std::vector<std::string> launches_us;           // the same; else what is usual
   std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
-  int set_aside_after = 8;  // results in a row that end with their worker; 0: never
-  int most_failures = 0;    // after which the run stops; 0: never
-  std::optional<int> retries;     // of crashes, timeouts, errors and changing results; without: 1, of the first two
-  std::optional<int64_t> repeat;  // passes over all cases
+  int set_aside_after = 8;          // results in a row that end with their worker; 0: never
+  int most_failures = 0;            // after which the run stops; 0: never
+  std::optional<int> retries;       // of crashes, timeouts, errors and changing results; without: 1, of the first two
+  std::optional<int64_t> repeat;    // passes over all cases
   std::string device_lost_command;  // for a shell; "": none
-  bool until_fails = false;       // without end, until something fails
+  bool until_fails = false;         // without end, until something fails
   std::optional<std::string> time;  // how long passes are repeated: "8h"
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones

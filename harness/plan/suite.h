@@ -48,7 +48,7 @@ struct OpCatalog {
   // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: nobody asks.
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
   std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
-  std::filesystem::path designs = {};  // where those of `cover` lines are kept (DesignStore); empty: nowhere
+  std::filesystem::path designs = {};        // where those of `cover` lines are kept (DesignStore); empty: nowhere
   std::function<void()> before_search = {};  // of a design that is not kept, from any thread
 };
 

@@ -75,9 +75,10 @@ RunFolder::Identity RunFolder::IdentityOf(const fs::path& path) {
 
 Status RunFolder::CheckItself() const {
   if (IdentityOf(path_) == identity_) return {};
-  return Fail(ErrorCode::kIo, fmt::format("{} is not the folder any more in which this run began, and nothing is written "
-                                          "there: put that one back and use --resume",
-                                          path_.string()));
+  return Fail(ErrorCode::kIo,
+              fmt::format("{} is not the folder any more in which this run began, and nothing is written "
+                          "there: put that one back and use --resume",
+                          path_.string()));
 }
 
 Result<RunFolder> RunFolder::Continue(fs::path path, const RecordView& records, const std::vector<Offer>& offers) {

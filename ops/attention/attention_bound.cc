@@ -7,12 +7,11 @@
 // probabilities, of both sums and of the final division, relative to sum w |v|.
 // A q or k that the contract's input class rounds to infinity makes scores infinite, of either sign, or NaN: the row is
 // NaN, or its weights are whatever is left of them, none at all included. Of a v so rounded see attention_overflow.cc.
-// The weights of a row whose scores or exponentials leave the accumulator's range are unknown as well (HasAnyWeights). A
-// mask of the most negative number makes all scores -inf as soon as log2 e multiplies them, which is a row without keys
-// (IsSunkByMask).
-// Holds for any order and any split of the keys, for P normalised before or after PV, exp or exp2 with a rounded factor
-// log2 e, and blocks of at least kBlock keys, each rescaling the running sums once: the smallest key tile of published
-// kernels. Units that share the keys may be joined by log-sums: attention_units.h.
+// The weights of a row whose scores or exponentials leave the accumulator's range are unknown as well (HasAnyWeights).
+// A mask of the most negative number makes all scores -inf as soon as log2 e multiplies them, which is a row without
+// keys (IsSunkByMask). Holds for any order and any split of the keys, for P normalised before or after PV, exp or exp2
+// with a rounded factor log2 e, and blocks of at least kBlock keys, each rescaling the running sums once: the smallest
+// key tile of published kernels. Units that share the keys may be joined by log-sums: attention_units.h.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -33,11 +33,11 @@ class Products {
   };
   // Range of the products of some factors, for one element or for all of them together.
   struct Partial {
-    double most = 1, least = 1;  // of the sizes of all products of some factors
+    double most = 1, least = 1;                  // of the sizes of all products of some factors
     double most_divisor = 1, least_divisor = 1;  // of those of two divisors and more
     int divisors = 0;
-    bool has_zero = false;       // which is exact
-    bool has_infinity = false;   // which is none of the sizes
+    bool has_zero = false;      // which is exact
+    bool has_infinity = false;  // which is none of the sizes
     bool has_nan = false;
     void Multiply(double value, double reach, bool divides);
   };

@@ -50,7 +50,8 @@ class Product {
     question.n_outputs = 1, question.outputs = outputs;
     assay_verdict* verdict = nullptr;
     if (assay_judge(&question, &verdict) != ASSAY_RESULT_OK || assay_verdict_passed(verdict) == 0) {
-      std::fprintf(stderr, "the product does not pass: %s\n", verdict == nullptr ? assay_last_error() : assay_verdict_text(verdict));
+      std::fprintf(stderr, "the product does not pass: %s\n",
+                   verdict == nullptr ? assay_last_error() : assay_verdict_text(verdict));
       std::exit(2);
     }
     const std::string record = assay_verdict_record(verdict), key = "\"golden_s\":";

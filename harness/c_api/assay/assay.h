@@ -96,7 +96,7 @@ typedef struct assay_verdict assay_verdict;
 ASSAY_API int32_t assay_judge(const assay_question* question, assay_verdict** verdict);
 ASSAY_API void assay_verdict_free(assay_verdict* verdict);
 
-ASSAY_API int32_t assay_verdict_passed(const assay_verdict* verdict);     /* 1: the verdict is "pass" */
+ASSAY_API int32_t assay_verdict_passed(const assay_verdict* verdict); /* 1: the verdict is "pass" */
 /* 1: it is "pass", and neither of class "suspect" nor weak (`weak_pass` of the record): what `assay check --strict` and
  * strict=True in Python demand. A suspect result that passes deserves a warning: assay_verdict_reason says why. */
 ASSAY_API int32_t assay_verdict_passed_strictly(const assay_verdict* verdict);

@@ -41,8 +41,9 @@ struct FillSpec {
   double parameter = 0;  // K of cancel-K, number of a tosa set
   double terms = 0;      // of the sums that the operands enter, for tosa; 0: the extent of the reduced axis
   // special and edges of so few lines that one in four, or two, leaves kinds out: NaN, infinities and the largest
-  // numbers in a line each, and small numbers besides. `parts` operands of a case have such lines; each of those with as
-  // many lines spoils lines of its own, and all leave one alone. 0: one line in four, or two, whatever it leaves out.
+  // numbers in a line each, and small numbers besides. `parts` operands of a case have such lines; each of those with
+  // as many lines spoils lines of its own, and all leave one alone. 0: one line in four, or two, whatever it leaves
+  // out.
   int part = 0, parts = 0;
 };
 

@@ -27,7 +27,7 @@ struct FillJob {
   // The reduced axis: a value's element index is (outer * length + k) * inner + i. Its line is outer * inner + i.
   int64_t length = 1, inner = 1;
   bool each_element = false;  // there is none
-  int64_t channels = 1;  // extent of the last axis
+  int64_t channels = 1;       // extent of the last axis
 
   RandomStream Random(Purpose purpose) const {
     return RandomStream(seed, stream | static_cast<uint64_t>(purpose) << 32);

@@ -20,8 +20,8 @@ struct Bias {
 };
 
 // `sum`: of those r over `finite` values, more than none. Outputs that are the same sum of the same terms, as equal
-// rows of a product are, err alike and count once; those that the same number is added to (shared_addends) may err alike
-// in that addition. Precondition: judge.bound().statistic.lean.
+// rows of a product are, err alike and count once; those that the same number is added to (shared_addends) may err
+// alike in that addition. Precondition: judge.bound().statistic.lean.
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite);
 
 }  // namespace assay

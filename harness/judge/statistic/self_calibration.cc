@@ -73,8 +73,8 @@ class Calibration {
 
  private:
   // |e| of value i, which the reader has at `k`, in standard deviations, the output's own rounding included; never less
-  // than E_gold explains. Nothing is rounded in a zero of no terms, such as an output of a convolution that sees nothing
-  // but padding: it says nothing of how large errors are.
+  // than E_gold explains. Nothing is rounded in a zero of no terms, such as an output of a convolution that sees
+  // nothing but padding: it says nothing of how large errors are.
   double Scaled(int64_t i, const TileReader& reader, int64_t k = 0) const {
     const double x = reader.Got(k), y = judge_.golden().value[static_cast<size_t>(i)];
     const Judgement judged = judge_.Compare(i, x, reader.GotLow(k));

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-constexpr int kMostSteps = 2000000;              // until a walk gives up: levels looked at, and cases, which take longer
+constexpr int kMostSteps = 2000000;  // until a walk gives up: levels looked at, and cases, which take longer
 constexpr int kStepsOfACase = 20;
 constexpr size_t kMostLevels = size_t{1} << 22;  // of a dimension, that are kept
 constexpr size_t kMostRefusals = 1000000;        // choices of which is kept why they are refused

@@ -40,8 +40,8 @@ Tries::Tries(const Record& record) {
 bool Tries::Parse(const std::string& text) {
   const size_t end = std::min(text.find(';'), text.size());
   for (const bool later : {false, true}) {
-    const std::string_view part = later ? std::string_view(text).substr(std::min(end + 1, text.size()))
-                                        : std::string_view(text).substr(0, end);
+    const std::string_view part =
+        later ? std::string_view(text).substr(std::min(end + 1, text.size())) : std::string_view(text).substr(0, end);
     if (part.empty()) continue;
     for (const std::string_view word : Split(part, ',')) {
       const size_t star = std::min(word.find('*'), word.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of suites default and conformance on which the held-back and the fresh part of the corpus are shown to be what they say.
+// Cases of suites default and conformance on which the held-back and the fresh part of the corpus are shown to be what
+// they say.
 #pragma once
 
 #include <string>

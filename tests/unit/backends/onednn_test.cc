@@ -148,7 +148,8 @@ TEST(OneDnn, RefusesWithAReason) {
   EXPECT_NE(OneDnn().Refusal(MatmulCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("f32"),
             std::string::npos);
   EXPECT_NE(OneDnn().Refusal(MatmulCase{.rounded = true, .beta = 1}.Description()).find("rounded"), std::string::npos);
-  EXPECT_NE(OneDnn().Refusal(std::move(Op("rms_norm").In(Dense("x", kF32, {2, 3})).Out(Dense("y", kF32, {2, 3}))))
+  EXPECT_NE(OneDnn()
+                .Refusal(std::move(Op("rms_norm").In(Dense("x", kF32, {2, 3})).Out(Dense("y", kF32, {2, 3}))))
                 .find("takes off the mean"),
             std::string::npos);
   EXPECT_NE(OneDnn().Refusal(ReduceCase{.kind = "logsumexp", .shape = {3}, .axes = {0}}.Description()).find("sum"),

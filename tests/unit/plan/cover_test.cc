@@ -36,9 +36,8 @@ class ThreeSizes : public SampleOperator {
       for (int value = 1; value <= 130; ++value) values.push_back(std::to_string(value));
       space.AddKnob(key, values);
     }
-    AddRelation(space, "m and n", {"m", "n"}, {"60", "other"}, [](const CaseView& view) {
-      return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1;
-    });
+    AddRelation(space, "m and n", {"m", "n"}, {"60", "other"},
+                [](const CaseView& view) { return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1; });
     AddRelation(space, "all", {"m", "n", "k"}, {"negative", "positive"},
                 [](const CaseView& view) { return view.Int("m") + view.Int("n") + view.Int("k") < 0 ? 0 : 1; });
     space.Vary("bias", {"0", "1"});

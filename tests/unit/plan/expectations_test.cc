@@ -58,14 +58,14 @@ TEST(Expectations, EveryConditionOfARuleCounts) {
        {"op = 'matmul'", "op = ['reduce', 'matmul']\ndtype = 'i8-*'", "fill = ['ramp', 'special']",
         "op = 'matmul'\nattributes = ['k>=2048', 'm=1', 'k%2=0', 'n!=9']", "declares = ['acc=f32', 'nan=any']",
         "requires = 'acc=i32'", "library = ['2.6.3', '>=2', '<3.4']", "driver = '>22.3'", "implementation = 'f*'",
-        "implementation = ['ref*', 'fast']", "device = 'ho?t'", "case = 'matmul/*'", "case = ['reduce/*', 'matmul/*/fill=ramp/*']"}) {
+        "implementation = ['ref*', 'fast']", "device = 'ho?t'", "case = 'matmul/*'",
+        "case = ['reduce/*', 'matmul/*/fill=ramp/*']"}) {
     EXPECT_TRUE(Applies(line, sums)) << line;
   }
-  for (const char* line :
-       {"op = 'reduce'", "dtype = 'f32'", "fill = 'special'", "op = 'matmul'\nattributes = 'k<2048'",
-        "op = 'matmul'\nattributes = 'm%2=0'", "declares = 'acc=f16'", "requires = 'acc=f32'", "library = '<2.6.3'",
-        "library = '=2.6.2'", "driver = '>=23'", "implementation = 'ref*'",
-        "implementation = ['ref*', 'slow']", "device = ['gpu*', 'cpu']", "case = 'reduce/*'"}) {
+  for (const char* line : {"op = 'reduce'", "dtype = 'f32'", "fill = 'special'", "op = 'matmul'\nattributes = 'k<2048'",
+                           "op = 'matmul'\nattributes = 'm%2=0'", "declares = 'acc=f16'", "requires = 'acc=f32'",
+                           "library = '<2.6.3'", "library = '=2.6.2'", "driver = '>=23'", "implementation = 'ref*'",
+                           "implementation = ['ref*', 'slow']", "device = ['gpu*', 'cpu']", "case = 'reduce/*'"}) {
     EXPECT_FALSE(Applies(line, sums)) << line;
   }
   EXPECT_TRUE(Applies("op = 'reduce'\nattributes = ['kind=max|min', 'shape.1>99', 'shape>=64']", max));

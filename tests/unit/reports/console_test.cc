@@ -125,7 +125,8 @@ TEST(Console, PerformanceHasItsHeadersAboveTheirColumns) {
 TEST(Console, PerformanceSaysRooflineWhereOneWasMeasured) {
   auto record = MakeRecord("cpu", "x", "pass", 1e-3);
   record.roofline_fraction.reset();
-  EXPECT_THAT(ConsoleReport({record}, {}), HasSubstr("that passed, and of a weaker contract a faster one, median; the largest cases\n"));
+  EXPECT_THAT(ConsoleReport({record}, {}),
+              HasSubstr("that passed, and of a weaker contract a faster one, median; the largest cases\n"));
   record.roofline_fraction = 0.42;
   EXPECT_THAT(ConsoleReport({record}, {}), HasSubstr("median, share of the roofline; the largest cases\n"));
 }

@@ -22,7 +22,8 @@ TEST(Table, MarkdownEscapesBarsAndLinks) {
 
 TEST(Table, MarkdownNamesNobodyAndShowsNoImage) {
   const std::string nothing = "\u200B";
-  EXPECT_EQ(MarkdownText("ask @team about #12, me@x"), "ask @" + nothing + "team about #" + nothing + "12, me@" + nothing + "x");
+  EXPECT_EQ(MarkdownText("ask @team about #12, me@x"),
+            "ask @" + nothing + "team about #" + nothing + "12, me@" + nothing + "x");
   EXPECT_EQ(MarkdownText("a @ b # c, [0] != [1]"), "a @ b # c, [0] != [1]");
   EXPECT_EQ(MarkdownText("![x](http://y/z.png) ![x][y]"), "!\\[x]\\(http://y/z.png) !\\[x]\\[y]");
   EXPECT_EQ(MarkdownText("[y]: http://z"), "[y]\\: http://z");

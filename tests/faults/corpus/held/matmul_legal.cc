@@ -40,13 +40,13 @@ const Row kRows[] = {
 };
 
 // Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that
-// there is none: 297.000007 became 297 and then 296 in bf16. So it is before alpha, c and bias, which meet the sum in f32.
+// there is none: 297.000007 became 297 and then 296 in bf16. So it is before alpha, c and bias, which meet the sum in
+// f32.
 std::string Contract(const Row& row, Description op) {
   const plugin::MatmulSpec s = plugin::ParseMatmul(op);
   const bool rounds_twice = s.y.dtype != plugin::kF32;
   const bool ends_in_f32 = s.alpha != 1 || s.beta != 0 || s.bias.input >= 0;
-  const bool is_own =
-      *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64() || rounds_twice || ends_in_f32;
+  const bool is_own = *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64() || rounds_twice || ends_in_f32;
   return is_own ? MatmulContract(op) : std::string(row.acc) + ";det=yes;batchinv=yes";
 }
 

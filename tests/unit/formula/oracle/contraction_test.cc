@@ -117,8 +117,9 @@ struct Oracle {
 
 // Errors of scores are in numerator and denominator of attention, which the bound by hand sees where they cancel. It
 // takes products with log2 e and log-sums relative to sum |q| |k| or to the largest score, and logarithms of sums as
-// those of any split, not of units that have one key each: of few keys that shows. That attention's bound by hand is not too
-// small is shown by simulated executions (attention_units_test, false_alarm_test); the formula's is no lower limit.
+// those of any split, not of units that have one key each: of few keys that shows. That attention's bound by hand is
+// not too small is shown by simulated executions (attention_units_test, false_alarm_test); the formula's is no lower
+// limit.
 constexpr Oracle kOracles[] = {
     {"matmul/{}/m=7,n=9,k=64/fill={}/seed=3", WriteMatmul},
     {"matmul/{}/m=3,n=5,k=1000/fill={}/seed=3", WriteMatmul},

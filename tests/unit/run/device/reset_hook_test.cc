@@ -21,11 +21,10 @@ using testing::HasSubstr;
 
 class ResetHookTest : public testing::Test {
  protected:
-  ResetHookTest() {
-    device_.backend = "lib", device_.selector = "lib:1", device_.device.name = "Board 'two' $HOME";
-  }
+  ResetHookTest() { device_.backend = "lib", device_.selector = "lib:1", device_.device.name = "Board 'two' $HOME"; }
   ResetHook HookOf(const std::string& command) {
-    return {command, [this] { return interrupted_.load(); }, [this](const std::string& text) { notes_.push_back(text); }};
+    return {command, [this] { return interrupted_.load(); },
+            [this](const std::string& text) { notes_.push_back(text); }};
   }
 
   const TemporaryFolder folder_;
@@ -39,13 +38,15 @@ TEST_F(ResetHookTest, TheCommandIsToldWhichDeviceAndWhy) {
   ResetHook hook = HookOf("echo \"$ASSAY_BACKEND|$ASSAY_SELECTOR|$ASSAY_DEVICE|$ASSAY_REASON\" > " + file);
   EXPECT_TRUE(hook.Reset(device_, "it fell off; `rm` $(x)", 0));
   std::ifstream in(file);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "lib|lib:1|Board 'two' $HOME|it fell off; `rm` $(x)\n");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}),
+            "lib|lib:1|Board 'two' $HOME|it fell off; `rm` $(x)\n");
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("lib:1 was lost; --on-device-lost ended well after ")));
 }
 
 TEST_F(ResetHookTest, AnyOtherEndIsTold) {
-  for (const auto& [command, end] : {std::pair("exit 3", "exited with 3"), std::pair("kill -9 $$", "killed by signal 9"),
-                                     std::pair("no-such-program-here", "exited with 127")}) {
+  for (const auto& [command, end] :
+       {std::pair("exit 3", "exited with 3"), std::pair("kill -9 $$", "killed by signal 9"),
+        std::pair("no-such-program-here", "exited with 127")}) {
     notes_.clear();
     EXPECT_FALSE(HookOf(command).Reset(device_, "gone", 0));
     EXPECT_THAT(notes_, ElementsAre(HasSubstr(end))) << command;
