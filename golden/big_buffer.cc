@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "harness/base/check.h"
 #include "harness/base/parallel.h"
 
 namespace assay {
@@ -104,6 +105,7 @@ void GiveBigMemory(void* memory, size_t bytes) noexcept {
 }
 
 void ResizeValues(int64_t size, std::vector<double>& values) {
+  ASSAY_CHECK(values.empty());  // its pages are overwritten
   const size_t bytes = static_cast<size_t>(size) * sizeof(double);
   if (bytes >= 2 * kBigPage) {
     values.reserve(size);

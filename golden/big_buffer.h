@@ -23,7 +23,8 @@ void ReturnKeptMemory();
 // A hint: failing changes nothing. `memory` begins with a page.
 void PreferBigPages(void* memory, size_t bytes);
 
-// Zeros. Of many megabytes the pages are large ones where the system offers them, and all threads touch them first.
+// Makes an empty vector `size` zeros. Those of many megabytes get large pages if the system has them, which all threads
+// touch first.
 void ResizeValues(int64_t size, std::vector<double>& values);
 
 template <class T>

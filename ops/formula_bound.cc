@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "harness/base/multiversion.h"
@@ -151,6 +152,34 @@ void AddSchedule(const Evaluation& evaluation, const Golden& golden, const Contr
   bound.owned.push_back(std::move(sigma));
 }
 
+// Numbers of a wide type may all be narrow, such as bf16 that was converted to f32.
+void MarkNarrowInputs(const std::vector<std::vector<double>>& inputs, std::vector<ErrorRules>& rules) {
+  constexpr uint64_t kBeyond11Bits = (uint64_t{1} << 42) - 1;  // of a double's significand
+  const auto is_narrow = [](double x) { return (std::bit_cast<uint64_t>(x) & kBeyond11Bits) == 0; };
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!std::ranges::all_of(inputs[k], is_narrow)) continue;
+    for (ErrorRules& rule : rules) {
+      if (k < rule.inputs.size()) rule.inputs[k].narrow = true;
+    }
+  }
+}
+
+// Whether squares of narrow numbers may reach a sum in another way than directly. Only direct sums are granted what
+// their roundings lose to one side (error_reduce.cc).
+bool HasSquaresWithoutGrant(const Graph& graph, const ErrorRules& rules) {
+  const auto is_square = [&](int k) {
+    const formula::Node& node = graph.At(k);
+    if (node.kind != formula::Kind::kMap || node.function != formula::Function::kMul) return false;
+    const formula::Node& factor = graph.At(node.args[0]);
+    const auto input = static_cast<size_t>(factor.input);
+    return node.args[0] == node.args[1] && factor.kind == formula::Kind::kIn && input < rules.inputs.size() &&
+           rules.inputs[input].narrow;
+  };
+  return MostTerms(graph) > 1 && std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
+           return node.kind != formula::Kind::kSum && std::ranges::any_of(node.args, is_square);
+         });
+}
+
 // No reach is beyond an infinite `largest`.
 ASSAY_MULTIVERSION void Hold(double largest, const double* __restrict y, double* __restrict reach, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -224,6 +253,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
   const DType out = problem.output().dtype;
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());
+  MarkNarrowInputs(inputs, rules);
   const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], inputs, dd, rules);
   const bool is_places = graph.At(graph.outputs[0].node).places;
   if (is_places) return PlacesBound(golden, contract, graph, inputs, dd, rules[0], evaluation.reach[0]);
@@ -234,7 +264,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   if (IsFloat(out)) AdmitWhatIsAlsoRight(golden, evaluation, bound);
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
-                         contract.acc != Accumulator::kTensorCore;
+                         contract.acc != Accumulator::kTensorCore && !HasSquaresWithoutGrant(graph, rules[0]);
   statistic.shared = SharesErrors(graph);
   statistic.stagnates = MostTerms(graph) * contract.AccUnitRoundoff() > kStagnation;
   statistic.systematic.push_back({bound.owned[1].get(), 1});

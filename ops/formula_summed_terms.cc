@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terms of a formula's sums on the way to one element of its output. Sums of other elements, which a formula may
 // read at other places (rope, gather), stand for themselves: they are of the same kind.
+#include <algorithm>
 #include <functional>
 
 #include "ops/formula_operator.h"
@@ -15,6 +16,9 @@ using formula::Kind;
 using formula::Node;
 
 using Place = std::vector<int64_t>;  // an index for each axis of the graph
+
+// Results of a node that are evaluated to look at one element: half a gigabyte. Sums of larger operands are left out.
+constexpr int64_t kMostEvaluated = int64_t{1} << 26;
 
 // The results of a node, to be read at places.
 class Results {
@@ -91,6 +95,9 @@ std::vector<std::vector<double>> FormulaOperator::SummedTerms(const Problem& pro
   const Place place = PlaceOf(graph, output);
   std::vector<std::vector<double>> sums;
   for (const Node& node : graph.nodes) {
+    const bool is_small =
+        std::ranges::all_of(node.args, [&](int k) { return graph.ExtentOf(graph.At(k).axes) <= kMostEvaluated; });
+    if (!is_small) continue;
     std::vector<double> terms = TermsOf(graph, node, place, elements);
     if (!terms.empty()) sums.push_back(std::move(terms));
   }

@@ -245,7 +245,7 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
                      user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
 }
 
-std::string FindBlindClass(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+std::string FindUnnoticedFaults(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
   const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
   if (!found || request.exact_ulp) return "";
   const CaseOutput& output = user.data.outputs[result.findings.worst];
@@ -278,7 +278,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
   } else {
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
-  result.blind_class = FindBlindClass(request, user, result);
+  result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
   result.record = UserRecord(user, result);
   const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
   if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);

@@ -66,7 +66,7 @@ struct CheckResult {
   std::optional<StricterContract> stricter;  // where there is such a contract
   // Faults that would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it;
   // "" if there are none.
-  std::string blind_class;
+  std::string unnoticed_faults;
 
   const OutputFindings& worst() const { return findings.outputs[findings.worst]; }
 };

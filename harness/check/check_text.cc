@@ -99,9 +99,9 @@ std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
   return text +
          fmt::format("              {} judges by that class{}\n", OptionWith(asker, "contract", ToText(found.contract)),
-                     result.blind_class.empty()
-                         ? ""
-                         : ", and with these data is inconclusive: it would accept " + result.blind_class + " as well");
+                     result.unnoticed_faults.empty() ? ""
+                                                     : ", and with these data is inconclusive: it would accept " +
+                                                           result.unnoticed_faults + " as well");
 }
 
 // Notes how many results the contract leaves unjudged.
@@ -146,9 +146,9 @@ std::string FewFaultsLine(const CheckResult& result) {
   const bool passes = result.record.verdict == Name(Verdict::kPass);
   if (!passes || !result.stricter || !result.stricter->holds || !TriesTooFew(evidence)) return "";
   return fmt::format(
-      "note: with these data too few single faults could be tried ({} of {}) to say what would be noticed: a lost term "
-      "or another divisor may not be\n",
-      evidence.power->omitted_total, kFewestFaults);
+      "note: with these data only {} could be tried, fewer than the {} that would say what is noticed: a lost term or "
+      "another divisor may not be\n",
+      Counted(evidence.power->omitted_total, "single fault"), kFewestFaults);
 }
 
 std::string MutationPowerLine(const Evidence& evidence, bool passes) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "harness/base/nearest_word.h"
@@ -127,9 +128,16 @@ Status FollowContract(const Operator& op, const Problem& problem, const CheckReq
 
 // Whether the operands show it: the axis of a layout, or whether an optional one is there.
 bool ShowsInOperands(const OpSchema& schema, const std::string& key) {
-  return std::ranges::any_of(schema.layouts, [&](const OperandDoc& operand) {
-    return operand.name == key || operand.layout.find(key) != std::string::npos;
-  });
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto has_word = [&](const std::string& layout) {
+    for (size_t at = layout.find(key); at != std::string::npos; at = layout.find(key, at + 1)) {
+      const size_t end = at + key.size();
+      if ((at == 0 || !is_part(layout[at - 1])) && (end == layout.size() || !is_part(layout[end]))) return true;
+    }
+    return false;
+  };
+  return std::ranges::any_of(
+      schema.layouts, [&](const OperandDoc& operand) { return operand.name == key || has_word(operand.layout); });
 }
 
 // "eps=1e-05", of each attribute that has a default and is neither stated nor follows from the operands.

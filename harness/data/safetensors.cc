@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "harness/base/atomic_file.h"
 #include "harness/base/json_text.h"
@@ -22,11 +23,14 @@ namespace {
 using SortedJson = nlohmann::json;  // looks a member up among thousands in few steps
 
 Result<SortedJson> ParseHeader(std::string_view text) {
-  std::set<std::string> names;
+  std::vector<std::set<std::string>> names;  // by depth, of the object that is open there
   std::string twice;
   const auto note_name = [&](int depth, SortedJson::parse_event_t event, SortedJson& parsed) {
-    if (event != SortedJson::parse_event_t::key || depth != 1) return true;
-    if (!names.insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+    const auto level = static_cast<size_t>(depth);
+    names.resize(std::max(names.size(), level + 2));
+    if (event == SortedJson::parse_event_t::object_start) names[level + 1].clear();
+    if (event != SortedJson::parse_event_t::key) return true;
+    if (!names[level].insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
     return true;
   };
   SortedJson header(SortedJson::value_t::discarded);

@@ -158,7 +158,8 @@ class RowErrors {
     for_each_stretch([&](int64_t first) {
       ReadSoftmaxRow(op_, x_, first, work.distance);
       const double largest = LargestTerm(work.distance);
-      max = largest <= max ? max : largest;  // NaN stays
+      max = max > largest ? max : largest;
+      if (std::isnan(largest)) max = kInfinity;  // no term is larger: the row stays without a maximum
     });
     if (!std::isfinite(max)) return false;
     const auto read = [&](int64_t first) {

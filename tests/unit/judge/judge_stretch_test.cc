@@ -26,12 +26,12 @@ Plane RandomPlane(uint64_t seed, int64_t size, bool wide, bool holes) {
   return plane;
 }
 
-struct Judged {
+struct StretchCase {
   Golden golden;
   BoundModel bound;
   Plane term, deviation, systematic;
 
-  explicit Judged(bool wide, int64_t per_plane) {
+  explicit StretchCase(bool wide, int64_t per_plane) {
     golden.shape = {kValues};
     const RandomStream random(9, 1);
     for (int64_t i = 0; i < kValues; ++i) golden.value.push_back(i % 11 == 2 ? 0 : random.Normal(i));
@@ -57,7 +57,7 @@ bool Same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
-void ExpectSame(const Judged& judged, const Contract& contract) {
+void ExpectSame(const StretchCase& judged, const Contract& contract) {
   const ElementJudge judge(judged.golden, judged.bound, contract, DType::kF32);
   for (const int64_t first : {0, 1, 513, 1399}) {
     const auto count = static_cast<size_t>(kValues - first);
@@ -74,16 +74,16 @@ void ExpectSame(const Judged& judged, const Contract& contract) {
 }
 
 TEST(JudgeStretch, IsThatOfSingleElements) {
-  for (const bool wide : {false, true}) ExpectSame(Judged(wide, kValues), Contract());
+  for (const bool wide : {false, true}) ExpectSame(StretchCase(wide, kValues), Contract());
 }
 
 // Planes of complex outputs may have one number for both components.
 TEST(JudgeStretch, ReadsPlanesOfWholeElements) {
-  ExpectSame(Judged(false, kValues / 2), Contract());
+  ExpectSame(StretchCase(false, kValues / 2), Contract());
 }
 
 TEST(JudgeStretch, HasNoBoundWhereResultsAreExact) {
-  Judged judged(false, kValues);
+  StretchCase judged(false, kValues);
   judged.bound.exact = true;
   ExpectSame(judged, Contract());
 }
