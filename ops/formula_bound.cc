@@ -167,14 +167,7 @@ void MarkNarrowInputs(const std::vector<std::vector<double>>& inputs, std::vecto
 // Whether squares of narrow numbers may reach a sum in another way than directly. Only direct sums are granted what
 // their roundings lose to one side (error_reduce.cc).
 bool HasSquaresWithoutGrant(const Graph& graph, const ErrorRules& rules) {
-  const auto is_square = [&](int k) {
-    const formula::Node& node = graph.At(k);
-    if (node.kind != formula::Kind::kMap || node.function != formula::Function::kMul) return false;
-    const formula::Node& factor = graph.At(node.args[0]);
-    const auto input = static_cast<size_t>(factor.input);
-    return node.args[0] == node.args[1] && factor.kind == formula::Kind::kIn && input < rules.inputs.size() &&
-           rules.inputs[input].narrow;
-  };
+  const auto is_square = [&](int k) { return formula::IsNarrowSquare(graph, rules, k); };
   return MostTerms(graph) > 1 && std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
            return node.kind != formula::Kind::kSum && std::ranges::any_of(node.args, is_square);
          });

@@ -88,7 +88,7 @@ void Tensor::Reshape(Shape shape) {
 
 std::vector<double> Tensor::ToDoubles() const {
   std::vector<double> values(static_cast<size_t>(size_) * (IsComplex(dtype_) ? 2 : 1));
-  ToF64(dtype_, data(), values);
+  Read(0, values);
   return values;
 }
 

@@ -116,6 +116,9 @@ struct MapStep {
   int64_t n = 0;
 };
 
+// Whether the node squares a narrow input (InputRule::narrow).
+bool IsNarrowSquare(const Graph& graph, const ErrorRules& rules, int node);
+
 // One propagation through the nodes of a block. Nodes have to be told in order.
 class Propagation {
  public:
@@ -171,7 +174,6 @@ class Propagation {
                                  std::span<const double> magnitude) const;
   void AddLostTerms(const Node& node, std::span<const double> x, const std::vector<int64_t>& to,
                     std::span<const double> magnitude, NodeError& error) const;
-  bool SumsNarrowSquares(const Node& node) const;
   void ReduceProduct(const Node& node, std::span<const double> x, std::span<const double> v,
                      const std::vector<int64_t>& to, NodeError& error);
   void ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,

@@ -183,18 +183,18 @@ void Propagation::AddLostTerms(const Node& node, std::span<const double> x, cons
     if (share > 0) lost[at] += std::min(share, half_grid / share);
   });
   const double grid = 0.0905 * terms * terms * u * u;
-  const double common = SumsNarrowSquares(node) ? kNarrowSquareLoss * terms * u : 0;
+  const double common = IsNarrowSquare(plan_->graph(), rules_, node.args[0]) ? kNarrowSquareLoss * terms * u : 0;
   for (size_t at = 0; at < lost.size(); ++at) {
     error.r[at] += magnitude[at] * ((lost[at] >= u ? lost[at] : 0) + std::min(grid, terms * u) + common);
   }
 }
 
-bool Propagation::SumsNarrowSquares(const Node& node) const {
-  const Node& square = NodeAt(node.args[0]);
+bool IsNarrowSquare(const Graph& graph, const ErrorRules& rules, int node) {
+  const Node& square = graph.At(node);
   if (!Maps(square, Function::kMul) || square.args[0] != square.args[1]) return false;
-  const Node& factor = NodeAt(square.args[0]);
+  const Node& factor = graph.At(square.args[0]);
   const auto input = static_cast<size_t>(factor.input);
-  return factor.kind == Kind::kIn && input < rules_.inputs.size() && rules_.inputs[input].narrow;
+  return factor.kind == Kind::kIn && input < rules.inputs.size() && rules.inputs[input].narrow;
 }
 
 // |prod (x + e) - prod x| <= prod (|x| + a) - prod |x|. Orders differ in their partial products: where one of them may

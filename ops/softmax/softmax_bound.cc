@@ -129,7 +129,7 @@ class RowErrors {
     ParallelFor(reach ? op_.rows : 0, std::max<int64_t>(1, 4096 / op_.terms), [&](int64_t begin, int64_t end) {
       SoftmaxRowReach of_row = *reach;
       RowParts work(std::min(op_.terms, kSoftmaxStretch));
-      for (int64_t row = begin; row < end; ++row) done[static_cast<size_t>(row)] = AddWrittenOut(row, of_row, work);
+      for (int64_t row = begin; row < end; ++row) done[static_cast<size_t>(row)] = TryWrittenOut(row, of_row, work);
     });
     std::vector<int64_t> left;
     for (int64_t row = 0; row < op_.rows; ++row) {
@@ -147,7 +147,7 @@ class RowErrors {
   }
 
   // Whether the row could do without the formula.
-  bool AddWrittenOut(int64_t row, SoftmaxRowReach& reach, RowParts& work) {
+  bool TryWrittenOut(int64_t row, SoftmaxRowReach& reach, RowParts& work) {
     const auto for_each_stretch = [&](const auto& body) {
       ForEachStretch(row, [&](int64_t first, int64_t terms) {
         work.Resize(terms);

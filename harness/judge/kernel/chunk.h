@@ -32,8 +32,7 @@ struct ChunkTotals {
 ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end,
                        GroupStripe* groups = nullptr);
 
-// So many at a time, elements of no interest are skipped: the largest errors so far leave few such stretches to look
-// at.
+// Elements are skipped in stretches of this length: the largest errors so far leave few of them to look at.
 inline constexpr int64_t kSkipped = kJudgeTile / 8;
 
 // Calls f(golden value index, got, judgement) for every element of a chunk, except in stretches for which skip(tile,
