@@ -49,8 +49,8 @@ Record UserRecord(const UserCase& user, const CheckResult& result) {
     record.stricter_contract = ToText(result.stricter->contract);
     record.stricter_holds = result.stricter->holds;
     record.stricter_reason = result.stricter->holds ? "" : result.stricter->reason;
-    record.weak_pass = result.stricter->weak;
   }
+  record.weak_pass = result.weak;
   // One execution says nothing about it.
   record.deterministic.reset();
   for (OutputRecord& output : record.outputs) output.deterministic.reset();
@@ -184,13 +184,36 @@ std::string WeakText(const UserCase& user, const Contract& weaker, const OutputF
       OptionWith(user.asker, "contract", ToText(weaker)));
 }
 
+// Marks a pass by the default contract as weak if it would notice few of the single faults that the output's rounding
+// does not hide, as in long rows whose sums may lose more than a term.
+void MarkWeak(const UserCase& user, CheckResult& result) {
+  result.weak = result.weak.value_or(false);
+  Decision& decided = result.findings.outputs[result.findings.worst].decision;
+  if (*result.weak || !IsPlainPass(decided)) return;
+  for (const OutputFindings& output : result.findings.outputs) {
+    const std::optional<MutationPower>& power = output.evidence.power;
+    // Zeros that are the right result say nothing of faults, however they are judged.
+    if (!power || !power->blank_result.empty() || power->visible_total < kFewestFaults) continue;
+    const double noticed = static_cast<double>(power->visible_noticed) / static_cast<double>(power->visible_total);
+    if (noticed >= kWeakPower) continue;
+    result.weak = true;
+    if (!decided.reason.empty()) return;
+    decided.reason = fmt::format(
+        "weak: with these data {:.1f} % of single faults would be noticed; judge shorter rows, or state the contract "
+        "that is meant: {}",
+        100 * noticed, OptionWith(user.asker, "contract", ToText(user.contract)));
+    return;
+  }
+}
+
 // Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates
 // where the result is better by that one or fails both.
-Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterContract& stricter, const Begin& begin) {
+Findings JudgeByDefault(const CheckRequest& request, UserCase& user, CheckResult& result, const Begin& begin) {
   Findings tight = JudgeOutputsBy(request, user, {user.contract, user.required, false}, begin);
   const Decision& decision = DecisionOf(tight);
-  stricter = {user.contract, IsPlainPass(decision) || decision.verdict == Verdict::kInconclusive, decision.reason};
-  if (stricter.holds) return tight;
+  const bool holds = IsPlainPass(decision) || decision.verdict == Verdict::kInconclusive;
+  result.stricter = {user.contract, holds, decision.reason};
+  if (holds) return tight;
   Contract required = user.required;
   if (user.required_text.empty()) required = *user.with_intermediates;
   Findings loose = JudgeOutputsBy(request, user, {*user.with_intermediates, required}, begin);
@@ -202,7 +225,7 @@ Findings JudgeByDefault(const CheckRequest& request, UserCase& user, StricterCon
     decided.reason += "; without intermediates of 16 bits it is a mismatch: " + decision.reason;
   }
   if (const OutputFindings* weak = FindWeak(tight, loose); weak != nullptr && decided.verdict == Verdict::kPass) {
-    stricter.weak = true;
+    result.weak = true;
     if (decided.reason.empty()) decided.reason = WeakText(user, *user.with_intermediates, *weak);
   }
   user.contract = *user.with_intermediates, user.required = required;
@@ -274,10 +297,11 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
   }
   CheckResult result;
   if (user.with_intermediates) {
-    result.findings = JudgeByDefault(request, user, result.stricter.emplace(), begin);
+    result.findings = JudgeByDefault(request, user, result, begin);
   } else {
     result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
   }
+  if (user.contract_is_default && !request.exact_ulp) MarkWeak(user, result);
   result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
   result.record = UserRecord(user, result);
   const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);

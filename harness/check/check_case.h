@@ -57,13 +57,15 @@ struct StricterContract {
   Contract contract;
   bool holds = false;  // nothing is wrong or suspect by it
   std::string reason;  // why it does not hold
-  bool weak = false;   // the other contract passes it, and would notice less than kWeakPower of single faults
 };
 
 struct CheckResult {
   Findings findings;
   Record record;
   std::optional<StricterContract> stricter;  // where there is such a contract
+  // A contract that nobody stated passes it, and less than kWeakPower of single faults would be noticed. Absent: the
+  // contract is stated.
+  std::optional<bool> weak;
   // Faults that would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it;
   // "" if there are none.
   std::string unnoticed_faults;

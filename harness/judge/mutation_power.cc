@@ -13,6 +13,8 @@
 #include "harness/data/fill/rng.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/localise.h"
+#include "harness/judge/statistic/outliers.h"
+#include "harness/judge/statistic/statistic.h"
 #include "harness/judge/twin_check.h"
 
 namespace assay {
@@ -194,9 +196,25 @@ class Mutations {
     }
     power_.omitted_total = static_cast<int64_t>(main.size());
     power_.omitted_caught = std::count(caught.begin(), caught.end(), true);
+    CountVisible(main, caught);
     const auto survivor = std::find(caught.begin(), caught.end(), false);
     if (survivor == caught.end() || !power_.missed.empty()) return;
     DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
+  }
+
+  void CountVisible(const std::vector<Mutant>& main, const std::vector<bool>& caught) {
+    const bool statistic = StatisticApplies(judge_);
+    for (size_t k = 0; k < main.size(); ++k) {
+      const double y = judge_.golden().value[static_cast<size_t>(main[k].index)],
+                   value = RoundOut(dtype_, main[k].value);
+      const double gap = IsFloat(dtype_) ? UlpAt(FormatOf(dtype_), y) : 1;
+      if (!caught[k] && std::fabs(main[k].value - y) <= gap) continue;
+      ++power_.visible_total;
+      const auto is_suspect = [&] {
+        return statistic && judge_.Deviation(main[k].index, judge_.Judge(main[k].index, value)) > kElementThreshold;
+      };
+      power_.visible_noticed += caught[k] || is_suspect() ? 1 : 0;
+    }
   }
 
   // An infinity or NaN that is one without the term as well: nobody could tell.

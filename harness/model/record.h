@@ -153,8 +153,8 @@ struct Record {
   // whether the result holds by that one too, and why not. "" and null: there is no such contract.
   std::string stricter_contract, stricter_reason;
   std::optional<bool> stricter_holds;
-  // Whether it passes by the intermediates of 16 bits alone, by which most single faults would pass as well: --strict
-  // fails it. Null: there is no such contract.
+  // Whether a user's result passes by the default contract while most single faults would pass as well: --strict fails
+  // it. Null: the contract is stated.
   std::optional<bool> weak_pass;
   // Results of each output, and the name of the one that decides: the fields above that describe a single output are
   // its. Not written for operators with one output.

@@ -275,6 +275,19 @@ class Leaning(unittest.TestCase):
         self.assertRegex(verdict.reason, r"by which (too few single faults could be tried to say what|\d.* % of single "
                          "faults) would be noticed")
 
+    def test_long_rows_of_f32_in_which_most_faults_would_pass_are_weak(self):
+        for terms, weak in ((8192, False), (1 << 17, True)):
+            x = self.rng.standard_normal((4, terms)).astype(np.float32)
+            e = np.exp(x - x.max(-1, keepdims=True), dtype=np.float64)
+            y = (e / e.sum(-1, keepdims=True)).astype(np.float32)
+            verdict = assay.check("softmax", x, y)
+            self.assertEqual((verdict.passed, verdict.weak, verdict.passed_strictly), (True, weak, not weak), verdict)
+        self.assertRegex(verdict.reason, r"^weak: with these data \d.* % of single faults would be noticed; judge shorter rows, "
+                         "or state the contract that is meant: contract='acc=f32; math=4")
+        with self.assertRaisesRegex(assay.Mismatch, "^weak: softmax (.|\n)*try: state the contract by which to judge: 'acc=f32"):
+            assay.assert_close("softmax", x, y, strict=True)
+        assay.assert_close("softmax", x, y, contract=verdict.to_dict()["contract"], strict=True)
+
     def test_a_wrong_divisor_of_few_rows_is_weak(self):
         """Eight rows cannot lean; the roundings of sums of squares tell."""
         for dtype, store in narrow.ROUND.items():
@@ -372,7 +385,8 @@ class Suspect(unittest.TestCase):
         wide = x.astype(np.float64)
         softmax = np.exp(wide) / np.exp(wide).sum(1, keepdims=True)
         for op, inputs, y in (("softmax", [x], softmax), ("rms_norm", [x, np.ones(150000, np.float32)], self.norm(x, 1e-6))):
-            assay.assert_close(op, inputs, y.astype(np.float32), strict=True)
+            right = assay.check(op, inputs, y.astype(np.float32))
+            self.assertEqual((right.passed, right.class_ != "suspect", right.weak), (True, True, True), right)
             y[1] *= 1.001
             verdict = assay.check(op, inputs, y.astype(np.float32))
             self.assertEqual(verdict.verdict, "mismatch", verdict)

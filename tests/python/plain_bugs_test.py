@@ -67,12 +67,52 @@ class PlainBugs(unittest.TestCase):
             with self.subTest(dtype=dtype):
                 self.is_mismatch("conv", [("x", x), ("w", w)], ("y", y), dtype, pad=1)
 
+    def test_lost_terms_and_wrong_divisors_of_long_positive_sums(self):
+        """A truncating matrix unit may lose as much, but only of products, and never the same share everywhere."""
+        x = np.abs(np.random.default_rng(5).standard_normal((16, 8192))).astype(np.float32)
+        w, rows = x[::-1].T.copy(), x.astype(np.float64)
+        products = rows @ w
+        second = products.copy()
+        second[::2] -= rows[::2, -1:] * w[-1]
+        for op, inputs, y, attrs in (
+                ("reduce", [("x", x)], rows[:, :-1].sum(1), {"axes": 1}),
+                ("reduce", [("x", x)], rows.sum(1) / 8193, {"axes": 1, "kind": "mean"}),
+                ("matmul", [("a", x), ("b", w)], rows[:, :-1] @ w[:-1], {}),
+                ("matmul", [("a", x), ("b", w)], second, {})):
+            self.is_mismatch(op, inputs, ("y", y.astype(np.float32)), "f32", **attrs)
+        narrow_x, narrow_w = narrow.bf16(x), narrow.bf16(w)
+        exact = narrow_x.astype(np.float64) @ narrow_w
+        lost = [np.outer(narrow_x[:, k], narrow_w[k]) for k in (-1, -2)]
+        for wrong in (exact - lost[0] - lost[1], exact * 8192 / 8194, exact - 1e-4 * exact.mean()):
+            verdict = assay.check("matmul", [narrow_x, narrow_w], wrong.astype(np.float32), dtypes={"a": "bf16", "b": "bf16"})
+            self.assertEqual((verdict.passed_strictly, verdict.arithmetic), (False, None), verdict.reason)
+            self.assertNotIn("behaves like", verdict.reason)
+
+
+def truncating_unit(a, b, fraction_bits, block):
+    """Products that are aligned to the largest of a block and of the running sum, and cut below the fraction bits."""
+    total = np.zeros((a.shape[0], b.shape[1]))
+    for k in range(0, a.shape[1], block):
+        products = a[:, k:k + block, None].astype(np.float64) * b[None, k:k + block]
+        unit = 2.0 ** (np.frexp(np.maximum(np.abs(products).max(1), np.abs(total)))[1] - 1 - fraction_bits)
+        total = (np.trunc(products / unit[:, None]).sum(1) + np.trunc(total / unit)) * unit
+        last = 2.0 ** (np.frexp(total)[1] - 24)
+        total = np.trunc(total / last) * last
+    return total.astype(np.float32)
+
 
 class WeakerArithmetics(unittest.TestCase):
     def is_named(self, field, a, b, y, dtypes=None):
         verdict = assay.check("matmul", [a, b], y, contract="f32acc;math=4", dtypes=dtypes)
         self.assertEqual(verdict.verdict, "below_contract", verdict)
         self.assertTrue(verdict.arithmetic.field.startswith(field), verdict.arithmetic)
+
+    def test_truncating_units_are_named_in_long_positive_sums(self):
+        rng = np.random.default_rng(6)
+        for draw in (rng.random, lambda shape: 1 + rng.standard_normal(shape)):
+            a, b = (narrow.bf16(draw(shape).astype(np.float32)) for shape in ((16, 8192), (8192, 16)))
+            self.is_named("acc=tc<", a, b, truncating_unit(a, b, 23, 4), dtypes={"a": "bf16", "b": "bf16"})
+            self.is_named("acc=tc<", a, b, truncating_unit(a, b, 24, 8), dtypes={"a": "bf16", "b": "bf16"})
 
     def test_rounded_operands_and_narrow_sums_are_named(self):
         rng = np.random.default_rng(4)

@@ -51,6 +51,23 @@ double BytesOf(const Golden& golden) {
   return bytes;
 }
 
+// Whether the case is sums of products whose factors a truncating matrix unit takes: those of f32 it rounds to tf32
+// first, and a sum of single elements has no factors.
+bool FitsMatrixUnit(const Operator& op, const Problem& problem, const Contract& declared,
+                    std::span<const Tensor> inputs) {
+  const std::optional<SumForm> sum = op.SumOf(problem);
+  const bool of_products = sum ? sum->factors == 2 : op.FormForPeers(problem).kind == PeerForm::Kind::kAttention;
+  if (!of_products) return false;
+  if (declared.in != InputRounding::kExact) return true;
+  FloatFormat tf32 = FormatOf(DType::kF32);
+  tf32.precision = 11;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const bool is_factor = op.IsFactor(problem, k) && (!sum || k < sum->factors) && IsFloat(inputs[k].dtype());
+    if (is_factor && !HoldsPrecision(tf32, inputs[k])) return false;
+  }
+  return true;
+}
+
 // Slices beside those of the worst elements that a weaker arithmetic has to explain before the whole case is tried.
 constexpr int64_t kOtherSlices = 4;
 
@@ -220,7 +237,17 @@ class Search {
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     if (own != nullptr && hypothesis.halves_errors && !LeavesLess(judge, *output.got)) return std::nullopt;
     if (hypothesis.fills && !hypothesis.fills(judge, *output.got, metrics)) return std::nullopt;
+    if (contract.acc == Accumulator::kTensorCore && !ScattersLikeUnit(contract, judge, output)) return std::nullopt;
     return metrics;
+  }
+
+  bool ScattersLikeUnit(const Contract& contract, const ElementJudge& judge, const JudgedOutput& output) const {
+    const int64_t element = output.worst.empty() ? 0 : output.worst.front().index;
+    size_t terms = 0;
+    for (const auto& sum : op_.SummedTerms(problem_, output.inputs, contract, element)) {
+      terms = std::max(terms, sum.size());
+    }
+    return ScattersLikeTruncation(judge, *output.got, static_cast<double>(terms) / std::max(1, contract.tc_block));
   }
 
   // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for
@@ -289,6 +316,7 @@ std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const P
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
     const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
     if (is_of_sums && !op.Sums(problem)) continue;
+    if (weaker.acc == Accumulator::kTensorCore && !FitsMatrixUnit(op, problem, declared, main.inputs)) continue;
     if (const auto found = search.Explains(hypothesis, main, twins)) {
       return WeakerArithmetic{weaker, hypothesis.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }

@@ -75,7 +75,8 @@ def _advice(verdict: Verdict) -> str:
     record = verdict.to_dict()
     arithmetic = verdict.arithmetic
     if verdict.weak and verdict.class_ != "suspect":
-        return f"state the contract by which to judge: {record['stricter_contract']!r} or {record['contract']!r}"
+        contracts = [text for text in (record["stricter_contract"], record["contract"]) if text]
+        return "state the contract by which to judge: " + " or ".join(map(repr, contracts))
     if verdict.class_ == "suspect":
         return ("compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition; "
                 "strict=False passes it with a warning")

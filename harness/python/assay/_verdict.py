@@ -108,8 +108,8 @@ class Verdict:
 
     @property
     def weak(self) -> bool:
-        """Whether it passed by the default contract's intermediates of 16 bits alone, by which most single faults would
-        pass as well."""
+        """Whether it passed by the default contract while most single faults would pass as well: by intermediates of
+        16 bits alone, or in long rows."""
         return bool(self._fields().get("weak_pass"))
 
     @property
