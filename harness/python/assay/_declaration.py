@@ -35,6 +35,12 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def not_a_type(said: str, value: Any) -> UsageError:
+    """`value` stands where the text of a type is due; it may be one of a framework, such as np.float32."""
+    word = str(getattr(value, "__name__", value)).rpartition(".")[2]
+    return UsageError(f"{said} is no text; types are {', '.join(DTYPES)}{meant(word, DTYPES)}")
+
+
 def known_operator(op: str) -> Optional[Mapping[str, Any]]:
     return None if Knowledge.operators is None else Knowledge.operators[op]
 
@@ -54,8 +60,7 @@ def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
         raise UsageError("dtypes=[] leaves no case; leave dtypes out to take any")
     for text in texts:
         if not isinstance(text, str):
-            name = str(getattr(text, "__name__", text)).rpartition(".")[2]
-            raise UsageError(f"dtypes={dtypes!r}: {text!r} is no text; types are {', '.join(DTYPES)}{meant(name, DTYPES)}")
+            raise not_a_type(f"dtypes={dtypes!r}: {text!r}", text)
         for part in text.split("-"):
             if part not in DTYPES:
                 raise UsageError(f"dtypes={texts!r}: there is no type {part!r}; there are {', '.join(DTYPES)}, and lists of "
