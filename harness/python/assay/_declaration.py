@@ -20,10 +20,12 @@ _DEVICE = re.compile(r"([a-z]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
 class Knowledge:
-    """Set by the worker: operators by name, each with `operands` and `attrs`, and a function that explains an invalid
-    contract ("" if it is valid). None elsewhere, where kernels are only marked."""
+    """Set by the worker: operators by name, each with `operands` and `attrs`, a function that explains an invalid contract
+    ("" if it is valid), and one that hints at the operator that an unknown word means. None elsewhere, where kernels are
+    only marked."""
     operators: Optional[Mapping[str, Any]] = None
     contract_problem: Optional[Callable[[str], str]] = None
+    operator_hint: Optional[Callable[[str], str]] = None
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -48,8 +50,8 @@ def known_operator(op: str) -> Optional[Mapping[str, Any]]:
 def checked_operator(op: Any) -> None:
     if not isinstance(op, str):
         raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
-    if Knowledge.operators is not None and op not in Knowledge.operators:
-        raise UsageError(f"there is no operator {op}; assay list ops shows all{meant(op, Knowledge.operators)}")
+    if Knowledge.operators is not None and Knowledge.operator_hint is not None and op not in Knowledge.operators:
+        raise UsageError(f"there is no operator {op}; assay list ops shows all{Knowledge.operator_hint(op)}")
 
 
 def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
