@@ -127,31 +127,32 @@ class BlockWriter {
 };
 
 // `write` is given a descriptor and says whether all went there; errno has the reason where it did not.
-Status ReplaceFile(const std::filesystem::path& path, const std::function<bool(int)>& write, Durability durability) {
+Status ReplaceFile(const std::filesystem::path& path, const std::function<bool(int)>& write, Durability durability,
+                   const std::filesystem::path& shown) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
 
   TemporaryFile file = CreateTemporary(path);
-  if (file.fd() < 0) return SystemError(path, "cannot be written");
+  if (file.fd() < 0) return SystemError(shown, "cannot be written");
   const bool flushed = write(file.fd()) && (durability == Durability::kWhenever || ::fsync(file.fd()) == 0);
-  if (!flushed) return SystemError(path, "cannot be written");
+  if (!flushed) return SystemError(shown, "cannot be written");
   // Before the lock goes.
-  if (!file.Rename(path)) return SystemError(path, "cannot be replaced");
-  if (!file.Close()) return SystemError(path, "cannot be written");
+  if (!file.Rename(path)) return SystemError(shown, "cannot be replaced");
+  if (!file.Close()) return SystemError(shown, "cannot be written");
   if (durability == Durability::kOnDisk) SyncFolder(folder);
   return {};
 }
 
 }  // namespace
 
-Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
-                           Durability durability) {
+Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts, Durability durability,
+                           const std::filesystem::path& shown) {
   const auto write = [&](int fd) {
     return std::ranges::all_of(parts, [fd](const FilePart& part) { return WriteAll(fd, part); });
   };
-  return ReplaceFile(path, write, durability);
+  return ReplaceFile(path, write, durability, shown.empty() ? path : shown);
 }
 
 Status StreamFileAtomically(const std::filesystem::path& path, const std::function<void(const TextSink&)>& write) {
@@ -160,7 +161,7 @@ Status StreamFileAtomically(const std::filesystem::path& path, const std::functi
     write([&block](std::string_view part) { block.Add(part); });
     return block.Flush();
   };
-  return ReplaceFile(path, write_all, Durability::kOnDisk);
+  return ReplaceFile(path, write_all, Durability::kOnDisk, path);
 }
 
 bool IsTemporaryName(const std::filesystem::path& path) {

@@ -25,9 +25,10 @@ enum class Durability : uint8_t {
   kWhenever,  // as the system likes, which is quicker: after a power cut the file may be damaged, under its final name
 };
 
-// Creates missing folders. Errors name the path and the system's reason.
+// Creates missing folders. Errors name the path and the system's reason; `shown` is the name for them where users know
+// the file by another one, as of a file that is renamed later.
 Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts,
-                           Durability durability = Durability::kOnDisk);
+                           Durability durability = Durability::kOnDisk, const std::filesystem::path& shown = {});
 
 // Atomically writes a text that `write` passes to a sink part by part. If `write` throws, the exception is passed on
 // and `path` stays unchanged.

@@ -5,6 +5,7 @@
 
 #include "harness/base/json.h"
 #include "harness/c_api/api_call.h"
+#include "harness/model/other_names.h"
 #include "ops/operator.h"
 
 namespace assay::c_api {
@@ -14,13 +15,14 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-Json AttrJson(const AttrDef& attr) {
+Json AttrJson(const AttrDef& attr, const OpSchema& schema) {
   const char* types[] = {"int", "float", "name", "dims", "axes"};
   return {{"key", attr.key},
           {"type", types[static_cast<int>(attr.type)]},
           {"default", attr.default_value},
           {"choices", attr.choices},
-          {"doc", attr.doc}};
+          {"doc", attr.doc},
+          {"other_names", OtherNamesOf(attr.key, schema)}};
 }
 
 Json OperatorJson(const OpSchema& schema) {
@@ -33,7 +35,7 @@ Json OperatorJson(const OpSchema& schema) {
     if (o.name == schema.may_lack || (!IsAmong(schema.operands, o.name) && !IsAmong(schema.outputs, o.name)))
       json["optional_inputs"].push_back(o.name);
   }
-  for (const AttrDef& attr : schema.attrs) json["attrs"].push_back(AttrJson(attr));
+  for (const AttrDef& attr : schema.attrs) json["attrs"].push_back(AttrJson(attr, schema));
   return json;
 }
 

@@ -2,6 +2,7 @@
 #include "harness/check/check_case.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "harness/base/parallel.h"
 #include "harness/base/stopwatch.h"
+#include "harness/check/advice.h"
 #include "harness/check/check_exact.h"
 #include "harness/check/intermediates.h"
 #include "harness/check/tensor_args.h"
@@ -41,6 +43,7 @@ Record UserRecord(const UserCase& user, const CheckResult& result) {
   record.contract = ToText(user.contract);
   record.required_contract = user.required_text;
   record.output_hash = HashOf(user.got);
+  record.default_attrs = fmt::format("{}", fmt::join(user.defaults, " "));
   const Decision& decision = result.worst().decision;
   const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
   SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
@@ -103,6 +106,34 @@ struct JudgeBy {
   bool explains = true;
 };
 
+// Whether most results are less than half of what their terms add up to without their signs.
+bool TermsCancel(const Golden& golden) {
+  int64_t cancelled = 0;
+  for (int64_t i = 0; i < golden.size() && golden.magnitude.size() == golden.size(); ++i) {
+    cancelled += std::fabs(golden.value[static_cast<size_t>(i)]) < golden.magnitude[i] / 2 ? 1 : 0;
+  }
+  return 2 * cancelled > golden.size();
+}
+
+// The contract with the narrowest wider accumulator that bounds most results; "": the declared one bounds most itself,
+// or none does.
+std::string FindBoundingContract(const Operator& op, const Problem& problem, const Golden& golden,
+                                 const Contract& declared, const MutationPower& power) {
+  if (2 * power.unbounded <= NumElements(problem.output().shape)) return "";
+  for (const Accumulator acc : {Accumulator::kF32, Accumulator::kF64}) {
+    Contract wider = declared;
+    wider.acc = acc, wider.mid = Intermediate::kNone;
+    const double u = wider.AccUnitRoundoff(), own = declared.AccUnitRoundoff();
+    if (u > own || (u == own && declared.mid == Intermediate::kNone)) continue;
+    const BoundModel bound = op.Bound(problem, golden, wider);
+    const ElementJudge judge(golden, bound, wider, problem.output().dtype);
+    int64_t open = 0;
+    for (int64_t i = 0; i < golden.size(); ++i) open += judge.Unbounded(i) ? 1 : 0;
+    if (2 * open <= golden.size()) return ToText(wider);
+  }
+  return "";
+}
+
 OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const JudgeBy& by,
                                const Begin& begin) {
   const CaseData& data = user.data;
@@ -122,7 +153,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
-  evidence.sums = data.op->Sums(problem);
+  evidence.sums = data.op->Sums(problem), evidence.cancels = TermsCancel(output.golden);
   evidence.contract_word = OptionName(user.asker, "contract");
   const ErrorMetrics& run = evidence.runs[0];
   if (run.Holds() && !run.statistic.Holds()) {
@@ -141,6 +172,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   }
   begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
+  evidence.bounding_contract = FindBoundingContract(*data.op, problem, output.golden, by.contract, *evidence.power);
   return found;
 }
 
@@ -304,6 +336,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
   if (user.contract_is_default && !request.exact_ulp) MarkWeak(user, result);
   result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
   result.record = UserRecord(user, result);
+  result.record.advice = AdviceFor(user, result);
   const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
   if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);
   return result;

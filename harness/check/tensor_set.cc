@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <iterator>
+#include <optional>
 
-#include "harness/base/nearest_word.h"
 #include "harness/cases/host_memory.h"
 #include "harness/check/tensor_args.h"
+#include "harness/model/other_names.h"
 #include "harness/plan/catalog.h"
 
 namespace assay {
@@ -41,7 +43,8 @@ Status CheckGiven(const OpSchema& schema, std::span<const std::string> names, bo
   for (size_t i = 0; i < names.size(); ++i) {
     const char* kind = is_output ? "output" : "input";
     if (!MayHave(schema, names[i]) || is_output != IsAmong(schema.outputs, names[i])) {
-      return UsageError(fmt::format("{} has no {} '{}'; {}", schema.op, kind, names[i], TakesText(schema)));
+      return UsageError(fmt::format("{} has no {} '{}'; {}{}", schema.op, kind, names[i], TakesText(schema),
+                                    OperandHint(names[i], schema)));
     }
     if (IsAmong(names.first(i), names[i])) {
       return UsageError(fmt::format("{} gives '{}' twice; give it once", OptionName(asker, kind), names[i]));
@@ -53,12 +56,10 @@ Status CheckGiven(const OpSchema& schema, std::span<const std::string> names, bo
 Result<AttrList> GivenAttrs(const OpSchema& schema, const CheckRequest& request, Asker asker) {
   auto given = ParsePairs(request.attrs, OptionName(asker, "attr"));
   if (!given) return tl::unexpected(given.error());
-  std::vector<std::string> known;
-  for (const AttrDef& attr : schema.attrs) known.push_back(attr.key);
   for (const auto& [key, value] : *given) {
     if (schema.Find(key) != nullptr) continue;
     return UsageError(
-        fmt::format("{} has no attribute '{}'; {}{}", schema.op, key, kWhatOperatorsTake, DidYouMean(key, known)));
+        fmt::format("{} has no attribute '{}'; {}{}", schema.op, key, kWhatOperatorsTake, AttributeHint(key, schema)));
   }
   return AttrList(given->begin(), given->end());
 }
@@ -71,26 +72,67 @@ std::vector<Operand> OperandsOf(const TensorSet& set) {
   return operands;
 }
 
-// The problem where operands of type `from` are of type `to`.
-Result<Problem> BindAs(const Operator& op, CaseSpec spec, const std::vector<Operand>& operands, DType from, DType to) {
+// The problem where the operands have the types that `type` gives for them.
+Result<Problem> BindAs(const Operator& op, CaseSpec spec, const std::vector<Operand>& operands,
+                       const std::function<DType(DType)>& type) {
   for (const std::string& name : op.schema().operands) {
     const auto operand = std::ranges::find(operands, name, &Operand::name);
     if (operand == operands.end()) continue;  // may_lack
-    spec.dtypes.push_back(operand->dtype == from ? to : operand->dtype);
+    spec.dtypes.push_back(type(operand->dtype));
   }
   return op.Bind(spec);
 }
 
+std::function<DType(DType)> Replacing(DType from, DType to) {
+  return [=](DType type) { return type == from ? to : type; };
+}
+
+// The narrowest type that holds all values of the operands' floats; f32 for f16 beside bf16.
+DType CommonFloat(const std::vector<Operand>& operands) {
+  std::optional<DType> common;
+  for (const Operand& operand : operands) {
+    if (!IsFloat(operand.dtype)) continue;
+    const DType type = operand.dtype, widest = common.value_or(type);
+    const bool differ = type != widest && SizeOf(type) == SizeOf(widest);
+    common = differ ? DType::kF32 : SizeOf(type) > SizeOf(widest) ? type : widest;
+  }
+  return common.value_or(DType::kF32);
+}
+
+// Advice for an operator that takes all floats in one type, as softmax does, where they are of several; "" if none
+// helps.
+std::string MixedFloatsAdvice(const Operator& op, const CaseSpec& spec, const std::vector<Operand>& operands) {
+  const DType common = CommonFloat(operands);
+  const auto widen = [&](DType type) { return IsFloat(type) ? common : type; };
+  if (!BindAs(op, spec, operands, widen)) return "";
+  std::vector<std::string> inputs, outputs;
+  for (const Operand& operand : operands) {
+    if (!IsFloat(operand.dtype) || operand.dtype == common) continue;
+    (IsAmong(op.schema().outputs, operand.name) ? outputs : inputs).push_back(operand.name);
+  }
+  std::string advice;
+  if (!inputs.empty()) {
+    advice += fmt::format("; give {} in {}, which holds all values exactly", fmt::join(inputs, " and "), Name(common));
+  }
+  if (!outputs.empty()) {
+    advice += fmt::format("; give {} in {}, before the conversion to a narrower type", fmt::join(outputs, " and "),
+                          Name(common));
+  }
+  return advice;
+}
+
 Result<Problem> BindTypes(const Operator& op, const CaseSpec& spec, const std::vector<Operand>& operands, Asker asker) {
-  Result<Problem> problem = BindAs(op, spec, operands, DType::kI64, DType::kI64);
+  Result<Problem> problem = BindAs(op, spec, operands, Replacing(DType::kI64, DType::kI64));
   if (problem) return problem;
   // Places in i32, as frameworks may have them, are taken where the operator has them in i64.
-  if (auto widened = BindAs(op, spec, operands, DType::kI32, DType::kI64); widened) return widened;
+  if (auto widened = BindAs(op, spec, operands, Replacing(DType::kI32, DType::kI64)); widened) return widened;
   const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
-  if (u8 == operands.end() || !BindAs(op, spec, operands, DType::kU8, DType::kE4M3)) return problem;
-  return Fail(problem.error().code,
-              fmt::format("{}; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", problem.error().message,
-                          u8->name, OptionName(asker, "dtype"), u8->name));
+  std::string advice = MixedFloatsAdvice(op, spec, operands);
+  if (u8 != operands.end() && BindAs(op, spec, operands, Replacing(DType::kU8, DType::kE4M3))) {
+    advice = fmt::format("; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", u8->name,
+                         OptionName(asker, "dtype"), u8->name);
+  }
+  return Fail(problem.error().code, problem.error().message + advice);
 }
 
 // A field of contracts that says what an attribute says: golden values follow the attribute.

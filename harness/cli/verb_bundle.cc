@@ -86,12 +86,10 @@ Status CheckIsWhole(const fs::path& run, const BundledRun& bundle) {
 Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
   const fs::path unsigned_ =
       options.out.parent_path() / fmt::format(".{}.{}", getpid(), options.out.filename().string());
-  Status status = WriteContainer(unsigned_, bundle.files);
+  Status status = WriteContainer(unsigned_, bundle.files, options.out);
   if (!status) {
-    std::string why = status.error().message;
-    const std::string hidden = unsigned_.string();
-    if (why.starts_with(hidden)) why = "--out " + options.out.string() + why.substr(hidden.size());
-    status = Fail(status.error().code, why + ": give --out where files can be made");
+    const Error& error = status.error();
+    status = Fail(error.code, fmt::format("--out {}: give --out where files can be made", error.message));
   }
   if (status && options.key) status = SignFile(unsigned_, *options.key);
   std::error_code error;

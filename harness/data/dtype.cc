@@ -2,12 +2,18 @@
 #include "harness/data/dtype.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "harness/base/check.h"
+#include "harness/base/nearest_word.h"
 
 namespace assay {
 namespace {
@@ -35,6 +41,27 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
     {DType::kC128, "c128", DTypeKind::kComplex, 16, kDLComplex, 128},
     {DType::kU8, "u8", DTypeKind::kInt, 1, kDLUInt, 8},
 }};
+
+// Names that other libraries have for types.
+constexpr struct {
+  std::string_view other, name;
+} kOtherNames[] = {
+    {"float64", "f64"},   {"double", "f64"},    {"fp64", "f64"},           {"float32", "f32"},  {"float", "f32"},
+    {"single", "f32"},    {"fp32", "f32"},      {"float16", "f16"},        {"half", "f16"},     {"fp16", "f16"},
+    {"bfloat16", "bf16"}, {"e4m3fn", "e4m3"},   {"float8_e4m3fn", "e4m3"}, {"fp8", "e4m3"},     {"float8_e5m2", "e5m2"},
+    {"int8", "i8"},       {"uint8", "u8"},      {"int32", "i32"},          {"int", "i32"},      {"int64", "i64"},
+    {"long", "i64"},      {"complex64", "c64"}, {"complex128", "c128"},    {"complex", "c128"},
+};
+
+// "; did you mean 'bf16'?" of "torch.bfloat16"; "": nothing is near.
+std::string TypeHint(std::string_view name, std::span<const std::string> known) {
+  std::string plain(name.substr(name.rfind('.') + 1));
+  std::ranges::transform(plain, plain.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const auto& [other, own] : kOtherNames) {
+    if (plain == other) return fmt::format("; did you mean '{}'?", own);
+  }
+  return DidYouMean(plain, known);
+}
 
 constexpr FloatFormat kFormatF64 = {53, -1022, std::numeric_limits<double>::max(), true};
 constexpr FloatFormat kFormatF32 = {24, -126, std::numeric_limits<float>::max(), true};
@@ -73,12 +100,13 @@ const FloatFormat& FormatOf(DType dtype) {
 }
 
 Result<DType> ParseDType(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const DTypeInfo& info : kInfo) {
     if (info.name == name) return info.dtype;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+    known.emplace_back(info.name);
   }
-  return UsageError(fmt::format("unknown dtype '{}'; known: {}", name, known));
+  return UsageError(
+      fmt::format("unknown dtype '{}'; known: {}{}", name, fmt::join(known, ", "), TypeHint(name, known)));
 }
 
 }  // namespace assay

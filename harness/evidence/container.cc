@@ -135,7 +135,7 @@ std::string TextOfFile(const BundleFiles& files, const std::string& name) {
   return it == files.end() ? "" : it->second;
 }
 
-Status WriteContainer(const std::filesystem::path& path, const BundleFiles& files) {
+Status WriteContainer(const std::filesystem::path& path, const BundleFiles& files, const std::filesystem::path& shown) {
   std::string manifest;
   for (const auto& [name, contents] : files) {
     if (auto good = CheckMemberName(name); !good) return good;
@@ -158,7 +158,7 @@ Status WriteContainer(const std::filesystem::path& path, const BundleFiles& file
   std::vector<FilePart> parts;
   for (const std::string& frame : frames) parts.push_back({frame.data(), frame.size()});
   parts.push_back({index.data(), index.size()});
-  return WriteFileAtomically(path, parts);
+  return WriteFileAtomically(path, parts, Durability::kOnDisk, shown);
 }
 
 Result<Container> ReadContainer(const std::filesystem::path& path) {

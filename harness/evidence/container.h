@@ -20,8 +20,10 @@ using BundleFiles = std::map<std::string, std::string>;  // contents by name
 
 std::string TextOfFile(const BundleFiles& files, const std::string& name);  // "" where there is none
 
-// Errors: a name that a header does not hold (over 100 bytes, or not below the archive), a file that cannot be written.
-Status WriteContainer(const std::filesystem::path& path, const BundleFiles& files);
+// Errors: a name that a header does not hold (over 100 bytes, or not below the archive), a file that cannot be written,
+// which is called `shown` in the message, if given.
+Status WriteContainer(const std::filesystem::path& path, const BundleFiles& files,
+                      const std::filesystem::path& shown = {});
 
 struct Container {
   BundleFiles files;                // what is whole

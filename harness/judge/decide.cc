@@ -161,31 +161,50 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   return exact ? ResultClass::kBitExact : ResultClass::kWithinClass;
 }
 
-// Advice if most results of an inconclusive case may overflow; "" if they do not.
-std::string OverflowAdvice(const Evidence& evidence) {
+// Why most results accept whatever comes, and what would change that.
+struct Openness {
+  std::string cause, remedy;
+  std::string Text() const { return cause.empty() ? remedy : cause + ": " + remedy; }
+};
+
+// Nothing if most results do not overflow.
+std::optional<Openness> FindOverflow(const Evidence& evidence) {
   const MutationPower& power = *evidence.power;
-  if (2 * power.overflowing <= power.sampled) return "";
-  return fmt::format(
-      "{} of {} results may overflow, at the end or {}on the way, where infinities and NaN can be right too: {}",
-      power.overflowing, power.sampled, evidence.sums ? "in some legal order of their terms " : "",
-      evidence.user_data ? "scale the operands down before the dump, or, if the implementation really accumulates in "
-                           "f64, say so with " +
-                               evidence.contract_word + " acc=f64"
-                         : "take a fill of smaller values, or an implementation with an accumulator of wider range");
+  if (2 * power.overflowing <= power.sampled) return std::nullopt;
+  const std::string cause = fmt::format(
+      "{} of {} results may overflow, at the end or {}on the way, where infinities and NaN can be right too",
+      power.overflowing, power.sampled, evidence.sums ? "in some legal order of their terms " : "");
+  if (!evidence.user_data) {
+    return Openness{cause, "take a fill of smaller values, or an implementation with an accumulator of wider range"};
+  }
+  return Openness{cause,
+                  "scale the operands down before the dump, or, if the implementation really accumulates in "
+                  "f64, say so with " +
+                      evidence.contract_word + " acc=f64"};
 }
 
-// Advice for a user's data that are inconclusive.
-std::string DataAdvice(const Evidence& evidence) {
-  if (const std::string overflow = OverflowAdvice(evidence); !overflow.empty()) return overflow;
-  const int64_t unbounded = evidence.power->unbounded, results = NumElements(evidence.shape);
-  if (2 * unbounded > results) {
-    return fmt::format(
-        "it promises nothing for {} of {} results, where something on the way may overflow or the contract leaves the "
-        "result open: scale the operands down, or leave such rows out",
-        unbounded, results);
+// Results that the contract bounds by nothing. Where a wider accumulator of the same range bounds them, they are left
+// open by roundings alone, whatever the size of the operands.
+Openness ExplainUnbounded(const Evidence& evidence) {
+  const std::string count =
+      fmt::format("it promises nothing for {} of {} results", evidence.power->unbounded, NumElements(evidence.shape));
+  if (evidence.bounding_contract.empty()) {
+    return {count + ", where something on the way may overflow or the contract leaves the result open",
+            "scale the operands down, or leave such rows out"};
   }
-  if (!evidence.sums) return "judge by a tighter contract, or dump data that differ by more than this one resolves";
-  return "judge by a tighter contract, or dump sums of fewer terms or with less cancellation";
+  const bool same_range = evidence.declared.acc == Accumulator::kBF16;  // that of f32, which is tried first
+  return {fmt::format("{}, which roundings{} on the way leave open", count, same_range ? "" : " or a range that ends"),
+          fmt::format("{} '{}' bounds them, if the kernel computes so; else take {}", evidence.contract_word,
+                      evidence.bounding_contract, evidence.sums ? "rows of fewer terms" : "data of smaller results")};
+}
+
+Openness ExplainData(const Evidence& evidence) {
+  if (const auto overflow = FindOverflow(evidence)) return *overflow;
+  if (2 * evidence.power->unbounded > NumElements(evidence.shape)) return ExplainUnbounded(evidence);
+  if (!evidence.sums)
+    return {"", "judge by a tighter contract, or dump data that differ by more than this one resolves"};
+  return {"", fmt::format("judge by a tighter contract, or dump sums of fewer terms{}",
+                          evidence.cancels ? " or with less cancellation" : "")};
 }
 
 // Why a result that nothing is wrong with is not believed; "": it is.
@@ -197,13 +216,13 @@ std::string InconclusiveReason(const Evidence& evidence) {
     if (blind.empty()) return "";
     const std::string suspicion = Suspicion(evidence);
     return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
-                       ToText(evidence.declared), blind, DataAdvice(evidence),
+                       ToText(evidence.declared), blind, ExplainData(evidence).Text(),
                        suspicion.empty() ? "" : "; suspect: " + suspicion);
   }
   if (power.power >= kRequiredMutationPower) return "";
-  const std::string overflow = OverflowAdvice(evidence);
+  const std::optional<Openness> overflow = FindOverflow(evidence);
   return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}{}", 100 * power.power,
-                     100 * kRequiredMutationPower, power.missed, overflow.empty() ? "" : "; " + overflow);
+                     100 * kRequiredMutationPower, power.missed, overflow ? "; " + overflow->Text() : "");
 }
 
 std::string WeakerArithmeticReason(const Evidence& evidence, const std::string& failure) {
@@ -258,6 +277,10 @@ double LargestMargin(const Decision& decision) {
 }
 
 }  // namespace
+
+std::string RemedyForData(const Evidence& evidence) {
+  return ExplainData(evidence).remedy;
+}
 
 std::string DescribeFailure(const ErrorMetrics& m, const Shape& shape, std::string_view which) {
   const char* parts = m.complex ? " real and imaginary parts" : "";  // what follows counts elements

@@ -85,8 +85,12 @@ struct Evidence {
   // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: the statistic has no objection to
   // a user's tensor, or elements break the bound.
   std::optional<std::string> not_random;
-  std::optional<RowLean> row_lean;                    // of a user's tensor whose rows lean to one side
-  bool sums = true;                                   // whether a result has terms that are added; for advice
+  std::optional<RowLean> row_lean;  // of a user's tensor whose rows lean to one side
+  bool sums = true;                 // whether a result has terms that are added; for advice
+  bool cancels = true;              // whether terms of most results cancel mostly; for advice
+  // A contract with a wider accumulator that bounds most results where the declared one leaves most open; "": none
+  // does.
+  std::string bounding_contract;
   std::string contract_word = "--contract";           // how their owner states a contract, for messages
   std::optional<WeakerArithmetic> weaker_arithmetic;  // a weaker arithmetic that explains failing values
   std::vector<PropertyOutcome> properties;            // relations to other executions
@@ -114,6 +118,9 @@ bool IsFarOff(const ErrorMetrics& metrics);
 // Describes the failing channel, an element with its value and the right one, and where all wrong elements are. `which`
 // names one of several executions, for instance " in run 2". Precondition: !metrics.Holds().
 std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
+
+// How the data of an inconclusive result can be made conclusive, in a phrase. Precondition: evidence.power.
+std::string RemedyForData(const Evidence& evidence);
 
 // Precondition: at least one run.
 Decision Decide(const Evidence& evidence);

@@ -156,6 +156,10 @@ struct Record {
   // Whether a user's result passes by the default contract while most single faults would pass as well: --strict fails
   // it. Null: the contract is stated.
   std::optional<bool> weak_pass;
+  // The next step for a user's result that fails, is inconclusive, suspect or weak, in a phrase. "": a run, or a pass.
+  std::string advice;
+  // For a user's result: attributes that neither the user stated nor the shapes give, "eps=1e-05 stats=0".
+  std::string default_attrs;
   // Results of each output, and the name of the one that decides: the fields above that describe a single output are
   // its. Not written for operators with one output.
   std::vector<OutputRecord> outputs;
@@ -230,7 +234,8 @@ void VisitFields(R& r, F&& f) {
   f("time_at_most_s", r.time_at_most_s), f("timing_unsure", r.timing_unsure);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
   f("stricter_contract", r.stricter_contract), f("stricter_holds", r.stricter_holds);
-  f("stricter_reason", r.stricter_reason), f("weak_pass", r.weak_pass);
+  f("stricter_reason", r.stricter_reason), f("weak_pass", r.weak_pass), f("advice", r.advice);
+  f("default_attrs", r.default_attrs);
 }
 
 // The device as plan.json has it: the pool, where there is one. Reports have a column for each.

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "harness/base/glob.h"
-#include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
+#include "harness/model/other_names.h"
 
 namespace assay {
 namespace {
@@ -130,7 +130,7 @@ Status CheckDTypes(const std::vector<std::string>& wanted) {
 Status CheckOperator(const std::string& name, const OpCatalog& ops) {
   if (ops.find(name) != nullptr) return {};
   return UsageError(fmt::format("--op {}: no such operator; known: {}{}", name, fmt::join(ops.names, " "),
-                                DidYouMean(name, ops.names)));
+                                OperatorHint(name, ops.names)));
 }
 
 void Selection::Add(PlannedCase planned, bool own) {

@@ -15,6 +15,7 @@
 #include "harness/base/utf8.h"
 #include "harness/base/whole_file.h"
 #include "harness/model/contract.h"
+#include "harness/model/other_names.h"
 #include "harness/plan/suite_cover.h"
 #include "harness/plan/suite_line.h"
 #include "ops/operator.h"
@@ -271,7 +272,7 @@ Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::st
 
 tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops) {
   return UsageError(
-      fmt::format("no operator '{}'; known: {}{}", name, fmt::join(ops.names, ", "), DidYouMean(name, ops.names)));
+      fmt::format("no operator '{}'; known: {}{}", name, fmt::join(ops.names, ", "), OperatorHint(name, ops.names)));
 }
 
 Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories) {

@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
+#include "harness/model/other_names.h"
 #include "harness/plan/design_store.h"
 
 namespace assay {
@@ -58,7 +58,7 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
   const Operator* op = ops.op ? ops.op(cover.op) : nullptr;
   if (op == nullptr) {
     return line.Fail(words[2].column, fmt::format("no operator '{}'; known: {}{}", cover.op, fmt::join(ops.names, " "),
-                                                  DidYouMean(cover.op, ops.names)));
+                                                  OperatorHint(cover.op, ops.names)));
   }
   if (op->Space().dimensions.empty()) {
     return line.Fail(words[2].column,

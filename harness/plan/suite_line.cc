@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "harness/base/amounts.h"
-#include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
 #include "harness/data/fill/fill.h"
 #include "harness/model/contract.h"
+#include "harness/model/other_names.h"
 
 namespace assay {
 namespace {
@@ -218,7 +218,7 @@ Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCat
     return line.Fail(op.column,
                      fmt::format("'{}' is neither an operator nor one of cover, include, others, require, tag, timed; "
                                  "operators: {}{}",
-                                 op.text, fmt::join(ops.names, " "), DidYouMean(op.text, ops.names)));
+                                 op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
   }
   std::vector<Axis> axes;
   for (size_t i = 1; i < line.words.size(); ++i) {

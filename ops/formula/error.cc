@@ -322,6 +322,10 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   const bool may_divide_exactly = rules_.faithful_bits > 0 && divides;
   const std::vector<double> before = may_divide_exactly ? error.r : std::vector<double>();
   RoundEach(terms, step, reach, linear, error.r.data());
+  // exp(-infinity) is 0 whatever the function is off elsewhere, by ISO C (F.10.3.1).
+  for (int64_t i = 0; node.function == Function::kExp && i < step.n; ++i) {
+    if (step.x[0][i] == -kInfinity && reach[0][i] == 0) error.r[i] = 0;
+  }
   // A product with a reciprocal that lies below the normal numbers.
   for (int64_t i = 0; divides && rules_.tiny > 0 && i < step.n; ++i) {
     const bool lost = std::fabs(step.x[1][i]) * rules_.tiny > 0.5 && std::isfinite(step.x[1][i]);

@@ -84,7 +84,8 @@ ASSAY_MULTIVERSION void AddFurtherErrors(const RowErrorsInCommon& row, const dou
   }
   for (int64_t i = 0; i < n; ++i) {
     const double lost = y[i] * (row.spread + distance[i]);
-    reach[i] += (lost > 0 ? row.base_two * lost : 0) + row.flushed;
+    const double flushed = reach[i] > 0 ? row.flushed : 0;  // what is exact, as the weight 0 of -inf, stays so
+    reach[i] += (lost > 0 ? row.base_two * lost : 0) + flushed;
     size[i] = size[i] * (row.exponent * distance[i] + row.own) + row.lost;
   }
 }

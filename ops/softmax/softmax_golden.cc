@@ -109,7 +109,8 @@ ASSAY_MULTIVERSION void Quotients(double total, double shared, const double* __r
   for (int64_t i = 0; i < n; ++i) {
     y[i] = e[i] / total;
     const double units = y[i] * (shared / 4 + distance[i] / 4 + 1);
-    error[i] = (y[i] == 0 ? 0 : units * kQuarterUnit) + 0x1p-1073;
+    const bool gone = e[i] == 0 && distance[i] == 0;  // x is -inf: the weight 0 is exact
+    error[i] = gone ? 0 : (y[i] == 0 ? 0 : units * kQuarterUnit) + 0x1p-1073;
   }
 }
 

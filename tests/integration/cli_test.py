@@ -16,6 +16,7 @@ import sys
 import termios
 import unittest
 
+from dumped_tensors import write_npy
 from own_folder import rule
 from program import ASSAY, CASE, Cli, NO_ENTRY, OTHER_MAJOR, PLUGIN
 
@@ -117,6 +118,12 @@ class BadInput(Cli):
         self.fails(2, "--backend nowhere: there is no such backend; found: cpu", *run, "--backend", "nowhere")
         self.fails(2, "--op nowhere: no such operator; known: attention conv", *run, "--op", "nowhere")
         self.fails(2, "unknown dtype 'f33'; known: f64, f32", *run, "--dtype", "f33")
+        self.fails(2, "did you mean 'f16'?", *run, "--dtype", "float16")
+        self.fails(2, "did you mean 'softmax' with log=1?", *run, "--op", "torch.log_softmax")
+        check = ("check", "--op", "softmax", "--input", "x=x.npy", "--output", "x.npy")
+        write_npy(self.dir / "x.npy", "f4", (2, 2), [0.5] * 4)
+        self.fails(2, "did you mean 'axis'?", *check, "--attr", "dim=1")
+        self.fails(2, "did you mean 'bf16'?", *check, "--dtype", "x=bfloat16")
         self.fails(2, "--impl", "backends", "--impl", "naive")
         self.assertFalse((self.dir / "o").exists())
         # A backend that cannot answer now may know the name: a note, and the run goes on.

@@ -109,7 +109,7 @@ class Cases(unittest.TestCase):
         case = assay.cases(ids=["exp/bf16/n=64/fill=normal/seed=0"])[0]
         x = case.inputs["x"]
         if x.dtype == np.uint16:
-            self.assertEqual(case.note, "without the package ml_dtypes these hold bits: x as bf16")
+            self.assertEqual(case.note, "without the package ml_dtypes x has the bits of bf16 as uint16, and no values")
             wide = (x.astype(np.uint32) << 16).view(np.float32)
         else:
             self.assertEqual((case.note, x.dtype.name), ("", "bfloat16"))

@@ -136,7 +136,7 @@ class Failures(unittest.TestCase):
 
     def test_most_elements_wrong_point_at_attributes(self):
         a, b, y = product(0, 8, 8, 8)
-        with self.assertRaisesRegex(assay.Mismatch, r"try: most elements are wrong: compare the attributes \(transposition"):
+        with self.assertRaisesRegex(assay.Mismatch, r"try: most elements are wrong: compare the attributes \(those that are stated; transa=0, "):
             assay.assert_close("matmul", [a, b], y, transpose_b=True)
 
     def test_contracts_say_what_becomes_of_nan(self):
@@ -155,6 +155,74 @@ class Failures(unittest.TestCase):
         y[1, 1] = np.nan
         with self.assertRaisesRegex(assay.Mismatch, r"first element \[1,1\] got nan(.|\n)*try: look for an overflow"):
             assay.assert_close("matmul", [a, b], y)
+
+    def test_advice_fits_the_operator_and_what_was_found(self):
+        """Nothing but roundings leaves a softmax in bf16 open, whatever the operands' size; a function has no terms."""
+        x = np.random.default_rng(8).standard_normal((40, 300), np.float32)
+        verdict = assay.check("softmax", x, softmax(x), contract="bf16acc")
+        self.assertEqual(verdict.verdict, "inconclusive")
+        self.assertIn("it promises nothing for 12000 of 12000 results, which roundings on the way leave open: contract 'acc=f32; "
+                      "math=4' bounds them, if the kernel computes so; else take rows of fewer terms", verdict.reason)
+        self.assertNotIn("overflow", verdict.explanation)
+        self.assertEqual(assay.check("softmax", x, softmax(x), contract="acc=f32; math=4").verdict, "pass")
+        a, b, _ = product(4096)
+        cancels = assay.check("matmul", [a, b], a @ b, contract="bf16acc")
+        self.assertRegex(cancels.to_dict()["advice"], "^judge by a tighter contract, or dump sums of fewer terms or with less cancel")
+        adds = assay.check("matmul", [abs(a), abs(b)], abs(a) @ abs(b), contract="bf16acc")
+        self.assertEqual(adds.verdict, "inconclusive")
+        self.assertNotIn("cancellation", adds.to_dict()["advice"] + adds.explanation)
+        flat = np.full(64, 0.3, np.float32) + np.arange(64, dtype=np.float32) * np.float32(1e-6)
+        wide = assay.check("tanh", flat, np.tanh(flat), contract="f32acc;math=4096")
+        self.assertEqual(wide.verdict, "inconclusive", wide)
+        self.assertEqual(wide.to_dict()["advice"], "judge by a tighter contract, or dump data that differ by more than this one "
+                                                   "resolves")
+        for op, inputs, right, advice in (
+                ("tanh", x[0], np.tanh(x[0]), "most elements are wrong: compare the layout of each operand and the formula; contract"),
+                ("rms_norm", [x, x[0]], x, r"most elements are wrong: compare the attributes \(those that are stated; eps=1e-06 by default\) and the layout"),
+                ("top_k", x, {"values": x[:, :2], "indices": np.zeros((40, 2), np.int64)}, "most elements are wrong: compare the "
+                 r"attributes \(those that are stated; smallest=0, tie=first by default\) and the layout of each operand$")):
+            outputs = {name: -y - 1 for name, y in right.items()} if isinstance(right, dict) else -right - 1
+            wrong = assay.check(op, inputs, outputs)
+            self.assertRegex(wrong.to_dict()["advice"], "^" + advice, wrong)
+        y = np.tanh(x[0])
+        y[7] += 1
+        few = assay.check("tanh", x[0], y)
+        self.assertEqual(few.to_dict()["advice"], "look at what is special about these places: their operands, the ends of vectors "
+                                                  "and blocks")
+        self.assertEqual((few.to_dict()["default_attrs"], assay.check("tanh", x[0], np.tanh(x[0])).to_dict()["advice"]), ("", ""))
+        y[7] = np.nan
+        self.assertIn("look for an overflow on the way", assay.check("tanh", x[0], y).to_dict()["advice"])
+        z = x[0].copy()
+        z[7] = np.nan
+        y[7] = 0
+        self.assertIn("what the kernel makes of NaN and infinities in its operands", assay.check("tanh", z, y).to_dict()["advice"])
+
+    def test_an_exponential_of_minus_infinity_is_zero_and_nothing_else(self):
+        """By ISO C, whatever `math` grants: a hidden column has no weight, not the smallest one."""
+        x = np.random.default_rng(9).standard_normal((4, 8), np.float32)
+        x[:, 2] = x[1, 5] = -np.inf
+        y = softmax(x)
+        self.assertTrue((y[:, 2] == 0).all())
+        least = np.float32(1.4e-45)
+        for contract in (None, "f32acc;math=256;masked=nan", "f32acc;ftz=all;masked=nan"):
+            self.assertTrue(assay.check("softmax", x, y, contract=contract))
+            for place in ((0, 2), (1, 5)):
+                wrong = y.copy()
+                wrong[place] = least
+                verdict = assay.check("softmax", x, wrong, contract=contract)
+                self.assertEqual((verdict.verdict, verdict.worst[0].index), ("mismatch", place), verdict)
+        far = x.copy()
+        far[:, 2] = -200  # a finite logit, however far, has a weight that rounds to zero or to the smallest number
+        for value in (0, least):
+            right = softmax(far)
+            right[:, 2] = value
+            self.assertTrue(assay.check("softmax", far, right), value)
+        e = np.exp(x.ravel())
+        self.assertTrue(assay.check("exp", x.ravel(), e))
+        e[2] = least
+        self.assertFalse(assay.check("exp", x.ravel(), e))
+        log = np.log(y, where=y > 0, out=np.full_like(y, -np.inf))
+        self.assertTrue(assay.check("softmax", x, log, log=True))
 
     def test_inconclusive_warns_and_fails_when_strict(self):
         rng = np.random.default_rng(4)
@@ -212,7 +280,7 @@ class Failures(unittest.TestCase):
                 ("no product of f32 with output f64; possible are", lambda: assay.check("matmul", [a, b], y.astype(np.float64))),
                 ("did you mean 'trans[ab]'", lambda: assay.check("matmul", [a, b], y, trans=1)),
                 ("transpose_a is another name of transa", lambda: assay.check("matmul", [a, b], y, transa=0, transpose_a=0)),
-                ("beta=.* is no number", lambda: assay.check("matmul", [a, b], y, beta=object())),
+                ("matmul: beta=.* is not a number", lambda: assay.check("matmul", [a, b], y, beta=object())),
                 ("contract: ", lambda: assay.check("matmul", [a, b], y, contract="acc=f99")),
                 ("NUL", lambda: assay.check("matmul", [a, b], y, contract="f32\0acc")),
                 ("tier 'best'", lambda: assay.check("matmul", [a, b], y, tier="best")),
@@ -273,7 +341,93 @@ class Attributes(unittest.TestCase):
         for axis in (0, 1, -1):
             self.assertTrue(assay.check("softmax", self.x, softmax(self.x, axis), axis=axis))
         self.assertFalse(assay.check("softmax", self.x, softmax(self.x, 0), axis=1))
-        self.assertTrue(assay.check("softmax", self.x, softmax(self.x), axis=None))  # the default
+        for axis in (np.int64(-1), np.array(-1), "-1"):
+            self.assertTrue(assay.check("softmax", self.x, softmax(self.x), axis=axis))
+
+    def test_values_of_another_kind_are_refused(self):
+        """A truth value or None is no axis, though int(True) is 1: the message says what was given, wanted and to be done."""
+        matrix = np.eye(4, dtype=np.float32)
+        reduced = self.reduced(axis=1)
+        q = np.ones((1, 1, 4, 4), np.float32)
+        for words, op, arrays, y, attrs in (
+                (r"softmax: axis=True is not an integer$", "softmax", self.x, self.x, {"axis": True}),
+                (r"softmax: axis=(np\.)?True_? is not an integer$", "softmax", self.x, self.x, {"axis": np.bool_(True)}),
+                (r"softmax: axis=None is not an integer; leave axis out for its default, -1$", "softmax", self.x, self.x,
+                 {"axis": None}),
+                (r"softmax: dim=None is not an integer; leave dim out for its default, -1$", "softmax", self.x, self.x,
+                 {"dim": None}),
+                (r"softmax: axis=1\.0 is not an integer$", "softmax", self.x, self.x, {"axis": 1.0}),
+                (r"softmax: axis=\(0, 1\) is not an integer; softmax has one axis alone: join axes", "softmax", self.x, self.x,
+                 {"axis": (0, 1)}),
+                (r"softmax: axis=\[1\] is not an integer; ", "softmax", self.x, self.x, {"axis": [1]}),
+                (r"softmax: log=None is not True or False; leave log out for its default, 0$", "softmax", self.x, self.x,
+                 {"log": None}),
+                (r"softmax: log=1\.0 is not True or False$", "softmax", self.x, self.x, {"log": 1.0}),
+                (r"reduce: axes=True is not an integer, a sequence of them, or None for all axes$", "reduce", self.x, reduced,
+                 {"axes": True}),
+                (r"reduce: axis=\(0, True\) is not an integer", "reduce", self.x, reduced, {"axis": (0, True)}),
+                (r"reduce: axis=\(1\.0,\) is not", "reduce", self.x, reduced, {"axis": (1.0,)}),
+                (r"reduce: axis=\(\) is not", "reduce", self.x, reduced, {"axis": ()}),
+                (r"reduce: kind=3 is not one of 'sum', 'mean', ", "reduce", self.x, reduced, {"axis": 1, "kind": 3}),
+                (r"reduce: keepdim=None is not True or False", "reduce", self.x, reduced, {"axis": 1, "keepdim": None}),
+                (r"matmul: alpha=True is not a number$", "matmul", [matrix, matrix], matrix, {"alpha": True}),
+                (r"matmul: alpha=None is not a number; leave alpha out for its default, 1$", "matmul", [matrix, matrix], matrix,
+                 {"alpha": None}),
+                (r"matmul: bias=<ndarray> is not True or False; the array bias belongs to the inputs$", "matmul",
+                 [matrix, matrix], matrix, {"bias": matrix[0]}),
+                (r"conv: stride=\(2, None\) is not an integer or a sequence of them$", "conv", [q, q], q,
+                 {"stride": (2, None)})):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, "^" + words):
+                assay.check(op, arrays, y, **attrs)
+        self.assertTrue(assay.check("matmul", [matrix, matrix], matrix, alpha=np.float32(1), transa=np.bool_(False), beta=0))
+        self.assertTrue(assay.check("attention", [q, q, q], q, scale=None))  # computed, as in PyTorch
+
+    def test_names_of_other_libraries_are_understood_or_hinted_at(self):
+        self.assertTrue(assay.check("softmax", self.x, softmax(self.x, 1), dim=1))
+        m, w = np.eye(4, dtype=np.float32), np.ones((1, 1, 2, 2), np.float32)
+        for words, op, arrays, y, attrs in (
+                ("did you mean 'softmax' with log=1", "log_softmax", m, m, {}),
+                ("did you mean 'matmul' with transb=1", "torch.nn.functional.linear", [m, m], m, {}),
+                ("did you mean 'matmul'", "bmm", [m, m], m, {}),
+                ("did you mean 'conv'", "conv2d", [w, w], w, {}),
+                ("did you mean 'rms_norm'", "RMSNorm", m, m, {}),
+                ("did you mean 'attention'", "scaled_dot_product_attention", [w, w, w], w, {}),
+                ("did you mean 'reduce' with kind=sum", "np.sum", m, m, {}),
+                ("rms_norm has no attribute 'weight'; .*; give weight with the inputs, as the operand 'gamma'$", "rms_norm",
+                 [m, m[0]], m, {"weight": m[0]}),
+                ("rms_norm has no input 'weight'; .*; did you mean 'gamma'", "rms_norm", {"x": m, "weight": m[0]}, m, {}),
+                ("softmax has no output 'out'; .*; did you mean 'y'", "softmax", m, {"out": m}, {}),
+                ("cumsum has no attribute 'axis'; .*along the last axis of", "cumsum", m, m, {"axis": 0}),
+                ("softmax: assay takes no rtol, because tolerances follow .* contract=", "softmax", m, m, {"rtol": 1e-3}),
+                ("did you mean 'contract'", "softmax", m, m, {"contracts": "f32"}),
+                ("did you mean 'dtypes'", "softmax", m, m, {"dtype": "f32"}),
+                ("unknown dtype 'float16'; .*did you mean 'f16'", "softmax", m, m, {"dtypes": {"x": "float16"}}),
+                ("unknown dtype 'half'; .*did you mean 'f16'", "softmax", m, m, {"dtypes": {"x": "half"}}),
+                ("unknown dtype 'torch.bfloat16'; .*did you mean 'bf16'", "softmax", m, m, {"dtypes": {"x": "torch.bfloat16"}}),
+                ("type of x=.*float32.* is no text; .*did you mean 'f32'", "softmax", m, m, {"dtypes": {"x": np.float32}}),
+                ("type of x=.*float16.* is no text; .*did you mean 'f16'", "softmax", m, m,
+                 {"dtypes": {"x": np.dtype("float16")}})):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                assay.check(op, arrays, y, **attrs)
+
+    def test_types_that_an_operator_does_not_mix_are_told_what_to_do(self):
+        y = softmax(self.x)
+        for words, x, y in ((r"give y in f32, before the conversion to a narrower type$", self.x, y.astype(np.float16)),
+                            (r"give x in f32, which holds all values exactly$", self.x.astype(np.float16), y)):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, "^softmax: no softmax of .*; " + words):
+                assay.check("softmax", x, y)
+        with self.assertRaisesRegex(assay.UsageError, r"^exp: no exp of f32-f16; .*; give y in f32, before the conversion"):
+            assay.check("exp", self.x.ravel(), self.x.ravel().astype(np.float16))
+        half = self.x.astype(np.float16)
+        self.assertTrue(assay.check("softmax", half.astype(np.float32), softmax(half.astype(np.float32))))
+
+    def test_both_tables_of_types_have_the_same_other_names(self):
+        """Workers that import kernels have one of their own, as they have no library."""
+        from assay._declaration import DTYPES, _OTHER_NAMES
+        for word, own in _OTHER_NAMES.items():
+            if own in DTYPES:
+                with self.subTest(word), self.assertRaisesRegex(assay.UsageError, f"did you mean '{own}'"):
+                    assay.check("softmax", self.x, self.x, dtypes={"x": word})
 
     def test_lists_are_dimensions(self):
         x, w = np.ones((1, 1, 5, 6), np.float32), np.ones((1, 1, 3, 2), np.float32)

@@ -26,6 +26,7 @@ class Declarations(Program):
                 ("'exp', contract='f32acc', dtypes=[np.float32]", "is no text; types are .*; did you mean 'f32'"),
                 ("'exp', contract='f32acc', dtypes=np.dtype('float16')", "is no text; types are .*; did you mean 'f16'"),
                 ("'exp', contract='f32acc', dtypes=[]", "leaves no case; leave dtypes out"),
+                ("'F.log_softmax', contract='f32acc'", "assay list ops .*; did you mean 'softmax' with log=1"),
                 ("'sofmax', contract='f32acc'", "there is no operator sofmax; assay list ops .*; did you mean 'softmax'"),
                 ("np.exp, contract='f32acc'", "name the operator by a text"),
                 ("'exp', contract='f32ac'", "contract='f32ac': 'f32ac' is not a field or shortcut of a contract; known: in="),

@@ -116,6 +116,27 @@ def test_it(assay_case):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("below_contract", done.stdout)
 
+    def test_types_that_numpy_lacks_are_named_before_a_test_computes_with_their_bits(self):
+        (self.dir / "conftest.py").write_text("import sys\nsys.modules['ml_dtypes'] = None\n")  # as if it were missing
+        test = TESTS.partition("@assay")[0] + f"""
+@assay.mark.suite({SUITE.replace('"f32"', '"bf16"')}MORE)
+def test_it(assay_case):
+    x = (assay_case.inputs["x"].astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    e = np.exp(x - x.max(int(assay_case.attrs["axis"]), keepdims=True))
+    bits = (e / e.sum(int(assay_case.attrs["axis"]), keepdims=True)).astype(np.float32).view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16) FACTOR
+"""
+        done = self.pytest(tests=test.replace("MORE", "").replace("FACTOR", ""))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("without the package ml_dtypes x has the bits of bf16 as uint16, and no values: pip install ml_dtypes, or "
+                      "say bits=True in assay.mark.suite", done.stdout)
+        self.assertNotIn("def assay_case", done.stdout)
+        done = self.pytest(tests=test.replace("MORE", ", bits=True").replace("FACTOR", ""))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.pytest(tests=test.replace("MORE", ", bits=True").replace("FACTOR", "* np.uint16(2)"))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("note: without the package ml_dtypes x has the bits of bf16 as uint16", done.stdout)
+
     def test_one_case_is_selected_by_k(self):
         done = self.pytest("-k", "returned and 17x33x5")
         self.assertIn("1 passed", done.stdout)
@@ -175,7 +196,7 @@ def test_it(assay_case):
         written = r"; write it as in @assay\.mark\.suite\(\"smoke\", op=\"softmax\"\)"
         for decorator, said in (
                 ('mark.suite("smoke", opp="softmax")', r"assay\.mark\.suite takes no opp=; it takes op, dtype, filter, "
-                                                       r"contract, strict; did you mean 'op'\?" + written),
+                                                       r"contract, strict, bits; did you mean 'op'\?" + written),
                 ('mark.suite("smoke", "softmax")', "assay.mark.suite takes nothing but suite without a name, and 'softmax' "
                                                    "has none; names are op, dtype"),
                 ('mark.suite("smoke", suite="smoke")', "assay.mark.suite is given suite twice, without its name and as suite="),

@@ -149,7 +149,8 @@ ASSAY_API int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const as
 /* ---- Operators ---- */
 
 /* JSON of all of them: [{"op", "doc", "inputs", "optional_inputs", "outputs", "layouts": {name: text}, "attrs":
- * [{"key", "type", "default", "choices", "doc"}]}]; "type" is int, float, name, dims ("2x3") or axes ("0+1"). */
+ * [{"key", "type", "default", "choices", "doc", "other_names"}]}]; "type" is int, float, name, dims ("2x3") or axes
+ * ("0+1"); "other_names" are those of other libraries with the same values, which bindings may translate. */
 ASSAY_API int32_t assay_operators(const char** json);
 
 #ifdef __cplusplus

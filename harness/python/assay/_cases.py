@@ -66,8 +66,9 @@ class Case:
         self.checked = 0  # how often `check` was asked
         self._operands = text["inputs"]
         self._inputs: Optional[dict[str, Any]] = None
-        bits = [o["name"] + " as " + o["dtype"] for o in self._operands if _dtype(o["dtype"])[1]]
-        self.note = f"without the package ml_dtypes these hold bits: {', '.join(bits)}" if bits else ""
+        bits = [f"{o['name']} has the bits of {o['dtype']} as {_BITS[o['dtype']]}" for o in self._operands
+                if _dtype(o["dtype"])[1]]
+        self.note = f"without the package ml_dtypes {' and '.join(bits)}, and no values" if bits else ""
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -113,7 +114,7 @@ class Case:
         __tracebackhide__ = True
         self.checked += 1
         verdict = self.judge(outputs, contract)
-        demand_pass(verdict, self._defaults[1] if strict is None else strict, 3)
+        demand_pass(verdict, self._defaults[1] if strict is None else strict, 3, self.note)
         return verdict
 
 

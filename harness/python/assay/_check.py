@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _library
 from ._arrays import CArrays, GivenArray, take
+from ._declaration import not_a_type
 from ._errors import InconclusiveWarning, Mismatch, SuspectWarning, UsageError
 from ._operators import attribute_texts, operand_order
 from ._verdict import Verdict, take_verdict
@@ -44,7 +45,7 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
         the values of a float array are of.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
-        the shapes may be left out.
+        the shapes may be left out. A value of another kind is refused: axis=True, axis=None where there is one axis.
 
     Arrays may be of NumPy, PyTorch, JAX, CuPy, ...: anything with a buffer, __dlpack__ or __array_interface__, with any
     strides. What is on a device is copied to the host. Raises UsageError where something cannot be, and Error where the
@@ -55,6 +56,9 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     if dtypes is not None and not isinstance(dtypes, Mapping):
         raise UsageError(f"dtypes={dtypes!r} is no mapping from names of arrays to types, such as {{\"a\": \"bf16\"}}")
     dtypes = dtypes or {}
+    for name, text in dtypes.items():
+        if not isinstance(text, str):
+            raise not_a_type(f"dtypes: the type of {name}={text!r}", text)
     given_inputs = take_all(inputs, operand_order(op, False), "input", dtypes)
     given_outputs = take_all(outputs, operand_order(op, True), "output", dtypes)
     for name in dtypes:
@@ -71,40 +75,13 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 
 
-def _advice(verdict: Verdict) -> str:
-    record = verdict.to_dict()
-    arithmetic = verdict.arithmetic
-    if verdict.weak and verdict.class_ != "suspect":
-        contracts = [text for text in (record["stricter_contract"], record["contract"]) if text]
-        return "state the contract by which to judge: " + " or ".join(map(repr, contracts))
-    if verdict.class_ == "suspect":
-        return ("compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition; "
-                "strict=False passes it with a warning")
-    if verdict.verdict == "inconclusive":
-        return "larger values, fewer terms or less cancellation, or a tighter contract"
-    if arithmetic is not None and "judges by that class, and with these data is inconclusive" in verdict.explanation:
-        return (f"data that differ by more, or sums of fewer terms: by contract={arithmetic.contract!r}, which explains the "
-                "errors, these are inconclusive")
-    if arithmetic is not None:
-        return f"contract={arithmetic.contract!r}, if that arithmetic is what is meant"
-    if verdict.verdict == "below_contract":
-        return "a contract that meets what is required, if the kernel's arithmetic does"
-    if record["nonfinite_mismatch"]:
-        return "look for an overflow on the way, a division by zero, or memory that nobody wrote"
-    wrong, elements = record["violations"] or 0, record["elements"] or 1
-    if 2 * wrong > elements:
-        return ("most elements are wrong: compare the attributes (transposition, axis, scale) and the layout of each "
-                "operand; contract= states another arithmetic")
-    if not wrong and verdict.verdict == "mismatch":
-        return "compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's definition"
-    return "look at what is special about these places: edges of tiles, the last rows, masked elements"
-
-
-def failure_text(verdict: Verdict) -> str:
-    """Describes a result that did not pass."""
+def failure_text(verdict: Verdict, note: str = "") -> str:
+    """Describes a result that did not pass. `note`: what to know about its inputs."""
     record, arithmetic = verdict.to_dict(), verdict.arithmetic
     name = verdict.verdict if not verdict.passed else "suspect" if verdict.class_ == "suspect" else "weak"
     lines = [f"{name}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
+    if note:
+        lines.append(f"note: {note}")
     output = f" of {record['worst_output']}" if record["worst_output"] else ""
     if verdict.verdict == "mismatch" and verdict.worst and record["violations"] and not record["nonfinite_mismatch"]:
         lines.append(f"worst element{output}: {verdict.worst[0]}")
@@ -115,11 +92,13 @@ def failure_text(verdict: Verdict) -> str:
     if arithmetic or verdict.verdict == "mismatch":
         explained = f"behaves like {arithmetic.name} ({arithmetic.field})" if arithmetic else "no weaker one explains it"
         lines.append(f"arithmetic: {explained}")
-    lines.append(f"try: {_advice(verdict)}")
+    if record["advice"]:
+        more = "; strict=False passes it with a warning" if verdict.class_ == "suspect" else ""
+        lines.append(f"try: {record['advice']}{more}")
     return "\n  ".join(lines) + "\n" + verdict.explanation
 
 
-def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
+def demand_pass(verdict: Verdict, strict: bool, stacklevel: int, note: str = "") -> None:
     """Raises Mismatch unless it passed; of an inconclusive or suspect one it warns, unless `strict`. What is weak fails
     strictly alone."""
     __tracebackhide__ = True
@@ -128,10 +107,12 @@ def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
     if not strict and (verdict.passed or verdict.verdict == "inconclusive"):
         import warnings
         kind = SuspectWarning if verdict.passed else InconclusiveWarning
-        attributes = next((f"; {line}" for line in verdict.explanation.splitlines() if line.startswith("attributes: ")), "")
-        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}{attributes}", kind, stacklevel=stacklevel)
+        record = verdict.to_dict()
+        attributes = (f"; attributes: judged with {record['default_attrs']} by default; an argument of that name states another"
+                      if verdict.passed and record["default_attrs"] else "")
+        warnings.warn(f"{record['op']}: {verdict.reason}{attributes}", kind, stacklevel=stacklevel)
         return
-    raise Mismatch(failure_text(verdict), verdict)
+    raise Mismatch(failure_text(verdict, note), verdict)
 
 
 def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[str] = None, strict: bool = False,

@@ -20,10 +20,12 @@ _DEVICE = re.compile(r"([a-z]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
 class Knowledge:
-    """Set by the worker: operators by name, each with `operands` and `attrs`, and a function that explains an invalid
-    contract ("" if it is valid). None elsewhere, where kernels are only marked."""
+    """Set by the worker: operators by name, each with `operands` and `attrs`, a function that explains an invalid contract
+    ("" if it is valid), and one that hints at the operator that an unknown word means. None elsewhere, where kernels are
+    only marked."""
     operators: Optional[Mapping[str, Any]] = None
     contract_problem: Optional[Callable[[str], str]] = None
+    operator_hint: Optional[Callable[[str], str]] = None
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -35,6 +37,12 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def not_a_type(said: str, value: Any) -> UsageError:
+    """`value` stands where the text of a type is due; it may be one of a framework, such as np.float32."""
+    word = str(getattr(value, "__name__", value)).rpartition(".")[2]
+    return UsageError(f"{said} is no text; types are {', '.join(DTYPES)}{meant(word, DTYPES)}")
+
+
 def known_operator(op: str) -> Optional[Mapping[str, Any]]:
     return None if Knowledge.operators is None else Knowledge.operators[op]
 
@@ -42,8 +50,8 @@ def known_operator(op: str) -> Optional[Mapping[str, Any]]:
 def checked_operator(op: Any) -> None:
     if not isinstance(op, str):
         raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
-    if Knowledge.operators is not None and op not in Knowledge.operators:
-        raise UsageError(f"there is no operator {op}; assay list ops shows all{meant(op, Knowledge.operators)}")
+    if Knowledge.operators is not None and Knowledge.operator_hint is not None and op not in Knowledge.operators:
+        raise UsageError(f"there is no operator {op}; assay list ops shows all{Knowledge.operator_hint(op)}")
 
 
 def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
@@ -54,8 +62,7 @@ def checked_dtypes(dtypes: Any) -> Optional[list[str]]:
         raise UsageError("dtypes=[] leaves no case; leave dtypes out to take any")
     for text in texts:
         if not isinstance(text, str):
-            name = str(getattr(text, "__name__", text)).rpartition(".")[2]
-            raise UsageError(f"dtypes={dtypes!r}: {text!r} is no text; types are {', '.join(DTYPES)}{meant(name, DTYPES)}")
+            raise not_a_type(f"dtypes={dtypes!r}: {text!r}", text)
         for part in text.split("-"):
             if part not in DTYPES:
                 raise UsageError(f"dtypes={texts!r}: there is no type {part!r}; there are {', '.join(DTYPES)}, and lists of "

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operands and attributes of operators, with the attributes' names in NumPy and PyTorch."""
+"""Operands and attributes of operators, under the names of the suites or of NumPy and PyTorch."""
 from __future__ import annotations
 
 import numbers
-from typing import Any, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional, Sequence
 
 from . import _library
 from ._declaration import meant
 from ._errors import UsageError
 
-# Other names of attributes: the first of these that an operator has.
-_ALIASES = {
-    "axis": ("axes",), "axes": ("axis",), "dim": ("axis", "axes"), "keepdim": ("keepdims",),
-    "transpose_a": ("transa",), "transpose_b": ("transb",), "padding": ("pad",), "is_causal": ("causal",),
-    "epsilon": ("eps",), "approximate": ("approx",),
-}
+# Arguments of the calls themselves, which a misspelt one may be meant to be.
+_ARGUMENTS = ("contract", "require", "tier", "dtypes", "strict")
+# Tolerances of other libraries' checks, in lower case.
+_TOLERANCES = ("rtol", "atol", "tol", "tolerance", "equal_nan", "max_ulp")
 _JOINTS = {"dims": "x", "axes": "+"}
 
 _all: Optional[dict[str, dict[str, Any]]] = None
@@ -22,7 +20,8 @@ _all: Optional[dict[str, dict[str, Any]]] = None
 
 def operators() -> dict[str, dict[str, Any]]:
     """Operators by name: ``inputs``, ``optional_inputs``, ``outputs``, ``layouts`` and ``attrs``, each attribute with
-    ``key``, ``type`` (int, float, name, dims, axes), ``default``, ``choices`` and ``doc``."""
+    ``key``, ``type`` (int, float, name, dims, axes), ``default``, ``choices``, ``doc`` and ``other_names``, under which it
+    may be given, too."""
     global _all
     if _all is None:
         import ctypes
@@ -44,46 +43,85 @@ def operand_order(op: str, outputs: bool) -> list[str]:
     return listed or schema["inputs"]
 
 
-def _number_text(value: Any) -> Optional[str]:
-    if isinstance(value, bool) or type(value).__name__ == "bool_" or type(value).__name__ == "bool":
-        return "1" if value else "0"
-    if isinstance(value, numbers.Integral):
+_WANTED = {"int": "an integer", "float": "a number", "dims": "an integer or a sequence of them",
+           "axes": "an integer, a sequence of them, or None for all axes"}
+
+
+def _wanted(attr: Mapping[str, Any]) -> str:
+    """Values that the attribute takes, in words."""
+    if attr["choices"] == ["0", "1"]:
+        return "True or False"
+    if attr["choices"]:
+        return "one of " + ", ".join(map(repr, attr["choices"]))
+    return _WANTED[attr["type"]]
+
+
+def _scalar(value: Any) -> Any:
+    """The Python number of a scalar or an array without axes, of NumPy or a framework; anything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+
+
+def _one_text(attr: Mapping[str, Any], value: Any) -> Optional[str]:
+    """A single value as the suites write it; None: the attribute takes no such value."""
+    kind, value = attr["type"], _scalar(value)
+    if isinstance(value, bool):
+        return str(int(value)) if attr["choices"] == ["0", "1"] else None
+    if kind != "name" and isinstance(value, numbers.Integral):
         return str(int(value))
-    if isinstance(value, numbers.Real):
+    if kind == "float" and isinstance(value, numbers.Real):
         return repr(float(value))
     return None
 
 
-def _value_text(key: str, kind: str, value: Any) -> str:
+def _value_text(op: str, name: str, attr: Mapping[str, Any], value: Any, rank: int) -> str:
     if isinstance(value, str):
         return value
-    text = _number_text(value)
+    if value is None and attr["type"] == "axes":
+        value = range(rank)
+    text = _one_text(attr, value)
+    if text is None and attr["type"] in _JOINTS and isinstance(value, Iterable):
+        parts = [_one_text(attr, part) for part in value]
+        text = None if None in parts or not parts else _JOINTS[attr["type"]].join(parts)  # type: ignore[arg-type]
     if text is not None:
         return text
-    try:
-        parts = [_number_text(part) for part in value]
-    except TypeError:
-        parts = [None]
-    if not parts or None in parts:
-        raise UsageError(f"attribute {key}={value!r} is no number, text or sequence of numbers")
-    return _JOINTS.get(kind, ",").join(parts)  # type: ignore[arg-type]
+    given = repr(value) if getattr(value, "ndim", 0) == 0 else f"<{type(value).__name__}>"
+    advice = ""
+    if attr["key"] in operand_order(op, False):
+        advice = f"; the array {attr['key']} belongs to the inputs"
+    elif value is None and attr["default"]:
+        advice = f"; leave {name} out for its default, {attr['default']}"
+    elif attr["type"] == "int" and isinstance(value, Iterable):
+        advice = f"; {op} has one {attr['key']} alone: join axes, as x.reshape(...) does"
+    raise UsageError(f"{op}: {name}={given} is not {_wanted(attr)}{advice}")
+
+
+def _refuse_unknown(op: str, name: str, attrs: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses what is no attribute but near to an argument of the call. The library refuses all others, with its hints."""
+    if name.lower() in _TOLERANCES:
+        raise UsageError(f"{op}: assay takes no {name}, because tolerances follow from the arithmetic: state that with "
+                         "contract=, such as contract=\"bf16acc\"")
+    close = meant(name, [*_ARGUMENTS, *(attr["key"] for attr in attrs)])
+    if any(f"'{argument}'" in close for argument in _ARGUMENTS):
+        raise UsageError(f"{op} has no attribute '{name}'; assay list ops --verbose shows what it takes{close}")
 
 
 def attribute_texts(op: str, attrs: Mapping[str, Any], rank: int) -> list[str]:
-    """Keys and values in turns, as the suites write them: ``axis=(0, 1)`` becomes ``axes``, ``0+1``. None is the
-    default; of axes it is all `rank` of them, as in NumPy."""
+    """Keys and values in turns, as the suites write them: ``axis=(0, 1)`` becomes ``axes``, ``0+1``. None is all `rank`
+    axes of an operator that takes several, as in NumPy, and what is computed for a default "auto"."""
     schema = operators().get(op)
-    types = {} if schema is None else {attr["key"]: attr["type"] for attr in schema["attrs"]}
+    known = [] if schema is None else schema["attrs"]
+    by_name = {other: attr for attr in known for other in attr["other_names"]} | {attr["key"]: attr for attr in known}
     result: dict[str, str] = {}
     for name, value in attrs.items():
-        key = name if name in types else next((other for other in _ALIASES.get(name, ()) if other in types), name)
-        if schema is not None and key not in types:
-            others = [other for other, own in _ALIASES.items() if any(one in types for one in own)]
-            raise UsageError(f"{op} has no attribute '{name}'; assay list ops --verbose shows what it takes"
-                             + meant(name, [*types, *others, "contract", "strict"]))
-        if value is None and types.get(key) != "axes":
+        attr = by_name.get(name)
+        if attr is None:
+            _refuse_unknown(op, name, known)
+            result[name] = "?"  # the library refuses the name, whatever the value
             continue
+        if value is None and attr["default"] == "auto":
+            continue
+        key = attr["key"]
         if key in result:
             raise UsageError(f"{op}: {name} is another name of {key}, which is given too; give one of them")
-        result[key] = _value_text(name, types.get(key, ""), range(rank) if value is None else value)
+        result[key] = _value_text(op, name, attr, value, rank)
     return [text for pair in result.items() for text in pair]

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import traceback
+from typing import Any
 
 
 def _module_name(path: str) -> str:
@@ -59,10 +60,11 @@ def _import_assay() -> None:
     _import_file("assay", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
 
 
-def _contract_problem(library: ctypes.CDLL, text: str) -> str:
-    problem = ctypes.create_string_buffer(1024)
-    library.assay_contract_problem(text.encode(errors="replace"), problem, ctypes.c_uint64(len(problem)))
-    return problem.value.decode(errors="replace")
+def _answer(function: Any, *texts: str) -> str:
+    """The text that a function of the library writes for these."""
+    answer = ctypes.create_string_buffer(1024)
+    function(*(text.encode(errors="replace") for text in texts), answer, ctypes.c_uint64(len(answer)))
+    return answer.value.decode(errors="replace")
 
 
 def _main(settings: dict, fd: int) -> int:
@@ -78,7 +80,8 @@ def _main(settings: dict, fd: int) -> int:
     from assay._declaration import Knowledge
     library = ctypes.CDLL(settings["library"])
     Knowledge.operators = settings["operators"]
-    Knowledge.contract_problem = lambda text: _contract_problem(library, text)
+    Knowledge.contract_problem = lambda text: _answer(library.assay_contract_problem, text)
+    Knowledge.operator_hint = lambda word: _answer(library.assay_operator_hint, word, ",".join(settings["operators"]))
     bridge = Bridge(settings["kernels"], settings["operators"],
                     lambda: _import_kernels(settings["kernels"], settings["import_timeout_s"]))
     library.assay_python_register(ctypes.byref(bridge.calls))

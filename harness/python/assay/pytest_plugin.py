@@ -15,7 +15,7 @@ _MARK = "assay_suite"
 
 
 def pytest_configure(config: Any) -> None:
-    config.addinivalue_line("markers", f"{_MARK}(suite, op, dtype, filter, contract, strict): run the test for each of "
+    config.addinivalue_line("markers", f"{_MARK}(suite, op, dtype, filter, contract, strict, bits): run the test for each of "
                                        "these cases; write it as assay.mark.suite")
 
 
@@ -62,6 +62,9 @@ def assay_case(request: Any) -> assay.Case:
     case, mark = found[index], request.node.get_closest_marker(_MARK)
     if mark is not None:  # what the mark says holds for what the test checks itself, too
         case._defaults = (mark.kwargs.get("contract"), mark.kwargs.get("strict", False))
+    if case.note and not (mark is not None and mark.kwargs.get("bits")):
+        pytest.fail(f"{case.note}: pip install ml_dtypes, or say bits=True in assay.mark.suite if the test computes with bits, "
+                    "or choose other types with dtype=", pytrace=False)
     return case
 
 

@@ -234,6 +234,14 @@ TEST(DType, NamesParseAndErrorsListThem) {
   EXPECT_NE(bad.error().message.find("'float'"), std::string::npos);
   EXPECT_NE(bad.error().message.find("f64, f32, f16, bf16, e4m3, e5m2, i8, i32, i64, c64, c128, u8"),
             std::string::npos);
+  const std::pair<const char*, const char*> hints[] = {{"float", "f32"},          {"torch.bfloat16", "bf16"},
+                                                       {"np.float32", "f32"},     {"half", "f16"},
+                                                       {"Float8_E4M3FN", "e4m3"}, {"bf17", "bf16"}};
+  for (const auto& [word, meant] : hints) {
+    const std::string asked = std::string("; did you mean '") + meant + "'?";
+    EXPECT_NE(ParseDType(word).error().message.find(asked), std::string::npos) << word;
+  }
+  EXPECT_EQ(ParseDType("quux").error().message.find("did you mean"), std::string::npos);
 }
 
 }  // namespace
