@@ -27,10 +27,12 @@ run_tests() {
     failures+="  $preset: the build"$'\n'
     return 0
   fi
-  local list=$root/build/$preset/Testing/Temporary/LastTestsFailed.log
+  local list=$root/build/$preset/Testing/Temporary/LastTestsFailed.log  # beside LastTest.log
   rm -f "$list"
   (cd "$root" && ctest --preset "$preset" -j "$(($(nproc) + 1))" --no-tests=error "$@") || failed=$?
   [ ! -s "$list" ] || failures+=$(sed "s/^[0-9]*:/  $preset: /" "$list")$'\n'
+  printf 'The longest tests of %s, in seconds:\n' "$preset"
+  awk '/ Testing: /{name = $3} /^Test time = /{print $4, name}' "${list%sFailed.log}.log" | sort -rn | head -n 20 || true
 }
 
 if [ $full = 1 ]; then
