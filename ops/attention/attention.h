@@ -106,14 +106,15 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
 // The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
 // sees, and the sums of their terms' magnitudes.
 struct RawScores {
-  // Scores of query `index` for n keys from `key` on.
-  std::pair<std::span<const double>, std::span<const double>> Of(int64_t index, int64_t key, int64_t n) const {
-    const auto begin = static_cast<size_t>(n == 0 ? 0 : index * stride + key - first), size = static_cast<size_t>(n);
-    return {std::span(dots).subspan(begin, size), std::span(magnitudes).subspan(begin, size)};
+  // Where the numbers of query `index` and of n keys from `key` on begin.
+  size_t At(int64_t index, int64_t key, int64_t n) const {
+    return static_cast<size_t>(n == 0 ? 0 : index * stride + key - first);
   }
 
   int64_t first = 0, count = 0, stride = 0;  // stride: from one query to the next
-  std::vector<double> dots, magnitudes;
+  std::vector<double> dots;
+  std::vector<double> magnitudes;  // none where the operands are narrow
+  std::vector<float> narrow_magnitudes;
 };
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
 // Computes the row from scores that are known already, at `index` in `raw`. `out` may hold another row; its memory is

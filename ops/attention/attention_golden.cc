@@ -32,9 +32,27 @@ constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 // each key, of the products.
 constexpr double kFloatOff = 0x1.01p-24, kTwoFloatsOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
 
+// Caches the largest numbers that AttentionData has of consecutive keys. Neighbouring queries often see the same keys,
+// or a few more.
+struct KeyNorms {
+  // `n` keys of all heads' from `first` on.
+  void Read(const AttentionData& data, int64_t first_key, int64_t n) {
+    if (first_key != first || n < count) first = first_key, count = 0, largest = fourth = 0;
+    for (; count < n; ++count) {
+      largest = std::max(largest, data.largest_k[first + count]);
+      fourth = std::max(fourth, data.fourth_k[first + count]);
+    }
+  }
+
+  int64_t first = 0, count = 0;
+  double largest = 0, fourth = 0;
+};
+
 struct BlockWork {
   explicit BlockWork(int64_t n) : rows(kTileQueries, RowWork(n)), seen(n) {}
   RawScores scores;
+  AttentionRow plain;  // what holds for a whole plain row; without its keys
+  KeyNorms norms;
   std::vector<RowWork> rows;
   SeenKeys seen;
   TileWeights tile;
@@ -107,6 +125,7 @@ class Builder {
       w.row = first + (&w - rows.data());
       AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
       const int64_t index = w.row - first;
+      if (BeginPlain(w, index, work)) continue;
       ComputeRow(op_, data_, w.row, work.scores, index, weights);
       Begin(weights, w);
       if (data_.narrow) work.tile.Set(index, weights, work.scores.first);
@@ -171,7 +190,7 @@ class Builder {
       live_keys_.Set(w.row, static_cast<double>(std::ranges::count_if(r.t, [](double t) { return t > -kDead; })));
       w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
       w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
-      w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
+      w.sums = SumRow(r, SizeDepth());
       StartSums(r, w);
       if (!data_.narrow || !w.consecutive) Weigh(r, w);
       return;
@@ -187,6 +206,42 @@ class Builder {
       if (r.unclear) may_be_nan_.Set(i, 1);
     }
   }
+
+  // Whether the row sees all keys of its range, with scores as they are.
+  bool IsPlain(int64_t row, const AttentionCase::Range& keys) const {
+    if (!data_.narrow || keys.last <= keys.first || op_.softcap > 0) return false;
+    if (op_.mask == MaskKind::kNone) return true;
+    const auto mask = data_.mask.begin() + op_.MaskOffset(row);
+    const bool adds = op_.mask == MaskKind::kAdd;
+    return std::all_of(mask + keys.first, mask + keys.last, [&](double m) { return (m == 0) == adds; });
+  }
+
+  // Does for a plain row what ComputeRow and Begin do, without arrays of its keys. False: it is none, or has keys that
+  // lie far below the largest.
+  bool BeginPlain(RowWork& w, int64_t index, BlockWork& work) {
+    const AttentionCase::Range keys = op_.KeysOf(w.row);
+    if (!IsPlain(w.row, keys)) return false;
+    const int64_t n = keys.last - keys.first;
+    const size_t at = work.scores.At(index, keys.first, n);
+    const PlainRow row =
+        work.tile.SetPlain(index, work.scores.dots.data() + at, work.scores.narrow_magnitudes.data() + at,
+                           keys.first - work.scores.first, n, op_.scale, SizeDepth());
+    if (!row.near) return false;
+    work.norms.Read(data_, op_.KeyHead(w.row) * op_.s + keys.first, n);
+    AttentionRow& r = work.plain;
+    r.largest = row.largest, r.sunk = std::max(0.0, -row.largest);
+    r.reach = row.magnitude * std::max(1.0, std::abs(op_.scale));
+    r.operand = std::max(data_.largest_q[w.row], work.norms.largest);
+    r.products = std::abs(op_.scale) * data_.fourth_q[w.row] * work.norms.fourth;
+    StartRow(r, w);
+    live_keys_.Set(w.row, static_cast<double>(n));
+    w.first_key = keys.first, w.seen = n, w.consecutive = true;
+    w.sums = row.sums;
+    StartSums(r, w);
+    return true;
+  }
+
+  double SizeDepth() const { return static_cast<double>(op_.d) + 16; }
 
   void StartRow(const AttentionRow& r, RowWork& w) {
     rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow

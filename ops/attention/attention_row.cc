@@ -122,15 +122,16 @@ size_t ReadPlainScores(const AttentionCase& op, const AttentionData& data, int64
                        int64_t index, AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   const int64_t n = std::max<int64_t>(0, range.last - range.first), first = op.KeyHead(row) * op.s + range.first;
-  const auto [dots, magnitudes] = raw.Of(index, range.first, n);
+  const size_t at = raw.At(index, range.first, n);
   if (std::ssize(out.keys) != n || n == 0 || out.keys.front() != range.first || out.keys.back() != range.last - 1) {
     out.keys.resize(static_cast<size_t>(n));
     std::iota(out.keys.begin(), out.keys.end(), range.first);
   }
   for (auto* v : {&out.dot, &out.t}) v->resize(static_cast<size_t>(n));
   out.added.assign(static_cast<size_t>(n), 0.0);
-  const PlainScores of = PlainScoresOf(dots.data(), magnitudes.data(), data.largest_k.data() + first,
-                                       data.fourth_k.data() + first, n, op.scale, out.t.data(), out.dot.data());
+  const PlainScores of =
+      PlainScoresOf(raw.dots.data() + at, raw.narrow_magnitudes.data() + at, data.largest_k.data() + first,
+                    data.fourth_k.data() + first, n, op.scale, out.t.data(), out.dot.data());
   const double positive = std::abs(op.scale);
   out.unclear_keys.clear(), out.weightless_keys.clear();
   out.largest = out.sunk = out.hidden_reach = 0;
@@ -147,7 +148,11 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
                   AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
-  const auto [dots, magnitudes] = raw.Of(index, range.first, range.last - range.first);
+  const size_t at_raw = raw.At(index, range.first, range.last - range.first);
+  const double* dots = raw.dots.data() + at_raw;
+  const auto magnitude_of = [&](size_t i) {
+    return data.narrow ? raw.narrow_magnitudes[at_raw + i] : raw.magnitudes[at_raw + i];
+  };
   const int64_t first = op.KeyHead(row) * op.s + range.first;
   const double* masks = op.mask == MaskKind::kNone ? nullptr : data.mask.data() + op.MaskOffset(row) + range.first;
   const double positive = std::abs(op.scale), factor = std::max(1.0, positive);
@@ -165,7 +170,7 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
     // Where a unit overflows a score that an added -inf hides to +inf, the sum is NaN; so is a score of -inf.
     const bool no_weight = m == -kInfinity || (s == -kInfinity && infinite);
     double& at = no_weight ? hidden_reach : reach;
-    at = std::max(at, magnitudes[i] * factor);
+    at = std::max(at, magnitude_of(i) * factor);
     operand = std::max(operand, data.largest_k[key]);
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
       unclear = unclear || !std::isfinite(s);
@@ -183,7 +188,7 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
     fourth_k = std::max(fourth_k, data.fourth_k[key]);
     if (s + m > largest) largest = s + m, top = seen;
     out.keys[seen] = range.first + static_cast<int64_t>(i);
-    out.dot[seen] = positive * magnitudes[i], out.t[seen] = s, out.added[seen] = m;
+    out.dot[seen] = positive * magnitude_of(i), out.t[seen] = s, out.added[seen] = m;
     ++seen;
   }
   out.keys.resize(seen);
@@ -250,11 +255,13 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
   if (data.narrow) scores.first -= scores.first % kKeyBlock;
   scores.count = scores.stride = std::max<int64_t>(0, end - scores.first);
   if (data.narrow) scores.stride = (scores.count + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
-  scores.dots.resize(rows * scores.stride), scores.magnitudes.resize(rows * scores.stride);
+  scores.dots.resize(rows * scores.stride);
   if (data.narrow) {
+    scores.narrow_magnitudes.resize(rows * scores.stride);
     return NarrowScoresOf(data.q.data() + row * op.d, data.q32.data() + row * op.d, rows, data.packed, op.KeyHead(row),
-                          scores.first, scores.stride, scores.dots.data(), scores.magnitudes.data());
+                          scores.first, scores.stride, scores.dots.data(), scores.narrow_magnitudes.data());
   }
+  scores.magnitudes.resize(rows * scores.stride);
   const double *q = data.q.data() + row * op.d, *k = data.K(op.KeyHead(row), 0) + scores.first;
   double *dots = scores.dots.data(), *magnitudes = scores.magnitudes.data();
   ScoresOf(q, rows, k, data.k_stride, op.d, scores.count, dots, magnitudes);

@@ -22,15 +22,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Sums that stay in registers: vectors of a product's block, and of each of the planes' sums.
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
-constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
+constexpr int kMomentVectors = kManyRegisters ? 4 : 2;
+constexpr int kDistanceVectors = 2;  // of two queries where kManyRegisters
 constexpr int kRowsAtOnce = 4;
-// Keys of whose values those columns that are summed together, 16 KB, stay in the first-level cache from one query to
-// the next: for o, and for the planes, which read v^2 as well. Fewer would cost more starts of the sums.
+// Keys of whose values those columns that are summed together, 16 KB or less, stay in the first-level cache from one
+// query to the next: for o, and for the planes, which read v^2 as well. Fewer would cost more starts of the sums.
 constexpr int64_t kNearValues = kManyRegisters ? 128 : 256;
-constexpr int64_t kNearKeys = kManyRegisters ? 32 : 128;
+constexpr int64_t kNearKeys = kManyRegisters ? 64 : 128;
 // Block of scores: at least eight independent sums, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
-constexpr int kScoreVectors = 2;
 
 // Loads factors from k or v: as doubles, or as |x| in float for a sum of magnitudes.
 template <class D>
@@ -42,59 +42,68 @@ HWY_INLINE hn::Vec<D> Factors(D d, const float* from) {
   }
 }
 
-// to[r * n + j] = sum over c < depth of q[r * q_stride + c] k[c * kKeyBlock + j], for the keys of a block; in float of
-// |k|.
-template <int kRows, class D, class T = hn::TFromD<D>>
-HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const float* k, int64_t depth, T* to, int64_t n) {
-  constexpr int kVectors = std::min<int>(kScoreVectors, kKeyBlock / hn::MaxLanes(d));
+// to[r * n + j] = sum over c < depth of q[c * kStride + r] k[c * kKeyBlock + j], for the keys of a block; in float of
+// |k|. Queries by component need one address alone; two vectors with names of their own stay in registers.
+template <int kRows, int kStride, class D, class T = hn::TFromD<D>>
+HWY_INLINE void ScoreBlock(D d, const T* q, const float* k, int64_t depth, T* to, int64_t n) {
   const int64_t lanes = LanesOf(d);
-  for (int64_t j = 0; j < kKeyBlock; j += kVectors * lanes) {
-    hn::Vec<D> sums[kRows][kVectors];
-    for (auto& of_row : sums) {
-      for (auto& sum : of_row) sum = hn::Zero(d);
-    }
+  for (int64_t j = 0; j < kKeyBlock; j += 2 * lanes) {
+    hn::Vec<D> near[kRows], far[kRows];
+    for (int r = 0; r < kRows; ++r) near[r] = far[r] = hn::Zero(d);
     for (int64_t c = 0; c < depth; ++c) {
-      hn::Vec<D> keys[kVectors];
-      for (int v = 0; v < kVectors; ++v) keys[v] = Factors(d, k + c * kKeyBlock + j + v * lanes);
+      const auto near_keys = Factors(d, k + c * kKeyBlock + j), far_keys = Factors(d, k + c * kKeyBlock + j + lanes);
       for (int r = 0; r < kRows; ++r) {
-        const auto factor = hn::Set(d, q[r * q_stride + c]);
-        for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(factor, keys[v], sums[r][v]);
+        const auto factor = hn::Set(d, q[c * kStride + r]);
+        near[r] = hn::MulAdd(factor, near_keys, near[r]), far[r] = hn::MulAdd(factor, far_keys, far[r]);
       }
     }
     for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, to + r * n + j + v * lanes);
+      hn::StoreU(near[r], d, to + r * n + j), hn::StoreU(far[r], d, to + r * n + j + lanes);
     }
   }
 }
 
+// `q` and `q32` are [depth, kRows].
 template <int kRows>
-HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const float* k, int64_t depth, int64_t n, double up,
-                            double* dots, double* magnitudes) {
+HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const float* k, int64_t depth, int64_t n, float up,
+                            double* dots, float* magnitudes) {
+  const Floats d;
   constexpr int kAtOnce = std::min(kRows, kScoreRows);
   static_assert(kRows % kAtOnce == 0);
   for (int64_t j = 0; j < n; j += kKeyBlock, k += depth * kKeyBlock) {
     for (int r = 0; r < kRows; r += kAtOnce) {
-      ScoreBlock<kAtOnce>(Doubles(), q + r * depth, depth, k, depth, dots + r * n + j, n);
+      ScoreBlock<kAtOnce, kRows>(Doubles(), q + r, k, depth, dots + r * n + j, n);
     }
     for (int64_t c = 0; c < depth; c += kFloatKeys) {
       HWY_ALIGN float block[kRows * kKeyBlock];
       for (int r = 0; r < kRows; r += kAtOnce) {
-        ScoreBlock<kAtOnce>(Floats(), q32 + r * depth + c, depth, k + c * kKeyBlock, std::min(kFloatKeys, depth - c),
-                            block + r * kKeyBlock, kKeyBlock);
+        ScoreBlock<kAtOnce, kRows>(d, q32 + c * kRows + r, k + c * kKeyBlock, std::min(kFloatKeys, depth - c),
+                                   block + r * kKeyBlock, kKeyBlock);
       }
       for (int r = 0; r < kRows; ++r) {
-        double* to = magnitudes + r * n + j;
-        for (int64_t i = 0; i < kKeyBlock; ++i) to[i] = (c == 0 ? 0.0 : to[i]) + block[r * kKeyBlock + i] * up;
+        float* to = magnitudes + r * n + j;
+        for (int64_t i = 0; i < kKeyBlock; i += LanesOf(d)) {
+          const auto raised = hn::Mul(hn::Load(d, block + r * kKeyBlock + i), hn::Set(d, up));
+          hn::StoreU(c == 0 ? raised : hn::Add(hn::LoadU(d, to + i), raised), d, to + i);
+        }
       }
     }
   }
 }
 
 void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const float* k, int64_t depth, int64_t n,
-                        double up, double* dots, double* magnitudes) {
+                        float up, double* dots, float* magnitudes) {
+  thread_local std::vector<double> by_component;
+  thread_local std::vector<float> sizes_by_component;
   int64_t r = 0;
   for (; r + kTileQueries <= rows; r += kTileQueries) {
-    ScoreRowsOf<kTileQueries>(q + r * depth, q32 + r * depth, k, depth, n, up, dots + r * n, magnitudes + r * n);
+    by_component.resize(static_cast<size_t>(depth * kTileQueries)), sizes_by_component.resize(by_component.size());
+    for (int64_t i = 0; i < depth * kTileQueries; ++i) {
+      const int64_t from = (r + i % kTileQueries) * depth + i / kTileQueries;
+      by_component[i] = q[from], sizes_by_component[i] = q32[from];
+    }
+    ScoreRowsOf<kTileQueries>(by_component.data(), sizes_by_component.data(), k, depth, n, up, dots + r * n,
+                              magnitudes + r * n);
   }
   for (; r < rows; ++r) {
     ScoreRowsOf<1>(q + r * depth, q32 + r * depth, k, depth, n, up, dots + r * n, magnitudes + r * n);
@@ -184,39 +193,78 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   }
 }
 
-// Sums distances |v - o|, with o as one float or as two.
+// One query's sums of distances in registers.
 template <bool kLow, class D, int kVectors>
-HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
-                             int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
-  const int64_t lanes = LanesOf(d), stride = values.stride, begin = values.At(c) + first * kValueGroup;
-  const float *v = values.v + begin, *squares = values.squares + begin;
+struct Distances {
   hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
-  for (int i = 0; i < kVectors; ++i) {
-    const int64_t at = c + i * lanes;
-    o[i] = hn::LoadU(d, out.o + at);
-    if constexpr (kLow) o_low[i] = hn::LoadU(d, out.o_low + at);
-    dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
-    shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
+
+  HWY_INLINE void Load(D d, const TileSums& from, int64_t c) {
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = c + i * LanesOf(d);
+      o[i] = hn::LoadU(d, from.o + at);
+      if constexpr (kLow) o_low[i] = hn::LoadU(d, from.o_low + at);
+      dot[i] = hn::LoadU(d, from.dot + at), added[i] = hn::LoadU(d, from.added + at);
+      shifts[i] = hn::LoadU(d, from.shifts + at), moves[i] = hn::LoadU(d, from.moves + at);
+    }
   }
-  for (int64_t key = first; key < end; ++key, v += kValueGroup, squares += kValueGroup) {
+
+  HWY_INLINE void Add(D d, const TileWeights::Row& row, int64_t key, const hn::Vec<D> (&v)[kVectors],
+                      const hn::Vec<D> (&squares)[kVectors]) {
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      auto distance = hn::Sub(o[i], hn::LoadU(d, v + VectorAt<kVectors>(d, i, stride)));
+      auto distance = hn::Sub(o[i], v[i]);
       if constexpr (kLow) distance = hn::Add(distance, o_low[i]);
       distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      const auto v2 = hn::LoadU(d, squares + VectorAt<kVectors>(d, i, stride));
-      shifts[i] = hn::MulAdd(squared, hn::Max(square, v2), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(square, squares[i]), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
-  for (int i = 0; i < kVectors; ++i) {
-    const int64_t at = c + i * lanes;
-    hn::StoreU(dot[i], d, out.dot + at), hn::StoreU(added[i], d, out.added + at);
-    hn::StoreU(shifts[i], d, out.shifts + at), hn::StoreU(moves[i], d, out.moves + at);
+
+  HWY_INLINE void Store(D d, const TileSums& to, int64_t c) const {
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = c + i * LanesOf(d);
+      hn::StoreU(dot[i], d, to.dot + at), hn::StoreU(added[i], d, to.added + at);
+      hn::StoreU(shifts[i], d, to.shifts + at), hn::StoreU(moves[i], d, to.moves + at);
+    }
+  }
+};
+
+// Sums distances |v - o| of kRows queries, with o as one float or as two.
+template <bool kLow, int kRows, class D, int kVectors>
+HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
+                             int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
+  const int64_t stride = values.stride, begin = values.At(c) + first * kValueGroup;
+  const float *v = values.v + begin, *squares = values.squares + begin;
+  Distances<kLow, D, kVectors> sums[kRows];
+  for (int r = 0; r < kRows; ++r) sums[r].Load(d, out[r], c);
+  for (int64_t key = first; key < end; ++key, v += kValueGroup, squares += kValueGroup) {
+    hn::Vec<D> of_key[kVectors], of_squares[kVectors];
+    for (int i = 0; i < kVectors; ++i) {
+      of_key[i] = hn::LoadU(d, v + VectorAt<kVectors>(d, i, stride));
+      of_squares[i] = hn::LoadU(d, squares + VectorAt<kVectors>(d, i, stride));
+    }
+    for (int r = 0; r < kRows; ++r) sums[r].Add(d, rows[r], key, of_key, of_squares);
+  }
+  for (int r = 0; r < kRows; ++r) sums[r].Store(d, out[r], c);
+}
+
+// Two queries that need no low part at a time, where registers suffice: they share what is read of v.
+template <class D, class Count>
+HWY_INLINE void AddDistancesOf(D d, Count count, const TileWeights::Row* rows, int64_t queries, int64_t first,
+                               int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
+  for (int64_t r = 0; r < queries; ++r) {
+    if (!rows[r].spread) {
+      AddDistances<true, 1>(d, count, rows + r, first, end, values, c, out + r);
+    } else if (kManyRegisters && r + 1 < queries && rows[r + 1].spread) {
+      AddDistances<false, 2>(d, count, rows + r, first, end, values, c, out + r);
+      ++r;
+    } else {
+      AddDistances<false, 1>(d, count, rows + r, first, end, values, c, out + r);
+    }
   }
 }
 
@@ -236,13 +284,12 @@ void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first
                     const TileValues& values, const TileSums* out) {
   for (int64_t from = first; from < end; from += kNearKeys) {
     const int64_t last = std::min(end, from + kNearKeys);
-    ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+    ForVectors<kMomentVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
       squares ? AddMomentsOf<true>(d, count, rows, queries, from, last, values, c, out)
               : AddMomentsOf<false>(d, count, rows, queries, from, last, values, c, out);
-      for (int64_t query = 0; query < queries; ++query) {
-        rows[query].spread ? AddDistances<false>(d, count, rows[query], from, last, values, c, out[query])
-                           : AddDistances<true>(d, count, rows[query], from, last, values, c, out[query]);
-      }
+    });
+    ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+      AddDistancesOf(d, count, rows, queries, from, last, values, c, out);
     });
   }
 }
@@ -307,10 +354,12 @@ PackedValues::PackedValues(std::span<const double> from, int64_t heads, int64_t 
 }
 
 void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
-                    int64_t first, int64_t n, double* dots, double* magnitudes) {
-  const int64_t at = keys.At(head, first);
+                    int64_t first, int64_t n, double* dots, float* magnitudes) {
+  const int64_t at = keys.At(head, first), blocks = (keys.depth + kFloatKeys - 1) / kFloatKeys;
+  // Room for the roundings of the factor itself, of the products with it, and of the additions of blocks.
+  const double up = FloatSumsUp() * (1 + 0x1p-23 * static_cast<double>(blocks + 1));
   HWY_DYNAMIC_DISPATCH(NarrowScoresOfImpl)
-  (q, q32, rows, keys.values.data() + at, keys.depth, n, FloatSumsUp(), dots, magnitudes);
+  (q, q32, rows, keys.values.data() + at, keys.depth, n, static_cast<float>(up), dots, magnitudes);
 }
 
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {

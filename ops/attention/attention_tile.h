@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "golden/big_buffer.h"
+#include "ops/attention/attention_columns.h"
 
 namespace assay {
 
 struct AttentionRow;
-struct AttentionColumns;
 
 inline constexpr int64_t kTileQueries = 8;
 
@@ -43,14 +43,14 @@ struct PackedKeys {
 // sum_c q_c k_cj in double and sum_c |q_c| |k_cj| in float, the latter raised to a bound, for `rows` queries and n keys
 // of a head from `first` on, both multiples of kKeyBlock. Outputs are [rows, n], q and q32 [rows, depth].
 void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
-                    int64_t first, int64_t n, double* dots, double* magnitudes);
+                    int64_t first, int64_t n, double* dots, float* magnitudes);
 
 // t = scale dots and dot = |scale| magnitudes, of n keys; and the largest of each that is read, and score. All are
 // finite.
 struct PlainScores {
   double score = 0, magnitude = 0, largest_k = 0, fourth_k = 0;
 };
-PlainScores PlainScoresOf(const double* dots, const double* magnitudes, const double* largest_k, const double* fourth_k,
+PlainScores PlainScoresOf(const double* dots, const float* magnitudes, const double* largest_k, const double* fourth_k,
                           int64_t n, double scale, double* t, double* dot);
 
 // Scores in `t` and masks in `added` become what AttentionRow has, beside those of the largest. Returns how many keys
@@ -64,6 +64,13 @@ double NearExponentials(const double* x, int64_t n, double* e);
 // each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
 inline constexpr double kMostOfSpread = 0.5;
 
+// Facts of a query all of whose n >= 1 keys are seen, with neither added mask nor softcap.
+struct PlainRow {
+  bool near = false;  // no key lies kDead or more below the largest; else nothing but `largest` is known
+  double largest = 0, most = 0, magnitude = 0;  // the largest score, weight and sum of magnitudes
+  RowSums sums;
+};
+
 // The weights of up to kTileQueries queries for a range of keys, zero for keys that a query does not see.
 class TileWeights {
  public:
@@ -76,16 +83,26 @@ class TileWeights {
   };
   void Start(int64_t queries, int64_t keys);
   void Set(int64_t query, const AttentionRow& row, int64_t first_key);
+  // Set for n keys from number `at` on, from their products (NarrowScoresOf). `depth`: see SumRow. Where the row is not
+  // near, Set has to follow.
+  PlainRow SetPlain(int64_t query, const double* dots, const float* magnitudes, int64_t at, int64_t n, double scale,
+                    double depth);
   int64_t queries() const { return queries_; }
   int64_t keys() const { return keys_; }
   Row At(int64_t query) const { return rows_[query]; }
 
  private:
+  static void Clear(const Row& row, int64_t first, int64_t end);
+
   int64_t queries_ = 0, keys_ = 0;
   std::vector<double> doubles_;
   std::vector<float> floats_;
   Row rows_[kTileQueries];
 };
+
+// Weighs n keys by exp(score) in three passes over them, and sums what SumRow would.
+PlainRow WeighPlainRow(const double* dots, const float* magnitudes, int64_t n, double scale, double depth,
+                       const TileWeights::Row& to);
 
 // v and v^2 by head, [kValueGroup columns][key][column], the last columns filled up with zeros: keys of a few columns
 // follow each other, as products read them.

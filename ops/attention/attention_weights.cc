@@ -3,10 +3,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/attention/attention_weights.cc"
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
-#include "golden/dd/inverse_factorial.h"
 #include "harness/data/infinity.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -46,14 +44,15 @@ void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const Til
   });
 }
 
-PlainScores PlainScoresOfImpl(const double* dots, const double* magnitudes, const double* largest_k,
+PlainScores PlainScoresOfImpl(const double* dots, const float* magnitudes, const double* largest_k,
                               const double* fourth_k, int64_t n, double scale, double* t, double* dot) {
   const Doubles d;
   const auto scales = hn::Set(d, scale), positive = hn::Set(d, std::fabs(scale));
   auto score = hn::Set(d, -kInfinity), magnitude = hn::Zero(d), largest = hn::Zero(d), fourth = hn::Zero(d);
   int64_t i = 0;
   for (; i + LanesOf(d) <= n; i += LanesOf(d)) {
-    const auto s = hn::Mul(scales, hn::LoadU(d, dots + i)), m = hn::LoadU(d, magnitudes + i);
+    const auto s = hn::Mul(scales, hn::LoadU(d, dots + i)),
+               m = hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, Doubles>(), magnitudes + i));
     hn::StoreU(s, d, t + i);
     hn::StoreU(hn::Mul(positive, m), d, dot + i);
     score = hn::Max(score, s), magnitude = hn::Max(magnitude, m);
@@ -63,7 +62,7 @@ PlainScores PlainScoresOfImpl(const double* dots, const double* magnitudes, cons
   PlainScores of{most(score), most(magnitude), most(largest), most(fourth)};
   for (; i < n; ++i) {
     t[i] = scale * dots[i], dot[i] = std::fabs(scale) * magnitudes[i];
-    of.score = std::max(of.score, t[i]), of.magnitude = std::max(of.magnitude, magnitudes[i]);
+    of.score = std::max(of.score, t[i]), of.magnitude = std::max<double>(of.magnitude, magnitudes[i]);
     of.largest_k = std::max(of.largest_k, largest_k[i]), of.fourth_k = std::max(of.fourth_k, fourth_k[i]);
   }
   return of;
@@ -81,25 +80,6 @@ int64_t SubtractLargestImpl(double score, double mask, double* t, double* added,
     far += static_cast<int64_t>(hn::CountTrue(d, hn::Le(capped, hn::Set(d, -kTail))));
   });
   return far;
-}
-
-// exp(x) for -700 <= x <= 0, as 2^k exp(r), |r| <= ln(2) / 2, with the Taylor series up to r^13 / 13!.
-template <class D>
-HWY_INLINE hn::Vec<D> NearExponential(D d, hn::Vec<D> x) {
-  constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;  // k kLn2High is exact
-  constexpr double kShifter = 0x1.8p52;  // added to a number, it leaves the nearest integer in the lowest bits
-  const auto term = [&](int k) HWY_ATTR { return hn::Set(d, InverseFactorial(k).hi); };
-  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), hn::Set(d, kShifter));
-  const auto k = hn::Sub(shifted, hn::Set(d, kShifter));
-  const auto r = hn::NegMulAdd(k, hn::Set(d, kLn2Low), hn::NegMulAdd(k, hn::Set(d, kLn2High), x));
-  const auto r2 = hn::Mul(r, r);
-  auto even = term(12), odd = term(13);
-  for (int i = 10; i >= 2; i -= 2) even = hn::MulAdd(even, r2, term(i)), odd = hn::MulAdd(odd, r2, term(i + 1));
-  const auto y = hn::Add(hn::Set(d, 1.0), hn::MulAdd(r2, hn::MulAdd(odd, r, even), r));
-  const hn::RebindToSigned<D> integers;
-  constexpr int64_t kBias = 1023 - std::bit_cast<int64_t>(kShifter);
-  const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, kBias));
-  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<52>(exponent)));
 }
 
 double NearExponentialsImpl(const double* x, int64_t n, double* e) {
@@ -135,7 +115,7 @@ HWY_EXPORT(NearExponentialsImpl);
 HWY_EXPORT(PlainScoresOfImpl);
 HWY_EXPORT(SubtractLargestImpl);
 
-PlainScores PlainScoresOf(const double* dots, const double* magnitudes, const double* largest_k, const double* fourth_k,
+PlainScores PlainScoresOf(const double* dots, const float* magnitudes, const double* largest_k, const double* fourth_k,
                           int64_t n, double scale, double* t, double* dot) {
   return HWY_DYNAMIC_DISPATCH(PlainScoresOfImpl)(dots, magnitudes, largest_k, fourth_k, n, scale, t, dot);
 }
@@ -165,10 +145,7 @@ void TileWeights::Start(int64_t queries, int64_t keys) {
 void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
   Row& to = rows_[query];
   const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
-  if (n < keys_) {
-    std::fill_n(to.p, keys_, 0.0);
-    for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
-  }
+  if (n < keys_) Clear(to, 0, keys_);
   to.spread = n > 0 && std::ranges::none_of(row.p, [](double p) { return p > kMostOfSpread; });
   for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
     const int64_t at = row.keys[i] - first_key;
@@ -177,6 +154,22 @@ void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key)
     HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
     (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
   }
+}
+
+void TileWeights::Clear(const Row& row, int64_t first, int64_t end) {
+  std::fill(row.p + first, row.p + end, 0.0);
+  for (float* of : {row.up, row.squared, row.dot, row.added, row.stored2}) std::fill(of + first, of + end, 0.0F);
+}
+
+PlainRow TileWeights::SetPlain(int64_t query, const double* dots, const float* magnitudes, int64_t at, int64_t n,
+                               double scale, double depth) {
+  Row& to = rows_[query];
+  const PlainRow row =
+      WeighPlainRow(dots, magnitudes, n, scale, depth,
+                    {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
+  to.spread = row.most <= kMostOfSpread;
+  Clear(to, 0, at), Clear(to, at + n, keys_);
+  return row;
 }
 
 }  // namespace assay

@@ -129,6 +129,105 @@ TEST(AttentionColumns, FastPlanesHoldOverManyKeys) {
   }
 }
 
+// Products of `n` keys as NarrowScoresOf gives them, with a key that shares nothing with the query.
+struct Products {
+  explicit Products(int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      dots.push_back(std::sin(static_cast<double>(i * i)) * 12);
+      magnitudes.push_back(static_cast<float>(std::abs(dots.back()) + static_cast<double>(i % 5)));
+    }
+    dots.back() = 0, magnitudes.back() = 0;
+  }
+  std::vector<double> dots;
+  std::vector<float> magnitudes;
+};
+
+void ExpectWeight(float has, double weight, const char* name) {
+  const double least = weight > 0 ? double{kLeastWeight} : 0;
+  ASSERT_GE(has, weight) << name;
+  ASSERT_LE(has, std::max(weight * (1 + 0x1p-20), least)) << name;
+}
+
+void ExpectSum(double has, double sum, const char* name) {
+  ASSERT_NEAR(has, sum, 1e-13 * sum) << name;
+}
+
+// Weights and sums of a plain row beside those that the definition gives key by key. `before`: keys not seen.
+void ExpectPlainRow(int64_t n, int64_t before, double scale) {
+  constexpr double kDepth = 80;
+  const Products of(n);
+  TileWeights tile;
+  tile.Start(1, before + n + 3);
+  const PlainRow row = tile.SetPlain(0, of.dots.data(), of.magnitudes.data(), before, n, scale, kDepth);
+  ASSERT_TRUE(row.near);
+  const TileWeights::Row to = tile.At(0);
+  double largest = scale * of.dots[0], total = 0, p_sum = 0, magnitude = 0;
+  for (const double dot : of.dots) largest = std::max(largest, scale * dot);
+  for (const double dot : of.dots) total += std::exp(scale * dot - largest);
+  RowSums sums;
+  for (int64_t i = 0; i < n; ++i) {
+    const double score = scale * of.dots[i], below = largest - score, p = std::exp(-below) / total;
+    const double dot = std::abs(scale) * of.magnitudes[i], stored = std::abs(score);
+    const int64_t at = before + i;
+    ASSERT_NEAR(to.p[at], p, 1e-14 * p);
+    ExpectWeight(to.up[at], to.p[at], "up");
+    ExpectWeight(to.dot[at], to.p[at] * dot, "dot");
+    ExpectWeight(to.added[at], to.p[at] * below, "added");
+    const double squared = p * p, stored2 = squared * stored * stored;
+    ASSERT_NEAR(to.squared[at], squared, 1e-6 * squared + 0x1p-148);  // subnormal floats
+    ASSERT_NEAR(to.stored2[at], stored2, 1e-6 * stored2 + 0x1p-148);
+    p_sum += to.p[at], magnitude = std::max<double>(magnitude, of.magnitudes[i]);
+    sums.dot_mean += p * dot, sums.added_mean += p * below, sums.squares += p * p;
+    sums.dot_max = std::max(sums.dot_max, dot), sums.added_max = std::max(sums.added_max, below);
+    sums.size_mean += p * (kDepth * dot + 8 * below);
+    sums.size_max = std::max(sums.size_max, kDepth * dot + 8 * below);
+    if (below < kWeightless) sums.stored_max = std::max(sums.stored_max, stored);
+  }
+  ExpectSum(p_sum, 1, "p"), ExpectSum(row.most, 1 / total, "most");
+  ASSERT_EQ(row.largest, largest);
+  ASSERT_EQ(row.magnitude, magnitude);
+  ExpectSum(row.sums.dot_mean, sums.dot_mean, "dot_mean"),
+      ExpectSum(row.sums.added_mean, sums.added_mean, "added_mean");
+  ExpectSum(row.sums.squares, sums.squares, "squares"), ExpectSum(row.sums.size_mean, sums.size_mean, "size_mean");
+  ExpectSum(row.sums.dot_max, sums.dot_max, "dot_max"), ExpectSum(row.sums.dot_top, sums.dot_max, "dot_top");
+  ExpectSum(row.sums.added_max, sums.added_max, "added_max"), ExpectSum(row.sums.size_max, sums.size_max, "size_max");
+  ExpectSum(row.sums.stored_max, sums.stored_max, "stored_max");
+  ASSERT_FALSE(row.sums.tail);
+  ASSERT_EQ(to.spread, row.most <= kMostOfSpread);
+  for (int64_t i = 0; i < before; ++i) ASSERT_EQ(to.p[i] + to.up[i] + to.stored2[i], 0);
+  for (int64_t i = before + n; i < before + n + 3; ++i) ASSERT_EQ(to.p[i] + to.dot[i] + to.added[i], 0);
+}
+
+TEST(AttentionColumns, APlainRowIsWeighedLikeAnyOther) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    for (const int64_t n : {1, 2, 7, 15, 16, 17, 31, 33, 100}) {
+      for (const double scale : {0.125, -3.0}) ExpectPlainRow(n, n % 4, scale);
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+// A weight that far below the largest may vanish, and is left to the exponentials that reach as far.
+TEST(AttentionColumns, ARowWithAKeyFarBelowIsNotPlain) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    for (const int64_t at : {0, 5, 18}) {
+      for (const double below : {kDead - 0.25, kDead, 1e7}) {
+        std::vector<double> dots(19, 0.0);
+        const std::vector<float> magnitudes(19, 1.0F);
+        dots[at] = -below;
+        TileWeights tile;
+        tile.Start(1, 19);
+        const PlainRow row = tile.SetPlain(0, dots.data(), magnitudes.data(), 0, 19, 1, 80);
+        EXPECT_EQ(row.near, below < kDead) << hwy::TargetName(target) << " " << at << " " << below;
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 TEST(AttentionColumns, ExponentialsAreWithinAnUlp) {
   std::vector<double> x;
   for (int i = 0; i <= 7000; ++i) x.push_back(-std::pow(i / 7000.0, 3) * 700);
