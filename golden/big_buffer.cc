@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "harness/base/check.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 
 #ifdef __FAST_MATH__
 #error "golden values need IEEE arithmetic: build without -ffast-math"

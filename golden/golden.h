@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "golden/big_buffer.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

@@ -11,11 +11,11 @@
 #include <numeric>
 
 #include "golden/value_range.h"
-#include "harness/base/check.h"
-#include "harness/base/parallel.h"
-#include "harness/data/fill/fill.h"
-#include "harness/data/fill/rng.h"
-#include "harness/data/scale_bits.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/data/fill/rng.h"
+#include "harness/core/data/scale_bits.h"
 
 namespace assay {
 namespace {

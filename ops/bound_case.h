@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 #include "ops/operator.h"
 
 namespace assay {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
 
 namespace assay {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/rng.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/fill/rng.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/base/multiversion.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/binding.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"

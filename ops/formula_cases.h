@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/formula_operator.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "ops/binding.h"
 #include "ops/formula/digest.h"
 #include "ops/formula/evaluate.h"

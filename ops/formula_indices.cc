@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/formula_operator.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

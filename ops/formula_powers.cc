@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

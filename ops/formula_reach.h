@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "golden/golden.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 #include "ops/formula/evaluate.h"
 #include "ops/operator.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/formula/faults.h"
 #include "ops/formula_indices.h"

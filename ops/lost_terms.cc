@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "golden/sums/lanes.h"
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 
 namespace assay {
 namespace {

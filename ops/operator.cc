@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/base/check.h"
+#include "harness/core/base/check.h"
 #include "ops/case_space.h"
 #include "ops/relation.h"
 

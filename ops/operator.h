@@ -14,10 +14,10 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
-#include "harness/base/result.h"
-#include "harness/data/tensor.h"
-#include "harness/model/case_spec.h"
-#include "harness/model/contract.h"
+#include "harness/core/base/result.h"
+#include "harness/core/data/tensor.h"
+#include "harness/core/model/case_spec.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 
@@ -123,7 +123,7 @@ class SumProducts {
   virtual void Read(int64_t output, std::span<double> products) const = 0;  // of terms() elements
 };
 
-// A problem as other test systems see it, whose rules differ by operator (harness/power/peers.h).
+// A problem as other test systems see it, whose rules differ by operator (harness/tools/power/peers.h).
 struct PeerForm {
   enum class Kind : uint8_t { kNone, kProduct, kConvolution, kReduction, kSoftmax, kLogSoftmax, kAttention };
   Kind kind = Kind::kNone;
@@ -266,7 +266,7 @@ class Operator {
   // not name (`others`). Default: none.
   virtual std::vector<CaseSpec> FewCases() const { return {}; }
 
-  // Memory needed, for harness/cases/memory_need.h.
+  // Memory needed, for harness/engine/cases/memory_need.h.
   virtual OutputMemory PeakMemory() const { return {}; }
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "golden/element.h"
-#include "harness/base/check.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/check.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/base/check.h"
+#include "harness/core/base/check.h"
 
 namespace assay {
 namespace {

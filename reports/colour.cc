@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 #include "reports/verdicts.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "harness/model/record.h"
+#include "harness/core/model/record.h"
 
 namespace assay {
 

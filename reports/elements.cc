@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record.h"
+#include "harness/core/model/record.h"
 
 namespace assay {
 

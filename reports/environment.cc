@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 
 namespace assay {
 namespace {

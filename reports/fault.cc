@@ -7,7 +7,7 @@
 #include <cctype>
 #include <utility>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/incomplete.h"
 #include "reports/known.h"
 #include "reports/strictness.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record_list.h"
+#include "harness/core/model/record_list.h"
 #include "reports/environment.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 #include "reports/assets.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_list.h"
+#include "harness/core/base/json_list.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/text_sink.h"
-#include "harness/model/record_list.h"
+#include "harness/core/base/text_sink.h"
+#include "harness/core/model/record_list.h"
 
 namespace assay {
 

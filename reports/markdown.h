@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/record_list.h"
+#include "harness/core/model/record_list.h"
 
 namespace assay {
 

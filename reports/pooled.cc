@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/text.h"
 
 namespace assay {

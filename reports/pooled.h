@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for pooled findings on all results of an implementation (harness/model/pooled_evidence.h).
+// Text for pooled findings on all results of an implementation (harness/core/model/pooled_test.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "harness/model/pooled_evidence.h"
+#include "harness/core/model/pooled_test.h"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 
 namespace assay {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "harness/base/amounts.h"
-#include "harness/base/text.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/text.h"
 #include "reports/environment.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/pooled.h"
 #include "reports/summary.h"
 #include "reports/text.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <tuple>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/pooled.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"

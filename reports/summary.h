@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/record_list.h"
+#include "harness/core/model/record_list.h"
 #include "reports/table.h"
 
 namespace assay {

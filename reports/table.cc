@@ -7,7 +7,7 @@
 #include <cctype>
 #include <numeric>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 namespace {

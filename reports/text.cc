@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "harness/base/utf8.h"
+#include "harness/core/base/utf8.h"
 
 namespace assay {
 namespace {

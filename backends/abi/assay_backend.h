@@ -247,7 +247,8 @@ static inline const char* assay_asks_for_more(const assay_op_desc* op, const cha
   return NULL;
 }
 
-/* One algorithm that the backend offers, with the arithmetic it declares (the language: harness/check/README.md). */
+/* One algorithm that the backend offers, with the arithmetic it declares (the language: harness/tools/check/README.md).
+ */
 typedef struct assay_implementation {
   uint64_t struct_size;
   const char* name;     /* lower case letters, digits, '-', '_', '.' */

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "golden/golden.h"
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

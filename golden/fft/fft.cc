@@ -8,7 +8,7 @@
 #include "golden/bound/bound.h"
 #include "golden/fft/fft_error.h"
 #include "golden/fft/fft_transform.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

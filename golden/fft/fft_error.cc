@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "golden/bound/bound.h"
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 
 namespace assay {
 namespace {

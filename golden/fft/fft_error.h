@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/model/contract.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "golden/fft/fft.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

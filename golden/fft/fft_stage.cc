@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "golden/fft/fft_error.h"
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 
 #define ASSAY_INLINE [[gnu::always_inline]] inline
 

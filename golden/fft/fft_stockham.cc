@@ -7,7 +7,7 @@
 #include "golden/fft/fft_error.h"
 #include "golden/fft/fft_stage.h"
 #include "golden/fft/fft_transform.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 #include "golden/fft/unit_root.h"
 
 #include "golden/dd/inverse_factorial.h"
-#include "harness/base/check.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

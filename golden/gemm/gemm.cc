@@ -6,9 +6,9 @@
 #include "golden/big_buffer.h"
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm_engine.h"
-#include "harness/base/check.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "golden/golden.h"
-#include "harness/base/result.h"
-#include "harness/data/tensor.h"
+#include "harness/core/base/result.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

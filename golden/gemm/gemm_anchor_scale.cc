@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "golden/gemm/gemm_anchor.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -15,7 +15,7 @@
 #include "golden/gemm/gemm_engine.h"
 #include "golden/gemm/gemm_panels.h"
 #include "golden/sums/panel_sums.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

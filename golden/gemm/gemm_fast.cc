@@ -12,8 +12,8 @@
 #include "golden/gemm/gemm_engine.h"
 #include "golden/gemm/gemm_tile.h"
 #include "golden/sums/panel_sums.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "golden/value_range.h"
-#include "harness/base/check.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

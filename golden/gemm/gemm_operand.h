@@ -8,7 +8,7 @@
 
 #include "golden/big_buffer.h"
 #include "golden/golden.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

@@ -12,7 +12,7 @@
 #include "golden/gemm/gemm_anchor.h"
 #include "golden/gemm/gemm_engine.h"
 #include "golden/sums/panel_sums.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -11,8 +11,8 @@
 #include <map>
 
 #include "golden/store/store_format.h"
-#include "harness/base/cache_folder.h"
-#include "harness/data/safetensors.h"
+#include "harness/core/base/cache_folder.h"
+#include "harness/core/data/safetensors.h"
 
 namespace assay {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "golden/golden.h"
-#include "harness/base/atomic_file.h"
-#include "harness/base/result.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

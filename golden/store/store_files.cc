@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "golden/store/store_format.h"
-#include "harness/base/atomic_file.h"
-#include "harness/base/text.h"
-#include "harness/data/safetensors.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/safetensors.h"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "golden/store/store.h"
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

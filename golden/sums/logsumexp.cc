@@ -9,10 +9,10 @@
 #include "golden/sums/panel_sums.h"
 #include "golden/sums/ranks.h"
 #include "golden/sums/sum.h"
-#include "harness/base/check.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

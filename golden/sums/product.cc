@@ -6,10 +6,10 @@
 
 #include "golden/dd/dd.h"
 #include "golden/sums/sum.h"
-#include "harness/base/check.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "golden/bound/bound.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

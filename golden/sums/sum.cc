@@ -10,9 +10,9 @@
 #include "golden/bound/bound.h"
 #include "golden/dd/dd.h"
 #include "golden/sums/panel_sums.h"
-#include "harness/base/check.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <new>
 
-#include "harness/base/build_facts.h"
+#include "harness/core/base/build_facts.h"
 
 namespace assay::c_api {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/base/float_environment.h"
-#include "harness/base/result.h"
 #include "harness/c_api/assay/assay.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/result.h"
 
 namespace assay::c_api {
 

@@ -7,8 +7,8 @@
 #include "harness/c_api/api_call.h"
 #include "harness/c_api/given_array.h"
 #include "harness/c_api/verdict_object.h"
-#include "harness/check/suite_case.h"
 #include "harness/plan/catalog.h"
+#include "harness/tools/check/suite_case.h"
 
 struct assay_cases {
   std::vector<assay::PlannedCase> cases;

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "harness/c_api/api_call.h"
-#include "harness/cases/host_memory.h"
-#include "harness/check/tensor_args.h"
-#include "harness/data/type_name.h"
+#include "harness/core/data/type_name.h"
+#include "harness/engine/cases/host_memory.h"
+#include "harness/tools/check/tensor_args.h"
 
 namespace assay::c_api {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/c_api/assay/assay.h"
-#include "harness/check/tensor_set.h"
+#include "harness/tools/check/tensor_set.h"
 
 namespace assay::c_api {
 

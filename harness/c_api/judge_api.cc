@@ -5,7 +5,7 @@
 #include "harness/c_api/api_call.h"
 #include "harness/c_api/given_array.h"
 #include "harness/c_api/verdict_object.h"
-#include "harness/check/check_text.h"
+#include "harness/tools/check/check_text.h"
 
 namespace assay::c_api {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json.h"
 #include "harness/c_api/api_call.h"
-#include "harness/model/other_names.h"
+#include "harness/core/base/json.h"
+#include "harness/core/model/other_names.h"
 #include "ops/operator.h"
 
 namespace assay::c_api {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/c_api/assay/assay.h"
-#include "harness/check/check_case.h"
+#include "harness/tools/check/check_case.h"
 
 struct assay_verdict {
   bool passed = false, weak = false;

@@ -8,18 +8,18 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json.h"
-#include "harness/base/parallel.h"
-#include "harness/base/whole_file.h"
-#include "harness/cases/host_memory.h"
-#include "harness/check/case_files.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
-#include "harness/results/environment.h"
-#include "harness/results/run_folder.h"
+#include "harness/core/base/json.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/cases/host_memory.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/run_folder.h"
+#include "harness/tools/check/case_files.h"
 #include "reports/console.h"
 
 namespace assay::cli {

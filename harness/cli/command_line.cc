@@ -15,16 +15,16 @@
 #include <system_error>
 #include <vector>
 
-#include "harness/base/float_environment.h"
-#include "harness/base/nearest_word.h"
-#include "harness/base/vectors.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/source_revision.h"
-#include "harness/results/environment.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/nearest_word.h"
+#include "harness/core/base/vectors.h"
+#include "harness/engine/results/environment.h"
+#include "harness/tools/bundle/source_revision.h"
 #include "reports/table.h"
 
 namespace assay::cli {

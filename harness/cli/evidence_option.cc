@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/evidence/bundle.h"
-#include "harness/evidence/statement.h"
-#include "harness/results/environment.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/environment.h"
+#include "harness/tools/bundle/bundle.h"
+#include "harness/tools/bundle/statement.h"
 
 namespace assay::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "harness/cli/run_flow.h"
-#include "harness/evidence/draw.h"
-#include "harness/evidence/stored_outputs.h"
+#include "harness/tools/bundle/draw.h"
+#include "harness/tools/bundle/stored_outputs.h"
 
 namespace assay::cli {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/engine/device/device.h"
 #include "harness/plan/options.h"
 #include "harness/plan/suite.h"
-#include "harness/run/device/device.h"
 
 namespace assay::cli {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/results/finished_run.h"
+#include "harness/engine/results/finished_run.h"
 
 namespace assay::cli {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <type_traits>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay::cli {
 

@@ -9,10 +9,10 @@
 #include <random>
 #include <string>
 
-#include "harness/base/amounts.h"
 #include "harness/cli/number_option.h"
-#include "harness/evidence/draw.h"
-#include "harness/exec/seal/limits.h"
+#include "harness/core/base/amounts.h"
+#include "harness/exec/sandbox/limits.h"
+#include "harness/tools/bundle/draw.h"
 
 namespace assay::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <thread>
 
-#include "harness/cases/host_memory.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/engine/cases/host_memory.h"
 #include "ops/formula/formula_error.h"
 #include "ops/operator.h"
 

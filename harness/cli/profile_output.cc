@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <fstream>
 
-#include "harness/base/atomic_file.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/perf/chrome_trace.h"
-#include "harness/perf/profile_totals.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/engine/perf/chrome_trace.h"
+#include "harness/engine/perf/profile_totals.h"
 #include "reports/profile.h"
 
 namespace assay::cli {

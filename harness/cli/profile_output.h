@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/base/profile.h"
-#include "harness/base/result.h"
 #include "harness/cli/options.h"
+#include "harness/core/base/profile.h"
+#include "harness/core/base/result.h"
 
 namespace assay::cli {
 

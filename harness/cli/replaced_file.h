@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/base/result.h"
 #include "harness/cli/options.h"
+#include "harness/core/base/result.h"
 
 namespace assay::cli {
 

@@ -7,13 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/evidence/draw.h"
-#include "harness/results/environment.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/environment.h"
+#include "harness/tools/bundle/draw.h"
 
 namespace assay::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
-#include "harness/base/result.h"
+#include "harness/core/base/json.h"
+#include "harness/core/base/result.h"
+#include "harness/engine/prepared_run.h"
+#include "harness/engine/results/resumed_run.h"
+#include "harness/engine/results/run_folder.h"
 #include "harness/plan/options.h"
-#include "harness/results/resumed_run.h"
-#include "harness/results/run_folder.h"
-#include "harness/run/prepared_run.h"
 
 namespace assay::cli {
 

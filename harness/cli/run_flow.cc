@@ -8,20 +8,20 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json.h"
-#include "harness/base/parallel.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/resume.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
-#include "harness/perf/machine_state.h"
-#include "harness/results/environment.h"
-#include "harness/results/exit_code.h"
-#include "harness/run/timing/ceilings.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/perf/machine_state.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/exit_code.h"
+#include "harness/engine/timing/ceilings.h"
 #include "reports/console.h"
 
 namespace assay::cli {

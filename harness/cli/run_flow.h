@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/json.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/terminal/run_watch.h"
+#include "harness/core/base/json.h"
+#include "harness/engine/prepared_run.h"
+#include "harness/engine/run_loop.h"
 #include "harness/plan/options.h"
-#include "harness/run/prepared_run.h"
-#include "harness/run/run_loop.h"
 
 namespace assay::cli {
 

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/base/json_text.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/terminal/output.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/finished_run.h"
+#include "harness/engine/results/missing.h"
 #include "harness/plan/per_backend.h"
-#include "harness/results/finished_run.h"
-#include "harness/results/missing.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/base/result.h"
-#include "harness/regress/compare_runs.h"
+#include "harness/core/base/result.h"
+#include "reports/compare/compare_runs.h"
 
 namespace assay::cli {
 

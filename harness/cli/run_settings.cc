@@ -9,19 +9,19 @@
 #include <set>
 
 #include "golden/store/store_files.h"
-#include "harness/base/amounts.h"
-#include "harness/base/parallel.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/perf/machine_state.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/parallel.h"
+#include "harness/engine/device/sandbox.h"
+#include "harness/engine/perf/machine_state.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/processor_class.h"
+#include "harness/engine/timing/witnesses.h"
+#include "harness/engine/trial/record_fields.h"
+#include "harness/engine/trial/reproduction.h"
 #include "harness/plan/per_backend.h"
 #include "harness/plan/suite.h"
-#include "harness/results/environment.h"
-#include "harness/results/processor_class.h"
-#include "harness/run/device/sandbox.h"
-#include "harness/run/timing/witnesses.h"
-#include "harness/run/trial/record_fields.h"
-#include "harness/run/trial/reproduction.h"
 
 namespace assay::cli {
 namespace {

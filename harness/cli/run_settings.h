@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/json.h"
+#include "harness/core/base/json.h"
+#include "harness/engine/prepared_run.h"
+#include "harness/engine/run_loop.h"
 #include "harness/plan/options.h"
-#include "harness/run/prepared_run.h"
-#include "harness/run/run_loop.h"
 
 namespace assay::cli {
 

@@ -9,12 +9,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
-#include "harness/run/device/configured_backends.h"
-#include "harness/run/device/device.h"
-#include "harness/run/device/sandbox.h"
+#include "harness/core/base/json_text.h"
+#include "harness/engine/device/configured_backends.h"
+#include "harness/engine/device/device.h"
+#include "harness/engine/device/sandbox.h"
 
 namespace assay::cli {
 namespace {

@@ -10,16 +10,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
-#include "harness/base/scratch.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/bundle.h"
-#include "harness/evidence/draw.h"
-#include "harness/evidence/sha256.h"
-#include "harness/evidence/signature.h"
-#include "harness/evidence/verify.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/scratch.h"
+#include "harness/tools/bundle/bundle.h"
+#include "harness/tools/bundle/draw.h"
+#include "harness/tools/bundle/sha256.h"
+#include "harness/tools/bundle/signature.h"
+#include "harness/tools/bundle/verify.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

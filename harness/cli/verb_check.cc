@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/text.h"
-#include "harness/check/check_case.h"
-#include "harness/check/check_text.h"
-#include "harness/check/tensor_args.h"
 #include "harness/cli/check_manifest.h"
 #include "harness/cli/options.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/data/npy.h"
-#include "harness/data/safetensors.h"
-#include "harness/run/trial/record_fields.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/npy.h"
+#include "harness/core/data/safetensors.h"
+#include "harness/engine/trial/record_fields.h"
+#include "harness/tools/check/check_case.h"
+#include "harness/tools/check/check_text.h"
+#include "harness/tools/check/tensor_args.h"
 
 namespace assay::cli {
 namespace {

@@ -9,15 +9,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
+#include "harness/engine/device/sandbox.h"
 #include "harness/exec/plugin_check/check_runner.h"
 #include "harness/exec/plugin_discovery.h"
 #include "harness/plan/catalog.h"
-#include "harness/run/device/sandbox.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -65,7 +65,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (!problems) return Complain(kExitUsage, problems.error().message);
   Json checks = Json::array();
   const PluginToCheck plugin{ExecutablePath(), std::filesystem::absolute(options.plugin).string(), options.timeout_s,
-                             SealFor(options.sandbox), *std::move(problems)};
+                             MakeSandboxRequest(options.sandbox), *std::move(problems)};
   const auto all = RunPluginChecks(plugin, {options.only, options.skip}, [&](const CheckedRule& c) {
     if (options.json) {
       checks.push_back(

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <memory>
 
-#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/replaced_file.h"
@@ -19,8 +18,9 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/results/missing.h"
-#include "reports/comparison/comparison.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/missing.h"
+#include "reports/compare/comparison.h"
 #include "reports/incomplete.h"
 #include "reports/run_notes.h"
 

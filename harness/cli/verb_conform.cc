@@ -15,11 +15,11 @@
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/conform/finding.h"
-#include "harness/evidence/draw.h"
-#include "harness/power/corpus_part.h"
-#include "harness/results/environment.h"
-#include "harness/results/missing.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/missing.h"
+#include "harness/tools/bundle/conform/finding.h"
+#include "harness/tools/bundle/draw.h"
+#include "harness/tools/power/corpus_part.h"
 
 namespace assay::cli {
 namespace {

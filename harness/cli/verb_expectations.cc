@@ -10,10 +10,10 @@
 
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/results/environment.h"
-#include "harness/results/expected.h"
-#include "harness/results/finished_run.h"
-#include "harness/results/proposed.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/expected.h"
+#include "harness/engine/results/finished_run.h"
+#include "harness/engine/results/proposed.h"
 
 namespace assay::cli {
 namespace {

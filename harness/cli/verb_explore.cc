@@ -9,22 +9,22 @@
 #include <random>
 #include <set>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/draw.h"
-#include "harness/explore/explorer.h"
-#include "harness/model/contract.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json.h"
+#include "harness/core/model/contract.h"
+#include "harness/engine/preflight.h"
+#include "harness/engine/trial/reproduction.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/cover/cover.h"
 #include "harness/plan/selection.h"
-#include "harness/run/preflight.h"
-#include "harness/run/trial/reproduction.h"
+#include "harness/tools/bundle/draw.h"
+#include "harness/tools/explore/explorer.h"
 #include "ops/bound_case.h"
 
 namespace assay::cli {

@@ -7,17 +7,17 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/base/atomic_file.h"
-#include "harness/check/given_files.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/atomic_file.h"
 #include "harness/exec/clean_text.h"
-#include "harness/import/benchdnn.h"
-#include "harness/import/ggml.h"
-#include "harness/import/iree.h"
-#include "harness/import/onnx.h"
 #include "harness/plan/catalog.h"
+#include "harness/tools/check/given_files.h"
+#include "harness/tools/import/benchdnn.h"
+#include "harness/tools/import/ggml.h"
+#include "harness/tools/import/iree.h"
+#include "harness/tools/import/onnx.h"
 
 namespace assay::cli {
 namespace {
@@ -113,7 +113,7 @@ int Import(const ImportOptions& options) {
   if (imports.mapped() == 0) {
     return Complain(kExitNothing, fmt::format("{}: nothing in these files could be mapped, and nothing was written; "
                                               "--verbose lists each case with its reason, and "
-                                              "harness/import/README.md says what each format has to look like",
+                                              "harness/tools/import/README.md says what each format has to look like",
                                               options.format));
   }
   const std::string title = CleanText(

@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/base/amounts.h"
-#include "harness/check/case_files.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
 #include "harness/plan/catalog.h"
+#include "harness/tools/check/case_files.h"
 
 namespace assay::cli {
 namespace {

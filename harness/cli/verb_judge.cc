@@ -11,12 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/base/entropy.h"
-#include "harness/base/json_text.h"
-#include "harness/base/scratch.h"
-#include "harness/candidate/hidden_cases.h"
-#include "harness/candidate/judge_results.h"
-#include "harness/candidate/ruling_text.h"
 #include "harness/cli/judge_sides.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
@@ -24,12 +18,18 @@
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/sha256.h"
+#include "harness/core/base/entropy.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/scratch.h"
+#include "harness/engine/device/sandbox.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/trial/reproduction.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/per_backend.h"
-#include "harness/results/environment.h"
-#include "harness/run/device/sandbox.h"
-#include "harness/run/trial/reproduction.h"
+#include "harness/tools/bundle/sha256.h"
+#include "harness/tools/candidate/hidden_cases.h"
+#include "harness/tools/candidate/judge_results.h"
+#include "harness/tools/candidate/ruling_text.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

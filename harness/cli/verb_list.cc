@@ -7,9 +7,9 @@
 #include <iterator>
 #include <memory>
 
-#include "harness/cases/memory_need.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
+#include "harness/engine/cases/memory_need.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/cover/coverage.h"
 #include "harness/plan/design_store.h"

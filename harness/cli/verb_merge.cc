@@ -10,19 +10,19 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/base/json_text.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/merged_report.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
-#include "harness/evidence/bundle.h"
-#include "harness/evidence/draw.h"
-#include "harness/results/environment.h"
-#include "harness/results/merge.h"
-#include "harness/results/run_folder.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/results/merge.h"
+#include "harness/engine/results/run_folder.h"
+#include "harness/tools/bundle/bundle.h"
+#include "harness/tools/bundle/draw.h"
 #include "reports/console.h"
 
 namespace assay::cli {

@@ -13,19 +13,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "harness/base/json_text.h"
-#include "harness/base/parallel.h"
-#include "harness/base/stopwatch.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/base/stopwatch.h"
+#include "harness/engine/device/sandbox.h"
 #include "harness/plan/catalog.h"
-#include "harness/power/power_loop.h"
-#include "harness/power/power_sample.h"
-#include "harness/power/power_text.h"
-#include "harness/run/device/sandbox.h"
+#include "harness/tools/power/power_loop.h"
+#include "harness/tools/power/power_sample.h"
+#include "harness/tools/power/power_text.h"
 
 namespace assay::cli {
 namespace {

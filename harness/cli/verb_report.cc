@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/base/whole_file.h"
 #include "harness/cli/merged_report.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
@@ -15,9 +14,10 @@
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
-#include "harness/results/exit_code.h"
-#include "harness/results/finished_run.h"
-#include "harness/results/merge.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/engine/results/exit_code.h"
+#include "harness/engine/results/finished_run.h"
+#include "harness/engine/results/merge.h"
 #include "reports/console.h"
 
 namespace assay::cli {

@@ -15,11 +15,11 @@
 #include "harness/cli/run_flow.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/engine/prepared_run.h"
+#include "harness/engine/results/exit_code.h"
+#include "harness/engine/run_loop.h"
+#include "harness/engine/timing/ceilings.h"
 #include "harness/plan/per_backend.h"
-#include "harness/results/exit_code.h"
-#include "harness/run/prepared_run.h"
-#include "harness/run/run_loop.h"
-#include "harness/run/timing/ceilings.h"
 
 namespace assay::cli {
 namespace {

@@ -7,15 +7,15 @@
 #include <memory>
 #include <optional>
 
-#include "harness/base/amounts.h"
-#include "harness/base/scratch.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/evidence/signature.h"
-#include "harness/evidence/verify.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/scratch.h"
+#include "harness/tools/bundle/signature.h"
+#include "harness/tools/bundle/verify.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/results/exit_code.h"
+#include "harness/engine/results/exit_code.h"
 
 namespace CLI {
 class App;

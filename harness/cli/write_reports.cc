@@ -5,11 +5,11 @@
 
 #include <iterator>
 
-#include "harness/base/atomic_file.h"
-#include "harness/base/parallel.h"
-#include "harness/base/profile.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/profile_output.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/base/profile.h"
+#include "harness/core/base/whole_file.h"
 #include "reports/google_benchmark.h"
 #include "reports/html/html.h"
 #include "reports/junit.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 // for the end of that, in each call alike, and take it for time of the call.
 #pragma once
 
-#include "harness/base/stopwatch.h"
+#include "harness/core/base/stopwatch.h"
 
 namespace assay {
 

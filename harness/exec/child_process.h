@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host side: one worker as the operating system sees it. The host's child is its supervisor (seal/supervisor.h), which
-// ends as the worker did once nothing is left of what a plugin started.
+// Host side: one worker as the operating system sees it. The host's child is its supervisor (sandbox/supervisor.h),
+// which ends as the worker did once nothing is left of what a plugin started.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 #include "harness/exec/loaded_libraries.h"
-#include "harness/exec/seal/lodging.h"
+#include "harness/exec/sandbox/worker_folder.h"
 #include "harness/exec/unique_fd.h"
 #include "harness/exec/wire/protocol.h"
 

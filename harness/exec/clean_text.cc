@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/clean_text.h"
 
-#include "harness/base/utf8.h"
+#include "harness/core/base/utf8.h"
 
 namespace assay {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "harness/base/text.h"
-#include "harness/base/utf8.h"
-#include "harness/base/whole_file.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/utf8.h"
+#include "harness/core/base/whole_file.h"
 #include "harness/exec/clean_text.h"
 
 namespace assay {

@@ -7,8 +7,8 @@
 #include <cctype>
 #include <vector>
 
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
 
 namespace assay {
 namespace {

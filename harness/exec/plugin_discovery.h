@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 #include "harness/exec/unique_fd.h"
 
 namespace assay {

@@ -15,11 +15,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/check.h"
-#include "harness/base/entropy.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/entropy.h"
 #include "harness/exec/clean_text.h"
 #include "harness/exec/interpreter_fault.h"
-#include "harness/exec/seal/surroundings.h"
+#include "harness/exec/sandbox/worker_setup.h"
 
 namespace assay {
 namespace {
@@ -73,7 +73,7 @@ Call<void> Worker::Load() {
   const bool answered = running();  // else the message has what it printed
   Stop();
   std::string why = answered ? AppendStderrTail(loaded.error().message) : loaded.error().message;
-  if (options_.words.empty() && options_.seal.sealed && why.find(std::strerror(EACCES)) != why.npos) {
+  if (options_.words.empty() && options_.sandbox.sealed && why.find(std::strerror(EACCES)) != why.npos) {
     why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
   }
   return CallFailed(loaded.error().kind, fmt::format("while loading {}: {}", options_.plugin, why));
@@ -102,14 +102,15 @@ Call<void> Worker::Import() {
 }
 
 Call<void> Worker::StartSealed() {
-  Result<Surroundings> made = MakeSurroundings(options_.seal, options_.plugin, options_.executable);
+  Result<WorkerSetup> made = MakeWorkerSetup(options_.sandbox, options_.plugin, options_.executable);
   if (!made) return CallFailed(FailureKind::kHost, made.error().message);
   hidden_ = made->hidden;
-  if (options_.seal.sealed) HideThisProcess();
+  if (options_.sandbox.sealed) HideThisProcess();
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
   if (!child) return CallFailed(FailureKind::kHost, child.error().message);
   process_ = std::move(*child);
-  const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, CallLimit{options_.startup_timeout_s});
+  const Call<Json> sealed =
+      Request("seal", {{"seal", EncodeSandbox(made->sandbox)}}, CallLimit{options_.startup_timeout_s});
   if (!sealed) return tl::unexpected(sealed.error());
   Reply reply(*sealed);
   process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));
@@ -265,7 +266,7 @@ std::string Worker::PlaceInInterpreter() const {
 }
 
 std::string Worker::AppendLimitHint(std::string text, int signal) const {
-  const std::string hint = options_.seal.sealed ? LimitHint(options_.seal.limits, signal) : "";
+  const std::string hint = options_.sandbox.sealed ? LimitHint(options_.sandbox.limits, signal) : "";
   return hint.empty() ? text : text + "; " + hint;
 }
 

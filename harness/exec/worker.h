@@ -14,7 +14,7 @@
 #include "harness/exec/call_limits.h"
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
-#include "harness/exec/seal/seal.h"
+#include "harness/exec/sandbox/sandbox.h"
 #include "harness/exec/shared_time.h"
 #include "harness/exec/wire/protocol.h"
 
@@ -24,7 +24,7 @@ struct WorkerOptions {
   std::string executable;  // run as `executable worker --fd N`; see WorkerMain()
   std::string plugin;      // absolute path; "": none is loaded by Start()
   double startup_timeout_s = 60;
-  SealOptions seal = {};
+  SandboxRequest sandbox = {};
   bool loads = true;  // Start() loads the plugin; else a request does
   // The program, with its arguments, that takes the sealed process over and gets its socket's number as the last one;
   // none: the worker goes on itself.
@@ -40,7 +40,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Starts the process, has it seal itself and loads the plugin. Precondition: not running.
+  // Starts the process, has it enter the sandbox and loads the plugin. Precondition: not running.
   Call<void> Start();
   bool running() const { return process_.running(); }
   // The last start was given up as its import had not ended in time, which a further one would take as long to find.
@@ -53,9 +53,9 @@ class Worker {
   void EndWhen(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
   void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
 
-  // Sandbox of the running worker or the last one: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
+  // Sandbox of the running worker or the last one: kFullSandbox, kNoSandbox, "partial: ..."; "" before the first.
   const std::string& sandbox() const { return sandbox_; }
-  // Folders near the plugin that it cannot see; see FileGrants::HiddenText().
+  // Folders near the plugin that it cannot see; see AllowList::HiddenText().
   const std::string& hidden() const { return hidden_; }
 
   bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }

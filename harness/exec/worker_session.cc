@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/profile.h"
+#include "harness/core/base/profile.h"
 #include "harness/exec/call_clock.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session_plan.h"

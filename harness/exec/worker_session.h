@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/profile.h"
+#include "harness/core/base/profile.h"
 #include "harness/exec/call_limits.h"
 #include "harness/exec/session.h"
 #include "harness/exec/worker.h"

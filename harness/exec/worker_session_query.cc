@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/data/type_name.h"
+#include "harness/core/data/type_name.h"
 #include "harness/exec/plugin_names.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session.h"

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/base/check.h"
-#include "harness/base/profile.h"
-#include "harness/base/stopwatch.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/profile.h"
+#include "harness/core/base/stopwatch.h"
 #include "harness/exec/call_clock.h"
 #include "harness/exec/observations.h"
 #include "harness/exec/worker_session.h"

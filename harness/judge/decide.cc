@@ -8,7 +8,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "harness/judge/localise.h"
 #include "harness/judge/verdict.h"
 
@@ -32,7 +32,7 @@ std::string ElementText(const Shape& shape, const WorstElement& w) {
   return fmt::format("{}, error {:.3g}, tolerance {:.3g}", values, w.error, w.tolerance);
 }
 
-std::string StatisticFailure(const Evidence& evidence) {
+std::string StatisticFailure(const JudgeInputs& evidence) {
   if (evidence.user_data && evidence.not_random.value_or("unknown") != "") return "";
   for (const ErrorMetrics& m : evidence.runs) {
     const bool fails = evidence.user_data ? IsFarOff(m) : !m.statistic.Holds();
@@ -42,7 +42,7 @@ std::string StatisticFailure(const Evidence& evidence) {
 }
 
 // Failure on random data of the case's shape, judged when the case's own data are not random; "" if there is none.
-std::string RandomFailure(const Evidence& evidence) {
+std::string RandomFailure(const JudgeInputs& evidence) {
   if (!evidence.random || Holds(*evidence.random)) return "";
   const ErrorMetrics& m = *evidence.random;
   return fmt::format("on {}: {}", evidence.random_id,
@@ -50,7 +50,7 @@ std::string RandomFailure(const Evidence& evidence) {
 }
 
 // Faults of memory, which can be the cause of all others; "" when there are none.
-std::string MemoryFailure(const Evidence& evidence) {
+std::string MemoryFailure(const JudgeInputs& evidence) {
   if (evidence.guard_violations > 0) {
     return fmt::format("memory: {} guard bytes outside the output were overwritten; {}", evidence.guard_violations,
                        evidence.guard_where);
@@ -77,7 +77,7 @@ struct Failure {
 };
 
 // The first thing that proves the values wrong.
-Failure ValueFailure(const Evidence& evidence) {
+Failure ValueFailure(const JudgeInputs& evidence) {
   for (const TwinResult& twin : evidence.twins) {
     if (twin.Holds()) continue;
     const std::string narrow = evidence.weaker_arithmetic ? "" : FalseAccumulator(evidence.declared, twin);
@@ -95,7 +95,7 @@ Failure ValueFailure(const Evidence& evidence) {
 }
 
 // The first relation to another execution that the contract claims and that does not hold.
-std::string RelationFailure(const Evidence& evidence) {
+std::string RelationFailure(const JudgeInputs& evidence) {
   const auto broken = std::ranges::find_if(evidence.properties, &PropertyOutcome::Fails);
   if (broken == evidence.properties.end()) return "";
   return fmt::format("metamorphic channel: {} does not hold, which the contract claims: {}", broken->name,
@@ -103,7 +103,7 @@ std::string RelationFailure(const Evidence& evidence) {
 }
 
 // Why errors that only the statistic objects to are no failure in a user's data; "": nothing speaks for that.
-std::string DataRemark(const Evidence& evidence, const ErrorMetrics& metrics) {
+std::string DataRemark(const JudgeInputs& evidence, const ErrorMetrics& metrics) {
   if (evidence.not_random.value_or("").empty()) return "";
   return IsFarOff(metrics)
              ? fmt::format("; no failure, as these are no random data ({})", *evidence.not_random)
@@ -111,7 +111,7 @@ std::string DataRemark(const Evidence& evidence, const ErrorMetrics& metrics) {
 }
 
 // A statistic that advises, or the implementation's own scale.
-std::string Suspicion(const Evidence& evidence) {
+std::string Suspicion(const JudgeInputs& evidence) {
   for (const ErrorMetrics& m : evidence.runs) {
     if (!m.statistic.Holds() && evidence.weaker_arithmetic) {
       return fmt::format("behaves like {} ({}); {}{}", evidence.weaker_arithmetic->name,
@@ -123,7 +123,7 @@ std::string Suspicion(const Evidence& evidence) {
   return evidence.row_lean ? evidence.row_lean->Text() : "";
 }
 
-void FillMargins(const Evidence& evidence, Decision& decision) {
+void FillMargins(const JudgeInputs& evidence, Decision& decision) {
   double bound = 0;
   bool exceptional = true;
   for (const ErrorMetrics& m : evidence.runs) {
@@ -154,7 +154,7 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
   }
 }
 
-ResultClass ClassOfPass(const Evidence& evidence) {
+ResultClass ClassOfPass(const JudgeInputs& evidence) {
   if (!Suspicion(evidence).empty()) return ResultClass::kSuspect;
   const bool exact =
       std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
@@ -168,7 +168,7 @@ struct Openness {
 };
 
 // Nothing if most results do not overflow.
-std::optional<Openness> FindOverflow(const Evidence& evidence) {
+std::optional<Openness> FindOverflow(const JudgeInputs& evidence) {
   const MutationPower& power = *evidence.power;
   if (2 * power.overflowing <= power.sampled) return std::nullopt;
   const std::string cause = fmt::format(
@@ -185,7 +185,7 @@ std::optional<Openness> FindOverflow(const Evidence& evidence) {
 
 // Results that the contract bounds by nothing. Where a wider accumulator of the same range bounds them, they are left
 // open by roundings alone, whatever the size of the operands.
-Openness ExplainUnbounded(const Evidence& evidence) {
+Openness ExplainUnbounded(const JudgeInputs& evidence) {
   const std::string count =
       fmt::format("it promises nothing for {} of {} results", evidence.power->unbounded, NumElements(evidence.shape));
   if (evidence.bounding_contract.empty()) {
@@ -198,7 +198,7 @@ Openness ExplainUnbounded(const Evidence& evidence) {
                       evidence.bounding_contract, evidence.sums ? "rows of fewer terms" : "data of smaller results")};
 }
 
-Openness ExplainData(const Evidence& evidence) {
+Openness ExplainData(const JudgeInputs& evidence) {
   if (const auto overflow = FindOverflow(evidence)) return *overflow;
   if (2 * evidence.power->unbounded > NumElements(evidence.shape)) return ExplainUnbounded(evidence);
   if (!evidence.sums)
@@ -208,7 +208,7 @@ Openness ExplainData(const Evidence& evidence) {
 }
 
 // Why a result that nothing is wrong with is not believed; "": it is.
-std::string InconclusiveReason(const Evidence& evidence) {
+std::string InconclusiveReason(const JudgeInputs& evidence) {
   if (!evidence.power) return "";
   const MutationPower& power = *evidence.power;
   if (evidence.user_data) {
@@ -225,13 +225,13 @@ std::string InconclusiveReason(const Evidence& evidence) {
                      100 * kRequiredMutationPower, power.missed, overflow ? "; " + overflow->Text() : "");
 }
 
-std::string WeakerArithmeticReason(const Evidence& evidence, const std::string& failure) {
+std::string WeakerArithmeticReason(const JudgeInputs& evidence, const std::string& failure) {
   return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared),
                      evidence.weaker_arithmetic->name, evidence.weaker_arithmetic->field, failure);
 }
 
 // Why a result without a fault is not enough: what is declared does not promise what the case asks for.
-std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
+std::string DeclaredWeakness(const JudgeInputs& evidence, bool exact) {
   return fmt::format("{}, but {} {}", exact ? "exact here" : "within its own contract",
                      evidence.user_data ? evidence.contract_word : "the implementation",
                      Shortfall(evidence.declared, evidence.required));
@@ -278,7 +278,7 @@ double LargestMargin(const Decision& decision) {
 
 }  // namespace
 
-std::string RemedyForData(const Evidence& evidence) {
+std::string RemedyForData(const JudgeInputs& evidence) {
   return ExplainData(evidence).remedy;
 }
 
@@ -309,13 +309,13 @@ size_t WorstOf(std::span<const Decision> outputs) {
   return worst;
 }
 
-bool ValuesFail(const Evidence& evidence) {
+bool ValuesFail(const JudgeInputs& evidence) {
   const bool finite =
       std::ranges::all_of(evidence.runs, [](const ErrorMetrics& m) { return m.nonfinite_mismatch == 0; });
   return finite && MemoryFailure(evidence).empty() && !ValueFailure(evidence).reason.empty();
 }
 
-Decision Decide(const Evidence& evidence) {
+Decision Decide(const JudgeInputs& evidence) {
   Decision decision;
   FillMargins(evidence, decision);
   Failure failure{MemoryFailure(evidence), "memory"};

@@ -7,8 +7,8 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
-#include "harness/data/tensor.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/tensor.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "golden/value_range.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -10,9 +10,9 @@
 #include "golden/bound/bound.h"
 #include "golden/element.h"
 #include "golden/golden.h"
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 #include "harness/judge/own_rounding.h"
-#include "harness/model/contract.h"
 
 namespace assay {
 

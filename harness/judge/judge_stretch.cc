@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 #include "harness/judge/judge.h"
 
 namespace assay {

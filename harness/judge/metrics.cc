@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/check.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/parallel.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/kernel/chunk.h"
 #include "harness/judge/worst.h"

@@ -11,9 +11,9 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
+#include "harness/core/model/contract.h"
 #include "harness/judge/statistic/statistic.h"
-#include "harness/model/contract.h"
 
 namespace assay {
 

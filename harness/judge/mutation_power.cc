@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/localise.h"
 #include "harness/judge/statistic/outliers.h"

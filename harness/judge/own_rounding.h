@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 

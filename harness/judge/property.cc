@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/check.h"
-#include "harness/data/unsigned_nan.h"
+#include "harness/core/base/check.h"
+#include "harness/core/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/check.h"
-#include "harness/data/unsigned_nan.h"
+#include "harness/core/base/check.h"
+#include "harness/core/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {

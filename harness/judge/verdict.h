@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
+#include "harness/core/model/contract.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/metrics.h"
 #include "harness/judge/mutation_power.h"
 #include "harness/judge/property.h"
 #include "harness/judge/statistic/row_lean.h"
 #include "harness/judge/twin_check.h"
-#include "harness/model/contract.h"
 
 namespace assay {
 
@@ -66,7 +66,7 @@ inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 inline constexpr double kUserElementThreshold = 20;
 
 // Inputs of the verdict on one output.
-struct Evidence {
+struct JudgeInputs {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
   std::vector<TwinResult> twins;            // none: the operator has none for this contract
@@ -110,7 +110,7 @@ struct Decision {
 };
 
 // Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
-bool ValuesFail(const Evidence& evidence);
+bool ValuesFail(const JudgeInputs& evidence);
 
 // Whether an element is beyond kUserElementThreshold.
 bool IsFarOff(const ErrorMetrics& metrics);
@@ -120,10 +120,10 @@ bool IsFarOff(const ErrorMetrics& metrics);
 std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
 
 // How the data of an inconclusive result can be made conclusive, in a phrase. Precondition: evidence.power.
-std::string RemedyForData(const Evidence& evidence);
+std::string RemedyForData(const JudgeInputs& evidence);
 
 // Precondition: at least one run.
-Decision Decide(const Evidence& evidence);
+Decision Decide(const JudgeInputs& evidence);
 
 // Index of the output that decides: the heaviest verdict, then the weakest class, then the largest margin; the first of
 // equal ones. Precondition: outputs is not empty.

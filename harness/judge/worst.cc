@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
-#include "harness/data/unsigned_nan.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
+#include "harness/core/data/unsigned_nan.h"
 #include "harness/judge/localise.h"
 
 namespace assay {

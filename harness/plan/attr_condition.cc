@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 namespace {

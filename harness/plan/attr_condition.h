@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/result.h"
-#include "harness/model/case_spec.h"
+#include "harness/core/base/result.h"
+#include "harness/core/model/case_spec.h"
 
 namespace assay {
 

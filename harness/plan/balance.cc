@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/model/record_file.h"
+#include "harness/core/model/record_file.h"
 
 namespace assay {
 namespace {

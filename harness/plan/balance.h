@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/result.h"
-#include "harness/model/record_list.h"
+#include "harness/core/base/result.h"
+#include "harness/core/model/record_list.h"
 
 namespace assay {
 

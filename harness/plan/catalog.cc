@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <set>
 
-#include "harness/base/build_facts.h"
-#include "harness/base/profile.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
-#include "harness/model/contract.h"
+#include "harness/core/base/build_facts.h"
+#include "harness/core/base/profile.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/core/model/contract.h"
 #include "harness/plan/design_store.h"
 #include "ops/operator.h"
 

@@ -6,11 +6,11 @@
 
 #include <chrono>
 
-#include "harness/base/atomic_file.h"
-#include "harness/base/cache_folder.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
-#include "harness/data/tensor.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/cache_folder.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 namespace {

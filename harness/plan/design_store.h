@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/build_id.h"
+#include "harness/core/base/build_id.h"
 #include "harness/plan/cover/cover.h"
 
 namespace assay {

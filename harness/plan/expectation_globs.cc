@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/base/glob.h"
-#include "harness/base/text.h"
-#include "harness/data/dtype.h"
+#include "harness/core/base/glob.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/dtype.h"
 #include "harness/plan/expectation_words.h"
 
 namespace assay {

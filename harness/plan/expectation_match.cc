@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/base/glob.h"
-#include "harness/base/text.h"
+#include "harness/core/base/glob.h"
+#include "harness/core/base/text.h"
 #include "harness/plan/expectations.h"
 
 namespace assay {

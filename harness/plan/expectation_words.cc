@@ -8,10 +8,10 @@
 #include <array>
 #include <span>
 
-#include "harness/base/glob.h"
-#include "harness/base/text.h"
-#include "harness/data/dtype.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/base/glob.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay {
 namespace {

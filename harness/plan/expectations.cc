@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
 #include "harness/plan/expectation_words.h"
 
 namespace assay {

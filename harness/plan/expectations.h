@@ -39,9 +39,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/result.h"
-#include "harness/model/contract.h"
-#include "harness/model/record.h"
+#include "harness/core/base/result.h"
+#include "harness/core/model/contract.h"
+#include "harness/core/model/record.h"
 #include "harness/plan/attr_condition.h"
 #include "harness/plan/suite.h"
 #include "harness/plan/version_bound.h"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "golden/store/store.h"
-#include "harness/base/build_facts.h"
-#include "harness/base/json_list.h"
-#include "harness/base/json_text.h"
-#include "harness/data/tensor.h"
+#include "harness/core/base/build_facts.h"
+#include "harness/core/base/json_list.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 namespace {

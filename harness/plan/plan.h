@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "harness/base/text_sink.h"
+#include "harness/core/base/text_sink.h"
 #include "harness/plan/selection.h"
 
 namespace assay {

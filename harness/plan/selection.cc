@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "harness/base/glob.h"
-#include "harness/base/text.h"
-#include "harness/model/other_names.h"
+#include "harness/core/base/glob.h"
+#include "harness/core/base/text.h"
+#include "harness/core/model/other_names.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "harness/base/text.h"
-#include "harness/data/tensor.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/tensor.h"
 #include "harness/plan/selection.h"
 
 namespace assay {

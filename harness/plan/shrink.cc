@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 namespace {

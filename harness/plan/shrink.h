@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
 
 namespace assay {
 

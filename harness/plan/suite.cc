@@ -10,12 +10,12 @@
 #include <set>
 #include <unordered_map>
 
-#include "harness/base/nearest_word.h"
-#include "harness/base/text.h"
-#include "harness/base/utf8.h"
-#include "harness/base/whole_file.h"
-#include "harness/model/contract.h"
-#include "harness/model/other_names.h"
+#include "harness/core/base/nearest_word.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/utf8.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/core/model/contract.h"
+#include "harness/core/model/other_names.h"
 #include "harness/plan/suite_cover.h"
 #include "harness/plan/suite_line.h"
 #include "ops/operator.h"

@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "harness/base/text.h"
-#include "harness/model/other_names.h"
+#include "harness/core/base/text.h"
+#include "harness/core/model/other_names.h"
 #include "harness/plan/design_store.h"
 
 namespace assay {

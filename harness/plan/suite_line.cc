@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-#include "harness/base/amounts.h"
-#include "harness/base/text.h"
-#include "harness/data/fill/fill.h"
-#include "harness/model/contract.h"
-#include "harness/model/other_names.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/text.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/model/contract.h"
+#include "harness/core/model/other_names.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 
 namespace assay {
 namespace {

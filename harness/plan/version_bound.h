@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 #include "harness/plan/attr_condition.h"
 
 namespace assay {

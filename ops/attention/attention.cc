@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "ops/binding.h"
 #include "ops/case_space.h"
 #include "ops/relation.h"

@@ -16,8 +16,8 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_units.h"
 #include "ops/exp_error.h"

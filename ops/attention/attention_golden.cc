@@ -12,9 +12,9 @@
 #include <memory>
 
 #include "golden/dd/dd.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_columns.h"
 #include "ops/attention/attention_tile.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/attention/attention.h"
 #include "ops/binding.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "golden/bound/bound.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/attention/attention.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention/attention.h"

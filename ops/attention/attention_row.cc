@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "golden/value_range.h"
-#include "harness/base/multiversion.h"
-#include "harness/base/parallel.h"
-#include "harness/data/fill/portable_math.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/portable_math.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_columns.h"
 #include "ops/attention/attention_tile.h"

@@ -28,7 +28,7 @@
 #include <cmath>
 #include <memory>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_units.h"
 #include "ops/exp_error.h"

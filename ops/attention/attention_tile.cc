@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "golden/bound/bound.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention/attention_columns.h"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_work.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_columns.h"
 

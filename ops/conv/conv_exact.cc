@@ -20,8 +20,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/parallel.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_climb.h"

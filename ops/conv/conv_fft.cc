@@ -25,8 +25,8 @@
 #include <cmath>
 
 #include "golden/fft/fft_error.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/conv/conv.h"
 
 namespace assay {

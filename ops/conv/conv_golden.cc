@@ -7,7 +7,7 @@
 
 #include "golden/gemm/gemm.h"
 #include "golden/sums/scaled_sum.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"
 #include "ops/epilogue.h"

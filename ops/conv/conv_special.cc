@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "golden/dd/dd.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"
 

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_winograd_points.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "golden/gemm/gemm_engine.h"
-#include "harness/base/multiversion.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_winograd_points.h"
 

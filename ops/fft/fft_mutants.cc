@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/fft/fft.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
 #include "ops/fft/fft.h"

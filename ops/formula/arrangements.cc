@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay::formula {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
 #include "ops/formula/formula_error.h"
 
 namespace assay::formula {

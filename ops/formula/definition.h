@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/case_spec.h"
-#include "harness/model/contract.h"
+#include "harness/core/model/case_spec.h"
+#include "harness/core/model/contract.h"
 #include "ops/formula/expr.h"
 
 namespace assay::formula {

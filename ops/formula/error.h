@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 #include "ops/formula/block.h"
 #include "ops/formula/functions.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 
 namespace assay::formula {
 

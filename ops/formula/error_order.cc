@@ -6,7 +6,7 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/error.h"
 #include "ops/formula/recurrence.h"
 

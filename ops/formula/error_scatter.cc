@@ -4,7 +4,7 @@
 
 #include "golden/bound/bound.h"
 #include "golden/golden.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/error.h"
 
 namespace assay::formula {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/error.h"
 #include "ops/formula/selection.h"
 

@@ -6,9 +6,9 @@
 #include <deque>
 #include <mutex>
 
-#include "harness/base/check.h"
-#include "harness/base/float_environment.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/core/base/parallel.h"
 #include "ops/formula/arrangements.h"
 #include "ops/formula/products.h"
 #include "ops/formula/values.h"

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "harness/base/multiversion.h"
-#include "harness/data/fill/portable_math.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/data/fill/portable_math.h"
 
 namespace assay::formula {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/multiversion.h"
-#include "harness/data/fill/portable_math.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/data/fill/portable_math.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/functions.h"
 
 namespace assay::formula {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay::formula {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay::formula {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 #include "ops/formula/error.h"
 
 namespace assay::formula {

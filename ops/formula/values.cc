@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "golden/dd/dd.h"
-#include "harness/base/multiversion.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/recurrence.h"
 #include "ops/formula/selection.h"
 

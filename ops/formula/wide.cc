@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/formula/recurrence.h"
 #include "ops/formula/selection.h"
 #include "ops/formula/values.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
 #include "ops/exact_ties.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "golden/sums/scaled_sum.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/epilogue.h"
 #include "ops/matmul/matmul.h"

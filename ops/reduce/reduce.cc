@@ -10,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "ops/binding.h"
 #include "ops/case_space.h"
 #include "ops/exact_code.h"

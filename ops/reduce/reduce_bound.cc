@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/exp_error.h"
 #include "ops/formula/error.h"
 #include "ops/lost_terms.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/reduce/reduce.h"
 

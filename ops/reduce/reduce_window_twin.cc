@@ -12,7 +12,7 @@
 #include <cmath>
 
 #include "golden/bound/bound.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
 #include "ops/reduce/reduce.h"

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "harness/base/check.h"
-#include "harness/base/multiversion.h"
-#include "harness/base/parallel.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/infinity.h"
 #include "ops/exp_error.h"
 #include "ops/formula/expr.h"
 #include "ops/formula_reach.h"

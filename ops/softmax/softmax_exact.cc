@@ -10,8 +10,8 @@
 #include <numeric>
 #include <set>
 
-#include "harness/data/fill/rng.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/fill/rng.h"
+#include "harness/core/data/infinity.h"
 #include "ops/binding.h"
 #include "ops/exp_error.h"
 #include "ops/softmax/softmax.h"

@@ -7,7 +7,7 @@
 #include "golden/bound/bound.h"
 #include "golden/sums/lanes.h"
 #include "golden/sums/ranks.h"
-#include "harness/base/multiversion.h"
+#include "harness/core/base/multiversion.h"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "golden/golden.h"
 #include "golden/sums/lanes.h"
-#include "harness/base/multiversion.h"
-#include "harness/data/infinity.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 // The frame of the table of all results; the script fills it.
 #include <fmt/format.h>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/html/html_parts.h"
 #include "reports/text.h"
 

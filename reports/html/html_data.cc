@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 #include "reports/deciding.h"
 #include "reports/glossary.h"
 #include "reports/html/html_parts.h"

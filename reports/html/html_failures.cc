@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/deciding.h"
 #include "reports/elements.h"
 #include "reports/html/html_parts.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/fault.h"
 #include "reports/glossary.h"
 #include "reports/html/html_parts.h"

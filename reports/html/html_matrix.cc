@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "reports/html/html_parts.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"

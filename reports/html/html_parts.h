@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/record_list.h"
+#include "harness/core/model/record_list.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 

@@ -17,7 +17,7 @@ endif()
 
 option(ASSAY_LONG_TESTS "Build with `all` what tests of scripts/test.sh --full need alone" OFF)
 
-# Headers that the configuration writes; harness/base lets every layer include them.
+# Headers that the configuration writes; harness/core/base lets every layer include them.
 set(ASSAY_GENERATED ${PROJECT_BINARY_DIR}/generated)
 
 # Programs in bin/, plugins in lib/assay/plugins/: the same layout in the build folder and when installed, so that

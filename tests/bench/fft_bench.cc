@@ -12,7 +12,7 @@
 
 #include "golden/fft/fft.h"
 #include "golden/fft/fft_transform.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "tests/bench/targets.h"
 
 namespace assay {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input generation against a plain write of the same bytes, on one thread: random bits, deviates, rounding to the
 // storage type and the store itself, against the store alone.
-#include "harness/base/parallel.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/fill.h"
 #include "tests/bench/targets.h"
 
 namespace assay {

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <memory>
 
-#include "harness/base/parallel.h"
-#include "harness/cases/host_memory.h"
+#include "harness/core/base/parallel.h"
+#include "harness/engine/cases/host_memory.h"
 #include "ops/formula_cases.h"
 #include "tests/bench/targets.h"
 

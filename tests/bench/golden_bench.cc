@@ -5,8 +5,8 @@
 
 #include "golden/gemm/gemm.h"
 #include "golden/sums/sum.h"
-#include "harness/base/parallel.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/fill.h"
 #include "ops/conv/conv.h"
 #include "ops/operator.h"
 #include "tests/bench/targets.h"

@@ -13,7 +13,7 @@
 #define HWY_TARGET_INCLUDE "tests/bench/judge_bench.cc"
 #include "hwy/foreach_target.h"
 // after foreach_target.h
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "harness/judge/metrics.h"
 #include "hwy/highway.h"
 #include "tests/bench/targets.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of the checks that make a time believable (harness/run/timing): processor time of a run of suite default on the
-// installed backends, compared with the same run when it trusts the plugin and makes the fewest calls that its times
-// need. Both run in processes of their own, in turns, so that a busy machine slows both. Target: 5 % of a run.
+// Cost of the checks that make a time believable (harness/engine/timing): processor time of a run of suite default on
+// the installed backends, compared with the same run when it trusts the plugin and makes the fewest calls that its
+// times need. Both run in processes of their own, in turns, so that a busy machine slows both. Target: 5 % of a run.
 //
 // A pair of runs takes some eight minutes, of --suite smoke one; --pairs N makes N of them (1), --only with or
 // --only without makes one run, for a profiler.
@@ -16,11 +16,11 @@
 #include <string>
 #include <string_view>
 
-#include "harness/base/statistics.h"
-#include "harness/cases/host_memory.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/verbs.h"
-#include "harness/run/device/executions.h"
+#include "harness/core/base/statistics.h"
+#include "harness/engine/cases/host_memory.h"
+#include "harness/engine/device/executions.h"
 #include "tests/bench/targets.h"
 #include "tests/support/quiet_observer.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/power/power_effects.h"
+#include "harness/tools/power/power_effects.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/power/corpus_part.h"
+#include "harness/tools/power/corpus_part.h"
 
 namespace assay {
 

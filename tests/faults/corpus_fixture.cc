@@ -8,8 +8,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/core/model/case_spec.h"
 #include "harness/exec/worker_session.h"
-#include "harness/model/case_spec.h"
 
 namespace assay {
 namespace {

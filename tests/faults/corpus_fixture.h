@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/power/corpus_part.h"
-#include "harness/run/trial/case_runner.h"
+#include "harness/engine/trial/case_runner.h"
+#include "harness/tools/power/corpus_part.h"
 
 namespace assay {
 

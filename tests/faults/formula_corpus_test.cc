@@ -9,7 +9,7 @@
 #include <iterator>
 #include <set>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/suite.h"
 #include "ops/formula_cases.h"

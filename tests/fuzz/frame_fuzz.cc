@@ -5,7 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/check.h"
+#include "harness/core/base/check.h"
 #include "harness/exec/wire/protocol.h"
 #include "tests/fuzz/fuzz_target.h"
 

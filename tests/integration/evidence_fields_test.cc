@@ -10,19 +10,19 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/base/json_text.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
-#include "harness/evidence/bundle.h"
-#include "harness/evidence/conform/finding.h"
-#include "harness/evidence/draw.h"
-#include "harness/evidence/statement.h"
-#include "harness/evidence/stored_outputs.h"
-#include "harness/evidence/verify.h"
-#include "harness/model/record_file.h"
-#include "harness/results/finished_run.h"
-#include "harness/results/missing.h"
-#include "harness/run/trial/attempt.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/core/model/record_file.h"
+#include "harness/engine/results/finished_run.h"
+#include "harness/engine/results/missing.h"
+#include "harness/engine/trial/attempt.h"
+#include "harness/tools/bundle/bundle.h"
+#include "harness/tools/bundle/conform/finding.h"
+#include "harness/tools/bundle/draw.h"
+#include "harness/tools/bundle/statement.h"
+#include "harness/tools/bundle/stored_outputs.h"
+#include "harness/tools/bundle/verify.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of disk, memory, clock and worker, each with its documented end state. harness/results/README.md shows them:
+"""The faults of disk, memory, clock and worker, each with its documented end state. harness/engine/results/README.md shows them:
 faults_test.py compares, and --table prints what belongs there."""
 import dataclasses
 import errno

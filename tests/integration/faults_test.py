@@ -15,7 +15,7 @@ from faults_commits import THEN
 from faults_table import GROUPS
 from faults_world import World
 
-GUIDE = pathlib.Path(__file__).resolve().parents[2] / "harness/results/README.md"
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "harness/engine/results/README.md"
 AT_ONCE = 4  # most of their time they wait
 NO_MESSAGES = ("internal error", "terminate called", "json.exception")
 

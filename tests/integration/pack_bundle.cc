@@ -2,7 +2,7 @@
 // pack_bundle RUN FILE [CHALLENGE]: a bundle as a forger packs it, of a folder that assay bundle may refuse.
 #include <cstdio>
 
-#include "harness/evidence/bundle.h"
+#include "harness/tools/bundle/bundle.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;

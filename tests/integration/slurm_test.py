@@ -15,7 +15,7 @@ import time
 import unittest
 
 ASSAY, CPU = sys.argv[1:3]
-GUIDE = pathlib.Path(__file__).resolve().parents[2] / "harness/evidence/README.md"
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "harness/tools/bundle/README.md"
 DAEMONS = ("munged", "slurmctld", "slurmd")
 SUITE = "matmul dtypes=f32|f64 m=16|17|18|19|20 n=24|25|26|27|28 k=64|96|128|160 fill=normal\n"
 JOBS = 4

@@ -69,12 +69,12 @@ TEST_F(HostileTest, DeepNestingInAFrameOfTheRightSizeIsRefused) {
 
 TEST_F(HostileTest, TheWorkerSaysWhatItGaveUp) {
   ASSERT_TRUE(hostile_.Describe());
-  EXPECT_THAT(hostile_.sandbox(), AnyOf(testing::Eq(kFullSeal), StartsWith("partial: ")));
+  EXPECT_THAT(hostile_.sandbox(), AnyOf(testing::Eq(kFullSandbox), StartsWith("partial: ")));
   SessionOptions options = TestOptions();
-  options.worker.seal.sealed = false;
+  options.worker.sandbox.sealed = false;
   WorkerSession open(options);
   ASSERT_TRUE(open.Describe());
-  EXPECT_EQ(open.sandbox(), kNoSeal);
+  EXPECT_EQ(open.sandbox(), kNoSandbox);
 }
 
 // Also on a kernel without Landlock, where only the list of system calls stands between them.

@@ -17,10 +17,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')  # <> too, or it wou
 SUFFIXES = {".h", ".cc", ".c", ".cu", ".hpp", ".cpp", ".inc"}
 TREES = ("harness", "golden", "ops", "reports", "backends")
 MAX_LINES = 499  # the hard cap is below 500
-LAYERS = (("harness/base/",), ("harness/data/",), ("harness/model/",), ("golden/",), ("ops/",),
-          ("harness/plan/", "harness/exec/", "harness/judge/", "harness/perf/", "harness/regress/"), ("harness/cases/",),
-          ("harness/results/",), ("harness/run/device/",), ("harness/run/timing/",), ("harness/run/trial/",),
-          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/", "harness/candidate/"), ("harness/c_api/",), ("harness/evidence/", "harness/import/"))
+LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model/",), ("reports/compare/",), ("golden/",), ("ops/",),
+          ("harness/plan/", "harness/exec/", "harness/judge/", "harness/engine/perf/"), ("harness/engine/cases/",),
+          ("harness/engine/results/",), ("harness/engine/device/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
+          ("harness/engine/",),
+          ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/candidate/"),
+          ("harness/c_api/",), ("harness/tools/bundle/", "harness/tools/import/"))
 
 
 def allowed(path):
@@ -29,9 +31,9 @@ def allowed(path):
     if path.startswith("harness/cli/"):
         return None
     if path.startswith("harness/exec/"):
-        return ["harness/base/", "harness/data/", "harness/model/", "harness/exec/", "ops/operator.h", "backends/abi/"]
+        return ["harness/core/base/", "harness/core/data/", "harness/core/model/", "harness/exec/", "ops/operator.h", "backends/abi/"]
     if parts[0] == "reports":
-        return ["reports/", "harness/base/", "harness/model/"]
+        return ["reports/", "harness/core/base/", "harness/core/model/"]
     if parts[0] == "backends" and len(parts) > 2:
         shared = ["backends/gpu/"] if parts[1] in ("cuda", "hip") else []  # one kernel source for both
         return ["backends/abi/", "backends/common/", f"backends/{parts[1]}/"] + shared
@@ -81,35 +83,35 @@ def violations(root):
 
 def self_test():
     """Each planted line must be found, and the same number of legal ones must pass."""
-    bad = [("harness/base/a.h", "harness/data/d.h"), ("harness/data/a.cc", "harness/model/m.h"),
-           ("harness/model/a.cc", "golden/g.h"), ("golden/a.cc", "ops/operator.h"), ("ops/a.cc", "harness/plan/p.h"),
-           ("ops/a.cc", "backends/abi/x.h"), ("backends/cpu/a.cc", "harness/base/b.h"), ("backends/cpu/a.cc", "golden/g.h"),
+    bad = [("harness/core/base/a.h", "harness/core/data/d.h"), ("harness/core/data/a.cc", "harness/core/model/m.h"),
+           ("harness/core/model/a.cc", "golden/g.h"), ("golden/a.cc", "ops/operator.h"), ("ops/a.cc", "harness/plan/p.h"),
+           ("ops/a.cc", "backends/abi/x.h"), ("backends/cpu/a.cc", "harness/core/base/b.h"), ("backends/cpu/a.cc", "golden/g.h"),
            ("backends/cpu/a.cc", "backends/gpu/x.h"), ("backends/cpu/a.cc", "../gpu/x.h"),
            ("backends/common/a.cc", "ops/operator.h"), ("harness/plan/a.cc", "harness/exec/e.h"),
            ("harness/judge/kernel/a.cc", "harness/plan/p.h"), ("harness/exec/wire/a.cc", "ops/matmul/matmul.h"),
-           ("harness/exec/a.cc", "golden/g.h"), ("harness/perf/a.cc", "backends/common/x.h"),
-           ("harness/cases/a.cc", "harness/run/r.h"), ("harness/results/a.cc", "harness/run/r.h"),
-           ("harness/run/a.cc", "harness/cli/c.h"), ("harness/run/a.cc", "reports/r.h"),
-           ("harness/run/device/a.cc", "harness/run/timing/t.h"), ("harness/run/timing/a.cc", "harness/run/trial/t.h"),
-           ("harness/run/trial/a.cc", "harness/run/r.h"), ("harness/run/device/a.cc", "harness/run/r.h"),
-           ("harness/run/a.cc", "harness/check/k.h"), ("harness/power/a.cc", "harness/check/k.h"),
-           ("harness/explore/a.cc", "harness/check/k.h"), ("harness/check/a.cc", "harness/c_api/a.h"),
+           ("harness/exec/a.cc", "golden/g.h"), ("harness/engine/perf/a.cc", "backends/common/x.h"),
+           ("harness/engine/cases/a.cc", "harness/engine/r.h"), ("harness/engine/results/a.cc", "harness/engine/r.h"),
+           ("harness/engine/a.cc", "harness/cli/c.h"), ("harness/engine/a.cc", "reports/r.h"),
+           ("harness/engine/device/a.cc", "harness/engine/timing/t.h"), ("harness/engine/timing/a.cc", "harness/engine/trial/t.h"),
+           ("harness/engine/trial/a.cc", "harness/engine/r.h"), ("harness/engine/device/a.cc", "harness/engine/r.h"),
+           ("harness/engine/a.cc", "harness/tools/check/k.h"), ("harness/tools/power/a.cc", "harness/tools/check/k.h"),
+           ("harness/tools/explore/a.cc", "harness/tools/check/k.h"), ("harness/tools/check/a.cc", "harness/c_api/a.h"),
            ("harness/c_api/a.cc", "harness/cli/c.h"), ("harness/c_api/a.cc", "reports/r.h"),
-           ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/base/b.h"),
+           ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/core/base/b.h"),
            ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>")]
-    good = [("harness/data/a.cc", "harness/base/b.h"), ("golden/a.cc", "harness/data/d.h"), ("ops/matmul/a.cc", "golden/g.h"),
+    good = [("harness/core/data/a.cc", "harness/core/base/b.h"), ("golden/a.cc", "harness/core/data/d.h"), ("ops/matmul/a.cc", "golden/g.h"),
             ("ops/a.cc", "ops/operator.h"), ("backends/gpu/a.cc", "backends/abi/x.h"), ("backends/gpu/a.cc", "x.h"),
             ("backends/gpu/a.cc", "backends/common/x.h"), ("backends/gpu/a.cc", "cuda/sdk.h"),
             ("harness/exec/worker/a.cc", "backends/abi/x.h"), ("harness/exec/a.cc", "ops/operator.h"),
-            ("harness/judge/a.cc", "ops/matmul/matmul.h"), ("harness/run/a.cc", "harness/exec/e.h"),
-            ("harness/run/timing/a.cc", "harness/run/device/d.h"), ("harness/run/trial/a.cc", "harness/run/timing/t.h"),
-            ("harness/run/a.cc", "harness/run/trial/t.h"), ("harness/power/a.cc", "harness/run/device/d.h"),
-            ("harness/check/a.cc", "harness/run/r.h"), ("harness/c_api/a.cc", "harness/check/k.h"), ("harness/explore/a.cc", "harness/run/r.h"),
-            ("reports/html/a.cc", "harness/model/m.h"),
+            ("harness/judge/a.cc", "ops/matmul/matmul.h"), ("harness/engine/a.cc", "harness/exec/e.h"),
+            ("harness/engine/timing/a.cc", "harness/engine/device/d.h"), ("harness/engine/trial/a.cc", "harness/engine/timing/t.h"),
+            ("harness/engine/a.cc", "harness/engine/trial/t.h"), ("harness/tools/power/a.cc", "harness/engine/device/d.h"),
+            ("harness/tools/check/a.cc", "harness/engine/r.h"), ("harness/c_api/a.cc", "harness/tools/check/k.h"), ("harness/tools/explore/a.cc", "harness/engine/r.h"),
+            ("reports/html/a.cc", "harness/core/model/m.h"),
             ("harness/cli/golden/a.cc", "reports/r.h"), ("golden/a.cc", "<string>")]
-    headers = ["harness/base/b.h", "harness/data/d.h", "harness/model/m.h", "golden/g.h", "ops/operator.h",
-               "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/run/r.h", "harness/check/k.h",
-               "harness/run/device/d.h", "harness/run/timing/t.h", "harness/run/trial/t.h",
+    headers = ["harness/core/base/b.h", "harness/core/data/d.h", "harness/core/model/m.h", "golden/g.h", "ops/operator.h",
+               "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/engine/r.h", "harness/tools/check/k.h",
+               "harness/engine/device/d.h", "harness/engine/timing/t.h", "harness/engine/trial/t.h",
                "harness/c_api/a.h", "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
     failures = []
     for cases, expected in ((bad, 1), (good, 0)):

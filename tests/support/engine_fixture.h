@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/trial/case_runner.h"
+#include "harness/engine/trial/case_runner.h"
 #include "tests/support/fake_session.h"
 
 namespace assay::test {

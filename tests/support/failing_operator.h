@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "ops/operator.h"
 #include "ops/relation.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/observer.h"
+#include "harness/engine/observer.h"
 
 namespace assay {
 

@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "harness/base/amounts.h"
-#include "harness/base/parallel.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/parallel.h"
 #include "harness/plan/suite.h"
 
 namespace assay::cli {

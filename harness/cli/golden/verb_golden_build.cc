@@ -4,13 +4,13 @@
 
 #include <mutex>
 
-#include "harness/base/amounts.h"
-#include "harness/base/stopwatch.h"
-#include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/stopwatch.h"
+#include "harness/engine/cases/case_data.h"
 #include "reports/text.h"
 
 namespace assay::cli {

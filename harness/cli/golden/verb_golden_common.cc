@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "harness/base/parallel.h"
-#include "harness/cases/host_memory.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/parallel.h"
+#include "harness/engine/cases/host_memory.h"
 #include "harness/plan/catalog.h"
 
 namespace assay::cli {

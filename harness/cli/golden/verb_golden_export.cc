@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <mutex>
 
-#include "harness/base/amounts.h"
-#include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
-#include "harness/data/npy.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/data/npy.h"
+#include "harness/engine/cases/case_data.h"
 #include "reports/text.h"
 
 namespace assay::cli {

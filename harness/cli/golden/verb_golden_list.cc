@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
 
 namespace assay::cli {
 namespace {

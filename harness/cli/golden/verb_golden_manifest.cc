@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/atomic_file.h"
-#include "harness/base/json_text.h"
-#include "harness/base/whole_file.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/whole_file.h"
 
 namespace assay::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "golden/store/store.h"
-#include "harness/cases/case_data.h"
+#include "harness/engine/cases/case_data.h"
 
 namespace assay::cli {
 

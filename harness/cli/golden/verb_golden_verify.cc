@@ -9,14 +9,14 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
-#include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
+#include "harness/engine/cases/case_data.h"
 #include "harness/plan/selection.h"
 
 namespace assay::cli {

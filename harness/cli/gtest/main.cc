@@ -14,8 +14,8 @@
 #include "harness/cli/process.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/verbs.h"
+#include "harness/engine/results/exit_code.h"
 #include "harness/plan/catalog.h"
-#include "harness/results/exit_code.h"
 
 namespace assay::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "harness/cli/terminal/progress.h"
-#include "harness/run/observer.h"
+#include "harness/engine/observer.h"
 
 namespace assay::cli {
 

@@ -26,7 +26,7 @@ Json EncodeSmallestFirst(const std::vector<Problem>& problems) {
 }
 
 CheckedRule RunInWorker(const PluginToCheck& plugin, const PluginCheck& check, const Json& problems) {
-  Worker worker({plugin.executable, plugin.path, plugin.timeout_s, plugin.seal, /*loads=*/false});
+  Worker worker({plugin.executable, plugin.path, plugin.timeout_s, plugin.sandbox, /*loads=*/false});
   Call<void> started = worker.Start();
   if (!started) return {&check, "crash", started.error().message};
   const Call<Json> answer = worker.Request(

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/exec/plugin_check/plugin_check.h"
-#include "harness/exec/seal/seal.h"
+#include "harness/exec/sandbox/sandbox.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -17,7 +17,7 @@ struct PluginToCheck {
   std::string executable;  // as in WorkerOptions
   std::string path;        // absolute
   double timeout_s = 60;   // of one check
-  SealOptions seal;
+  SandboxRequest sandbox;
   std::vector<Problem> problems;  // that it is asked to offer, the smallest first
 };
 

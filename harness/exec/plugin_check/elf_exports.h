@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {

@@ -3,8 +3,8 @@
 // sees no wrong number; another caller would.
 #include <functional>
 
-#include "harness/base/amounts.h"
-#include "harness/base/float_environment.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/float_environment.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 
 namespace assay::plugin_check {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {

@@ -4,10 +4,10 @@
 #include <deque>
 #include <limits>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/model/contract.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/worker/found_implementations.h"
-#include "harness/model/contract.h"
 
 namespace assay::plugin_check {
 namespace {

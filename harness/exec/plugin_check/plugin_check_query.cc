@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/model/contract.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/plugin_names.h"
 #include "harness/exec/worker/found_implementations.h"
-#include "harness/model/contract.h"
 
 namespace assay::plugin_check {
 namespace {

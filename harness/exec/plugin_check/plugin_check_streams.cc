@@ -2,7 +2,7 @@
 // Executions that overlap, and inputs that change between executions.
 #include <deque>
 
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 
 namespace assay::plugin_check {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 #include "harness/exec/clean_text.h"
 #include "harness/exec/wire/frame_shape.h"
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/json.h"
-#include "harness/base/result.h"
+#include "harness/core/base/json.h"
+#include "harness/core/base/result.h"
 #include "harness/exec/unique_fd.h"
 
 namespace assay {

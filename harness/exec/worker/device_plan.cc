@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "harness/base/profile.h"
+#include "harness/core/base/profile.h"
 #include "harness/exec/processor.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "harness/base/profile.h"
+#include "harness/core/base/profile.h"
 #include "harness/exec/failure.h"
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/wire/wire.h"

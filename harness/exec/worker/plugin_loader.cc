@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "harness/base/build_facts.h"
+#include "harness/core/base/build_facts.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/abi/assay_backend.h"
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 
 namespace assay {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backends/abi/assay_backend.h"
-#include "harness/base/text.h"
+#include "harness/core/base/text.h"
+#include "harness/core/model/contract.h"
+#include "harness/core/model/other_names.h"
 #include "harness/exec/worker/worker_main.h"
-#include "harness/model/contract.h"
-#include "harness/model/other_names.h"
 
 // Answers the host on `fd` until it is done. `plugin` is loaded whatever the host names: the file that it names is the
 // interpreter's.

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <exception>
 
-#include "harness/base/float_environment.h"
-#include "harness/exec/seal/seal.h"
-#include "harness/exec/seal/supervisor.h"
+#include "harness/core/base/float_environment.h"
+#include "harness/exec/sandbox/sandbox.h"
+#include "harness/exec/sandbox/supervisor.h"
 #include "harness/exec/worker/plugin_calls.h"
 #include "harness/exec/worker_environment.h"
 
@@ -34,11 +34,11 @@ void IsolateProcess(int fd) {
 }
 
 // Before a plugin is loaded, and once.
-Json SealWorker(const Json& request) {
-  return {{"status", ASSAY_OK}, {"process", ::getpid()}, {"sandbox", ApplySeal(DecodeSeal(request.at("seal")))}};
+Json SandboxWorker(const Json& request) {
+  return {{"status", ASSAY_OK}, {"process", ::getpid()}, {"sandbox", EnterSandbox(DecodeSandbox(request.at("seal")))}};
 }
 
-// Another program takes this process over, with its seal, its number and its socket, and answers what comes next. In
+// Another program takes this process over, with its sandbox, its number and its socket, and answers what comes next. In
 // return for failure only.
 int ExecProgram(std::vector<std::string> words, int fd) {
   words.push_back(std::to_string(fd));
@@ -75,7 +75,7 @@ int ServeHost(int fd, const std::string& own_plugin) {
     const bool becomes = (*request)->at("call") == "become";
     try {
       reply = becomes                            ? Json{{"status", ASSAY_OK}}
-              : (*request)->at("call") == "seal" ? SealWorker(**request)
+              : (*request)->at("call") == "seal" ? SandboxWorker(**request)
                                                  : plugin.Answer(**request, std::move(fds));
     } catch (const std::exception& error) {  // a request that this worker does not understand, or no memory
       reply = {{"status", ASSAY_ERROR}, {"text", std::string("worker: ") + error.what()}};

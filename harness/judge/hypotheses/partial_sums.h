@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 #include "harness/judge/judge.h"
 #include "ops/operator.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 #include "harness/judge/judge.h"
 #include "ops/operator.h"
 

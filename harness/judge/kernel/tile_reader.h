@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/kernel/judge_kernel.h"
 

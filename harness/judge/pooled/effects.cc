@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/model/pooled_evidence.h"
+#include "harness/core/model/pooled_test.h"
 
 namespace assay {
 namespace {

@@ -62,8 +62,8 @@ class Sums {
 
   // `effect_of` value i.
   template <class EffectOf>
-  PooledEvidence Of(const std::string& question, const EffectOf& effect_of, Systematic systematic) const {
-    PooledEvidence sums{.question = question};
+  PooledTest Of(const std::string& question, const EffectOf& effect_of, Systematic systematic) const {
+    PooledTest sums{.question = question};
     for (size_t begin = 0; begin < values_.size(); begin += static_cast<size_t>(block_)) {
       AddBlock(begin, std::min(values_.size(), begin + static_cast<size_t>(block_)), effect_of, systematic, sums);
     }
@@ -73,8 +73,7 @@ class Sums {
  private:
   // Within a block deviations are taken to be all the same; what the outputs' own rounding adds is not.
   template <class EffectOf>
-  void AddBlock(size_t begin, size_t end, const EffectOf& effect_of, Systematic systematic,
-                PooledEvidence& sums) const {
+  void AddBlock(size_t begin, size_t end, const EffectOf& effect_of, Systematic systematic, PooledTest& sums) const {
     double together = 0, apart = 0, step = 0;
     for (size_t i = begin; i < end; ++i) {
       const PooledValue& value = values_[i];
@@ -111,16 +110,16 @@ std::vector<double> WithoutGolden(const std::vector<PooledValue>& values, const 
   return rest;
 }
 
-PooledEvidence AnswerTo(const Effect& effect, const std::vector<PooledValue>& values, const Sums& asked,
-                        const Contract& contract) {
+PooledTest AnswerTo(const Effect& effect, const std::vector<PooledValue>& values, const Sums& asked,
+                    const Contract& contract) {
   if (effect.kind == Effect::Kind::kConstant) {
-    PooledEvidence one = asked.Of(
+    PooledTest one = asked.Of(
         effect.question, [&](size_t i) { return effect.values[i]; }, Systematic::kGranted);
     one.granted += LeastOfConstant(contract) * one.information;
     return one;
   }
   const std::vector<double> rest = WithoutGolden(values, effect.values);
-  PooledEvidence one = asked.Of(
+  PooledTest one = asked.Of(
       effect.question, [&](size_t i) { return rest[i]; }, Systematic::kChance);
   one.granted += kLeastOfOperandBits * one.information;
   return one;
@@ -134,9 +133,9 @@ uint32_t DataNumber(const Golden& golden) {
 
 }  // namespace
 
-std::vector<PooledEvidence> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
-                                         std::span<const Effect> effects) {
-  std::vector<PooledEvidence> evidence;
+std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
+                                     std::span<const Effect> effects) {
+  std::vector<PooledTest> evidence;
   const bool nearest = contract.out == OutputRounding::kNearest && std::isfinite(contract.math_ulp);
   if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return evidence;
   const StatisticModel& model = judge.bound().statistic;
@@ -145,7 +144,7 @@ std::vector<PooledEvidence> GatherPooled(const ElementJudge& judge, const Contra
   const Sums asked(values, BlockOf(judge), drift);
   // Results of one or two narrow numbers come again and again, in other cases too: they are not independent.
   const bool of_many = model.lean || model.shared;
-  const auto add = [&](PooledEvidence one) {
+  const auto add = [&](PooledTest one) {
     if (!(one.information > 0)) return;
     one.proves = of_many;
     one.data = DataNumber(judge.golden());

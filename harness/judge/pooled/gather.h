@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of one result for the tests that pool all results of a run (harness/model/pooled_evidence.h).
+// JudgeInputs of one result for the tests that pool all results of a run (harness/core/model/pooled_test.h).
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "harness/core/model/pooled_test.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/pooled/effects.h"
-#include "harness/model/pooled_evidence.h"
 
 namespace assay {
 
@@ -15,7 +15,7 @@ namespace assay {
 // whatever the spacing of the output. Its deviation and systematic part are those of the bound's StatisticModel.
 // Empty where that does not apply, or where outputs are not rounded to nearest. Precondition: the data are random;
 // `got` is canonical.
-std::vector<PooledEvidence> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
-                                         std::span<const Effect> effects);
+std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
+                                     std::span<const Effect> effects);
 
 }  // namespace assay

@@ -47,7 +47,7 @@ class OutputBits {
     zero_ += TrailingZeros(got, precision_) >= enough ? 1 : 0;
   }
 
-  PooledEvidence Evidence() const {
+  PooledTest JudgeInputs() const {
     return {"output_bits",          true,   zero_, asked_, kMostZeroBits * (1 - kMostZeroBits) * asked_,
             kMostZeroBits * asked_, 1.0 / 3};
   }
@@ -69,10 +69,10 @@ bool HasOutputBits(const ElementJudge& judge) {
   return is_single && knows_terms && !is_narrow && judge.golden().magnitude.size() == judge.golden().size();
 }
 
-PooledEvidence OutputBitsOf(const ElementJudge& judge, const Tensor& got) {
+PooledTest OutputBitsOf(const ElementJudge& judge, const Tensor& got) {
   OutputBits bits(judge);
   ForEachPooled(judge, got, [&](int64_t i, double x) { bits.Add(i, x); });
-  return bits.Evidence();
+  return bits.JudgeInputs();
 }
 
 }  // namespace assay

@@ -3,8 +3,8 @@
 // that adds in f32 leaves the last bits zero in all of them.
 #pragma once
 
+#include "harness/core/model/pooled_test.h"
 #include "harness/judge/judge.h"
-#include "harness/model/pooled_evidence.h"
 
 namespace assay {
 
@@ -12,6 +12,6 @@ namespace assay {
 bool HasOutputBits(const ElementJudge& judge);
 // The answer is how often the last three bits are zero of results whose rounded golden value has others; by chance 1/8.
 // Precondition: HasOutputBits(judge).
-PooledEvidence OutputBitsOf(const ElementJudge& judge, const Tensor& got);
+PooledTest OutputBitsOf(const ElementJudge& judge, const Tensor& got);
 
 }  // namespace assay

@@ -45,9 +45,9 @@ bool HasRoundings(const ElementJudge& judge) {
 
 // The mean of |delta| is at most T + sqrt(1 + drift^2) sigma. The errors of a block exceed it together; given
 // these errors, each result is one trial.
-PooledEvidence RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift) {
+PooledTest RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift) {
   const std::vector<bool> distinct = FindDistinct(values);
-  PooledEvidence sums{.question = std::string(kRoundingsQuestion), .proves = true, .step = 1.0 / 3};
+  PooledTest sums{.question = std::string(kRoundingsQuestion), .proves = true, .step = 1.0 / 3};
   const auto size = static_cast<int64_t>(values.size());
   for (int64_t begin = 0; begin < size; begin += block) {
     double together = 0;

@@ -6,9 +6,9 @@
 
 #include <span>
 
+#include "harness/core/model/pooled_test.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/pooled/values.h"
-#include "harness/model/pooled_evidence.h"
 
 namespace assay {
 
@@ -17,6 +17,6 @@ bool HasRoundings(const ElementJudge& judge);
 
 // The answer is their share. `block` values err together; `drift` is how far they may lean, in deviations. Results of
 // equal golden values are of the same numbers and count once. Precondition: HasRoundings(judge).
-PooledEvidence RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift);
+PooledTest RoundingsOf(std::span<const PooledValue> values, int64_t block, double drift);
 
 }  // namespace assay

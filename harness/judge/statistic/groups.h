@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 

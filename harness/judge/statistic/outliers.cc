@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

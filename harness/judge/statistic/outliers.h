@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 #include "harness/judge/kernel/chunk.h"
 #include "harness/judge/localise.h"
 #include "harness/judge/statistic/scan.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "harness/data/tensor.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/tensor.h"
+#include "harness/core/model/contract.h"
 #include "ops/operator.h"
 
 namespace assay {

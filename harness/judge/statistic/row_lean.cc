@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "harness/judge/kernel/tile_reader.h"
 #include "harness/judge/statistic/scan.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 #include "harness/judge/statistic/groups.h"
 
 namespace assay {

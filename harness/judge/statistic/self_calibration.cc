@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "harness/judge/localise.h"
 #include "harness/judge/statistic/statistic.h"
 

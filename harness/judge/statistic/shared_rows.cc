@@ -14,8 +14,8 @@
 #include "golden/big_buffer.h"
 #include "golden/element.h"
 #include "golden/sums/lanes.h"
-#include "harness/base/multiversion.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/multiversion.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 #include "harness/judge/judge.h"
 
 namespace assay {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/fill/fill.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/data/tensor.h"
 #include "harness/judge/kernel/chunk.h"
 #include "harness/judge/statistic/granularity.h"
 #include "harness/judge/statistic/outliers.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "harness/base/check.h"
-#include "harness/base/text.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/text.h"
 #include "harness/plan/selection.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/result.h"
+#include "harness/core/base/result.h"
 #include "harness/plan/cover/tuples.h"
 #include "ops/operator.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-#include "harness/base/check.h"
+#include "harness/core/base/check.h"
 #include "harness/plan/cover/reach.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/amounts.h"
-#include "harness/base/json_text.h"
+#include "harness/core/base/amounts.h"
+#include "harness/core/base/json_text.h"
 #include "harness/plan/cover/coverage.h"
 
 namespace assay {

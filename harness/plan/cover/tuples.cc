@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/base/check.h"
+#include "harness/core/base/check.h"
 
 namespace assay {
 

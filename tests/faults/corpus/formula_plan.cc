@@ -5,7 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "harness/model/contract.h"
+#include "harness/core/model/contract.h"
 #include "tests/faults/corpus/dense.h"
 #include "tests/support/formula/simulate.h"
 

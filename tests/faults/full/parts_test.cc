@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "harness/cases/case_data.h"
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
+#include "harness/engine/cases/case_data.h"
 #include "tests/faults/corpus_fixture.h"
 #include "tests/faults/full/held_cases.h"
 

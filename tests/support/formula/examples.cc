@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay::test {
 namespace {

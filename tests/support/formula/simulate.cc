@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/formula/functions.h"
 #include "tests/support/formula/interpret.h"
 #include "tests/support/simulate/functions.h"

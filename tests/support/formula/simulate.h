@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/model/contract.h"
+#include "harness/core/model/contract.h"
 #include "ops/formula/graph.h"
 
 namespace assay::test {

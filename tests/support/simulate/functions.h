@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/support/simulate/schedule.h"
 
 namespace assay::test {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "harness/data/fill/rng.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/fill/rng.h"
+#include "harness/core/data/infinity.h"
 
 namespace assay::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/data/dtype.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/model/contract.h"
 
 namespace assay::test {
 

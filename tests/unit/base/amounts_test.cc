@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/amounts.h"
+#include "harness/core/base/amounts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/atomic_file.h"
+#include "harness/core/base/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <new>
 #include <string>
 
-#include "harness/base/whole_file.h"
+#include "harness/core/base/whole_file.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/build_id.h"
+#include "harness/core/base/build_id.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/cache_folder.h"
+#include "harness/core/base/cache_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/float_environment.h"
+#include "harness/core/base/float_environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/json_fields.h"
+#include "harness/core/base/json_fields.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 
 namespace assay {
 namespace {

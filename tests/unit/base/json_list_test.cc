@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/json_list.h"
+#include "harness/core/base/json_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/json_text.h"
+#include "harness/core/base/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/nearest_word.h"
+#include "harness/core/base/nearest_word.h"
 
 #include <gtest/gtest.h>
 

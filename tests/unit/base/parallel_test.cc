@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

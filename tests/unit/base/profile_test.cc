@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/profile.h"
+#include "harness/core/base/profile.h"
 
 #include <gtest/gtest.h>
 

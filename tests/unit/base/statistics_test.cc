@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/statistics.h"
+#include "harness/core/base/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/utf8.h"
+#include "harness/core/base/utf8.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/candidate/hidden_cases.h"
+#include "harness/tools/candidate/hidden_cases.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/candidate/judge_results.h"
+#include "harness/tools/candidate/judge_results.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/candidate/ruling_text.h"
+#include "harness/tools/candidate/ruling_text.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/cached_twin.h"
+#include "harness/engine/cases/cached_twin.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/cases/case_data.h"
-#include "harness/cases/host_memory.h"
+#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/host_memory.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/case_data.h"
+#include "harness/engine/cases/case_data.h"
 
 #include <gtest/gtest.h>
 

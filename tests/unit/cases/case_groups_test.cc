@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/case_groups.h"
+#include "harness/engine/cases/case_groups.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/cases/host_memory.h"
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
+#include "harness/engine/cases/host_memory.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cases/host_memory.h"
+#include "harness/engine/cases/host_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
 #include "ops/operator.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/check/tensor_args.h"
+#include "harness/tools/check/tensor_args.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <functional>
 
-#include "harness/cases/case_data.h"
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/verbs.h"
+#include "harness/engine/cases/case_data.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {

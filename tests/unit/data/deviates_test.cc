@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/data/fill/float_normal.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/float_normal.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

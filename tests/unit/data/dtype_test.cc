@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

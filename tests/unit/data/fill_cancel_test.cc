@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay {
 namespace {

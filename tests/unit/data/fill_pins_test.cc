@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay {
 namespace {

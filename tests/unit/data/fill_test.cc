@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/parallel.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/data/fill/fill.h"
-#include "harness/data/fill/fill_internal.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/data/fill/fill_internal.h"
 
 namespace assay {
 namespace {

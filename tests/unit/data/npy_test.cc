@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/npy.h"
+#include "harness/core/data/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/fill/fill.h"
-#include "harness/data/fill/portable_math.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/data/fill/portable_math.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/data/fill/portable_math.h"
-#include "harness/data/tensor.h"
+#include "harness/core/data/fill/portable_math.h"
+#include "harness/core/data/tensor.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/safetensors.h"
+#include "harness/core/data/safetensors.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/data/tensor.h"
+#include "harness/core/data/tensor.h"
 
 #include <gtest/gtest.h>
 

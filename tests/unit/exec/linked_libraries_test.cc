@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files a plugin may read beside itself: the libraries that it links, and no file that only has such a name.
-#include "harness/exec/seal/linked_libraries.h"
+#include "harness/exec/sandbox/linked_libraries.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/exec/seal/file_grants.h"
-#include "harness/exec/seal/lodging.h"
+#include "harness/exec/sandbox/allow_list.h"
+#include "harness/exec/sandbox/worker_folder.h"
 
 namespace assay {
 namespace {
@@ -130,7 +130,7 @@ TEST_F(LinkedLibrariesTest, AreAllThatAPluginIsGrantedBesideItself) {
   Make("v/libone.so"), Make("v/libopened.so");
   for (const char* name : {"v/seed", "v/night.assay.tar.zst", "v/out/results.jsonl"}) Write(name, "secret");
   const auto granted = [&](const std::vector<std::string>& hidden, const char* more) {
-    FileGrants grants(hidden);
+    AllowList grants(hidden);
     grants.GrantPlugin(root_ / "v/p.so");
     if (more != nullptr) grants.ReadAndWrite(root_ / more);
     EXPECT_EQ(grants.HiddenText(), "");

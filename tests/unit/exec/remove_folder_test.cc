@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/seal/remove_folder.h"
+#include "harness/exec/sandbox/remove_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include <fstream>
 
-#include "harness/exec/seal/lodging.h"
+#include "harness/exec/sandbox/worker_folder.h"
 
 namespace assay {
 namespace {

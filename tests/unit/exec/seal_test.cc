@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sandbox that the host prepares for a worker: variables, files, limits, folders. worker_seal_test.cc and
 // sandbox_test.py show what it stops.
-#include "harness/exec/seal/seal.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,9 +11,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/exec/seal/environment.h"
-#include "harness/exec/seal/file_grants.h"
-#include "harness/exec/seal/lodging.h"
+#include "harness/exec/sandbox/allow_list.h"
+#include "harness/exec/sandbox/environment.h"
+#include "harness/exec/sandbox/sandbox.h"
+#include "harness/exec/sandbox/worker_folder.h"
 
 namespace assay {
 namespace {
@@ -62,7 +61,7 @@ class GrantsTest : public testing::Test {
     std::ofstream(root_ / file) << "x";
   }
   // Grants below the folder, by paths relative to it.
-  std::vector<std::string> Granted(const FileGrants& grants) const {
+  std::vector<std::string> Granted(const AllowList& grants) const {
     std::vector<std::string> names;
     for (const FileGrant& grant : grants.all()) {
       constexpr const char* kUses[] = {" names", "", " w"};
@@ -78,7 +77,7 @@ class GrantsTest : public testing::Test {
 
 TEST_F(GrantsTest, LeaveOutWhatIsHiddenWhereverItLies) {
   const auto granted = [&](const char* hidden, const char* path) {
-    FileGrants grants({(root_ / hidden).string()});
+    AllowList grants({(root_ / hidden).string()});
     grants.ReadAndWrite(root_ / path);
     return Granted(grants);
   };
@@ -94,7 +93,7 @@ TEST_F(GrantsTest, LeaveOutWhatIsHiddenWhereverItLies) {
 TEST_F(GrantsTest, LeaveOutWhatIsNamedFromTheCurrentFolderAndIsNotThereYet) {
   const fs::path current = fs::current_path();
   fs::current_path(root_ / "a");
-  FileGrants grants({"yet", "new/out"});
+  AllowList grants({"yet", "new/out"});
   fs::current_path(current);
   grants.Read(root_ / "a");
   grants.Read(root_ / "a/yet/file");
@@ -102,35 +101,35 @@ TEST_F(GrantsTest, LeaveOutWhatIsNamedFromTheCurrentFolderAndIsNotThereYet) {
 }
 
 TEST_F(GrantsTest, OfAFolderToSearchAreNamesTooWhereSomethingIsHidden) {
-  FileGrants grants({(root_ / "a/deep/store").string()});
+  AllowList grants({(root_ / "a/deep/store").string()});
   for (const char* folder : {"a", "home", "a/deep/store"}) grants.Search(root_ / folder);
   EXPECT_THAT(Granted(grants), testing::ElementsAre("a names", "a/deep/other", "a/file.so", "home"));
 }
 
 // A hidden path that cannot be looked up (its folder may not be searched) hides itself and nothing else.
 TEST_F(GrantsTest, OfOtherFilesStayWhereAHiddenOneCannotBeFound) {
-  FileGrants grants({(root_ / std::string(5000, 'x') / "store").string(), ""});
+  AllowList grants({(root_ / std::string(5000, 'x') / "store").string(), ""});
   grants.ReadAndWrite(root_ / "b");
   EXPECT_THAT(Granted(grants), testing::ElementsAre("b w"));
 }
 
 TEST_F(GrantsTest, AreNotFooledByLinks) {
   fs::create_directory_symlink(root_ / "a/deep/store", root_ / "link");
-  FileGrants grants({(root_ / "link").string()});
+  AllowList grants({(root_ / "link").string()});
   grants.Read(root_ / "a");
   EXPECT_THAT(Granted(grants), testing::ElementsAre("a/deep/other", "a/file.so"));
   fs::create_directory_symlink(root_ / "a/deep/store", root_ / "home/link");
-  FileGrants through({(root_ / "a/deep/store").string(), (root_ / "home/x").string()});
+  AllowList through({(root_ / "a/deep/store").string(), (root_ / "home/x").string()});
   through.Read(root_ / "home");
   EXPECT_THAT(Granted(through), testing::ElementsAre("home/plugin"));
 }
 
 TEST_F(GrantsTest, OfKernelsAreTheirFolderButNoHome) {
   Make("a/kernels.py"), Make("home/kernels.py"), Make("home/libbeside.so.1");
-  FileGrants grants({});
+  AllowList grants({});
   grants.GrantPlugin(root_ / "a/kernels.py");
   EXPECT_THAT(Granted(grants), Contains("a"));
-  FileGrants home({});
+  AllowList home({});
   home.GrantPlugin(root_ / "home/kernels.py");
   EXPECT_THAT(Granted(home), testing::ElementsAre("home/kernels.py", "home/libbeside.so.1"));
 }
@@ -139,7 +138,7 @@ TEST_F(GrantsTest, OfKernelsAreTheirFolderButNoHome) {
 TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
   Make("v/mine.py"), Make("v/kernels/k.bin"), Make("v/out/first/results.jsonl"), Make("v/out/notes.txt");
   Make("v/night.assay.tar.zst"), Make("v/out/second.tar.zst");
-  FileGrants grants({});
+  AllowList grants({});
   grants.GrantPlugin(root_ / "v/mine.py");
   const auto granted = Granted(grants);
   EXPECT_THAT(granted, Contains("v/kernels"));
@@ -150,11 +149,11 @@ TEST_F(GrantsTest, OfKernelsLeaveOutEarlierRuns) {
   }
   EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (v/out/first)");
   Make("v/out/second/results.jsonl");
-  FileGrants two({});
+  AllowList two({});
   two.GrantPlugin(root_ / "v/mine.py");
   EXPECT_THAT(two.HiddenText(), testing::StartsWith("2 folders of earlier runs beside it (such as "));
   Make("k/mine.py");
-  FileGrants none({});
+  AllowList none({});
   none.GrantPlugin(root_ / "k/mine.py");
   EXPECT_EQ(none.HiddenText(), "");
 }
@@ -167,13 +166,13 @@ TEST_F(GrantsTest, OfKernelsSayWhichFolderIsTooLarge) {
     for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / folder / std::to_string(i));
   };
   fill("v/many/deep");
-  FileGrants grants({});
+  AllowList grants({});
   grants.GrantPlugin(root_ / "v/mine.py");
   EXPECT_THAT(Granted(grants), testing::ElementsAre("v names", "v/helpers", "v/mine.py", "v/mine.py"));
   EXPECT_EQ(grants.HiddenText(), "all of " + (root_ / "v/many").string() +
                                      ", which has more than 20000 entries or cannot be read; --grant shows it");
   fill("v");
-  FileGrants whole({});
+  AllowList whole({});
   whole.GrantPlugin(root_ / "v/mine.py");
   EXPECT_THAT(Granted(whole), testing::ElementsAre("v/mine.py"));
   EXPECT_THAT(whole.HiddenText(), testing::StartsWith("all of " + (root_ / "v").string() + ", which has"));
@@ -188,7 +187,7 @@ TEST_F(GrantsTest, OfKernelsDoNotCountWhatIsNoPartOfThem) {
     for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / folder / std::to_string(i));
   }
   Make("v/venv/pyvenv.cfg"), Make("v/web/page.js");
-  FileGrants grants({});
+  AllowList grants({});
   grants.GrantPlugin(root_ / "v/mine.py");
   const auto granted = Granted(grants);
   EXPECT_THAT(granted, testing::IsSupersetOf({"v names", "v/helpers", "v/web/page.js"}));
@@ -217,17 +216,17 @@ TEST(Environment, NamesWhatAPluginAsksForInVain) {
 }
 
 TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
-  FileGrants grants({});
+  AllowList grants({});
   const std::string a = (root_ / "a").string(), b = (root_ / "b").string(), home = (root_ / "home").string();
   grants.GrantNamedBy({"LD_LIBRARY_PATH=" + a + "::relative:" + home, "POCL_CACHE_DIR=" + b, "PATH=" + b, "ODD"});
   EXPECT_THAT(Granted(grants), testing::ElementsAre("a", "a/file.so", "b w"));
-  FileGrants absent({});
+  AllowList absent({});
   absent.GrantNamedBy({"POCL_CACHE_DIR=" + (root_ / "new/cache").string()});
   EXPECT_THAT(Granted(absent), testing::ElementsAre("new/cache w"));
   EXPECT_TRUE(fs::is_directory(root_ / "new/cache"));
   fs::create_directories(root_ / "linked");
   fs::create_symlink(root_ / "a/file.so", root_ / "linked/liblinked.so");
-  FileGrants linked({});
+  AllowList linked({});
   linked.GrantNamedBy({"LD_LIBRARY_PATH=" + (root_ / "linked").string()});
   EXPECT_THAT(Granted(linked), testing::ElementsAre("a/file.so", "linked"));
 }
@@ -246,13 +245,13 @@ TEST(Limits, AreReadAndNamed) {
   EXPECT_EQ(LimitHint(WorkerLimits(), SIGABRT), "");
 }
 
-TEST(Seal, TravelsToTheWorker) {
-  Seal seal;
-  seal.files = {{"/a b", FileUse::kRead}, {"/c", FileUse::kWrite}, {"/d", FileUse::kList}};
-  seal.limits.memory_bytes = 5;
-  const Seal got = DecodeSeal(EncodeSeal(seal));
+TEST(Sandbox, TravelsToTheWorker) {
+  Sandbox sandbox;
+  sandbox.files = {{"/a b", FileUse::kRead}, {"/c", FileUse::kWrite}, {"/d", FileUse::kList}};
+  sandbox.limits.memory_bytes = 5;
+  const Sandbox got = DecodeSandbox(EncodeSandbox(sandbox));
   EXPECT_TRUE(got.sealed);
-  EXPECT_EQ(got.limits, seal.limits);
+  EXPECT_EQ(got.limits, sandbox.limits);
   ASSERT_EQ(got.files.size(), 3u);
   EXPECT_EQ(got.files[0].path, "/a b");
   EXPECT_EQ(got.files[0].use, FileUse::kRead);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/explore/explorer.h"
+#include "harness/tools/explore/explorer.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "harness/base/whole_file.h"
+#include "harness/core/base/whole_file.h"
 #include "harness/plan/catalog.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/quiet_observer.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/support/formula/exact.h"
 
 namespace assay::formula {

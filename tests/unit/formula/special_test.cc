@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
 #include "tests/support/formula/examples.h"

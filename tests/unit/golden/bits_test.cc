@@ -8,8 +8,8 @@
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm.h"
 #include "golden/sums/sum.h"
-#include "harness/base/parallel.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/base/parallel.h"
+#include "harness/core/data/fill/fill.h"
 
 namespace assay {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "golden/fft/fft_error.h"
-#include "harness/data/dtype.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/support/mpfr_dft.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/dd/inverse_factorial.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/support/mpfr.h"
 
 namespace assay {

@@ -10,7 +10,7 @@
 
 #include "golden/fft/fft_error.h"
 #include "golden/fft/unit_root.h"
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "tests/support/mpfr_dft.h"
 
 namespace assay {

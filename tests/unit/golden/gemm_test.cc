@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/data/fill/fill.h"
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/support/mpfr.h"
 #include "tests/unit/special_values.h"
 

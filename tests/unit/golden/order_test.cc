@@ -13,8 +13,8 @@
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm.h"
 #include "golden/sums/sum.h"
-#include "harness/data/fill/fill.h"
-#include "harness/model/contract.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/core/model/contract.h"
 
 namespace assay {
 namespace {

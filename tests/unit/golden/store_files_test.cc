@@ -10,8 +10,8 @@
 
 #include "golden/store/store_format.h"
 #include "golden/sums/sum.h"
-#include "harness/base/atomic_file.h"
-#include "harness/data/safetensors.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

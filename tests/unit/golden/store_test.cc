@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "golden/sums/sum.h"
-#include "harness/data/safetensors.h"
+#include "harness/core/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "golden/sums/ranks.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "tests/support/mpfr.h"
 #include "tests/unit/special_values.h"
 

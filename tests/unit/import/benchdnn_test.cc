@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/import/benchdnn.h"
+#include "harness/tools/import/benchdnn.h"
 
 #include <gmock/gmock.h>
 

@@ -2,10 +2,10 @@
 // Files that somebody has cut, repeated and overwritten at random: importers take them or say why not, and end.
 #include <gtest/gtest.h>
 
-#include "harness/import/benchdnn.h"
-#include "harness/import/ggml.h"
-#include "harness/import/iree.h"
-#include "harness/import/onnx.h"
+#include "harness/tools/import/benchdnn.h"
+#include "harness/tools/import/ggml.h"
+#include "harness/tools/import/iree.h"
+#include "harness/tools/import/onnx.h"
 #include "tests/unit/import/damage.h"
 #include "tests/unit/import/imported_text.h"
 #include "tests/unit/import/onnx_bytes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/import/ggml.h"
+#include "harness/tools/import/ggml.h"
 
 #include <gmock/gmock.h>
 

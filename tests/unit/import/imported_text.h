@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/import/imports.h"
 #include "harness/plan/catalog.h"
+#include "harness/tools/import/imports.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/import/iree.h"
+#include "harness/tools/import/iree.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

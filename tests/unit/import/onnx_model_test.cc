@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that are no whole message of ONNX: they are taken as far as they go, or refused, and nothing else is read.
-#include "harness/import/onnx_model.h"
+#include "harness/tools/import/onnx_model.h"
 
 #include <gtest/gtest.h>
 

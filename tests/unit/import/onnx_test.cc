@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/import/onnx.h"
+#include "harness/tools/import/onnx.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "harness/import/onnx_model.h"
+#include "harness/tools/import/onnx_model.h"
 #include "tests/unit/import/imported_text.h"
 #include "tests/unit/import/onnx_bytes.h"
 

@@ -8,7 +8,7 @@
 
 #include "golden/bound/bound.h"
 #include "golden/gemm/gemm.h"
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "harness/judge/judge.h"
 #include "tests/support/simulate/schedule.h"
 

@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "hwy/highway.h"
 #include "tests/unit/special_values.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "harness/judge/judge.h"
 #include "tests/unit/special_values.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "tests/unit/special_values.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/base/parallel.h"
+#include "harness/core/base/parallel.h"
 #include "harness/judge/judge.h"
 #include "hwy/highway.h"
 #include "tests/unit/judge/judged_case.h"

@@ -69,8 +69,8 @@ TEST(Verdict, ExitCodes) {
   }
 }
 
-Evidence GoodEvidence() {
-  Evidence e;
+JudgeInputs GoodEvidence() {
+  JudgeInputs e;
   e.shape = {4, 8};
   e.runs.resize(2);
   for (ErrorMetrics& m : e.runs) m.elements = m.finite = 32, m.bound_margin = 0.25;
@@ -121,7 +121,7 @@ TEST(WorstOf, SeveralOutputsIsTheHeavierVerdictThenTheWeakerClassThenTheLargerMa
 
 struct DecideCase {
   const char* name;
-  std::function<void(Evidence&)> change;
+  std::function<void(JudgeInputs&)> change;
   Verdict verdict;
   ResultClass result_class;
   std::string reason;
@@ -132,54 +132,54 @@ const std::vector<DecideCase>& DecideCases() {
   using RC = ResultClass;
   static const Contract f16acc = ParseDeclaration("f16acc").value();
   static const std::vector<DecideCase> cases = {
-      {"Plain", [](Evidence&) {}, kPass, RC::kWithinClass, ""},
+      {"Plain", [](JudgeInputs&) {}, kPass, RC::kWithinClass, ""},
       {"BitExact",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          for (auto& m : e.runs) m.bit_exact = true;
        },
        kPass, RC::kBitExact, ""},
-      {"OneRunBitExact", [](Evidence& e) { e.runs[0].bit_exact = true; }, kPass, RC::kWithinClass, ""},
-      {"Suspect", [](Evidence& e) { MakeSuspect(e.runs[1]); }, kPass, RC::kSuspect, "suspect: element [0,1]"},
-      {"BitsDifferUnclaimed", [](Evidence& e) { e.bits_equal = false; }, kPass, RC::kWithinClass, ""},
-      {"BitsDifferClaimed", [](Evidence& e) { e.bits_equal = false, e.declared.deterministic = true; },
+      {"OneRunBitExact", [](JudgeInputs& e) { e.runs[0].bit_exact = true; }, kPass, RC::kWithinClass, ""},
+      {"Suspect", [](JudgeInputs& e) { MakeSuspect(e.runs[1]); }, kPass, RC::kSuspect, "suspect: element [0,1]"},
+      {"BitsDifferUnclaimed", [](JudgeInputs& e) { e.bits_equal = false; }, kPass, RC::kWithinClass, ""},
+      {"BitsDifferClaimed", [](JudgeInputs& e) { e.bits_equal = false, e.declared.deterministic = true; },
        kNondeterministic, RC::kWithinClass, "det=yes is declared"},
-      {"BelowContract", [](Evidence& e) { e.declared = f16acc; }, kBelowContract, RC::kWithinLowerClass,
+      {"BelowContract", [](JudgeInputs& e) { e.declared = f16acc; }, kBelowContract, RC::kWithinLowerClass,
        "within its own contract, but the implementation declares acc=f16 and the case requires acc="},
       {"BelowContractThoughBitExact",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.declared = f16acc;
          for (auto& m : e.runs) m.bit_exact = true;
        },
        kBelowContract, RC::kWithinLowerClass, "exact here, but the implementation declares acc=f16 and the case "},
-      {"Inconclusive", [](Evidence& e) { e.power = MutationPower{.power = 0.98, .missed = "an output of zeros"}; },
+      {"Inconclusive", [](JudgeInputs& e) { e.power = MutationPower{.power = 0.98, .missed = "an output of zeros"}; },
        kInconclusive, RC::kWithinClass, "missed: an output of zeros"},
       {"UserConstant",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.user_data = true;
          e.power =
              MutationPower{.power = 0, .whole_caught = 2, .whole_total = 3, .missed = "a constant output at the mean"};
        },
        kPass, RC::kWithinClass, ""},
       {"UserZeros",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.user_data = true;
          e.power = MutationPower{.power = 0, .missed = "an output of zeros", .blank = "an output of zeros"};
        },
        kInconclusive, RC::kWithinClass, "would accept an output of zeros as well"},
       {"UserMostZeros",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.user_data = true;
          MakeSuspect(e.runs[0]);
          e.power = MutationPower{.nonzero = 9, .zeros_accepted = 5};
        },
        kInconclusive, RC::kSuspect, "a zero in place of 5 of 9 results as well"},
-      {"PowerEnough", [](Evidence& e) { e.power->power = 0.99; }, kPass, RC::kWithinClass, ""},
-      {"PowerUnknown", [](Evidence& e) { e.power.reset(); }, kPass, RC::kWithinClass, ""},
-      {"Bound", [](Evidence& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
+      {"PowerEnough", [](JudgeInputs& e) { e.power->power = 0.99; }, kPass, RC::kWithinClass, ""},
+      {"PowerUnknown", [](JudgeInputs& e) { e.power.reset(); }, kPass, RC::kWithinClass, ""},
+      {"Bound", [](JudgeInputs& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
        "bound channel in run 2: 1 beyond the bound, worst element [1,5] got 1.5, golden 1, error 0.5, tolerance 0.125; "
        "1 of 32 elements, [1,5]"},
       {"BoundOfComplexParts",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          AddViolation(e.runs[1]);
          e.runs[1].complex = true, e.runs[1].violations = 2;
        },
@@ -187,14 +187,14 @@ const std::vector<DecideCase>& DecideCases() {
        "bound channel in run 2: 2 real and imaginary parts beyond the bound, worst element [1,5] got 1.5, golden 1, "
        "error 0.5, tolerance 0.125; 1 of 32 elements, [1,5]"},
       {"NotFinite",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.runs[0].nonfinite_mismatch = 1;
          e.runs[0].nonfinite_example = WorstElement{.index = 13, .got = 0, .golden = kInf, .error = -kInf};
          e.runs[0].where = "[1,5]";
        },
        kMismatch, RC::kNone, "1 wrong among non-finite values, first element [1,5] got 0, golden inf; [1,5]"},
       {"FixedByTheContract",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.runs[0].nonfinite_mismatch = 1;
          e.runs[0].nonfinite_example = WorstElement{
              .index = 13, .got = NAN, .golden = NAN, .error = NAN, .decided = 0, .decided_by = "masked=zero"};
@@ -203,77 +203,78 @@ const std::vector<DecideCase>& DecideCases() {
        kMismatch, RC::kNone,
        "first element [1,5] got nan, where the contract fixes 0 by masked=zero; a kernel that means NaN there declares "
        "masked=nan; [1,5]"},
-      {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
+      {"SecondSet", [](JudgeInputs& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
        "second input set, after passing with the first: on other data: 3 of 32 elements"},
-      {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,
-       RC::kNone, "bound channel in run 1"},
-      {"RandomSet", [](Evidence& e) { AddViolation(e.random.emplace(e.runs[0])), e.random_id = "other"; }, kMismatch,
+      {"FirstSetBeforeSecond", [](JudgeInputs& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; },
+       kMismatch, RC::kNone, "bound channel in run 1"},
+      {"RandomSet", [](JudgeInputs& e) { AddViolation(e.random.emplace(e.runs[0])), e.random_id = "other"; }, kMismatch,
        RC::kNone, "on other: bound channel: 1 beyond the bound"},
       {"StatisticOfRandomSet",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.random = e.runs[0], e.random_id = "other";
          e.random->statistic.applicable = true, e.random->statistic.margin = 2;
          e.random->statistic.reason = "7 deviations";
        },
        kMismatch, RC::kNone, "on other: statistic channel: 7 deviations"},
       {"OwnDataBeforeRandom",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.random = e.runs[0];
          AddViolation(e.runs[0]), AddViolation(*e.random);
        },
        kMismatch, RC::kNone, "bound channel in run 1"},
-      {"MismatchBeforeInconclusive", [](Evidence& e) { AddViolation(e.runs[0]), e.power->power = 0; }, kMismatch,
+      {"MismatchBeforeInconclusive", [](JudgeInputs& e) { AddViolation(e.runs[0]), e.power->power = 0; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
-      {"MismatchBeforeBelowContract", [](Evidence& e) { AddViolation(e.runs[0]), e.declared = f16acc; }, kMismatch,
+      {"MismatchBeforeBelowContract", [](JudgeInputs& e) { AddViolation(e.runs[0]), e.declared = f16acc; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
       {"Exceptional",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.runs[0].nonfinite_mismatch = 2;
          e.runs[0].nonfinite_example = WorstElement{.index = 31, .got = kInf, .golden = 1};
        },
        kMismatch, RC::kNone,
        "exceptional channel in run 1: 2 wrong among non-finite values, first element [3,7] got inf"},
       {"Twin",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.twins.resize(2);
          e.twins[1] = {.variant = 1, .wrong = 1, .first = 9, .expected = 12, .got = 9, .max_ulp = 3};
        },
        kMismatch, RC::kNone, "exact channel: exact twin 1: 1 wrong, first element [1,1] got 9, expected 12"},
       {"TwinOfAnotherAccumulator",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.declared.acc = Accumulator::kI32;
          e.twins = {{.wrong = 1, .first = 9, .expected = 0x1p24 + 1, .got = 0x1p24, .sum_bits = 24}};
        },
        kMismatch, RC::kNone,
        "exact channel: declares acc=i32, but sums beyond 2^24 are not exact, as in f32; exact twin 0: 1 wrong"},
       {"TwinOfTheDeclaredAccumulator",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.declared.acc = Accumulator::kF32;
          e.twins = {{.wrong = 1, .first = 9, .expected = 0x1p24 + 1, .got = 0x1p24, .sum_bits = 24}};
        },
        kMismatch, RC::kNone, "exact channel: exact twin 0: 1 wrong"},
-      {"TwinHolds", [](Evidence& e) { e.twins.resize(2); }, kPass, RC::kWithinClass, ""},
-      {"PropertyClaimed", [](Evidence& e) { e.properties = {Broken(true)}; }, kMismatch, RC::kNone,
+      {"TwinHolds", [](JudgeInputs& e) { e.twins.resize(2); }, kPass, RC::kWithinClass, ""},
+      {"PropertyClaimed", [](JudgeInputs& e) { e.properties = {Broken(true)}; }, kMismatch, RC::kNone,
        "metamorphic channel: position does not hold, which the contract claims: element [0,1] is 2, expected 1"},
-      {"PropertyOfNobody", [](Evidence& e) { e.properties = {Broken(false)}; }, kPass, RC::kWithinClass, ""},
-      {"PropertyAfterBound", [](Evidence& e) { AddViolation(e.runs[0]), e.properties = {Broken(true)}; }, kMismatch,
+      {"PropertyOfNobody", [](JudgeInputs& e) { e.properties = {Broken(false)}; }, kPass, RC::kWithinClass, ""},
+      {"PropertyAfterBound", [](JudgeInputs& e) { AddViolation(e.runs[0]), e.properties = {Broken(true)}; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
-      {"Guards", [](Evidence& e) { e.guard_violations = 3, e.guard_where = "before the output"; }, kMismatch, RC::kNone,
-       "3 guard bytes outside the output were overwritten; before the output"},
+      {"Guards", [](JudgeInputs& e) { e.guard_violations = 3, e.guard_where = "before the output"; }, kMismatch,
+       RC::kNone, "3 guard bytes outside the output were overwritten; before the output"},
       {"Inputs",
-       [](Evidence& e) {
+       [](JudgeInputs& e) {
          e.changed_inputs = {"1 of 4 elements of a were changed", "2 of 4 elements of b were changed"};
        },
        kMismatch, RC::kNone, "memory: 1 of 4 elements of a were changed; 2 of 4 elements of b were changed"},
-      {"Unwritten", [](Evidence& e) { e.unwritten = 8, e.unwritten_where = "8 of 64 elements of y were not written"; },
-       kMismatch, RC::kNone, "memory: 8 of 64 elements of y were not written"},
+      {"Unwritten",
+       [](JudgeInputs& e) { e.unwritten = 8, e.unwritten_where = "8 of 64 elements of y were not written"; }, kMismatch,
+       RC::kNone, "memory: 8 of 64 elements of y were not written"},
   };
   return cases;
 }
 
 TEST(Decide, Table) {
   for (const DecideCase& c : DecideCases()) {
-    Evidence evidence = GoodEvidence();
+    JudgeInputs evidence = GoodEvidence();
     c.change(evidence);
     const Decision decision = Decide(evidence);
     EXPECT_EQ(decision.verdict, c.verdict) << c.name << " " << Name(decision.verdict);
@@ -287,7 +288,7 @@ TEST(Decide, Table) {
 }
 
 TEST(Decide, NamesWhatDecidedWhereNoMarginDoes) {
-  Evidence evidence = GoodEvidence();
+  JudgeInputs evidence = GoodEvidence();
   EXPECT_EQ(Decide(evidence).decided_by, "");
   evidence.second_set = "on other data";
   EXPECT_EQ(Decide(evidence).decided_by, "second input set");
@@ -298,7 +299,7 @@ TEST(Decide, NamesWhatDecidedWhereNoMarginDoes) {
 }
 
 TEST(Decide, Margins) {
-  Evidence evidence = GoodEvidence();
+  JudgeInputs evidence = GoodEvidence();
   evidence.runs[1].bound_margin = 0.5;
   Decision decision = Decide(evidence);
   EXPECT_EQ(decision.bound_margin, 0.5);
@@ -324,7 +325,7 @@ TEST(Decide, MarginsAreTheLargerOnesOfOwnAndRandomData) {
     if (statistic > 1) m.statistic.reason = "beyond 8 standard deviations";
     return m;
   };
-  Evidence evidence = GoodEvidence();
+  JudgeInputs evidence = GoodEvidence();
   evidence.runs.assign(2, with(0.5, 3)), evidence.random = with(0.125, 0.02), evidence.random_id = "other";
   Decision decision = Decide(evidence);
   EXPECT_EQ(decision.verdict, Verdict::kMismatch);

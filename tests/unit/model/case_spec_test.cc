@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/case_spec.h"
+#include "harness/core/model/case_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

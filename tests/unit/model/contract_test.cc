@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/contract.h"
+#include "harness/core/model/contract.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/other_names.h"
+#include "harness/core/model/other_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/pooled_evidence.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
 
+#include "harness/core/model/pooled_test.h"
+
 namespace assay {
 namespace {
 
-Record RecordOf(const PooledEvidence& evidence, const std::string& inputs, const std::string& verdict = "pass") {
+Record RecordOf(const PooledTest& evidence, const std::string& inputs, const std::string& verdict = "pass") {
   Record record;
   record.backend = "cpu", record.implementation = "blocked", record.op = "matmul", record.dtype = "f32";
   record.verdict = verdict, record.input_hash = inputs;
@@ -17,14 +17,14 @@ Record RecordOf(const PooledEvidence& evidence, const std::string& inputs, const
   return record;
 }
 
-PooledEvidence Evidence(double agreement, double variance, double granted = 0, double step = 0) {
+PooledTest JudgeInputs(double agreement, double variance, double granted = 0, double step = 0) {
   return {"factor", true, agreement, 100, variance, granted, step};
 }
 
 TEST(PooledEvidence, TextComesBackAsItWas) {
-  const std::vector<PooledEvidence> written = {{"factor", true, -1.5, 200, 3, 0.25, 0.125},
-                                               {"mean/constant_eps", false, 1e-9, 1e18, 0, 0, 0, 4000000000}};
-  const std::vector<PooledEvidence> read = ParsePooledEvidence(ToText(written));
+  const std::vector<PooledTest> written = {{"factor", true, -1.5, 200, 3, 0.25, 0.125},
+                                           {"mean/constant_eps", false, 1e-9, 1e18, 0, 0, 0, 4000000000}};
+  const std::vector<PooledTest> read = ParsePooledEvidence(ToText(written));
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(ToText(read), ToText(written));
   EXPECT_TRUE(read[0].proves);
@@ -44,7 +44,7 @@ TEST(PooledEvidence, WhatCannotBeReadIsLeftOut) {
 
 TEST(PooledEvidence, WhatOneResultCannotSayManyDo) {
   std::vector<Record> records;
-  for (int i = 0; i < 100; ++i) records.push_back(RecordOf(Evidence(2, 1), std::to_string(i)));
+  for (int i = 0; i < 100; ++i) records.push_back(RecordOf(JudgeInputs(2, 1), std::to_string(i)));
   EXPECT_TRUE(FindPooled({records[0]}).empty());
   const std::vector<PooledAnswer> found = FindPooled(records);
   ASSERT_EQ(found.size(), 1U);
@@ -57,7 +57,7 @@ TEST(PooledEvidence, WhatOneResultCannotSayManyDo) {
 }
 
 TEST(PooledEvidence, ResultsOfTheSameInputsAreNotIndependent) {
-  std::vector<Record> records(100, RecordOf(Evidence(2, 1), "the same"));
+  std::vector<Record> records(100, RecordOf(JudgeInputs(2, 1), "the same"));
   const std::vector<PooledAnswer> answers = PoolEvidence(records);
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_DOUBLE_EQ(answers[0].deviation, 0.01);
@@ -69,14 +69,14 @@ TEST(PooledEvidence, ResultsOfTheSameInputsAreNotIndependent) {
 TEST(PooledEvidence, ResultsOfTheSameFirstRowsAreNotIndependent) {
   std::vector<Record> records;
   for (int i = 0; i < 100; ++i) {
-    PooledEvidence evidence = Evidence(2, 1);
+    PooledTest evidence = JudgeInputs(2, 1);
     evidence.data = i % 2 == 0 ? 7 : 0;
     records.push_back(RecordOf(evidence, std::to_string(i / 2)));
   }
   EXPECT_FALSE(PoolEvidence(records)[0].IsFinding());
   EXPECT_DOUBLE_EQ(PoolEvidence(records)[0].deviation, 0.01);
   for (int i = 0; i < 100; ++i) {
-    PooledEvidence evidence = Evidence(2, 1);
+    PooledTest evidence = JudgeInputs(2, 1);
     evidence.data = static_cast<uint32_t>(i + 1);
     records[static_cast<size_t>(i)] = RecordOf(evidence, std::to_string(i));
   }
@@ -87,7 +87,7 @@ TEST(PooledEvidence, OneErrorInAMillionRunsIsSharedByAllImplementations) {
   const auto margin_of_first = [](int implementations) {
     std::vector<Record> records;
     for (int i = 0; i < implementations; ++i) {
-      records.push_back(RecordOf(Evidence(2, 1), "a"));
+      records.push_back(RecordOf(JudgeInputs(2, 1), "a"));
       records.back().implementation = std::to_string(i);
     }
     return PoolEvidence(records)[0].margin;
@@ -98,21 +98,21 @@ TEST(PooledEvidence, OneErrorInAMillionRunsIsSharedByAllImplementations) {
 
 TEST(PooledEvidence, WhatTheContractGrantsIsTakenOff) {
   std::vector<Record> records;
-  for (int i = 0; i < 100; ++i) records.push_back(RecordOf(Evidence(2, 1, 2), std::to_string(i)));
+  for (int i = 0; i < 100; ++i) records.push_back(RecordOf(JudgeInputs(2, 1, 2), std::to_string(i)));
   EXPECT_TRUE(FindPooled(records).empty());
 }
 
 TEST(PooledEvidence, OnlyWhatPassesCounts) {
   std::vector<Record> records;
   for (int i = 0; i < 100; ++i) {
-    records.push_back(RecordOf(Evidence(2, 1), std::to_string(i), i % 2 == 0 ? "mismatch" : "crash"));
+    records.push_back(RecordOf(JudgeInputs(2, 1), std::to_string(i), i % 2 == 0 ? "mismatch" : "crash"));
   }
   EXPECT_TRUE(PoolEvidence(records).empty());
 }
 
 TEST(PooledEvidence, ImplementationsAndTypesAreApart) {
-  std::vector<Record> records = {RecordOf(Evidence(2, 1), "a"), RecordOf(Evidence(2, 1), "b"),
-                                 RecordOf(Evidence(2, 1), "c")};
+  std::vector<Record> records = {RecordOf(JudgeInputs(2, 1), "a"), RecordOf(JudgeInputs(2, 1), "b"),
+                                 RecordOf(JudgeInputs(2, 1), "c")};
   records[1].implementation = "naive";
   records[2].dtype = "bf16";
   EXPECT_EQ(PoolEvidence(records).size(), 3U);
@@ -131,7 +131,7 @@ TEST(PooledEvidence, NoFindingAmongCorrectRuns) {
       const double tail = exponential(random);
       agreement += (random() & 1) != 0 ? tail : -tail;  // variance 2, sub-gamma of scale 1
     }
-    const PooledEvidence evidence{"factor", true, agreement + 5, 100, 2.0 * parts, 5, 1};
+    const PooledTest evidence{"factor", true, agreement + 5, 100, 2.0 * parts, 5, 1};
     largest = std::max(largest, PoolEvidence({RecordOf(evidence, "a")})[0].margin);
   }
   EXPECT_LT(largest, 1);

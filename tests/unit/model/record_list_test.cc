@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/record_list.h"
+#include "harness/core/model/record_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

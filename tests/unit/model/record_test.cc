@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/record.h"
+#include "harness/core/model/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/model/record_file.h"
+#include "harness/core/model/record_file.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
 #include "tests/support/operator_cases.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/sums.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/infinity.h"
+#include "harness/core/data/infinity.h"
 #include "ops/reduce/reduce.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/functions.h"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/reduce/reduce.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/sums.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/rng.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/softmax/softmax.h"
 #include "tests/support/operator_cases.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "harness/plan/suite.h"
 #include "ops/conv/conv.h"
 #include "ops/formula_operator.h"

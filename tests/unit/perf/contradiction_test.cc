@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/contradiction.h"
+#include "harness/engine/perf/contradiction.h"
 
 #include <gtest/gtest.h>
 

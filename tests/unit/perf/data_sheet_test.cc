@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/data_sheet.h"
+#include "harness/engine/perf/data_sheet.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/host_cache.h"
+#include "harness/engine/perf/host_cache.h"
 
 #include <gtest/gtest.h>
 

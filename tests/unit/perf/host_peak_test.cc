@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/host_peak.h"
+#include "harness/engine/perf/host_peak.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/perf/peak_kernels.h"
+#include "harness/engine/perf/peak_kernels.h"
 
 namespace assay {
 namespace {

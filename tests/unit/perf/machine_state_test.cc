@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/machine_state.h"
+#include "harness/engine/perf/machine_state.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/perf/chrome_trace.h"
-#include "harness/perf/profile_totals.h"
+#include "harness/engine/perf/chrome_trace.h"
+#include "harness/engine/perf/profile_totals.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/roofline.h"
+#include "harness/engine/perf/roofline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/perf/host_bandwidth.h"
+#include "harness/engine/perf/host_bandwidth.h"
 
 namespace assay {
 namespace {

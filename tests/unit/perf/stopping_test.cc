@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/perf/stopping.h"
+#include "harness/engine/perf/stopping.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <utility>
 
-#include "harness/base/whole_file.h"
+#include "harness/core/base/whole_file.h"
 #include "tests/unit/plan/sample_operator.h"
 #include "tests/unit/plan/test_catalog.h"
 #include "tests/unit/temporary_folder.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/model/contract.h"
+#include "harness/core/model/contract.h"
 #include "tests/unit/plan/test_catalog.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which part an implementation of the corpus is in follows from the lists beside the plugin.
-#include "harness/power/corpus_part.h"
+#include "harness/tools/power/corpus_part.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The peers' rules against values worked out by hand from their public definitions.
-#include "harness/power/peers.h"
+#include "harness/tools/power/peers.h"
 
 #include <gtest/gtest.h>
 

@@ -9,12 +9,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "harness/power/power_envelope.h"
-#include "harness/power/power_groups.h"
-#include "harness/power/power_interval.h"
-#include "harness/power/power_sample.h"
-#include "harness/power/power_tally.h"
-#include "harness/power/power_text.h"
+#include "harness/tools/power/power_envelope.h"
+#include "harness/tools/power/power_groups.h"
+#include "harness/tools/power/power_interval.h"
+#include "harness/tools/power/power_sample.h"
+#include "harness/tools/power/power_tally.h"
+#include "harness/tools/power/power_text.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/comparison/comparison.h"
+#include "reports/compare/comparison.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

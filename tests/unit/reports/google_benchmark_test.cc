@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json.h"
+#include "harness/core/base/json.h"
 
 namespace assay {
 namespace {

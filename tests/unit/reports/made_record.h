@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/model/record.h"
+#include "harness/core/model/record.h"
 
 namespace assay::test {
 

@@ -22,7 +22,7 @@ constexpr const char* kStrictRun = R"({"strict": true})";
 
 std::vector<Record> PassingRecords(bool proves, double agreement) {
   Record record = MakeRecord("cpu", "blocked", "pass");
-  const PooledEvidence evidence{proves ? "factor" : "constant_scale", proves, agreement, 1e6, 1, 0, 0};
+  const PooledTest evidence{proves ? "factor" : "constant_scale", proves, agreement, 1e6, 1, 0, 0};
   record.pooled = ToText(std::vector{evidence});
   return {record};
 }

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "harness/base/json.h"
+#include "harness/core/base/json.h"
 
 namespace assay::sample {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/durable_lines.h"
+#include "harness/engine/results/durable_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/expected.h"
+#include "harness/engine/results/expected.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/engine/results/processor_class.h"
 #include "harness/plan/catalog.h"
-#include "harness/results/processor_class.h"
 
 namespace assay {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/missing.h"
+#include "harness/engine/results/missing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "harness/results/exit_code.h"
+#include "harness/engine/results/exit_code.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -2,8 +2,8 @@
 // Pooled tests of all results decide the exit code, not any single record's part in them.
 #include <gtest/gtest.h>
 
-#include "harness/model/pooled_evidence.h"
-#include "harness/results/exit_code.h"
+#include "harness/core/model/pooled_test.h"
+#include "harness/engine/results/exit_code.h"
 
 namespace assay {
 namespace {
@@ -14,7 +14,7 @@ std::vector<Record> PassingWith(bool proves, int count) {
     Record record;
     record.verdict = record.outcome = "pass";
     record.input_hash = std::to_string(i);
-    record.pooled = ToText(std::vector{PooledEvidence{"factor", proves, 2, 100, 1, 0, 0}});
+    record.pooled = ToText(std::vector{PooledTest{"factor", proves, 2, 100, 1, 0, 0}});
     records.push_back(std::move(record));
   }
   return records;
@@ -33,7 +33,7 @@ TEST(PooledExit, AHintFailsAStrictRun) {
 
 TEST(PooledExit, NoRecordFailsForItsPart) {
   Record record = PassingWith(true, 1)[0];
-  record.pooled = ToText(std::vector{PooledEvidence{"factor", true, 100, 100, 1, 0, 0}});
+  record.pooled = ToText(std::vector{PooledTest{"factor", true, 100, 100, 1, 0, 0}});
   EXPECT_FALSE(FailsRun(record));
   EXPECT_EQ(ExitCodeOfRecords({record}, {}), kExitFailed);
 }

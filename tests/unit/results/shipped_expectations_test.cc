@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/engine/results/record_case.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/expectations.h"
-#include "harness/results/record_case.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "harness/judge/judge_output.h"
 #include "harness/judge/statistic/statistic.h"
 #include "tests/support/formula/simulate.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <set>
 
-#include "harness/base/whole_file.h"
+#include "harness/core/base/whole_file.h"
 #include "ops/formula_cases.h"
 #include "ops/formula_relations.h"
 #include "ops/relation.h"

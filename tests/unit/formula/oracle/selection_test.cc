@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/data/fill/rng.h"
-#include "harness/data/infinity.h"
+#include "harness/core/data/fill/rng.h"
+#include "harness/core/data/infinity.h"
 #include "harness/judge/judge_output.h"
 #include "harness/judge/verdict.h"
 #include "ops/formula/evaluate.h"
@@ -125,7 +125,7 @@ Decision DecisionOf(const std::vector<double>& x, const std::vector<double>& pla
   const BoundModel bound = op.Bound(problem, golden, contract);
   Tensor got(DType::kI64, problem.output().shape);
   got.SetDoubles(places);
-  Evidence evidence;
+  JudgeInputs evidence;
   evidence.shape = problem.output().shape;
   evidence.declared = evidence.required = contract;
   evidence.runs.push_back(JudgeOutput({op, problem, inputs, golden, bound, contract}, got));
@@ -156,7 +156,7 @@ TEST(Selection, HasNoSums) {
   EXPECT_FALSE(Op("exp").Sums(Bind("exp/f32/n=4/fill=normal/seed=0")));
   EXPECT_TRUE(Op("layer_norm").Sums(Bind("layer_norm/f32/rows=2,n=4/fill=normal/seed=0")));
   for (const bool sums : {false, true}) {
-    Evidence evidence;
+    JudgeInputs evidence;
     evidence.shape = {4};
     evidence.runs.emplace_back();
     evidence.user_data = true;

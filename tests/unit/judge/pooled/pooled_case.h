@@ -16,7 +16,7 @@ struct PooledCase : StatisticCase {
   PooledCase(const std::string& id, const char* declaration)
       : StatisticCase(id, declaration), effects(MakeEffects(op, problem, inputs, golden)) {}
 
-  std::vector<PooledEvidence> Gather(const std::vector<double>& values) const {
+  std::vector<PooledTest> Gather(const std::vector<double>& values) const {
     const Tensor got = Output(values);
     return GatherPooled(ElementJudge(golden, bound, contract, got.dtype()), contract, got, effects);
   }

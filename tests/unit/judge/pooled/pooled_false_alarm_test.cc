@@ -202,8 +202,8 @@ TEST(PooledFalseAlarm, Transforms) {
 TEST(PooledFalseAlarm, OutputBitsAreAskedWhereTheTermsOfTheLastAdditionAreKnown) {
   const auto is_asked = [](const char* id, const char* contract) {
     const PooledCase c(id, contract);
-    const std::vector<PooledEvidence> asked = c.Gather(c.golden.value);
-    return std::ranges::any_of(asked, [](const PooledEvidence& one) { return one.question == "output_bits"; });
+    const std::vector<PooledTest> asked = c.Gather(c.golden.value);
+    return std::ranges::any_of(asked, [](const PooledTest& one) { return one.question == "output_bits"; });
   };
   for (const char* id :
        {"matmul/f32/m=6,n=6,k=9", "conv/f32/n=1,c=3,o=4,i=9x8,k=3x3", "reduce/f32/shape=20x70,axes=-1,kind=l2",

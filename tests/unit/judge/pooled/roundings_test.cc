@@ -22,7 +22,7 @@ PooledValue Value(double golden, double off, double place = kSpacing / 4) {
 
 TEST(Roundings, CountsTheResultsThatAreNotTheNearest) {
   const std::vector<PooledValue> values = {Value(1, 0), Value(1.1, kSpacing), Value(1.2, -kSpacing), Value(1.3, 0)};
-  const PooledEvidence sums = RoundingsOf(values, 1, 0);
+  const PooledTest sums = RoundingsOf(values, 1, 0);
   EXPECT_EQ(sums.agreement, 2);
   EXPECT_EQ(sums.information, 4);
   EXPECT_DOUBLE_EQ(sums.granted, 4 * 2e-6 / kSpacing);
@@ -46,7 +46,7 @@ TEST(Roundings, TiesAndErrorsOfTheSizeOfASpacingTellNothing) {
 TEST(Roundings, ABlockErrsTogether) {
   std::vector<PooledValue> values;
   for (int i = 0; i < 1000; ++i) values.push_back(Value(1 + i * 1e-4, 0));
-  const PooledEvidence apart = RoundingsOf(values, 1, 0), together = RoundingsOf(values, 1000, 0);
+  const PooledTest apart = RoundingsOf(values, 1, 0), together = RoundingsOf(values, 1000, 0);
   const double each = 1e-6 / kSpacing;
   EXPECT_NEAR(together.variance - apart.variance, 1000 * 1000 * each * each, 1e-2);
   EXPECT_GT(together.step, apart.step);

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/data/fill/rng.h"
-#include "harness/data/dtype.h"
+#include "harness/core/data/dtype.h"
+#include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "tests/unit/special_values.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/data/fill/fill.h"
+#include "harness/core/data/fill/fill.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 #include "harness/judge/metrics.h"
 #include "tests/support/operator_cases.h"

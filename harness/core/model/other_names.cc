@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/core/model/other_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+
+#include "harness/core/base/nearest_word.h"
+
+namespace assay {
+namespace {
+
+// Words in the tables below are without "_", in lower case, and without the module before them.
+struct OtherOperator {
+  std::string_view op, with;  // the attributes that make it the same, in words
+  std::vector<std::string_view> words;
+};
+
+const std::vector<OtherOperator>& OtherOperators() {
+  static const std::vector<OtherOperator> table = {
+      {"softmax", "log=1", {"logsoftmax"}},
+      {"matmul", "transb=1", {"linear", "fullyconnected", "dense"}},
+      {"matmul", "beta=1 and the input c", {"addmm", "baddbmm"}},
+      {"matmul", "", {"mm", "bmm", "gemm", "dot", "matrixmultiply", "scaledmm", "batchmatmul", "matmulinteger"}},
+      {"conv", "", {"conv1d", "conv2d", "conv3d", "convolution", "convgeneraldilated"}},
+      {"attention", "", {"sdpa", "scaleddotproductattention", "flashattention", "multiheadattention", "mha", "gqa"}},
+      {"rms_norm", "", {"rmsnormalization", "simplifiedlayernormalization", "t5layernorm"}},
+      {"layer_norm", "", {"layernormalization", "nativelayernorm"}},
+      {"group_norm", "", {"groupnormalization", "nativegroupnorm"}},
+      {"fused_add_rms_norm", "", {"addrmsnorm", "skiprmsnorm", "skipsimplifiedlayernormalization"}},
+      {"layer_norm_backward", "", {"layernormgrad", "nativelayernormbackward"}},
+      {"softmax_backward", "", {"softmaxgrad", "softmaxbackwarddata"}},
+      {"silu_and_mul", "", {"swiglu", "silumul"}},
+      {"gelu", "approx=tanh", {"gelutanh", "fastgelu"}},
+      {"rope", "", {"rotary", "rotaryembedding", "applyrotaryposemb"}},
+      {"selective_scan", "", {"mamba", "ssm", "selectivescanfn"}},
+      {"gather", "", {"embedding", "take", "indexselect"}},
+      {"scatter_add", "", {"indexadd"}},
+      {"sort", "", {"argsort"}},
+      {"cumsum", "", {"prefixsum", "cumulativesum"}},
+      {"quantize", "", {"quantizelinear", "quantizepertensor"}},
+      {"dequantize", "", {"dequantizelinear"}},
+      {"rsqrt", "", {"invsqrt", "reciprocalsqrt"}},
+      {"pow", "", {"power"}},
+      {"fft", "kind=r2c", {"rfft"}},
+      {"fft", "kind=c2r", {"irfft"}},
+      {"fft", "kind=c2c, dir=inv and norm=backward", {"ifft", "ifft2", "ifftn"}},
+      {"fft", "kind=c2c", {"fft2", "fftn"}},
+      {"reduce", "kind=sum", {"sum", "reducesum"}},
+      {"reduce", "kind=mean", {"mean", "average", "reducemean"}},
+      {"reduce", "kind=max", {"max", "amax", "reducemax"}},
+      {"reduce", "kind=min", {"min", "amin", "reducemin"}},
+      {"reduce", "kind=prod", {"prod", "reduceprod"}},
+      {"reduce", "kind=l2", {"norm", "vectornorm", "l2norm", "reducel2"}},
+      {"reduce", "kind=argmax", {"argmax"}},
+      {"reduce", "kind=argmin", {"argmin"}},
+      {"reduce", "kind=logsumexp", {"logsumexp", "reducelogsumexp"}},
+  };
+  return table;
+}
+
+struct OtherName {
+  std::string_view word;
+  std::vector<std::string_view> names;  // the first of these that an operator has
+};
+
+// Attributes that take the same values under either name, written as programs write them.
+const std::vector<OtherName>& SameAttributes() {
+  static const std::vector<OtherName> table = {
+      {"axis", {"axes"}},          {"axes", {"axis"}},           {"dim", {"axis", "axes"}}, {"keepdim", {"keepdims"}},
+      {"transpose_a", {"transa"}}, {"transpose_b", {"transb"}},  {"padding", {"pad"}},      {"strides", {"stride"}},
+      {"dilations", {"dilation"}}, {"group", {"groups"}},        {"is_causal", {"causal"}}, {"epsilon", {"eps"}},
+      {"approximate", {"approx"}}, {"softmax_scale", {"scale"}}, {"sm_scale", {"scale"}},
+  };
+  return table;
+}
+
+// Attributes whose values are written otherwise, or count otherwise.
+const std::vector<OtherName>& AkinAttributes() {
+  static const std::vector<OtherName> table = {
+      {"dims", {"axes", "axis"}},     {"pads", {"pad"}},
+      {"windowsize", {"window"}},     {"slidingwindow", {"window"}},
+      {"logitssoftcap", {"softcap"}}, {"numheads", {"h"}},
+      {"numkvheads", {"hkv"}},        {"headdim", {"d"}},
+      {"numgroups", {"groups", "g"}}, {"largest", {"smallest"}},
+      {"inverse", {"dir"}},           {"direction", {"dir"}},
+      {"reduction", {"kind"}},        {"mode", {"kind"}},
+  };
+  return table;
+}
+
+const std::vector<OtherName>& OtherOperands() {
+  static const std::vector<OtherName> table = {
+      {"weight", {"gamma", "w", "b", "table"}},
+      {"scale", {"gamma"}},
+      {"bias", {"beta"}},
+      {"kernel", {"w"}},
+      {"filter", {"w"}},
+      {"input", {"x", "a", "q", "table"}},
+      {"self", {"x", "a"}},
+      {"lhs", {"a"}},
+      {"rhs", {"b"}},
+      {"other", {"b"}},
+      {"mat2", {"b"}},
+      {"query", {"q"}},
+      {"key", {"k"}},
+      {"value", {"v"}},
+      {"attnmask", {"mask"}},
+      {"attentionmask", {"mask"}},
+      {"attnbias", {"mask"}},
+      {"index", {"indices"}},
+      {"src", {"updates"}},
+      {"exponent", {"p"}},
+      {"gradoutput", {"dy"}},
+      {"zeropoint", {"zero_point", "zero"}},
+      {"out", {"y", "o"}},
+      {"output", {"y", "o"}},
+  };
+  return table;
+}
+
+// "logsoftmax" of "torch.nn.functional.log_softmax".
+std::string PlainWord(std::string_view word) {
+  const size_t dot = word.rfind('.');
+  std::string plain;
+  for (const char c : dot == std::string_view::npos ? word : word.substr(dot + 1)) {
+    if (c != '_' && c != '-') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
+
+std::string Asked(std::string_view name, std::string_view with = "") {
+  return fmt::format("; did you mean '{}'{}{}?", name, with.empty() ? "" : " with ", with);
+}
+
+std::vector<std::string> KeysOf(const OpSchema& schema) {
+  std::vector<std::string> keys;
+  for (const AttrDef& attr : schema.attrs) keys.push_back(attr.key);
+  return keys;
+}
+
+std::vector<std::string> OperandsOf(const OpSchema& schema) {
+  std::vector<std::string> names;
+  for (const OperandDoc& operand : schema.layouts) names.push_back(operand.name);
+  return names.empty() ? schema.operands : names;
+}
+
+// The name of `known` that the plain word is, or that a table has for it; "": none.
+std::string FindName(const std::string& plain, std::span<const std::string> known,
+                     std::initializer_list<const std::vector<OtherName>*> tables) {
+  const auto same = std::ranges::find_if(known, [&](const std::string& name) { return PlainWord(name) == plain; });
+  if (same != known.end()) return *same;
+  for (const std::vector<OtherName>* table : tables) {
+    for (const OtherName& other : *table) {
+      if (PlainWord(other.word) != plain) continue;
+      for (const std::string_view name : other.names) {
+        if (std::ranges::find(known, name) != known.end()) return std::string(name);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string OperatorHint(std::string_view word, std::span<const std::string> known) {
+  const std::string plain = PlainWord(word);
+  if (const std::string same = FindName(plain, known, {}); !same.empty()) return Asked(same);
+  for (const OtherOperator& other : OtherOperators()) {
+    const bool is_it = std::ranges::find(other.words, plain) != other.words.end();
+    if (is_it && std::ranges::find(known, other.op) != known.end()) return Asked(other.op, other.with);
+  }
+  return DidYouMean(plain, known);
+}
+
+std::string AttributeHint(std::string_view word, const OpSchema& schema) {
+  const std::string plain = PlainWord(word);
+  const std::vector<std::string> keys = KeysOf(schema), operands = OperandsOf(schema);
+  if (const std::string key = FindName(plain, keys, {&SameAttributes(), &AkinAttributes()}); !key.empty()) {
+    return Asked(key);
+  }
+  if (const std::string name = FindName(plain, operands, {&OtherOperands()}); !name.empty()) {
+    const bool is_output = std::ranges::find(schema.outputs, name) != schema.outputs.end();
+    return fmt::format("; give {} with the {}, as the operand '{}'", word, is_output ? "outputs" : "inputs", name);
+  }
+  const bool is_axis = plain == "axis" || plain == "axes" || plain == "dim";
+  if (is_axis && schema.Find("rows") != nullptr && schema.Find("n") != nullptr) {
+    return "; it works along the last axis of [rows,n]: give the arrays with that axis last";
+  }
+  return DidYouMean(word, keys);
+}
+
+std::string OperandHint(std::string_view word, const OpSchema& schema) {
+  const std::vector<std::string> operands = OperandsOf(schema);
+  const std::string name = FindName(PlainWord(word), operands, {&OtherOperands()});
+  if (!name.empty() && name != word) return Asked(name);
+  return name.empty() ? DidYouMean(word, operands) : "";
+}
+
+std::vector<std::string> OtherNamesOf(std::string_view key, const OpSchema& schema) {
+  std::vector<std::string> words;
+  for (const OtherName& other : SameAttributes()) {
+    if (schema.Find(other.word) != nullptr) continue;
+    const auto first = std::ranges::find_if(other.names, [&](auto name) { return schema.Find(name) != nullptr; });
+    if (first != other.names.end() && *first == key) words.emplace_back(other.word);
+  }
+  return words;
+}
+
+}  // namespace assay

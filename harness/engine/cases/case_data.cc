@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/engine/cases/case_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/base/profile.h"
+#include "harness/core/base/stopwatch.h"
+#include "harness/core/data/fill/fill.h"
+#include "harness/engine/cases/host_memory.h"
+#include "harness/judge/statistic/statistic.h"
+
+namespace assay {
+namespace {
+
+// Computes the golden value that the store lacks or holds damaged, and keeps it there. Says what became of the file.
+void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, CaseOutput& output,
+                    CaseData& data) {
+  output.golden = data.op->ComputeGolden(output.problem, data.inputs, key.tier);
+  const Status saved = store.Save(key, output.golden);
+  if (!damage.empty()) {
+    data.note = fmt::format(
+        "golden store: {}; not used: the value was computed anew{} (assay golden verify checks the other files)",
+        damage, saved ? " and the file replaced" : "");
+  }
+  if (saved) return;
+  data.unsaved = fmt::format(
+      "golden store: {}; the value was computed and is used, but not kept for later runs. Make room there, or name "
+      "another folder in ASSAY_GOLDEN_STORE",
+      saved.error().message);
+}
+
+// Golden values of data that no later run has: they are not stored.
+void ComputeAll(CaseData& data, Tier tier) {
+  const Span span(Phase::kGolden);
+  for (CaseOutput& output : data.outputs) {
+    output.golden = data.op->ComputeGolden(output.problem, data.inputs, tier);
+  }
+}
+
+CaseData Unprepared(const BoundCase& bound) {
+  CaseData data;
+  data.op = bound.op;
+  data.problem = bound.problem;
+  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
+  return data;
+}
+
+CaseData MakeData(const BoundCase& bound) {
+  CaseData data = Unprepared(bound);
+  const Span span(Phase::kInputs);
+  const Stopwatch input_time;
+  data.inputs = data.op->MakeInputs(data.problem);
+  data.input_hash = HashInputs(data.inputs);
+  data.input_s = input_time.Seconds();
+  return data;
+}
+
+}  // namespace
+
+std::string HashInputs(const std::vector<Tensor>& inputs) {
+  std::vector<uint64_t> hashes;
+  for (const Tensor& t : inputs) hashes.push_back(HashBytes(t.data(), t.bytes()));
+  return HashHex(HashBytes(hashes.data(), hashes.size() * sizeof(uint64_t)));
+}
+
+Tier ChooseTier(const std::string& tier, const Problem& problem) {
+  if (tier == "reproducible") return Tier::kReproducible;
+  if (tier == "fast") return Tier::kFast;
+  const bool wide = std::ranges::any_of(problem.outputs, [](const Operand& output) {
+    return output.dtype == DType::kF64 || output.dtype == DType::kC128;
+  });
+  return wide ? Tier::kReproducible : Tier::kFast;
+}
+
+GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier) {
+  return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name,
+          data.op->FormulaDigest(data.outputs[output].problem)};
+}
+
+std::string GoldenHashOf(const CaseData& data) {
+  std::string all;
+  for (const CaseOutput& output : data.outputs) all += GoldenHash(output.golden);
+  return data.outputs.size() == 1 ? all : HashHex(HashBytes(all.data(), all.size()));
+}
+
+Result<CaseData> PrepareInputs(const CaseSpec& spec) {
+  const auto bound = BindCase(spec);
+  if (!bound) return tl::unexpected(bound.error());
+  return PrepareInputs(**bound);
+}
+
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  const auto bound = BindCase(spec);
+  if (!bound) return tl::unexpected(bound.error());
+  return PrepareCase(**bound, tier, store);
+}
+
+Result<CaseData> PrepareInputs(const BoundCase& bound) {
+  const Status fits = CheckFitsHost(bound.problem, MemoryUse::kJudgement, "auto");
+  if (!fits) return tl::unexpected(fits.error());
+  return MakeData(bound);
+}
+
+Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store, MemoryUse use) {
+  if (const Status fits = CheckFitsHost(bound.problem, use, tier); !fits) return tl::unexpected(fits.error());
+  CaseData data = MakeData(bound);
+
+  const Span span(Phase::kGolden);
+  const Stopwatch golden_time;
+  for (size_t k = 0; k < data.outputs.size(); ++k) {
+    const GoldenKey key = KeyOf(data, k, ChooseTier(tier, data.problem));
+    auto stored = store.Load(key);
+    if (stored && *stored) {
+      data.outputs[k].golden = std::move(**stored);
+    } else {
+      ComputeAndKeep(store, key, stored ? "" : stored.error().message, data.outputs[k], data);
+    }
+  }
+  data.golden_hash = GoldenHashOf(data);
+  data.golden_s = golden_time.Seconds();
+  return data;
+}
+
+CaseData WithoutData(const BoundCase& bound, const std::string& tier) {
+  CaseData data = Unprepared(bound);
+  for (CaseOutput& output : data.outputs) output.golden.tier = ChooseTier(tier, data.problem);
+  return data;
+}
+
+Result<CaseData> PrepareSecondSet(const CaseData& data) {
+  BoundCase other{data.op, data.problem};
+  ++other.problem.spec.seed;
+  CaseData second = MakeData(other);
+  if (second.input_hash == data.input_hash) {
+    other.problem.spec.fill = "uniform";
+    second = MakeData(other);
+  }
+  if (second.input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
+  ComputeAll(second, data.golden().tier);
+  return second;
+}
+
+bool HasPlainData(const CaseData& data) {
+  const std::string& fill = data.problem.spec.fill;
+  return fill == "normal" || fill == "uniform";
+}
+
+CaseData PrepareRandomSet(const CaseData& data) {
+  BoundCase other{data.op, data.problem};
+  other.problem.spec.fill = "normal";
+  CaseData random = MakeData(other);
+  ComputeAll(random, ChooseTier("auto", data.problem));
+  return random;
+}
+
+BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {
+  const CaseOutput& of = data.outputs[output];
+  BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
+  // check has none, and says itself whether data look random.
+  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
+  if (!fill || !StatisticFits(*fill, bound.statistic)) bound.statistic.applicable = false;
+  return bound;
+}
+
+namespace {
+
+struct MadeTwins {
+  std::vector<Twin> twins;
+  std::vector<int> variants;
+};
+
+MadeTwins MakeTwins(const Operator& op, const Problem& problem, const Contract& contract) {
+  const Span span(Phase::kTwins);
+  MadeTwins made;
+  for (int variant = 0; variant < op.TwinVariants(problem, contract); ++variant) {
+    auto twin = op.MakeTwin(problem, contract, variant);
+    if (!twin) continue;
+    made.twins.push_back(std::move(*twin));
+    made.variants.push_back(variant);
+  }
+  return made;
+}
+
+// Bound, power and twins of one output.
+void PrepareOutput(const CaseData& data, const Contract& contract, size_t number, ContractData& result) {
+  const CaseOutput& output = data.outputs[number];
+  ContractData::OfOutput& of = result.outputs[number];
+  {
+    const Span span(Phase::kBounds);
+    of.bound = BoundOf(data, contract, number);
+  }
+  MadeTwins made = MakeTwins(*data.op, output.problem, contract);
+  {
+    const Span span(Phase::kMutationPower);
+    of.power =
+        MeasureMutationPower(*data.op, output.problem, data.inputs, output.golden, of.bound, contract, made.twins);
+  }
+  for (size_t i = 0; i < made.twins.size(); ++i) {
+    Twin& twin = made.twins[i];
+    if (twin.costly || !IsLarge(data.problem)) {
+      result.twins.emplace_back(std::move(twin), number);
+      continue;
+    }
+    const auto make = [&op = *data.op, &problem = output.problem, contract, variant = made.variants[i]] {
+      const Span span(Phase::kTwins);
+      ReturnFreedMemory();
+      return op.MakeTwin(problem, contract, variant).value();
+    };
+    result.twins.emplace_back(twin.tolerance_ulp, make, number);
+  }
+}
+
+}  // namespace
+
+ContractData PrepareContract(const CaseData& data, const Contract& contract) {
+  ContractData result;
+  result.outputs.resize(data.outputs.size());
+  for (size_t number = 0; number < data.outputs.size(); ++number) PrepareOutput(data, contract, number, result);
+  if (IsLarge(data.problem)) ReturnFreedMemory();
+  return result;
+}
+
+}  // namespace assay

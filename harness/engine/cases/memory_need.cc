@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/engine/cases/memory_need.h"
+
+#include <algorithm>
+
+#include "harness/engine/cases/case_data.h"
+#include "harness/judge/hypotheses/weaker_arithmetic.h"
+
+namespace assay {
+namespace {
+
+// Bytes of one element: a fixed part, one that grows with its size, and one of reproducible golden values.
+struct PerElement {
+  double fixed = 0, per_size = 0, reproducible = 0;
+};
+
+struct Rates {
+  PerElement input, output;
+};
+
+// In floating point, because the element count of an absurd shape overflows an integer. Complex numbers have two
+// components.
+double ComponentsOf(const Operand& operand) {
+  double count = IsComplex(operand.dtype) ? 2 : 1;
+  for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+double BytesOf(const Operand& operand, const PerElement& per, bool reproducible) {
+  const double size = static_cast<double>(SizeOf(operand.dtype)) / (IsComplex(operand.dtype) ? 2 : 1);
+  return ComponentsOf(operand) * (per.fixed + per.per_size * size + (reproducible ? per.reproducible : 0));
+}
+
+double BytesOf(const Problem& problem, const Rates& rates, bool reproducible) {
+  double bytes = 0;
+  for (const Operand& input : problem.inputs) bytes += BytesOf(input, rates.input, reproducible);
+  for (const Operand& output : problem.outputs) bytes += BytesOf(output, rates.output, reproducible);
+  return bytes;
+}
+
+// Golden values that the search for weaker arithmetic keeps: a few, up to its limit.
+double BytesOfHypotheses(const Problem& problem) {
+  constexpr double kBytesPerComponent = 200;
+  double components = 0;
+  for (const Operand& output : problem.outputs) components += ComponentsOf(output);
+  return std::min(HypothesisGoldens::kMostBytes, kBytesPerComponent * components);
+}
+
+// Memory that does not grow with the case.
+constexpr double kMostKept = 0x1p27;
+
+}  // namespace
+
+double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier) {
+  const Operator* op = OperatorRegistry::Global().Find(problem.spec.op);
+  const OutputMemory own = op == nullptr ? OutputMemory() : op->PeakMemory();
+  const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
+  const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);
+  if (use == MemoryUse::kJudgement) return judged;
+  const double right = BytesOf(problem, {{58, 2, 0}, {own.run, 6, 208}}, reproducible);
+  const double images = BytesOf(problem, {{0, 4, 0}, {0, 4, 0}}, false);
+  return std::max(right + std::min(kMostKept, 2 * right), judged + images + BytesOfHypotheses(problem));
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/engine/cases/prefetch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "harness/core/base/profile.h"
+#include "harness/engine/cases/host_memory.h"
+
+namespace assay {
+namespace {
+
+constexpr std::chrono::milliseconds kInterruptPoll{50};
+
+Result<CaseData> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+  const SpanContext context(bound.problem.spec.Id(), "", "");
+  try {
+    Result<CaseData> data = PrepareCase(bound, tier, store);
+    if (data && IsLarge(data->problem)) ReturnFreedMemory();
+    return data;
+  } catch (const std::exception& e) {
+    return Fail(ErrorCode::kInternal, DescribeException(e));
+  }
+}
+
+}  // namespace
+
+Prefetch::Prefetch(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed)
+    : cases_(cases), tier_(std::move(tier)), store_(store), executed_(executed) {}
+
+Prefetch::~Prefetch() {
+  if (thread_.joinable()) thread_.detach();
+}
+
+void Prefetch::Begin(const CaseGroup& group) {
+  std::vector<SharedCase> group_cases;
+  for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].Bound());
+  std::packaged_task<PreparedCases()> task(
+      [group_cases = std::move(group_cases), tier = tier_, store = store_, executed = executed_] {
+        const ProfiledThread thread("next cases");
+        PreparedCases prepared;
+        for (const SharedCase& bound : group_cases) {
+          prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
+        }
+        return prepared;
+      });
+  next_ = task.get_future();
+  thread_ = std::thread(std::move(task));
+}
+
+bool Prefetch::Await(const std::function<bool()>& interrupted) const {
+  const Span span(Phase::kWait);
+  while (!interrupted()) {
+    if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
+  }
+  return false;
+}
+
+PreparedCases Prefetch::Take() {
+  thread_.join();
+  return next_.get();
+}
+
+}  // namespace assay

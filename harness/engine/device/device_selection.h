@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that --backend and --device name, among those that were found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/engine/device/device.h"
+
+namespace assay {
+
+// Whether --backend WANTED means this device.
+bool IsNamed(const Device& c, const std::string& wanted);
+bool IsSelected(const BackendOptions& options, const Device& c);
+// An error where a name or glob means none of them.
+Status CheckSelection(const BackendOptions& options, const std::vector<Device>& devices);
+// "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
+std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted);
+// Sorts devices as the user named them with --backend; else "cpu", which the others are looked at beside, then by name.
+// Devices of one backend stay as they are.
+void OrderDevices(const std::vector<std::string>& wanted, std::vector<Device>& devices);
+
+}  // namespace assay

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/engine/device/interpreter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/nearest_word.h"
+#include "harness/engine/device/limited_output.h"
+#include "harness/plan/catalog.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOldest = "3.10";
+
+// One line, which follows whatever the interpreter's own start prints. Where this script is run from is no place of
+// its. An interpreter that was started without its module `site` does not know that it is of a virtual environment, and
+// reads the environment's pyvenv.cfg when it is started as usual.
+constexpr std::string_view kQuestion =
+    "import sys, json, os; above = os.path.dirname(os.path.dirname(sys.executable)); print(); "
+    "print(json.dumps({\"executable\": sys.executable, \"old\": sys.version_info < (3, 10), "
+    "\"version\": sys.version.split()[0], \"prefixes\": [sys.prefix, sys.base_prefix, sys.exec_prefix] + "
+    "[above] * os.path.exists(os.path.join(above, \"pyvenv.cfg\")), "
+    "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
+
+std::string InUse() {
+  const char* installed_for = std::getenv("ASSAY_PYTHON");
+  if (installed_for != nullptr && *installed_for != '\0') return installed_for;
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
+}
+
+Result<Json> AskInterpreter(const std::string& python, double limit_s) {
+  const LimitedOutput output = RunWithin(limit_s, {python, "-c", std::string(kQuestion)});
+  if (output.end == ProgramEnd::kLate) {
+    return UsageError(
+        fmt::format("the interpreter {} did not say within {} s (--import-timeout) what it is, and was ended; name one "
+                    "of CPython {} or later with --python PATH",
+                    python, limit_s, kOldest));
+  }
+  if (output.end == ProgramEnd::kInterrupted) {
+    return UsageError(fmt::format("interrupted before the interpreter {} had said what it is", python));
+  }
+  Json answer;
+  if (output.end == ProgramEnd::kWell) {
+    const std::string_view line = std::string_view(output.text).substr(0, output.text.find_last_not_of('\n') + 1);
+    answer = ParseJson(line.substr(line.rfind('\n') + 1));
+  }
+  if (!answer.is_object() || !answer.contains("executable") || !answer.at("executable").is_string()) {
+    return UsageError(fmt::format(
+        "the interpreter {} cannot be run; name one of CPython {} or later with --python PATH", python, kOldest));
+  }
+  if (!answer.at("old").get<bool>()) return answer;
+  return UsageError(fmt::format("the interpreter {} is Python {}; kernels need {} or later: --python PATH", python,
+                                answer.at("version").get<std::string>(), kOldest));
+}
+
+// The folder with the module assay, and the worker as a library, beside this program: in an installation and in a build
+// tree, or in a wheel, whose program lies in the module.
+struct Parts {
+  fs::path modules, library;
+};
+Result<Parts> FindParts() {
+  const fs::path folder = fs::path(ExecutablePath()).parent_path();
+  const fs::path library = (folder / "../lib/assay/libassay_worker.so").lexically_normal();
+  std::error_code error;
+  if (!fs::exists(library, error)) {
+    return UsageError(fmt::format("{} is not there, which files of kernels need: build target product, or install it",
+                                  library.string()));
+  }
+  for (const char* place : {"../lib/assay/python", "../../.."}) {
+    const fs::path modules = fs::weakly_canonical(folder / place, error);
+    if (fs::exists(modules / "assay/_worker.py", error)) return Parts{modules, library};
+  }
+  return UsageError(fmt::format("the module assay is neither in {} nor around this program; install both together",
+                                (folder / "../lib/assay/python").lexically_normal().string()));
+}
+
+bool IsFlag(const AttrDef& attr) {
+  return attr.type == AttrType::kInt && attr.choices == std::vector<std::string>{"0", "1"};
+}
+
+// Describes the operands and attributes of each operator, which tell the interpreter what a kernel may leave out.
+Json DescribeOperators() {
+  Json all = Json::object();
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    const OpSchema& schema = op->schema();
+    Json operands = Json::array(), attrs = Json::object();
+    for (const OperandDoc& operand : schema.layouts) {
+      if (std::ranges::find(schema.outputs, operand.name) == schema.outputs.end()) operands.push_back(operand.name);
+    }
+    if (operands.empty()) operands = schema.operands;
+    constexpr const char* kTypes[] = {"int", "float", "name", "dims", "axes"};
+    for (const AttrDef& attr : schema.attrs) {
+      attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
+    }
+    const size_t needed = schema.NeededInputs().size();
+    all[schema.op] = {{"operands", std::move(operands)}, {"needed", needed}, {"attrs", std::move(attrs)}};
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<fs::path> FrameworkKernels(const std::string& name) {
+  constexpr std::string_view kEnd = "_kernels.py";
+  const Result<Parts> parts = FindParts();
+  if (!parts) return tl::unexpected(parts.error());
+  std::vector<std::string> known;
+  std::error_code error;
+  const fs::path folder = parts->modules / "assay/frameworks/columns";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.ends_with(kEnd)) continue;
+    known.push_back(file.substr(0, file.size() - kEnd.size()));
+    if (known.back() == name) return entry.path();
+  }
+  std::ranges::sort(known);
+  return UsageError(fmt::format("--framework {}: the module assay has no such framework; it has {}{}", name,
+                                fmt::join(known, ", "), DidYouMean(name, known)));
+}
+
+Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
+  Result<Parts> parts = FindParts();
+  if (!parts) return tl::unexpected(parts.error());
+  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated, import_timeout_s);
+  if (!answer) return tl::unexpected(answer.error());
+  const std::string executable = answer->at("executable");
+  const Json told = {{"library", parts->library.string()},
+                     {"kernels", fs::weakly_canonical(kernels).string()},
+                     {"import_timeout_s", import_timeout_s},
+                     {"path", answer->at("path")},
+                     {"operators", DescribeOperators()}};
+  Interpreter found;
+  found.words = {executable, (parts->modules / "assay/_worker.py").string(), told.dump()};
+  // The module alone, not what lies beside it: in a wheel that is another environment.
+  found.readable = {executable, (parts->modules / "assay").string(), parts->library.parent_path().string()};
+  const char* home = std::getenv("HOME");
+  const std::string whole_home = home == nullptr ? "/" : home;  // not for a path that names it
+  for (const char* key : {"prefixes", "path"}) {
+    for (const std::string folder : answer->at(key)) {
+      if (folder != "/" && folder != whole_home) found.readable.push_back(folder);
+    }
+  }
+  return found;
+}
+
+}  // namespace assay

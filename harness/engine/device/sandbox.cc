@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/engine/device/sandbox.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "golden/store/store.h"
+#include "harness/core/base/check.h"
+#include "harness/core/base/text.h"
+#include "harness/exec/sandbox/allow_list.h"
+#include "harness/plan/design_store.h"
+
+namespace assay {
+namespace {
+
+// Golden values, which cases there are, and what the run hides: none of it is for workers to read or to change.
+std::vector<std::string> HiddenPaths(const SandboxOptions& options) {
+  std::vector<std::string> paths;
+  for (const std::filesystem::path& path : options.hidden) paths.push_back(path.string());
+  paths.push_back(GoldenStore::DefaultRoot().string());
+  paths.push_back(DesignStore::DefaultRoot().string());
+  return paths;
+}
+
+bool IsVariableName(std::string_view name) {
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::ranges::all_of(name, is_part);
+}
+
+Status CheckPassed(const std::string& name) {
+  if (IsVariableName(name)) return {};
+  std::string what =
+      "it is no name of a variable: give one, such as --pass-env HF_HOME, and the file of a plugin without this option";
+  if (name.find('=') != name.npos) {
+    what = "give the name of a variable only; its value is taken from the environment";
+  } else if (name.find(',') != name.npos) {
+    std::vector<std::string_view> names = Split(name, ',');
+    std::erase(names, "");
+    what = fmt::format("it takes one name; give --pass-env {}", fmt::join(names, " --pass-env "));
+  }
+  return UsageError(fmt::format("--pass-env '{}': {}", name, what));
+}
+
+Status CheckGranted(const std::string& path, const SandboxOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return UsageError(fmt::format("--grant {}: there is no such file or folder; create it first", path));
+  }
+  if (!options.on || !AllowList(HiddenPaths(options)).Hides(path)) return {};
+  return UsageError(fmt::format(
+      "--grant {}: no worker may see it, as answers or the secret of --evidence-seed stand there (the output "
+      "folder, the golden store, a run, a bundle): leave it out, or grant another file or folder",
+      path));
+}
+
+}  // namespace
+
+SandboxRequest MakeSandboxRequest(const SandboxOptions& options) {
+  SandboxRequest sandbox;
+  sandbox.sealed = options.on;
+  sandbox.passed = options.passed;
+  sandbox.granted = options.granted;
+  sandbox.hidden = HiddenPaths(options);
+  for (const std::string& limit : options.limits) ASSAY_CHECK(SetLimit(limit, sandbox.limits));
+  return sandbox;
+}
+
+Status CheckSandbox(const SandboxOptions& options) {
+  WorkerLimits limits;
+  for (const std::string& limit : options.limits) {
+    if (Status set = SetLimit(limit, limits); !set) return UsageError("--worker-limit: " + set.error().message);
+  }
+  for (const std::string& name : options.passed) {
+    if (auto fine = CheckPassed(name); !fine) return fine;
+  }
+  for (const std::string& path : options.granted) {
+    if (auto fine = CheckGranted(path, options); !fine) return fine;
+  }
+  return {};
+}
+
+std::string FindPartlyGranted(const SandboxOptions& options) {
+  if (!options.on) return "";
+  const AllowList hidden(HiddenPaths(options));
+  std::vector<std::string> partly = options.granted;
+  std::erase_if(partly, [&](const std::string& path) { return !hidden.HidesPartOf(path); });
+  if (partly.empty()) return "";
+  return fmt::format(
+      "--grant {}: something in it is hidden from workers (the output folder, the golden store, the file of "
+      "--evidence-seed), so that they see the rest as it is now and can make nothing new right in it; grant a folder "
+      "without it to let them write there",
+      fmt::join(partly, ":"));
+}
+
+std::string FindUnset(const SandboxOptions& options) {
+  std::vector<std::string> unset;
+  for (const std::string& name : options.passed) {
+    if (std::getenv(name.c_str()) == nullptr) unset.push_back(name);
+  }
+  if (unset.empty()) return "";
+  return fmt::format("--pass-env: not set in the environment: {}; workers do not see it", fmt::join(unset, ", "));
+}
+
+std::string DescribeSandbox(const std::vector<Device>& devices) {
+  for (const Device& device : devices) {
+    if (!device.sandbox.empty()) return device.sandbox;
+  }
+  return "";
+}
+
+std::string DescribeSandboxGap(const std::vector<Device>& devices) {
+  const std::string sandbox = DescribeSandbox(devices);
+  if (sandbox.empty() || sandbox == kFullSandbox || sandbox == kNoSandbox) return "";
+  return fmt::format("the sandbox of workers is {}", sandbox);
+}
+
+std::string DescribeHiddenFolders(const std::vector<Device>& devices) {
+  std::set<std::string> texts;  // devices of one plugin have one
+  for (const Device& device : devices) {
+    if (!device.hidden.empty()) texts.insert(fmt::format("{} does not see {}", device.backend, device.hidden));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::vector<std::string> SandboxWords(const SandboxOptions& options) {
+  std::vector<std::string> words;
+  if (!options.on) words.emplace_back("--no-sandbox");
+  for (const std::string& name : options.passed) words.insert(words.end(), {"--pass-env", name});
+  for (const std::string& path : options.granted) {
+    words.insert(words.end(), {"--grant", std::filesystem::absolute(path).string()});
+  }
+  for (const std::string& limit : options.limits) words.insert(words.end(), {"--worker-limit", limit});
+  return words;
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Totals of the spans of a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/base/profile.h"
+
+namespace assay {
+
+struct PhaseTotal {
+  std::string backend;  // "": of the host alone
+  Phase phase = Phase::kRun;
+  double seconds = 0;  // without what is nested; of all threads
+  int64_t spans = 0;
+};
+
+struct ProfileTotals {
+  double wall_s = 0;
+  // Wall time with at least one thread waiting for a worker, whatever the others did meanwhile.
+  double backends_s = 0;
+  std::vector<PhaseTotal> phases;  // by backend, as they first appear, the host's own before; then by phase
+};
+
+// Totals between two moments, which enclose all spans.
+ProfileTotals TotalsOf(const std::vector<ThreadProfile>& threads, Nanoseconds begin, Nanoseconds end);
+
+// profile.json of a run folder; indented, with a newline at the end.
+std::string ProfileJson(const ProfileTotals& totals);
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the fields of a record from what the layers found.
+#pragma once
+
+#include <string>
+
+#include "harness/core/model/record.h"
+#include "harness/engine/cases/case_data.h"
+#include "harness/engine/device/device.h"
+#include "harness/engine/results/record_case.h"
+#include "harness/engine/trial/attempt.h"
+#include "harness/plan/suite.h"
+
+namespace assay {
+
+Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
+// Sets the metrics of one output.
+void SetMetrics(Record& record, const OutputFindings& found);
+// Sets the metrics of the worst output and, if there are several, adds an entry for each.
+void SetOutputs(Record& record, const Problem& problem, const Findings& findings);
+void SetAttempt(Record& record, const Problem& problem,
+                const Attempt& attempt);  // all that the correctness phase found
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The correctness phase of one implementation on one case: executed, judged step by step, kept where it fails.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "harness/engine/device/prepared_plan.h"
+#include "harness/engine/trial/case_context.h"
+#include "harness/engine/trial/relations.h"
+
+namespace assay {
+
+class Trial {
+ public:
+  // All outlive this. `contract` is the attempt's own, with what it is judged by.
+  Trial(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
+
+  // Everything, down to the verdict of the attempt, whose findings are set. An error says that the worker did not
+  // survive or refused.
+  Call<void> Run(const PreparedPlan& plan, RelationEffort relations);
+
+ private:
+  // Run: the case's own inputs twice, with different prefills; those of its twins; other data where it has no twin;
+  // random data where its own are not that.
+  Call<void> RunOwnInputs(const PreparedPlan& plan);
+  Call<void> RunTwins(const PreparedPlan& plan);
+  bool HasSecondSet() const;
+  Call<void> RunSecondSet(const PreparedPlan& plan);
+  Call<void> RunRandomSet(const PreparedPlan& plan);
+  Call<void> RunRelations(const PreparedPlan& plan, RelationEffort effort);
+  Call<Execution> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill);
+  // Judge: what the runs leave in the evidence of each output.
+  void JudgeRun(std::vector<Tensor> outputs);
+  void JudgeOutputOf(size_t number, Tensor output);
+  void JudgeBits();
+  void FindWeakerArithmetics();
+  // Keep: for the failure folder.
+  void KeepRuns();
+
+  CaseContext& context_;
+  const CaseData& data_;
+  const Device& device_;
+  const ContractData& by_;
+  Attempt& attempt_;
+  Findings& found_;
+  std::vector<std::vector<Tensor>> raw_;       // outputs of the own inputs as they came back, for bits and prefills
+  std::vector<std::optional<Tensor>> failed_;  // by output, canonical: the first of them that fails
+  std::vector<std::vector<Tensor>> others_;    // of the twins, canonical what they tell of, and of the second set
+  std::vector<Tensor> random_;                 // of the random set, canonical; empty where it holds
+};
+
+// Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled evidence. It
+// becomes canonical. Stored outputs that are judged again take the same way.
+void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
+                   Tensor& output, OutputFindings& found);
+
+}  // namespace assay

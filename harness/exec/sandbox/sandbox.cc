@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/sandbox/sandbox.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/exec/sandbox/capabilities.h"
+#include "harness/exec/sandbox/syscall_filter.h"
+
+namespace assay {
+namespace {
+
+// Restricts files and says what the kernel does not support, for the readers of a report.
+std::vector<std::string> FileGaps(const LandlockSupport& support, const Sandbox& sandbox) {
+  if (!support.files()) {
+    return {
+        "this kernel has no Landlock, or one before Linux 5.19: the plugin can read and write what this user can, "
+        "and see the command lines of other processes"};
+  }
+  if (Status status = RestrictFiles(support, sandbox.files); !status) return {status.error().message};
+  if (!support.devices()) return {"the kernel is older than 6.10: ioctl on open devices is not restricted"};
+  return {};
+}
+
+}  // namespace
+
+Json EncodeSandbox(const Sandbox& sandbox) {
+  Json files = Json::array();
+  for (const FileGrant& grant : sandbox.files) files.push_back({{"path", grant.path}, {"use", grant.use}});
+  const WorkerLimits& l = sandbox.limits;
+  return {{"sealed", sandbox.sealed},
+          {"files", std::move(files)},
+          {"limits", {l.memory_bytes, l.file_bytes, l.processes, l.descriptors}}};
+}
+
+Sandbox DecodeSandbox(const Json& json) {
+  Sandbox sandbox;
+  sandbox.sealed = json.at("sealed");
+  for (const Json& grant : json.at("files")) sandbox.files.push_back({grant.at("path"), grant.at("use")});
+  const Json& l = json.at("limits");
+  sandbox.limits = {l.at(0), l.at(1), l.at(2), l.at(3)};
+  return sandbox;
+}
+
+std::string EnterSandbox(const Sandbox& sandbox) {
+  if (!sandbox.sealed) return kNoSandbox;
+  ApplyLimits(sandbox.limits);
+  if (Status status = DropPrivileges(); !status) return fmt::format("partial: {}", status.error().message);
+  const LandlockSupport landlock = FindLandlock();
+  std::vector<std::string> gaps = FileGaps(landlock, sandbox);
+  if (Status status = RefuseSystemCalls(/*signals=*/!landlock.signals()); !status)
+    gaps.push_back(status.error().message);
+  return gaps.empty() ? kFullSandbox : fmt::format("partial: {}", fmt::join(gaps, "; "));
+}
+
+}  // namespace assay

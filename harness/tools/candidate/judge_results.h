@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the records of candidate and reference to what became of the candidate.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/model/record.h"
+#include "harness/plan/suite.h"
+#include "harness/tools/candidate/ruling.h"
+
+namespace assay {
+
+// The names under which both files run.
+inline constexpr const char* kCandidate = "candidate";
+inline constexpr const char* kReference = "reference";
+
+struct JudgedRun {
+  std::span<const PlannedCase> visible, hidden;
+  std::span<const Record> records;
+  bool timed = true;
+  std::string broken;  // why the run did not come to its end; "": it did
+};
+
+// A case on which every implementation of the reference fails is disputed. Of all others the candidate must have one
+// that passes, and none that fails.
+Ruling JudgeCandidate(const JudgedRun& run);
+
+// Rulings for a candidate or a reference that could not be loaded.
+Ruling CannotLoadCandidate(const std::string& reason);
+Ruling CannotJudge(const std::string& reason);
+
+}  // namespace assay

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/check/check_case.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/base/parallel.h"
+#include "harness/core/base/stopwatch.h"
+#include "harness/engine/device/executions.h"
+#include "harness/engine/results/environment.h"
+#include "harness/engine/trial/record_fields.h"
+#include "harness/judge/judge.h"
+#include "harness/judge/judge_output.h"
+#include "harness/judge/statistic/random_data.h"
+#include "harness/tools/check/advice.h"
+#include "harness/tools/check/check_exact.h"
+#include "harness/tools/check/intermediates.h"
+#include "harness/tools/check/tensor_args.h"
+
+namespace assay {
+namespace {
+
+Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const BoundModel& bound, const Contract& contract,
+                      double ulp) {
+  const ElementJudge judge(output.golden, bound, contract, output.problem.output().dtype);
+  Twin twin;
+  for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
+  twin.tolerance_ulp = ulp;
+  for (int64_t i = 0; i < output.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
+  return twin;
+}
+
+Record UserRecord(const UserCase& user, const CheckResult& result) {
+  PlannedCase planned = user.planned.value_or(PlannedCase{.spec = user.data.problem.spec});
+  if (!user.planned) planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
+  Device column;
+  column.backend = "user";
+  Record record = MakeCaseRecord(planned, user.data, column);
+  record.contract = ToText(user.contract);
+  record.required_contract = user.required_text;
+  record.output_hash = HashOf(user.got);
+  record.default_attrs = fmt::format("{}", fmt::join(user.defaults, " "));
+  const Decision& decision = result.worst().decision;
+  const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
+  SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
+  SetOutputs(record, user.data.problem, result.findings);
+  if (result.stricter) {
+    record.stricter_contract = ToText(result.stricter->contract);
+    record.stricter_holds = result.stricter->holds;
+    record.stricter_reason = result.stricter->holds ? "" : result.stricter->reason;
+  }
+  record.weak_pass = result.weak;
+  // One execution says nothing about it.
+  record.deterministic.reset();
+  for (OutputRecord& output : record.outputs) output.deterministic.reset();
+  return record;
+}
+
+}  // namespace
+
+Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
+  auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
+  const Operator& op = *OperatorRegistry::Global().Find(spec.op);
+  if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
+  if (contract && text.empty()) op.AdaptDefault(*contract);
+  if (!contract) return contract;
+  if (const Status known = CheckDeclared(op, spec.dtypes, *contract); !known) return tl::unexpected(known.error());
+  return contract;
+}
+
+bool TriesTooFew(const JudgeInputs& evidence) {
+  return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
+}
+
+Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user) {
+  const auto wrong = [&](const char* option, const Error& error) {
+    return UsageError(OptionName(user.asker, option) + ": " + error.message);
+  };
+  auto contract = JudgingContract(request.contract, problem.spec);
+  if (!contract) return wrong("contract", contract.error());
+  auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);
+  if (!required) return wrong("require", required.error());
+  user.contract = *contract, user.required = *required;
+  user.contract_is_default = request.contract.empty();
+  user.with_intermediates.reset();
+  if (user.contract_is_default && !request.exact_ulp) {
+    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    user.with_intermediates = WithNarrowIntermediates(op, problem, *contract);
+  }
+  user.required_text = request.requirement.empty() ? request.contract : request.requirement;
+  return {};
+}
+
+namespace {
+
+using Begin = std::function<void(const char* stage)>;
+
+// The contract that judges a user's outputs, and whether to explain failures by it.
+struct JudgeBy {
+  const Contract& contract;
+  const Contract& required;
+  bool explains = true;
+};
+
+// Whether most results are less than half of what their terms add up to without their signs.
+bool TermsCancel(const Golden& golden) {
+  int64_t cancelled = 0;
+  for (int64_t i = 0; i < golden.size() && golden.magnitude.size() == golden.size(); ++i) {
+    cancelled += std::fabs(golden.value[static_cast<size_t>(i)]) < golden.magnitude[i] / 2 ? 1 : 0;
+  }
+  return 2 * cancelled > golden.size();
+}
+
+// The contract with the narrowest wider accumulator that bounds most results; "": the declared one bounds most itself,
+// or none does.
+std::string FindBoundingContract(const Operator& op, const Problem& problem, const Golden& golden,
+                                 const Contract& declared, const MutationPower& power) {
+  if (2 * power.unbounded <= NumElements(problem.output().shape)) return "";
+  for (const Accumulator acc : {Accumulator::kF32, Accumulator::kF64}) {
+    Contract wider = declared;
+    wider.acc = acc, wider.mid = Intermediate::kNone;
+    const double u = wider.AccUnitRoundoff(), own = declared.AccUnitRoundoff();
+    if (u > own || (u == own && declared.mid == Intermediate::kNone)) continue;
+    const BoundModel bound = op.Bound(problem, golden, wider);
+    const ElementJudge judge(golden, bound, wider, problem.output().dtype);
+    int64_t open = 0;
+    for (int64_t i = 0; i < golden.size(); ++i) open += judge.Unbounded(i) ? 1 : 0;
+    if (2 * open <= golden.size()) return ToText(wider);
+  }
+  return "";
+}
+
+OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const JudgeBy& by,
+                               const Begin& begin) {
+  const CaseData& data = user.data;
+  const CaseOutput& output = data.outputs[number];
+  const Problem& problem = output.problem;
+  const BoundModel bound = data.op->Bound(problem, output.golden, by.contract);
+  begin("judging");
+  Tensor got = user.got[number].Clone();
+  OutputFindings found;
+  JudgeInputs& evidence = found.evidence;
+  evidence.shape = problem.output().shape;
+  evidence.declared = by.contract, evidence.required = by.required;
+  evidence.runs.push_back(JudgeOutput({*data.op, problem, data.inputs, output.golden, bound, by.contract}, got));
+  std::vector<Twin> exact;
+  if (request.exact_ulp) {
+    exact.push_back(ExactExpectation(data, output, bound, by.contract, *request.exact_ulp));
+    evidence.twins.push_back(CheckTwin(exact[0], 0, got));
+  }
+  evidence.user_data = true;
+  evidence.sums = data.op->Sums(problem), evidence.cancels = TermsCancel(output.golden);
+  evidence.contract_word = OptionName(user.asker, "contract");
+  const ErrorMetrics& run = evidence.runs[0];
+  if (run.Holds() && !run.statistic.Holds()) {
+    const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
+    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
+  }
+  if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
+    begin("looking for a weaker arithmetic that explains the errors");
+    HypothesisGoldens none(0);  // each is needed once, where there are no twins
+    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, by.contract, output.golden,
+                                                      {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
+  }
+  if (!ValuesFail(evidence)) {
+    const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
+    evidence.row_lean = FindRowLean(*data.op, problem, judge, by.contract, got);
+  }
+  begin("counting the faults that would be noticed");
+  evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
+  evidence.bounding_contract = FindBoundingContract(*data.op, problem, output.golden, by.contract, *evidence.power);
+  return found;
+}
+
+Findings JudgeOutputsBy(const CheckRequest& request, const UserCase& user, const JudgeBy& by, const Begin& begin) {
+  Findings findings;
+  for (size_t k = 0; k < user.data.outputs.size(); ++k) {
+    findings.outputs.push_back(JudgeUserOutput(request, user, k, by, begin));
+  }
+  findings.Decide();
+  return findings;
+}
+
+const Decision& DecisionOf(const Findings& findings) {
+  return findings.outputs[findings.worst].decision;
+}
+
+bool IsPlainPass(const Decision& decision) {
+  return decision.verdict == Verdict::kPass && decision.result_class != ResultClass::kSuspect;
+}
+
+// The first output that passes though it fails without intermediates of 16 bits, while most single faults would pass as
+// well, or too few could be tried; nullptr: there is none.
+const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
+  for (size_t k = 0; k < loose.outputs.size(); ++k) {
+    const OutputFindings& output = loose.outputs[k];
+    const bool needs_them = output.decision.verdict == Verdict::kPass && !IsPlainPass(tight.outputs[k].decision);
+    if (!needs_them || !output.evidence.power) continue;
+    if (output.evidence.power->power < kWeakPower || TriesTooFew(output.evidence)) return &output;
+  }
+  return nullptr;
+}
+
+std::string WeakText(const UserCase& user, const Contract& weaker, const OutputFindings& output) {
+  const std::string noticed =
+      TriesTooFew(output.evidence)
+          ? "too few single faults could be tried to say what would be noticed"
+          : fmt::format("{:.1f} % of single faults would be noticed", 100 * output.evidence.power->power);
+  return fmt::format(
+      "weak: passes only with every intermediate rounded to {}, by which {}; state what is meant: {} or {}",
+      FieldText(weaker, "mid"), noticed, OptionWith(user.asker, "contract", ToText(user.contract)),
+      OptionWith(user.asker, "contract", ToText(weaker)));
+}
+
+// Marks a pass by the default contract as weak if it would notice few of the single faults that the output's rounding
+// does not hide, as in long rows whose sums may lose more than a term.
+void MarkWeak(const UserCase& user, CheckResult& result) {
+  result.weak = result.weak.value_or(false);
+  Decision& decided = result.findings.outputs[result.findings.worst].decision;
+  if (*result.weak || !IsPlainPass(decided)) return;
+  for (const OutputFindings& output : result.findings.outputs) {
+    const std::optional<MutationPower>& power = output.evidence.power;
+    // Zeros that are the right result say nothing of faults, however they are judged.
+    if (!power || !power->blank_result.empty() || power->visible_total < kFewestFaults) continue;
+    const double noticed = static_cast<double>(power->visible_noticed) / static_cast<double>(power->visible_total);
+    if (noticed >= kWeakPower) continue;
+    result.weak = true;
+    if (!decided.reason.empty()) return;
+    decided.reason = fmt::format(
+        "weak: with these data {:.1f} % of single faults would be noticed; judge shorter rows, or state the contract "
+        "that is meant: {}",
+        100 * noticed, OptionWith(user.asker, "contract", ToText(user.contract)));
+    return;
+  }
+}
+
+// Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates
+// where the result is better by that one or fails both.
+Findings JudgeByDefault(const CheckRequest& request, UserCase& user, CheckResult& result, const Begin& begin) {
+  Findings tight = JudgeOutputsBy(request, user, {user.contract, user.required, false}, begin);
+  const Decision& decision = DecisionOf(tight);
+  const bool holds = IsPlainPass(decision) || decision.verdict == Verdict::kInconclusive;
+  result.stricter = {user.contract, holds, decision.reason};
+  if (holds) return tight;
+  Contract required = user.required;
+  if (user.required_text.empty()) required = *user.with_intermediates;
+  Findings loose = JudgeOutputsBy(request, user, {*user.with_intermediates, required}, begin);
+  const Decision both[] = {decision, DecisionOf(loose)};
+  const bool passes = decision.verdict == Verdict::kPass;  // and is suspect
+  if (passes && WorstOf(both) == 1) return tight;
+  Decision& decided = loose.outputs[loose.worst].decision;
+  if (decision.verdict == Verdict::kMismatch && decided.verdict == Verdict::kInconclusive) {
+    decided.reason += "; without intermediates of 16 bits it is a mismatch: " + decision.reason;
+  }
+  if (const OutputFindings* weak = FindWeak(tight, loose); weak != nullptr && decided.verdict == Verdict::kPass) {
+    result.weak = true;
+    if (decided.reason.empty()) decided.reason = WeakText(user, *user.with_intermediates, *weak);
+  }
+  user.contract = *user.with_intermediates, user.required = required;
+  return loose;
+}
+
+void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
+  const Stopwatch golden_time;
+  for (CaseOutput& output : data.outputs) {
+    if (output.golden.size() > 0) continue;
+    output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(request.tier, data.problem));
+  }
+  data.golden_s = golden_time.Seconds();
+  data.golden_hash = GoldenHashOf(data);
+}
+
+// Hint for a mismatch that passes with tie=any; "" for any other.
+std::string TieHint(const CheckRequest& request, const UserCase& user) {
+  const Operator& op = *user.data.op;
+  const AttrDef* const tie = op.schema().Find("tie");
+  if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
+  const auto selects = [&](const CaseOutput& output) { return op.Selects(output.problem); };
+  if (std::ranges::none_of(user.data.outputs, selects)) return "";
+  CaseSpec spec = user.data.problem.spec;
+  if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
+  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "tie"; });
+  spec.attrs.emplace_back("tie", "any");
+  auto canonical = Canonicalise(spec, op.schema());
+  auto problem = canonical ? op.Bind(*canonical) : tl::unexpected(canonical.error());
+  if (!problem) return "";
+  UserCase other{.asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
+  other.data.op = &op, other.data.inputs = ClonesOf(user.data.inputs);
+  for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({FocusedOn(*problem, k)});
+  other.data.problem = *std::move(problem);
+  ComputeMissingGoldens(request, other.data);
+  const Begin silent = [](const char*) {};
+  const Findings found = JudgeOutputsBy(request, other, {user.contract, user.required, false}, silent);
+  if (DecisionOf(found).verdict != Verdict::kPass) return "";
+  return fmt::format("; it passes with {}, which lets equal elements stand in any order",
+                     user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
+}
+
+std::string FindUnnoticedFaults(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+  const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
+  if (!found || request.exact_ulp) return "";
+  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
+  return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
+                              {})
+      .BlindTo();
+}
+
+// Judged in a millisecond or two by one thread.
+bool IsSmall(const Problem& problem) {
+  constexpr double kFlops = 1e7, kBytes = 0x1p19;
+  return problem.flops < kFlops && problem.bytes < kBytes;
+}
+
+}  // namespace
+
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& on_stage) {
+  const Begin begin = on_stage ? on_stage : [](const char*) {};
+  CaseData& data = user.data;
+  const OnThisThread alone(IsSmall(data.problem));
+  begin("computing golden values");
+  ComputeMissingGoldens(request, data);
+  if (request.exact_ulp) {
+    if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
+  }
+  CheckResult result;
+  if (user.with_intermediates) {
+    result.findings = JudgeByDefault(request, user, result, begin);
+  } else {
+    result.findings = JudgeOutputsBy(request, user, {user.contract, user.required}, begin);
+  }
+  if (user.contract_is_default && !request.exact_ulp) MarkWeak(user, result);
+  result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
+  result.record = UserRecord(user, result);
+  result.record.advice = AdviceFor(user, result);
+  const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
+  if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);
+  return result;
+}
+
+}  // namespace assay

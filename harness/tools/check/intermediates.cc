@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/check/intermediates.h"
+
+#include <algorithm>
+
+namespace assay {
+
+std::optional<Contract> WithNarrowIntermediates(const Operator& op, const Problem& problem, const Contract& contract) {
+  const auto is_narrow = [](DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; };
+  const auto narrow = std::ranges::find_if(problem.inputs, is_narrow, &Operand::dtype);
+  const bool stores = narrow != problem.inputs.end() &&
+                      std::ranges::find(problem.outputs, narrow->dtype, &Operand::dtype) != problem.outputs.end();
+  const bool is_one_function = problem.inputs.size() == 1 && !op.Sums(problem);
+  const bool refuses = op.RequiredFields(problem).find("mid=none") != std::string::npos;
+  if (!stores || is_one_function || refuses || contract.mid != Intermediate::kNone) return std::nullopt;
+  Contract weaker = contract;
+  weaker.mid = narrow->dtype == DType::kBF16 ? Intermediate::kBF16 : Intermediate::kF16;
+  return weaker;
+}
+
+}  // namespace assay

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Result of importing another project's test cases: cases of assay, or the reason why a case has no counterpart.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/core/data/safetensors.h"
+#include "harness/plan/suite.h"
+
+namespace assay {
+
+// A case as the other project states it.
+struct ForeignCase {
+  std::string where;  // "file:line"
+  std::string text;
+};
+
+// Tensors that the other project has of a case, by the names of assay's operands; in assay's shapes.
+struct CaseTensors {
+  std::vector<NamedTensor> inputs, outputs;
+};
+
+struct ImportedCase {
+  CaseSpec spec;      // canonical
+  std::string label;  // its name there, fit for a tag; ""
+  std::string where;  // of the first one that became this case
+  SharedCase bound;
+  CaseTensors tensors = {};
+};
+
+struct UnmappedCase {
+  ForeignCase from;
+  std::string reason;
+};
+
+class Imports {
+ public:
+  using Callback = std::function<void(const UnmappedCase&)>;
+
+  // `callback` hears of each case that has no counterpart; empty: nobody does.
+  explicit Imports(OpCatalog ops, Callback callback = {}) : ops_(std::move(ops)), callback_(std::move(callback)) {}
+
+  // `spec` is not yet canonical, or the reason why there is none. What the operator refuses is unmapped too, with its
+  // words.
+  void Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label = "");
+  // Adds a case with data. It stays separate from other cases of its shape. It is unmapped if the tensors are not its
+  // operands.
+  void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
+  void Refuse(const ForeignCase& from, const std::string& reason);
+  // Notes an option that does not change the computation, or whose effect is unknown.
+  void PassOver(std::string_view option, bool known);
+  // Notes a case that was mapped to other types.
+  void CountReplacedTypes() { ++replaced_types_; }
+
+  size_t mapped() const { return mapped_; }
+  size_t unmapped() const { return unmapped_; }
+  size_t replaced_types() const { return replaced_types_; }
+  const std::vector<ImportedCase>& cases() const { return cases_; }  // each once, but for those with tensors
+  std::vector<ImportedCase> TakeCases() { return std::move(cases_); }
+  std::vector<std::pair<std::string, size_t>> Reasons() const;  // the most frequent first
+  const std::map<std::string, size_t>& passed_over(bool known) const { return known ? passed_over_ : unknown_; }
+
+ private:
+  Result<ImportedCase> Bind(const ForeignCase& from, CaseSpec spec, std::string_view label) const;
+
+  OpCatalog ops_;
+  Callback callback_;
+  std::vector<ImportedCase> cases_;
+  std::unordered_map<std::string, size_t> index_of_id_, count_of_reason_;
+  std::map<std::string, size_t> passed_over_, unknown_;
+  size_t mapped_ = 0, unmapped_ = 0, replaced_types_ = 0;
+};
+
+// The cases as the text of a suite; `title` is its first comment.
+std::string ImportedSuite(const Imports& imports, std::string_view title);
+
+// Says in a few lines what was mapped and what was not.
+std::string ImportSummary(const Imports& imports);
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/power/peers.h"
+
+#include <array>
+
+namespace assay {
+namespace {
+
+constexpr std::array<Peer, 4> kPeers = {{
+    {"torch", "torch.testing.assert_close defaults, equal_nan=False", TorchOpinion},
+    {"ggml", "ggml test-backend-ops NMSE thresholds", GgmlOpinion},
+    {"benchdnn", "oneDNN benchdnn point-to-point thresholds per driver", BenchdnnOpinion},
+    {"tosa", "TOSA reference model verifier (dot product, exact, product)", TosaOpinion},
+}};
+
+}  // namespace
+
+std::span<const Peer> Peers() {
+  return kPeers;
+}
+
+PeerCase::PeerCase(const Operator& op, const Problem& problem, const Golden& golden)
+    : problem_(&problem), golden_(&golden), form_(op.FormForPeers(problem)), expected_(golden.value) {
+  const DType dtype = problem.output().dtype;
+  if (IsInt(dtype)) return;
+  const FloatFormat& format = FormatOf(dtype);
+  for (double& x : expected_) x = RoundTo(format, x);
+}
+
+}  // namespace assay
