@@ -32,16 +32,12 @@ bool HasLargeFactor(const FftCase& fft) {
   });
 }
 
-bool IsConvolution(const FftCase& fft, Algorithm algorithm) {
-  return algorithm == Algorithm::kBluestein || (algorithm != Algorithm::kDirect && HasLargeFactor(fft));
-}
-
 double RelativeError(const FftCase& fft, Algorithm algorithm, const FftArithmetic& a) {
   double sum = 0;
   for (const int64_t n : fft.n) sum += std::log1p(AxisError(n, algorithm, a));
   if (fft.kind != FftKind::kC2C && algorithm != Algorithm::kDirect) sum += std::log1p(PackingError(a));
   if (fft.norm != FftNorm::kNone) sum += std::log1p(4 * a.u);  // a root or quotient, rounded, and its product
-  const bool convolution = IsConvolution(fft, algorithm);
+  const bool convolution = IsFftConvolution(fft, algorithm);
   // Taking even and odd parts apart adds two elements of one line, ||y||_2 grows by sqrt(2) only.
   const double packed = convolution && fft.kind == FftKind::kR2C ? std::numbers::sqrt2 : 1;
   return packed * Compose(sum, fft.Points(), convolution);
@@ -134,18 +130,15 @@ void AddOrderedSums(const FftCase& fft, const Golden& golden, const Contract& co
   bound.owned.push_back(deviation);
 }
 
-// Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a
-// stage have 0.6 u; correctly rounded ones are in those 0.6 u. An error made anywhere reaches every output: shared.
+// An error made anywhere reaches every output: shared.
 StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
   StatisticModel statistic;
-  statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
-                         contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
-                         contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
+  statistic.applicable = HasFftStatistic(contract);
   statistic.shared = true;
   statistic.last_terms = true;                     // an output's butterflies are of disjoint parts of the input
   statistic.independent_rows = fft.n.size() == 1;  // each row is a transform of data of its own
   statistic.sigma_scale = SigmaScale(fft, contract.alg);
-  if (contract.math_ulp > 0.6) statistic.sigma_scale *= std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6);
+  statistic.sigma_scale *= FftTwiddleScale(contract);
   return statistic;
 }
 
@@ -157,6 +150,22 @@ bool IsCopy(const FftCase& fft, const Contract& contract) {
 }
 
 }  // namespace
+
+bool IsFftConvolution(const FftCase& fft, Algorithm algorithm) {
+  return algorithm == Algorithm::kBluestein || (algorithm != Algorithm::kDirect && HasLargeFactor(fft));
+}
+
+bool HasFftStatistic(const Contract& contract) {
+  return contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
+         contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
+         contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
+}
+
+// Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a
+// stage have 0.6 u; correctly rounded ones are in those 0.6 u.
+double FftTwiddleScale(const Contract& contract) {
+  return contract.math_ulp > 0.6 ? std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6) : 1;
+}
 
 FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
   const FftArithmetic arithmetic = ArithmeticOf(contract);
@@ -173,21 +182,11 @@ FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
   }
 }
 
-double FftRelativeDeviation(const FftCase& fft, const Contract& contract) {
-  const StatisticModel statistic = FftStatistic(fft, contract);
-  if (!statistic.applicable || contract.alg != Algorithm::kFft) return 0;
-  // Taking packed reals apart and scaling are a stage more each.
-  const double further = (fft.kind == FftKind::kC2C ? 0 : 1) + (fft.norm == FftNorm::kNone ? 0 : 1);
-  const double stages = std::log2(static_cast<double>(fft.Points())) + further;
-  return std::numbers::sqrt2 * kRoundingDeviation * contract.AccUnitRoundoff() * statistic.sigma_scale *
-         std::sqrt(stages);
-}
-
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   if (IsCopy(fft, contract)) return bound;
   const FftArithmetic arithmetic = ArithmeticOf(contract);
-  const bool convolution = IsConvolution(fft, contract.alg);
+  const bool convolution = IsFftConvolution(fft, contract.alg);
   bound.statistic = FftStatistic(fft, contract);
   if (bound.statistic.independent_rows) bound.statistic.sharing = golden.size() / fft.batch;
   bound.growth = Growth(fft, convolution);

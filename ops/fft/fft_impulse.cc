@@ -6,7 +6,7 @@
 // Real transforms may be packed into complex ones of half the length, whose outputs k and m - k are off by e each and
 // go into the result as (1 + w) / 2 and (1 - w) / 2 of it, which is sqrt(2) e at most; a half spectrum's impulse is one
 // of two frequencies, whose errors relate to the sum of both. Convolutions (Bluestein, Rader) spread the errors of a
-// padded transform over all outputs and have no such bound: they have no impulses here.
+// padded transform over all outputs: each has the bound of any data, and the deviation of all shows coarse chirps.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -22,10 +22,16 @@ namespace {
 constexpr int64_t kFewestImpulsePoints = 5;       // up to 4 points all twiddles are 1, i, -1 and -i
 constexpr int64_t kMostImpulseNumbers = 1 << 17;  // of a batch: longer ones cost more than they show
 constexpr int kEnoughImpulses = 8, kMostImpulseVariants = 4;
-constexpr double kCoarsest = 0x1p-4;    // an error beyond that shows nothing
-constexpr double kMeanSquareLimit = 8;  // standard deviations of a mean of squares
+constexpr double kCoarsest = 0x1p-4;  // an error beyond that shows nothing
+// How far the mean of squares may be above the expected one: 3.5 times for roundings that all outputs share and for
+// products by three multiplications instead of four, which have 2.5 of it, and standard deviations of the mean.
+constexpr double kMeanSquareExcess = 3.5, kMeanSquareLimit = 6;
 
-// |dy_k| over the sum of |x|; 0: nothing is known.
+bool IsImpulseConvolution(const FftCase& fft, const Contract& contract) {
+  return IsFftConvolution(fft, contract.alg) && FftImpulseDeviation(fft, contract) > 0;
+}
+
+// |dy_k| over the sum of |x|; 0: an output has no bound of its own.
 double RelativeImpulseError(const FftCase& fft, const Contract& contract) {
   const bool is_direct = contract.alg == Algorithm::kDirect;
   if ((!is_direct && contract.alg != Algorithm::kFft) || contract.acc == Accumulator::kTensorCore) return 0;
@@ -82,14 +88,17 @@ std::vector<Tensor> ImpulseInputs(const FftCase& fft, const Operand& operand, in
 int FftImpulseVariants(const FftCase& fft, const Contract& contract) {
   const int64_t points = fft.Points();
   if (points < kFewestImpulsePoints || points * fft.batch > kMostImpulseNumbers) return 0;
-  if (RelativeImpulseError(fft, contract) == 0) return 0;
+  if (RelativeImpulseError(fft, contract) == 0 && !IsImpulseConvolution(fft, contract)) return 0;
   return static_cast<int>(std::clamp<int64_t>(kEnoughImpulses / fft.batch, 1, kMostImpulseVariants));
 }
 
 Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant) {
   const FftCase fft = FftCaseOf(problem);
   const FloatFormat& format = FormatOf(problem.output().dtype);
-  const double error = RelativeImpulseError(fft, contract), deviation = FftRelativeDeviation(fft, contract);
+  const double error = RelativeImpulseError(fft, contract), deviation = FftImpulseDeviation(fft, contract);
+  // In the accumulator's own format the output is one of the roundings that the deviation has. A golden value is a
+  // double.
+  const bool adds_rounding = contract.AccUnitRoundoff() < format.UnitRoundoff() || format.UnitRoundoff() <= 0x1p-53;
   Twin twin;
   twin.inputs = ImpulseInputs(fft, problem.inputs[0], variant);
   const Golden golden = op.ComputeGolden(problem, twin.inputs, Tier::kFast);
@@ -103,20 +112,23 @@ Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& 
     const double modulus = golden.magnitude[i], ulp = UlpAt(format, y);
     // The output's own rounding, and what a double does not keep of the golden value.
     const double rounding = contract.out == OutputRounding::kNearest ? ulp / 2 : ulp;
-    const double tolerance = error * modulus + rounding + golden.error[i] + bound.constant;
+    const double own = error * modulus + rounding + golden.error[i] + bound.constant;
+    const double tolerance = error > 0 ? own : HardBound(bound, golden, i);
     // An ulp of a value near zero is too small a unit for the tolerance.
     const double least = tolerance * 0x1p-20;
     if (std::abs(y) < least) y = least;
     twin.tolerances.push_back((tolerance + least) / UlpAt(format, y));
-    const double variance = deviation * deviation * modulus * modulus / 2 + rounding * rounding / 3;
+    const double rounded = adds_rounding ? rounding * rounding / 3 : 0;
+    const double variance = deviation * deviation * modulus * modulus / 2 + rounded;
     squares += variance / ((tolerance + least) * (tolerance + least));
   }
   twin.tolerance_ulp = *std::ranges::max_element(twin.tolerances);
   const auto rows = static_cast<double>(std::min(fft.batch, NumElements(fft.InputAxes())));
   const double freedom = rows * std::log2(static_cast<double>(fft.Points()));
-  const double largest = 1 + kMeanSquareLimit * std::sqrt(2 / freedom);
+  const double largest = kMeanSquareExcess + kMeanSquareLimit * std::sqrt(2 / freedom);
   if (deviation > 0) twin.rms = std::sqrt(largest * squares / static_cast<double>(golden.size()));
-  twin.code = "one input is 1, so that every output is a product of twiddles";
+  twin.code = error > 0 ? "one input is 1, so that every output is a product of twiddles"
+                        : "one input is 1, so that all outputs have errors alike";
   return twin;
 }
 

@@ -76,6 +76,35 @@ TEST(CorpusFft, CoarseTwiddlesAreSeen) {
   }
 }
 
+// A convolution spreads what its chirp is off by over all outputs, none of which has a bound of its own.
+TEST(CorpusFft, CoarseChirpsAreSeen) {
+  Corpus corpus;
+  for (const char* fault : {"fault.bluestein-chirp-of-18-bits", "fault.bluestein-chirp-of-20-bits"}) {
+    for (const char* id :
+         {"fft/c64/kind=c2c,n=37/fill=normal/seed=0", "fft/c64/kind=c2c,n=60,batch=3/fill=outlier/seed=0",
+          "fft/f32-c64/kind=r2c,n=101,batch=9/fill=ramp/seed=0", "fft/c64-f32/kind=c2r,n=100,batch=4/fill=pow2/seed=0",
+          "fft/c64/kind=c2c,n=499,dir=inv,norm=ortho/fill=special/seed=0"}) {
+      const auto judged = corpus.Judge(id, fault);
+      ASSERT_EQ(judged.size(), 1u) << fault << " " << id;
+      EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << fault << " " << id << " " << judged[0].reason;
+    }
+  }
+}
+
+// The layers of a short length are few, so that little is enough to be more than they may round.
+TEST(CorpusFft, RecurrencesOfShortLinesAreSeen) {
+  Corpus corpus;
+  for (const char* id :
+       {"fft/c64/kind=c2c,n=16,batch=8/fill=normal/seed=0",
+        "fft/c64/kind=c2c,n=31,dir=inv,norm=ortho/fill=normal/seed=0",
+        "fft/c64/kind=c2c,n=32,batch=2/fill=outlier/seed=0", "fft/c64/kind=c2c,n=49,batch=9/fill=ramp/seed=0"}) {
+    const auto judged = corpus.Judge(id, "fault.twiddles-by-recurrence");
+    ASSERT_EQ(judged.size(), 1u) << id;
+    EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << id << " " << judged[0].reason;
+    EXPECT_THAT(judged[0].reason, testing::HasSubstr("exact twin")) << id;
+  }
+}
+
 // Sixteen transforms share their error at each frequency: none is beyond 8 deviations. Impulses show it.
 TEST(CorpusFft, AnErrorThatGrowsAlongTheFrequenciesIsSeen) {
   Corpus corpus;
@@ -95,11 +124,11 @@ TEST(CorpusFft, LegalSchedulesHaveNoEffect) {
 }
 
 TEST(CorpusFft, BugsChangeTheExactResult) {
-  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0", {}, 19);
-  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho/fill=normal/seed=0", {}, 19);
+  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0", {}, 21);
+  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho/fill=normal/seed=0", {}, 21);
   ExpectBugsHaveEffects("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 20);
-  ExpectBugsHaveEffects("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0", {"fault.real-rows-in-pairs"}, 19);
-  ExpectBugsHaveEffects("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 18);
+  ExpectBugsHaveEffects("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0", {"fault.real-rows-in-pairs"}, 21);
+  ExpectBugsHaveEffects("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 20);
   ExpectBugsHaveEffects("fft/c64/kind=c2c,n=6x10,norm=ortho,dir=inv/fill=normal/seed=0", {}, 18);
 }
 

@@ -29,11 +29,11 @@ Point<T> RootByRecurrence(int64_t j, int64_t n) {
   for (int64_t i = 0; i < j % n; ++i) root = Rounded<T, float>(Product(root, step));
   return root;
 }
-// Both parts keep 18 bits, as tables of a hardware format do.
-template <class T>
-Point<T> RootOf18Bits(int64_t j, int64_t n) {
+// Both parts keep so many bits, as tables of a hardware format do.
+template <class T, int kBits>
+Point<T> RootOfBits(int64_t j, int64_t n) {
   const Point<T> root = UnitRoot<T>(j, n);
-  return {RoundedToBits(18, root.re), RoundedToBits(18, root.im)};
+  return {RoundedToBits(kBits, root.re), RoundedToBits(kBits, root.im)};
 }
 // The angle is a product of f32, whose roundings are as large as the angle is.
 template <class T>
@@ -225,6 +225,11 @@ std::string SeveralPoints(Description op) {
   return FftWhen(
       op, [](const auto& s) { return s.n.size() == 1 && s.n[0] > 4; }, "this needs one axis of more than 4 points");
 }
+std::string SeveralPointsNarrow(Description op) {
+  return FftWhen(
+      op, [](const auto& s) { return s.n.size() == 1 && s.n[0] > 4 && !s.wide; },
+      "this is for f32 transforms of one axis of more than 4 points");
+}
 std::string BluesteinClass(Description op) {
   return FftClass(op, "bluestein");
 }
@@ -291,7 +296,7 @@ std::vector<Entry> ArithmeticFaults() {
       Fault("fault.twiddles-in-f32", TwiddledWide, []<class T>(FftKernel<T>& k) { k.root = NarrowRoot<T, float>; }),
       Fault("fault.twiddles-by-recurrence", TwiddledNarrow,
             []<class T>(FftKernel<T>& k) { k.root = RootByRecurrence<T>; }),
-      Fault("fault.twiddles-of-18-bits", TwiddledNarrow, []<class T>(FftKernel<T>& k) { k.root = RootOf18Bits<T>; }),
+      Fault("fault.twiddles-of-18-bits", TwiddledNarrow, []<class T>(FftKernel<T>& k) { k.root = RootOfBits<T, 18>; }),
       Fault("fault.twiddles-of-f32-angles", TwiddledNarrow,
             []<class T>(FftKernel<T>& k) { k.root = RootOfF32Angle<T>; }),
       Fault("fault.twiddles-of-f16-angles", Twiddled, []<class T>(FftKernel<T>& k) { k.root = RootOfF16Angle<T>; }),
@@ -310,6 +315,14 @@ std::vector<Entry> ArithmeticFaults() {
       FftEntry("fault.bluestein-chirp-in-f16", BluesteinClass, SeveralPoints,
                []<class T>(std::type_identity<T>) {
                  return FftKernel<T>{.transform = BluesteinTransform<T>, .root = NarrowRoot<T, F16>};
+               }),
+      FftEntry("fault.bluestein-chirp-of-18-bits", BluesteinClass, SeveralPointsNarrow,
+               []<class T>(std::type_identity<T>) {
+                 return FftKernel<T>{.transform = BluesteinTransform<T>, .root = RootOfBits<T, 18>};
+               }),
+      FftEntry("fault.bluestein-chirp-of-20-bits", BluesteinClass, SeveralPointsNarrow,
+               []<class T>(std::type_identity<T>) {
+                 return FftKernel<T>{.transform = BluesteinTransform<T>, .root = RootOfBits<T, 20>};
                }),
   };
 }
