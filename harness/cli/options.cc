@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <mutex>
 #include <random>
 #include <string>
 
@@ -23,19 +22,9 @@ std::string DrawSeed(std::string& text) {
   return "";
 }
 
-void SayOnceThatDesignsAreSearched() {
-  static std::once_flag said;
-  std::call_once(said, [] {
-    fmt::print(stderr,
-               "assay: choosing the cases of covering designs: up to a minute for all operators, once for each build "
-               "of assay\n");
-  });
-}
-
 }  // namespace
 
 void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
-  o.before_search = SayOnceThatDesignsAreSearched;
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; without it and "
                  "without --case: " +

@@ -21,7 +21,6 @@
 #include "harness/engine/preflight.h"
 #include "harness/engine/trial/reproduction.h"
 #include "harness/plan/catalog.h"
-#include "harness/plan/cover/cover.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/bundle/draw.h"
 #include "harness/tools/explore/explorer.h"
@@ -193,34 +192,30 @@ void FillPlan(const RecordView& records, Plan& plan) {
   plan.hash = PlanHash(plan.entries);
 }
 
-// The problems of the first designs, in which every type, size and attribute is, one operator after another.
+constexpr int kFirstCases = 400;  // of each operator: most types, sizes and attributes are in them
+
+// The problems of the first cases, one operator after another.
 class FirstProblems {
  public:
   explicit FirstProblems(const ExploreSettings& settings) : settings_(settings) {}
 
   const Problem* Next() {
-    while (at_ < cases_.size() || op_ < settings_.ops.size()) {
-      if (at_ == cases_.size()) {
-        MakeNextDesign();
-        continue;
-      }
-      auto bound = BindCase(cases_[at_++]);
-      if (!bound) continue;
-      bound_ = *std::move(bound);
+    for (; op_ < settings_.ops.size(); ++op_, given_ = 0) {
+      if (given_ == 0) cases_.emplace(*settings_.ops[op_], settings_.limits, settings_.seed, settings_.dtypes);
+      if (given_++ == kFirstCases) continue;
+      const auto spec = cases_->Next();
+      if (!spec) continue;
+      bound_ = BindCase(*spec).value();  // an Exploration gives nothing else
       return &bound_->problem;
     }
     return nullptr;
   }
 
  private:
-  void MakeNextDesign() {
-    const CoverOptions first = Exploration::FirstDesign(settings_.limits, settings_.seed, settings_.dtypes);
-    cases_ = MakeCover(*settings_.ops[op_++], first).cases, at_ = 0;
-  }
-
   const ExploreSettings& settings_;
-  size_t op_ = 0, at_ = 0;
-  std::vector<CaseSpec> cases_;
+  size_t op_ = 0;
+  int given_ = 0;
+  std::optional<Exploration> cases_;  // of this operator
   SharedCase bound_;
 };
 

@@ -11,8 +11,6 @@
 #include "harness/cli/verbs.h"
 #include "harness/engine/cases/memory_need.h"
 #include "harness/plan/catalog.h"
-#include "harness/plan/cover/coverage.h"
-#include "harness/plan/design_store.h"
 #include "harness/plan/selection.h"
 #include "ops/case_space.h"
 #include "ops/operator.h"
@@ -68,47 +66,13 @@ int ListOps(const std::vector<std::string>& only, bool verbose) {
   return kExitOk;
 }
 
-struct CaseListing {
-  bool verbose = false, coverage = false, json = false;
-};
-
-// Lists the coverage of all cases of an operator in a suite, since selecting among them would make gaps that mean
-// nothing.
-int ListCoverage(const CaseOptions& options, const CaseListing& how) {
-  if (options.filter != CaseOptions().filter || !options.dtypes.empty() || !options.cases.empty()) {
-    return Complain(kExitUsage,
-                    "--coverage is of whole operators: --op names some of a suite's, but --filter, --dtype "
-                    "and --case leave cases out; leave these options out");
-  }
-  const auto path = FindSuite(SuiteName(options), SuiteDirectories());
-  if (!path) return Complain(kExitUsage, path.error().message);
-  OpCatalog ops = Catalog();
-  ops.designs = DesignStore::DefaultRoot(), ops.before_search = options.before_search;
-  std::vector<CoverLine> covers;
-  auto cases = LoadSuite(*path, ops, &covers);
-  if (!cases) return Complain(kExitUsage, cases.error().message);
-  for (const std::string& name : options.ops) {
-    if (auto known = CheckOperator(name, ops); !known) return Complain(kExitUsage, known.error().message);
-  }
-  const auto is_left_out = [&](const std::string& op) {
-    return !options.ops.empty() && !std::ranges::count(options.ops, op);
-  };
-  std::erase_if(*cases, [&](const PlannedCase& planned) { return is_left_out(planned.spec.op); });
-  std::erase_if(covers, [&](const CoverLine& line) { return is_left_out(line.op); });
-  const std::vector<Coverage> coverages = CoverageOf(*cases, covers, ops);
-  fmt::print("{}", how.json ? CoverageJson(coverages) : CoverageText(coverages, how.verbose));
-  return kExitOk;
-}
-
-int ListCases(const CaseOptions& options, const CaseListing& how) {
-  if (how.json && !how.coverage) return Complain(kExitUsage, "--json is for --coverage");
+int ListCases(const CaseOptions& options, bool verbose) {
   for (const std::string& name : options.ops) {
     const bool is_case = name.find('/') != name.npos;
     if (!is_case && (Catalog().find(name) != nullptr || !FindSuite(name, SuiteDirectories()))) continue;
     return Complain(kExitUsage, fmt::format("list cases takes names of operators: for the {0} '{1}' give --{0} {1}",
                                             is_case ? "case" : "suite", name));
   }
-  if (how.coverage) return ListCoverage(options, how);
   auto run = PlanCases(options);
   if (!run) return Complain(kExitUsage, run.error().message);
   const Selection& selection = run->selection;
@@ -116,7 +80,7 @@ int ListCases(const CaseOptions& options, const CaseListing& how) {
   std::string tier = RunOptions().tier;  // that of a run without --tier
   if (IsConformance(options.suite)) tier = Name(Tier::kReproducible);
   for (const PlannedCase& c : selection.cases) {
-    if (!how.verbose) {
+    if (!verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;
     }
@@ -154,18 +118,13 @@ void AddListVerb(CLI::App& app, Action& action) {
   });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");
-  auto how = std::make_shared<CaseListing>();
-  cases->add_flag(
-      "-v,--verbose", how->verbose,
-      "print contract, tags, source, line and what a run takes of the host's memory too; with --coverage all of it");
-  cases->add_flag("--coverage", how->coverage,
-                  "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
-  cases->add_flag("--json", how->json, "print the coverage as JSON");
+  cases->add_flag("-v,--verbose", *verbose,
+                  "print contract, tags, source, line and what a run takes of the host's memory too");
   cases->add_option("NAME", *names, "only cases of these operators and of those of --op");
   AddCases(*cases, *selection);
   cases->callback([=, &action] {
     take_names();
-    action = [=] { return ListCases(*selection, *how); };
+    action = [=] { return ListCases(*selection, *verbose); };
   });
   CLI::App* suites = verb->add_subcommand(
       "suites", "List the names of suites that --suite takes; other suites are given by their path");

@@ -194,8 +194,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
                  "say where the time went, by phase and backend, on standard error and in the reports");
   verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
-  verb->add_flag("--store,!--no-store", o->store,
-                 "keep golden values and covering designs between runs, which is the default, or do not");
+  verb->add_flag("--store,!--no-store", o->store, "keep golden values between runs, which is the default, or do not");
   AddProgress(*verb, o->progress);
   AddColor(*verb, o->color);
   verb->callback([o, verb, &action] {

@@ -39,7 +39,6 @@ tl::unexpected<Refusal> Usage(const Error& error) {
 tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::vector<std::string>& notes) {
   PreparedRun run;
   CaseOptions chosen = options.selection;
-  chosen.keeps_designs = options.store;
   const auto sweep = ApplySweep(options.sweep, chosen);
   if (!sweep) return Usage(sweep.error());
   run.sweep = *sweep;

@@ -15,7 +15,6 @@
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/contract.h"
-#include "harness/plan/design_store.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -173,9 +172,7 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
 
 Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
-  OpCatalog ops = Catalog();
-  if (options.keeps_designs) ops.designs = DesignStore::DefaultRoot();
-  ops.before_search = options.before_search;
+  const OpCatalog ops = Catalog();
   auto source = CasesOf(options, ops);
   if (!source) return tl::unexpected(source.error());
   if (!options.contract.empty()) {

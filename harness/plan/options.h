@@ -21,8 +21,6 @@ struct CaseOptions {
   std::optional<std::string> shard;
   std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
   std::optional<uint64_t> seed;                  // replaces every case's seed
-  bool keeps_designs = true;                     // of `cover` lines, between runs (DesignStore)
-  std::function<void()> before_search = {};      // of a design that is not kept, from any thread
 };
 
 // Permissions of workers beyond what every driver needs.

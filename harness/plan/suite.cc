@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -16,7 +18,6 @@
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/contract.h"
 #include "harness/core/model/other_names.h"
-#include "harness/plan/suite_cover.h"
 #include "harness/plan/suite_line.h"
 #include "ops/operator.h"
 
@@ -61,7 +62,6 @@ class SuiteParser {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that some editors begin UTF-8 with
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     open_files_.push_back(name);
-    BeginCovers(text, name);
     Scope scope;
     size_t number = 0;
     for (std::string_view content : Split(text, '\n')) {
@@ -74,13 +74,14 @@ class SuiteParser {
   }
 
   std::vector<PlannedCase> TakeCases() { return std::move(cases_); }
-  std::vector<CoverLine> TakeCovers() { return std::move(covers_); }
 
  private:
   // Settings for the following lines of one file.
   struct Scope {
     std::string requirement, tag, source;
     bool timed = true;
+    double thorough = std::numeric_limits<double>::infinity();  // cases of each operator and list of types
+    std::map<std::string, double> planned;                      // since `thorough` was set
   };
 
   Status ParseLine(const SuiteLine& line, std::string_view content, Scope& scope) {
@@ -89,11 +90,13 @@ class SuiteParser {
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
     if (first == "timed") return SetTimed(line, scope);
+    if (first == "thorough") return SetThorough(line, scope);
     if (first == "others") return AddOthers(line, scope);
-    Result<std::vector<PlannedCase>> family = first == "cover" ? ExpandCoverLine(line) : ExpandFamily(line, ops_);
+    Result<std::vector<PlannedCase>> family = ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
-      planned.timed = planned.timed && scope.timed;
+      planned.timed = scope.timed;
+      planned.thorough = scope.planned[planned.spec.op + DTypeListText(planned.spec.dtypes)]++ < scope.thorough;
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
@@ -115,24 +118,6 @@ class SuiteParser {
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
-  }
-
-  // All designs of a file at once, on all cores.
-  void BeginCovers(std::string_view text, const std::string& name) {
-    size_t number = 0;
-    for (std::string_view content : Split(text, '\n')) {
-      const SuiteLine line{name, ++number, SplitWords(content)};
-      if (line.words.empty() || line.words[0].text != "cover") continue;
-      if (const auto cover = ParseCoverLine(line, ops_)) designs_.emplace(line.Where(), BeginCover(*cover, ops_));
-    }
-  }
-
-  Result<std::vector<PlannedCase>> ExpandCoverLine(const SuiteLine& line) {
-    const Result<CoverLine> cover = ParseCoverLine(line, ops_);
-    if (!cover) return tl::unexpected(cover.error());
-    covers_.push_back(*cover);
-    const auto design = designs_.extract(line.Where());
-    return ExpandCover(line, *cover, design.mapped().get(), ops_);
   }
 
   Status Include(const SuiteLine& line) {
@@ -194,6 +179,17 @@ class SuiteParser {
     return {};
   }
 
+  static Status SetThorough(const SuiteLine& line, Scope& scope) {
+    const std::string_view text = line.words.back().text;
+    const auto count = ParseNumber<int>(text);
+    if (line.words.size() != 2 || (text != "all" && !(count && *count >= 1))) {
+      return line.Fail(line.words.back().column, "thorough takes a number of at least 1, or all; write: thorough 2");
+    }
+    scope.thorough = count ? *count : Scope().thorough;
+    scope.planned.clear();
+    return {};
+  }
+
   Status Add(const SuiteLine& line, PlannedCase planned, const Scope& scope) {
     const auto [it, is_new] = index_of_id_.try_emplace(planned.spec.Id(), cases_.size());
     if (is_new) {
@@ -222,9 +218,6 @@ class SuiteParser {
 
   const OpCatalog& ops_;
   std::vector<PlannedCase> cases_;
-  std::vector<CoverLine> covers_;
-  // Designs of lines not yet reached, by "file:line".
-  std::unordered_map<std::string, std::future<std::vector<CaseSpec>>> designs_;
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here
 };
@@ -256,11 +249,9 @@ std::string RequirementOf(const PlannedCase& planned) {
   return text;
 }
 
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops,
-                                           std::vector<CoverLine>* covers) {
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops) {
   SuiteParser parser(ops);
   if (Status status = parser.ParseFile(path); !status) return tl::unexpected(status.error());
-  if (covers != nullptr) *covers = parser.TakeCovers();
   return parser.TakeCases();
 }
 

@@ -4,11 +4,6 @@
 //       a case family: '|' separates alternatives, and the cross product of all of them is planned, the rightmost
 //       varying fastest. {keys}={values}|{values} vary together. dtypes= is required; fill is normal and seed 0 when
 //       left out; the other keys are the operator's. No spaces inside a word.
-//   cover pairs matmul max_elements=4096 max_flops=1e6
-//       cases in which all pairs of an operator's dimensions of variation occur (harness/plan/cover/cover.h), or with
-//       `triples` also all threes of some of them. They are not timed. thorough=2: of each list of types, as many are
-//       executed 40 times over (RunnerSettings::repetitions) and in relation to other executions, the others 20 times;
-//       without it all.
 //   others
 //       few small cases, which are not timed, of every operator that neither a line above nor an included file names:
 //       of all that make cases from their own declaration (Operator::FewCases).
@@ -21,21 +16,22 @@
 //       a label and where the shapes come from, for the following lines of this file; `tag none` ends it.
 //   timed no
 //       the cases of the following lines are not timed; `timed yes` ends it.
-// Neither require nor tag nor timed reaches into an included file or out of one. '#' starts a comment at the beginning
-// of a line or after a space, so that it may stand inside a URL. A case that several lines plan is planned once, with
-// all their tags; two lines that require different things of it are an error.
+//   thorough 2
+//       the following lines have so many cases of each operator and list of types that are executed 40 times over where
+//       they are not timed (RunnerSettings::repetitions), in relation to other executions. The others are executed 20
+//       times. `thorough all` ends it.
+// None of require, tag, timed and thorough reaches into an included file or out of one. '#' starts a comment at the
+// beginning of a line or after a space, so that it may stand inside a URL. A case that several lines plan is planned
+// once, with all their tags; two lines that require different things of it are an error.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/core/base/result.h"
 #include "harness/core/model/case_spec.h"
-#include "harness/plan/cover/cover.h"
 #include "ops/bound_case.h"
 
 namespace assay {
@@ -47,9 +43,7 @@ struct OpCatalog {
   std::vector<std::string> names;  // for messages
   // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: nobody asks.
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
-  std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
-  std::filesystem::path designs = {};        // where those of `cover` lines are kept (DesignStore); empty: nowhere
-  std::function<void()> before_search = {};  // of a design that is not kept, from any thread
+  std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `others` finds none
 };
 
 // That there is none of this name, and which may be meant.
@@ -65,18 +59,11 @@ struct PlannedCase {
   std::string where;              // "file:line" of the first line that plans it
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
   SharedCase held = {};           // what Bound() gives, where that is something else than its operator makes of `spec`
-  bool timed = true;     // false: planned alone by `cover` lines and after `timed no`; shapes that are of no use
-  bool thorough = true;  // false: planned by `cover` lines alone, beyond what they want so
+  bool timed = true;              // false: planned by `others` and after `timed no` alone; shapes that are of no use
+  bool thorough = true;           // false: planned after `thorough N` alone, beyond the first N
 
   // Returns the bound case. Precondition: the operator takes it, as OpCatalog::bind has checked.
   SharedCase Bound() const { return held ? held : BindCase(spec).value(); }
-};
-
-// A `cover` line.
-struct CoverLine {
-  std::string op;
-  CoverOptions options;
-  double thorough = std::numeric_limits<double>::infinity();  // cases of each list of types
 };
 
 // Default requirement of a case whose suite states none: "f64", "f32", or "f32acc" for 16 and 8 bit floats, by the
@@ -90,9 +77,7 @@ std::string RequirementOf(const PlannedCase& planned);
 
 // Errors are "file:line:column: what; what to write instead", all three counted from 1; of a file that is not text,
 // "file:line: ...".
-// `covers`: receives the `cover` lines, those of included files too.
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops,
-                                           std::vector<CoverLine>* covers = nullptr);
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);
 
 // Parses the text of a suite without a file. `name` stands for the file in messages; includes are relative to it.
 Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops);

@@ -214,11 +214,17 @@ std::vector<Word> SplitWords(std::string_view line) {
 Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops) {
   const Word op = line.words[0];
   const OpSchema* schema = ops.find(op.text);
-  if (schema == nullptr) {
+  if (op.text == "cover") {
     return line.Fail(op.column,
-                     fmt::format("'{}' is neither an operator nor one of cover, include, others, require, tag, timed; "
-                                 "operators: {}{}",
-                                 op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
+                     fmt::format("suites hold their cases one by one; assay list cases --suite covering --op {} lists "
+                                 "cases with all pairs and threes",
+                                 line.words.size() > 2 ? line.words[2].text : "matmul"));
+  }
+  if (schema == nullptr) {
+    return line.Fail(
+        op.column, fmt::format("'{}' is neither an operator nor one of include, others, require, tag, thorough, timed; "
+                               "operators: {}{}",
+                               op.text, fmt::join(ops.names, " "), OperatorHint(op.text, ops.names)));
   }
   std::vector<Axis> axes;
   for (size_t i = 1; i < line.words.size(); ++i) {

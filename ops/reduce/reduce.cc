@@ -13,7 +13,6 @@
 #include "harness/core/data/fill/fill.h"
 #include "ops/binding.h"
 #include "ops/case_space.h"
-#include "ops/exp_error.h"
 #include "ops/exact_code.h"
 #include "ops/exp_error.h"
 #include "ops/relation.h"

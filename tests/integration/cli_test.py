@@ -218,24 +218,6 @@ class BadInput(Cli):
         self.assertEqual(done.returncode, 1, done.stderr)  # it passes, which was not expected
         self.assertIn("unexpected_pass", done.stdout)
 
-    def test_coverage_says_what_a_suite_has_lacks_and_cannot_have(self):
-        suite = self.dir / "mine.suite"
-        suite.write_text("cover pairs softmax max_elements=2000\n")
-        whole = json.loads(self.assay("list", "cases", "--suite", suite, "--coverage", "--json").stdout)
-        self.assertEqual([(c["op"], c["strength"], c["missing"]) for c in whole], [("softmax", 2, [])])
-        self.assertIn("more than 2000 elements", whole[0]["impossible"])
-        text = self.assay("list", "cases", "--suite", suite, "--coverage").stdout
-        self.assertIn(f"softmax pairs: {whole[0]['covered']} of {whole[0]['possible']} possible ones", text)
-        suite.write_text("softmax dtypes=f32 shape=7x65\n")
-        self.assertIn("  not covered: ", self.assay("list", "cases", "--suite", suite, "--coverage").stdout)
-        suite.write_text("softmax dtypes=f32 shape=7x65\nreduce dtypes=f32 shape=7x65 axes=1\n")
-        one = self.assay("list", "cases", "--suite", suite, "--coverage", "--op", "softmax").stdout
-        self.assertIn("softmax pairs", one)
-        self.assertNotIn("reduce pairs", one)
-        for part in (("--dtype", "f32"), ("--filter", "softmax*"), ("--case", CASE)):
-            self.fails(2, "leave cases out", "list", "cases", "--suite", str(suite), "--coverage", *part)
-        self.fails(2, "--json is for --coverage", "list", "cases", "--suite", str(suite), "--json")
-
     def test_a_random_seed_is_another_one_each_time_and_in_every_id(self):
         seeds = set()
         for _ in range(3):

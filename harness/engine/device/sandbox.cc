@@ -12,17 +12,15 @@
 #include "harness/core/base/check.h"
 #include "harness/core/base/text.h"
 #include "harness/exec/sandbox/allow_list.h"
-#include "harness/plan/design_store.h"
 
 namespace assay {
 namespace {
 
-// Golden values, which cases there are, and what the run hides: none of it is for workers to read or to change.
+// Golden values and what the run hides: none of it is for workers to read or to change.
 std::vector<std::string> HiddenPaths(const SandboxOptions& options) {
   std::vector<std::string> paths;
   for (const std::filesystem::path& path : options.hidden) paths.push_back(path.string());
   paths.push_back(GoldenStore::DefaultRoot().string());
-  paths.push_back(DesignStore::DefaultRoot().string());
   return paths;
 }
 

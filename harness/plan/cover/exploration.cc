@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/core/base/text.h"
 
@@ -14,67 +15,109 @@ constexpr size_t kMostNear = 24;      // cases whose neighbourhood is searched
 constexpr size_t kMostNearAlike = 4;  // of one list of types: else the tightest bound would have them all
 constexpr double kMarginSteps = 64;
 constexpr uint64_t kDataSeeds = 1000000;
-// State of a tuple: a case with it was given, and then refused or taken when it was judged.
-constexpr uint8_t kGiven = 1, kRefused = 2, kTaken = 3;
+constexpr int kGivenUp = 20;  // combinations that a case is sought for and not found, until another one is taken
+constexpr int kDrawn = 8;     // cases with a combination, of which the one with most missing ones is taken
+// State of a tuple: no case was given; draws found none; one with it was given, and then refused or taken.
+constexpr uint8_t kMissing = 0, kNotFound = 1, kGiven = 2, kRefused = 3, kTaken = 4;
 
 }  // namespace
 
 Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed,
                          const std::vector<std::string>& dtypes)
-    : op_(&op), limits_(limits), seed_(seed), dtypes_(dtypes), candidates_(op, limits, dtypes), random_(seed) {
-  for (const Knob& knob : candidates_.space().knobs) {
-    largest_.push_back(LargestSize(knob));
-    declared_.push_back(static_cast<int>(knob.values.size()));
-  }
-  MakeNextDesign();
-}
-
-CoverOptions Exploration::FirstDesign(const CoverLimits& limits, uint64_t seed,
-                                      const std::vector<std::string>& dtypes) {
-  return {.strength = 2, .limits = limits, .seed = seed, .dtypes = dtypes};
+    : candidates_(op, limits, dtypes), declared_(candidates_), random_(seed), base_(FindBase(declared_, random_)) {
+  for (const Knob& knob : declared_.space().knobs) largest_.push_back(LargestSize(knob));
+  Open(2);
 }
 
 bool Exploration::IsSize(size_t knob) const {
   return largest_[knob] > 0;
 }
 
-// Half of the cases are those of a design while it lasts, a quarter lie near large margins, a quarter are random.
+// Half of the cases have combinations that none had, while there are any; a quarter lie near large margins, a quarter
+// are random.
 std::optional<CaseSpec> Exploration::Next() {
   const int turn = turn_++ % 4;
   for (int tried = 0; tried < kTries; ++tried) {
     std::optional<Choice> choice;
-    if (turn % 2 == 0) choice = FromDesign();
+    if (turn % 2 == 0) choice = WithMissing();
     if (turn == 1) choice = Neighbour();
     if (auto spec = Take(choice ? *choice : RandomChoice())) return spec;
   }
   return std::nullopt;
 }
 
-// Pairs first; then threes; then pairs over and over, each time in other cases.
-void Exploration::MakeNextDesign() {
-  CoverOptions options = FirstDesign(limits_, seed_ + static_cast<uint64_t>(designs_), dtypes_);
-  if (designs_ == 1) options.strength = 3;
-  design_ = MakeCover(*op_, options);
-  next_of_design_ = 0;
-  if (++designs_ > 2) return;
-  for (CoveredSet& set : design_.sets) {
-    if (sets_.empty() || set.strength == 3) {
-      const auto count = static_cast<size_t>(set.tuples.size());
-      sets_.push_back({std::move(set), std::vector<uint8_t>(count)});
-    }
+void Exploration::Open(int strength) {
+  const CaseSpace& space = declared_.space();
+  std::vector<int> some;
+  for (int d = 0; d < std::ssize(space.dimensions); ++d) {
+    if (strength == 2 || space.dimensions[static_cast<size_t>(d)].in_triples) some.push_back(d);
   }
-  if (designs_ < 2) return;
+  Set set{strength, TupleSet(space, std::move(some), strength), {}};
+  const std::set<DimensionLevel> unreachable = sets_.empty() ? FindUnreachable() : std::set<DimensionLevel>();
+  missing_.clear();
+  for (int64_t index = 0; index < set.tuples.size(); ++index) {
+    const Tuple tuple = set.tuples.At(index);
+    const bool none = sets_.empty() ? std::ranges::any_of(
+                                          tuple, [&](const DimensionLevel& part) { return unreachable.contains(part); })
+                                    : HasPairNotFound(tuple);
+    set.state.push_back(none ? kNotFound : kMissing);
+    missing_.push_back(index);
+  }
+  sets_.push_back(std::move(set));
   for (const auto& [levels, state] : std::exchange(before_, {})) Mark(levels, state);
 }
 
-std::optional<Choice> Exploration::FromDesign() {
-  for (int designs = 0; designs < 2; ++designs) {
-    while (next_of_design_ < design_.choices.size()) {
-      const Choice& choice = design_.choices[next_of_design_];
-      const CaseSpec& spec = design_.cases[next_of_design_++];
-      if (designs_ > 2 || BringsNew(candidates_.LevelsOf(spec))) return choice;
+std::set<DimensionLevel> Exploration::FindUnreachable() {
+  std::set<DimensionLevel> unreachable;
+  for (int d = 0; d < std::ssize(declared_.space().dimensions); ++d) {
+    const auto levels = std::ssize(declared_.space().dimensions[static_cast<size_t>(d)].levels);
+    for (int level = 0; level < levels; ++level) {
+      if (!DrawCase(declared_, base_, {{d, level}}, true, random_)) unreachable.insert({d, level});
     }
-    MakeNextDesign();
+  }
+  return unreachable;
+}
+
+bool Exploration::HasPairNotFound(const Tuple& three) const {
+  Levels levels(declared_.space().dimensions.size(), -1);
+  for (const DimensionLevel& part : three) levels[static_cast<size_t>(part.dimension)] = part.level;
+  bool has = false;
+  sets_[0].tuples.Each(levels, [&](int64_t pair) { has |= sets_[0].state[static_cast<size_t>(pair)] == kNotFound; });
+  return has;
+}
+
+std::optional<int64_t> Exploration::NextMissing() {
+  while (!missing_.empty()) {
+    const auto at = static_cast<size_t>(Below(static_cast<int>(missing_.size())));
+    if (sets_.back().state[static_cast<size_t>(missing_[at])] == kMissing) return missing_[at];
+    missing_[at] = missing_.back();
+    missing_.pop_back();
+  }
+  return std::nullopt;
+}
+
+// Pairs first, then threes. Of a few cases with one that is missing, the one with most of them.
+std::optional<Choice> Exploration::WithMissing() {
+  for (int given_up = 0; given_up < kGivenUp; ++given_up) {
+    std::optional<int64_t> index = NextMissing();
+    if (!index && sets_.size() == 1) {
+      Open(3);
+      index = NextMissing();
+    }
+    if (!index) return std::nullopt;
+    Set& set = sets_.back();
+    const Tuple tuple = set.tuples.At(*index);
+    std::optional<Choice> best;
+    int64_t most = 0;
+    for (int drawn = 0; drawn < kDrawn; ++drawn) {
+      const auto candidate = DrawCase(declared_, base_, tuple, false, random_);
+      if (!candidate) break;
+      int64_t gain = 0;
+      set.tuples.Each(candidate->levels, [&](int64_t at) { gain += set.state[static_cast<size_t>(at)] == kMissing; });
+      if (gain > most) best = candidate->choice, most = gain;
+    }
+    if (best) return best;
+    set.state[static_cast<size_t>(*index)] = kNotFound;
   }
   return std::nullopt;
 }
@@ -101,7 +144,7 @@ int Exploration::ValueNear(size_t knob, int value) {
 
 // Half of the knobs stay at plain values: what an operator refuses would else be nearly all.
 Choice Exploration::RandomChoice() {
-  Choice choice = design_.base;
+  Choice choice = base_;
   for (size_t knob = 0; knob < choice.size(); ++knob) {
     if (Below(2) == 0) choice[knob] = RandomValue(knob);
   }
@@ -111,7 +154,7 @@ Choice Exploration::RandomChoice() {
 // Random value of a knob. Half of the sizes come from the declared list, half are any number, each magnitude equally
 // likely.
 int Exploration::RandomValue(size_t knob) {
-  const int listed = declared_[knob];
+  const int listed = declared_.values(knob);
   if (!IsSize(knob)) return Below(listed);
   if (Below(2) == 0) return std::min(Below(listed), Below(listed));
   int bits = 0;
@@ -149,29 +192,20 @@ void Exploration::Judged(const CaseSpec& spec, bool taken, std::optional<double>
 
 void Exploration::Mark(const Levels& levels, uint8_t state) {
   for (Set& set : sets_) {
-    set.of.tuples.Each(levels, [&](int64_t index) {
+    set.tuples.Each(levels, [&](int64_t index) {
       uint8_t& known = set.state[static_cast<size_t>(index)];
       known = std::max(known, state);
     });
   }
-  if (designs_ < 2) before_.emplace_back(levels, state);
-}
-
-bool Exploration::BringsNew(const Levels& levels) const {
-  bool brings = false;
-  for (const Set& set : sets_) {
-    set.of.tuples.Each(levels, [&](int64_t index) { brings = brings || set.state[static_cast<size_t>(index)] == 0; });
-  }
-  return brings;
+  if (sets_.size() < 2) before_.emplace_back(levels, state);
 }
 
 std::vector<Explored> Exploration::Coverage() const {
   std::vector<Explored> all;
   for (const Set& set : sets_) {
-    Explored explored{.strength = set.of.strength};
-    for (size_t index = 0; index < set.state.size(); ++index) {
-      const uint8_t state = set.state[index];
-      explored.possible += state > 0 || set.of.reason[index] < 0;
+    Explored explored{.strength = set.strength};
+    for (const uint8_t state : set.state) {
+      explored.possible += state != kNotFound;
       explored.covered += state == kTaken;
       explored.refused += state == kRefused;
     }

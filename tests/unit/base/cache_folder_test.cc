@@ -24,13 +24,13 @@ TEST(UsersCacheFolder, FollowsTheVariableWhereItIsAnAbsolutePath) {
   const Kept home("HOME"), cache("XDG_CACHE_HOME");
   ::setenv("HOME", "/home/someone", 1);
   ::setenv("XDG_CACHE_HOME", "/var/caches", 1);
-  EXPECT_EQ(CacheFolder("designs"), "/var/caches/assay/designs");
+  EXPECT_EQ(CacheFolder("golden"), "/var/caches/assay/golden");
   for (const char* ignored : {"", "here", "../there"}) {
     ::setenv("XDG_CACHE_HOME", ignored, 1);
-    EXPECT_EQ(CacheFolder("designs"), "/home/someone/.cache/assay/designs") << ignored;
+    EXPECT_EQ(CacheFolder("golden"), "/home/someone/.cache/assay/golden") << ignored;
   }
   ::unsetenv("HOME");
-  EXPECT_TRUE(CacheFolder("designs").empty());
+  EXPECT_TRUE(CacheFolder("golden").empty());
 }
 
 }  // namespace

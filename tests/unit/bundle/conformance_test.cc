@@ -224,9 +224,9 @@ TEST(Profiles, AFileOfOnesOwnIsSaidToBeThat) {
   EXPECT_THAT(message("[control]\nsound = ['legal.a']\n"), HasSubstr("'legal.a' is not OPERATOR:IMPLEMENTATION"));
   EXPECT_THAT(message("cases = 'none.suite'\nmandatory = ['a/f32']\n" + control), HasSubstr("none.suite"));
   EXPECT_THAT(message("= 1\n"), HasSubstr("p.toml:1"));
-  write("d.suite", "matmul dtypes=f32 m=1 n=1 k=1\n  cover pairs matmul\n");
+  write("d.suite", "matmul dtypes=f32 m=1 n=1 k=1\n  others\n");
   EXPECT_THAT(message("cases = 'd.suite'\nmandatory = ['a/f32']\n" + control),
-              HasSubstr("leave out the lines that begin with 'cover'"));
+              HasSubstr("leave out the lines that begin with 'others'"));
   EXPECT_THAT(LoadProfile("conformance-1.1").error().message, HasSubstr("did you mean 'conformance-1.0'?"));
 }
 

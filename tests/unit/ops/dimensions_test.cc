@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators declare the ways in which their cases differ, and suite covering combines them.
+// Operators declare the ways in which their cases differ.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,7 @@
 #include <set>
 #include <string>
 
-#include "harness/plan/cover/coverage.h"
-#include "ops/formula_operator.h"
+#include "harness/plan/cover/candidates.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -21,18 +20,6 @@ namespace {
 const std::vector<const Operator*>& Operators() {
   static const std::vector<const Operator*> all = OperatorRegistry::Global().All();
   return all;
-}
-
-OpCatalog EveryOperator() {
-  OpCatalog catalog;
-  catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
-  catalog.find = [](std::string_view name) -> const OpSchema* {
-    const Operator* op = OperatorRegistry::Global().Find(name);
-    return op == nullptr ? nullptr : &op->schema();
-  };
-  catalog.bind = BindCase;
-  for (const Operator* op : Operators()) catalog.names.push_back(op->schema().op);
-  return catalog;
 }
 
 Choice RandomChoice(const Candidates& candidates, std::mt19937_64& random) {
@@ -110,68 +97,6 @@ TEST(Dimensions, NoLevelIsOneThatNothingGives) {
       EXPECT_EQ(levels.size(), dimension.levels.size()) << op->schema().op << " " << dimension.name;
     }
   }
-}
-
-// A suite, the strength that its lines have for every operator, whether they are about those of ops/defs too, and how
-// many pairs of an operator a search may give up on (ops/README.md).
-struct ShippedCover {
-  const char* suite;
-  int strength;
-  bool formulas;
-  size_t not_found = 0;
-};
-
-size_t OperatorsOf(const ShippedCover& shipped) {
-  return static_cast<size_t>(std::ranges::count_if(Operators(), [&](const Operator* op) {
-    return shipped.formulas || dynamic_cast<const FormulaOperator*>(op) == nullptr;
-  }));
-}
-
-class ShippedCoverage : public testing::TestWithParam<ShippedCover> {};
-
-TEST_P(ShippedCoverage, HasAllThatIsPossible) {
-  const OpCatalog catalog = EveryOperator();
-  std::vector<CoverLine> lines;
-  const auto cases = LoadSuite(FindSuite(GetParam().suite, {ASSAY_SUITE_DIR}).value(), catalog, &lines);
-  ASSERT_TRUE(cases) << cases.error().message;
-  std::set<std::string> operators;
-  for (const CoverLine& line : lines) {
-    EXPECT_EQ(line.options.strength, GetParam().strength) << line.op;
-    EXPECT_TRUE(operators.insert(line.op).second) << line.op;
-  }
-  EXPECT_EQ(operators.size(), OperatorsOf(GetParam()));
-  const std::vector<Coverage> coverages = CoverageOf(*cases, lines, catalog);
-  EXPECT_EQ(coverages.size(), static_cast<size_t>(GetParam().strength - 1) * OperatorsOf(GetParam()));
-  for (const Coverage& coverage : coverages) {
-    EXPECT_LE(coverage.missing.size(), coverage.strength == 2 ? GetParam().not_found : 0)
-        << coverage.op << ": " << testing::PrintToString(coverage.missing);
-    EXPECT_GT(coverage.covered, 500) << coverage.op;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
-                         testing::Values(ShippedCover{"default", 2, false, 1}, ShippedCover{"conformance", 3, false, 1},
-                                         ShippedCover{"covering", 3, true, 6}),
-                         [](const auto& shipped) { return std::string(shipped.param.suite); });
-
-// A factor that 16-bit types round to 1 stands with outputs that show it; and squares are more than 1x1.
-TEST(MatmulDesign, HasFactorsThatNarrowTypesRoundAndSquaresWithABias) {
-  constexpr double kFine = 1.000244140625;
-  for (const DType narrow : {DType::kF16, DType::kBF16}) EXPECT_EQ(RoundTo(FormatOf(narrow), kFine), 1);
-  EXPECT_EQ(RoundTo(FormatOf(DType::kF32), kFine), kFine);
-  const Operator& op = *OperatorRegistry::Global().Find("matmul");
-  const Cover cover = MakeCover(op, {.strength = 2, .limits = {.elements = 4096, .flops = 1e5}});
-  std::set<std::string> of_alpha, of_beta, squares;
-  for (const CaseSpec& spec : cover.cases) {
-    const AttrReader attrs(spec, op.schema());
-    const DType y = spec.dtypes.back();
-    if (attrs.Float("alpha") == kFine) of_alpha.insert(std::string(Name(y)));
-    if (attrs.Float("beta") == kFine) of_beta.insert(std::string(Name(y)));
-    if (attrs.Int("m") == attrs.Int("n") && attrs.Int("m") > 1 && attrs.Int("bias") == 1) squares.insert(spec.Id());
-  }
-  EXPECT_THAT(of_alpha, ::testing::ElementsAre("f32", "f64"));
-  EXPECT_THAT(of_beta, ::testing::ElementsAre("f32", "f64"));
-  EXPECT_FALSE(squares.empty());
 }
 
 // Where nothing is reduced, a row is no unit, and one tensor shows all kinds.

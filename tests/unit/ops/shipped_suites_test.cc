@@ -30,7 +30,6 @@ OpCatalog RealOperators() {
   };
   catalog.bind = BindCase;
   catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
-  catalog.designs = ASSAY_DESIGN_DIR;  // each of these tests is a process, and would find them anew
   return catalog;
 }
 
@@ -60,23 +59,8 @@ double TotalFlops(const std::vector<PlannedCase>& cases) {
   return flops;
 }
 
-// Whose designs take ten seconds and more to find: what asks for them is labelled `full`.
-bool IsLarge(const std::string& name) {
-  return name == "conformance" || name == "covering" || name == "full";
-}
-
-TEST(ShippedSuites, EveryCaseOfTheSmallerOnesIsOne) {
-  for (const std::string& name : ListSuites({ASSAY_SUITE_DIR})) {
-    if (IsLarge(name)) continue;
-    EXPECT_FALSE(Shipped(name).empty()) << name;
-  }
-}
-
-TEST(LargeShippedSuites, EveryCaseIsOne) {
-  for (const char* name : {"conformance", "full"}) {  // which includes covering
-    EXPECT_TRUE(IsLarge(name));
-    EXPECT_FALSE(Shipped(name).empty()) << name;
-  }
+TEST(ShippedSuites, EveryCaseIsOne) {
+  for (const std::string& name : ListSuites({ASSAY_SUITE_DIR})) EXPECT_FALSE(Shipped(name).empty()) << name;
 }
 
 // Each operator that declares its own cases gets some from `others` unless a line names it, and they bind.
@@ -101,7 +85,7 @@ TEST(ShippedSuites, DefaultContainsSmoke) {
   EXPECT_THAT(Ids(Shipped("smoke")), IsSubsetOf(Ids(Shipped("default"))));
 }
 
-TEST(LargeShippedSuites, FullContainsDefaultAndCovering) {
+TEST(ShippedSuites, FullContainsDefaultAndCovering) {
   const auto normal = Ids(Shipped("default")), covering = Ids(Shipped("covering")), full = Ids(Shipped("full"));
   EXPECT_THAT(normal, IsSubsetOf(full));
   EXPECT_THAT(covering, IsSubsetOf(full));
@@ -195,23 +179,15 @@ TEST(ShippedSuites, WeightsThatAreNotFiniteMeetPadding) {
 }
 
 // prod of normal numbers underflows, and such a case would prove nothing.
-void ExpectProductsStayInRange(const std::string& name) {
+TEST(ShippedSuites, ProductsUseFillsThatStayInRange) {
   int64_t products = 0;
-  for (const PlannedCase& planned : Shipped(name)) {
+  for (const PlannedCase& planned : Shipped("full")) {
     const CaseSpec& spec = planned.spec;
     if (spec.op != "reduce" || AttrReader(spec, *RealOperators().find("reduce")).Text("kind") != "prod") continue;
     ++products;
     EXPECT_TRUE(spec.fill == "near_one" || spec.fill == "pow2") << spec.Id();
   }
-  EXPECT_GT(products, 0) << name;
-}
-
-TEST(ShippedSuites, ProductsUseFillsThatStayInRange) {
-  ExpectProductsStayInRange("default");
-}
-
-TEST(LargeShippedSuites, ProductsUseFillsThatStayInRange) {
-  ExpectProductsStayInRange("full");
+  EXPECT_GT(products, 0);
 }
 
 void ExpectSources(const std::string& name, size_t fewest) {
@@ -232,9 +208,6 @@ TEST(ShippedSuites, ShapesOfModelsNameTheirSource) {
     ExpectSources(name, 0);
   }
   EXPECT_GT(models, 2U);
-}
-
-TEST(LargeShippedSuites, ShapesOfModelsNameTheirSource) {
   ExpectSources("full", 50);
 }
 

@@ -88,6 +88,24 @@ TEST(Suite, WhatIsNotTimedHoldsUntilTheNextOneAndNotForACaseThatIsTimedElsewhere
   EXPECT_THAT(timed, ElementsAre(true, false, true, true));
 }
 
+TEST(Suite, AsManyOfEachOperatorAndListOfTypesAreThoroughAsItSays) {
+  const auto cases = Cases(
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "thorough 2\n"
+      "matmul dtypes=f32|bf16 m=1|2|3 n=1 k=1\n"
+      "reduce dtypes=f32 shape=2x2 axes=1 kind=sum\n"
+      "matmul dtypes=bf16 m=4 n=1 k=1\n"
+      "thorough all\n"
+      "matmul dtypes=f32 m=3 n=1 k=1\n");
+  std::vector<std::string> brief;
+  for (const PlannedCase& planned : cases) {
+    if (!planned.thorough) brief.push_back(planned.spec.Id());
+  }
+  // The third one in f32 is planned by another line, too.
+  EXPECT_THAT(brief,
+              ElementsAre("matmul/bf16/m=3,n=1,k=1/fill=normal/seed=0", "matmul/bf16/m=4,n=1,k=1/fill=normal/seed=0"));
+}
+
 TEST(Suite, TagsHoldUntilTheNextOneAndUrlsMayContainAHash) {
   const auto cases = Cases(
       "tag layer.3.ffn source=https://example.org/paper#table.3  # why\n"
@@ -197,6 +215,9 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"timed", "s.suite:1:1: ", "write: timed no"},
       {"others gelu", "s.suite:1:8: ", "write: others"},
       {"timed never", "s.suite:1:7: ", "timed takes yes or no"},
+      {"thorough", "s.suite:1:1: ", "write: thorough 2"},
+      {"thorough 0", "s.suite:1:10: ", "a number of at least 1, or all"},
+      {"cover pairs matmul", "s.suite:1:1: ", "assay list cases --suite covering --op matmul lists cases"},
       {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},
       {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},
       {"tag source=x", "s.suite:1:5: ", "label is missing"},

@@ -120,10 +120,10 @@ class ProfileReader {
   Status problem_;
 };
 
-// "include", "cover" or "others" where a line of a suite begins so: its cases depend on more than the file.
+// "include" or "others" where a line of a suite begins so: its cases depend on more than the file.
 std::string WordBeyondTheFile(std::string_view suite) {
   for (const std::string_view line : Split(suite, '\n')) {
-    for (const char* word : {"include", "cover", "others"}) {
+    for (const char* word : {"include", "others"}) {
       if (Trim(line).starts_with(word)) return word;
     }
   }
