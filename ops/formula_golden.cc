@@ -154,7 +154,9 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
     const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;
     const bool finite = std::isfinite(y);
     sizes[i] = finite ? std::min(std::fabs(y), largest) : 0;
-    golden.sigma.Set(static_cast<int64_t>(i), std::isfinite(sigma) && finite ? sigma : 0);
+    // A deviation that leaves double's range on the way is not known: far more than any, so that no error counts.
+    const double unknown = std::min(0x1p60 * (std::fabs(y) + evaluation.reach[0][i]), largest);
+    golden.sigma.Set(static_cast<int64_t>(i), !finite ? 0 : std::isfinite(sigma) ? sigma : unknown);
   }
   HoldReach(evaluation.reach[0], golden.value.data(), wide);
   golden.magnitude.SetRowUp(0, sizes, 1);

@@ -91,6 +91,23 @@ TEST(BeyondDouble, NormsAndGradientsKeepTheirValues) {
               {{1e200, 1}, {1e150, 1}, {0}, {1e-100, 1}, {1e-50, 1}, {1}});
 }
 
+// A deviation of zero would make every rounding of these sums suspect.
+TEST(BeyondDouble, ADeviationThatLeavesTheRangeIsNoSmallOne) {
+  const Problem problem = Bind("layer_norm_backward/f64/rows=2,n=4/fill=normal/seed=0");
+  const std::vector<std::vector<double>> values = {
+      {0, 0, 0, 0, 1, 2, 3, 4}, {0.056, 1, -1, 2, 1.04, 0.3, -2, 1}, {0, -0.99}, {1.797e308, 0.63}, {1, 1, 1, 1}};
+  std::vector<Tensor> inputs;
+  for (size_t k = 0; k < values.size(); ++k) {
+    inputs.emplace_back(problem.inputs[k].dtype, problem.inputs[k].shape);
+    inputs.back().SetDoubles(values[k]);
+  }
+  const Problem dgamma = FocusedOn(problem, 1);
+  for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+    const Golden golden = Op("layer_norm_backward").ComputeGolden(dgamma, inputs, tier);
+    for (int64_t i = 0; i < golden.size(); ++i) EXPECT_GT(golden.sigma[i], 0.1 * std::fabs(golden.value[i])) << i;
+  }
+}
+
 // The drawn cases of every formula, their data scaled to the end of the range.
 TEST(BeyondDouble, EveryFormulaOfF64OnTheEndsOfTheRange) {
   for (const FormulaOperator* op : AllFormulas()) {
