@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 
+#include "harness/cli/missing_parts.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/engine/cases/memory_need.h"
@@ -66,6 +67,20 @@ int ListOps(const std::vector<std::string>& only, bool verbose) {
   return kExitOk;
 }
 
+int ListMissing(const std::vector<std::string>& names) {
+  if (names.empty()) return Complain(kExitUsage, "--missing: name an operator, as in assay list ops --missing softmax");
+  int lacking = 0;
+  for (const std::string& name : names) {
+    if (auto known = CheckOperator(name, Catalog()); !known) return Complain(kExitUsage, known.error().message);
+    const auto missing = FindMissingParts(".", name);
+    if (!missing) return Complain(kExitUsage, missing.error().message);
+    for (const MissingPart& part : *missing) fmt::print("{}: {} lacks {}\n", name, part.file, part.what);
+    if (missing->empty()) fmt::print("{}: nothing is missing\n", name);
+    lacking += missing->empty() ? 0 : 1;
+  }
+  return lacking == 0 ? kExitOk : kExitFailed;
+}
+
 int ListCases(const CaseOptions& options, bool verbose) {
   for (const std::string& name : options.ops) {
     const bool is_case = name.find('/') != name.npos;
@@ -112,9 +127,12 @@ void AddListVerb(CLI::App& app, Action& action) {
   ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
   ops->add_option("NAME", *names, "only these operators");
   ops->add_option("--op", selection->ops, "only these and those of NAME, comma separated")->delimiter(',');
+  auto missing = std::make_shared<bool>(false);
+  ops->add_flag("--missing", *missing,
+                "print what assay's sources, in the current folder, still lack of these operators; 1 if anything");
   ops->callback([=, &action] {
     take_names();
-    action = [=] { return ListOps(selection->ops, *verbose); };
+    action = [=] { return *missing ? ListMissing(selection->ops) : ListOps(selection->ops, *verbose); };
   });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");
