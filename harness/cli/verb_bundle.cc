@@ -87,7 +87,7 @@ Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
   const fs::path unsigned_ =
       options.out.parent_path() / fmt::format(".{}.{}", getpid(), options.out.filename().string());
   Status status = WriteContainer(unsigned_, bundle.files, options.out);
-  if (!status) {
+  if (!status && status.error().code == ErrorCode::kIo) {
     const Error& error = status.error();
     status = Fail(error.code, fmt::format("--out {}: give --out where files can be made", error.message));
   }

@@ -202,13 +202,26 @@ class Mutations {
     DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
   }
 
+  // Terms of the mean size and more change a result by its share of one term at least, or by half of that in a root.
+  // Omitting a smaller one is a fault that no contract need notice.
+  double LeastShare() const {
+    size_t terms = 0;
+    for (const auto& sum : op_.SummedTerms(problem_, inputs_, contract_, /*output=*/0))
+      terms = std::max(terms, sum.size());
+    return terms == 0 ? 0 : 0.5 / static_cast<double>(terms);
+  }
+
   void CountVisible(const std::vector<Mutant>& main, const std::vector<bool>& caught) {
+    if (main.empty()) return;
     const bool statistic = StatisticApplies(judge_);
+    const double share = LeastShare();
     for (size_t k = 0; k < main.size(); ++k) {
       const double y = judge_.golden().value[static_cast<size_t>(main[k].index)],
                    value = RoundOut(dtype_, main[k].value);
-      const double gap = IsFloat(dtype_) ? UlpAt(FormatOf(dtype_), y) : 1;
-      if (!caught[k] && std::fabs(main[k].value - y) <= gap) continue;
+      const double gap = IsInt(dtype_) ? 1 : UlpAt(FormatOf(dtype_), y);
+      const double size =
+          std::max(std::fabs(y), PlaneAt(judge_.golden().magnitude, main[k].index, judge_.golden().size()));
+      if (std::fabs(main[k].value - y) <= std::max(caught[k] ? 0 : gap, share * size)) continue;
       ++power_.visible_total;
       const auto is_suspect = [&] {
         return statistic && judge_.Deviation(main[k].index, judge_.Judge(main[k].index, value)) > kElementThreshold;

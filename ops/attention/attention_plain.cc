@@ -115,7 +115,7 @@ HWY_INLINE void SetWeightsOf(D d, const double* dots, const float* magnitudes, i
     const auto weighs = hn::Lt(below[h], hn::Set(d, kWeightless));
     sums.stored = hn::Max(sums.stored, hn::IfThenElseZero(weighs, hn::Abs(score[h])));
   }
-  // Four roundings to nearest are less than the first factor here, of p, adds.
+  // Four roundings to nearest are less than what the first factor here, of p, adds.
   const auto of = ToFloats<kHalves>(f, p), least = hn::Set(f, kLeastWeight);
   const auto up = hn::Mul(of, hn::Set(f, 1 + 0x1p-21F));
   const auto weigh = [&](auto x) HWY_ATTR {

@@ -2,12 +2,14 @@
 // Twins of fft that show what twiddles are worth: in each transform one input is 1 and all others are 0. The bound of
 // other data follows from the norm of the whole result and is many times what coarse twiddles change. With an impulse
 // nothing cancels: output k is one root of unity, which fast algorithms put together from few twiddles, so that each
-// output has an error of its own (ImpulseError) and all of them have the deviation that the statistic assumes.
+// output has an error of its own (ImpulseError), and all of them have the deviation that their layers of twiddles give
+// (fft_impulse_spread.cc).
 // Real transforms may be packed into complex ones of half the length, whose outputs k and m - k are off by e each and
 // go into the result as (1 + w) / 2 and (1 - w) / 2 of it, which is sqrt(2) e at most; a half spectrum's impulse is one
 // of two frequencies, whose errors relate to the sum of both. Convolutions (Bluestein, Rader) spread the errors of a
 // padded transform over all outputs: each has the bound of any data, and the deviation of all shows coarse chirps.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -24,7 +26,7 @@ constexpr int64_t kMostImpulseNumbers = 1 << 17;  // of a batch: longer ones cos
 constexpr int kEnoughImpulses = 8, kMostImpulseVariants = 4;
 constexpr double kCoarsest = 0x1p-4;  // an error beyond that shows nothing
 // How far the mean of squares may be above the expected one: 3.5 times for roundings that all outputs share and for
-// products by three multiplications instead of four, which have 2.5 of it, and standard deviations of the mean.
+// products by three multiplications instead of four, which have 2.6 to 3 of it, and standard deviations of the mean.
 constexpr double kMeanSquareExcess = 3.5, kMeanSquareLimit = 6;
 
 bool IsImpulseConvolution(const FftCase& fft, const Contract& contract) {
@@ -68,6 +70,31 @@ int64_t PlaceOf(const FftCase& fft, int64_t i) {
     place = place * axes[axis] + (is_own_mirror ? 0 : PlaceAlong(axes[axis], i));
   }
   return place * axes.back() + column;
+}
+
+// In how many of the layers that turn a place on average this one is turned, for one axis. Decimated in time, powers of
+// two turn it once for each bit: all layers for the last place. Of other lengths the order of factors is not known.
+double TurnsOf(int64_t n, int64_t place, bool mirrors) {
+  if (n < 2) return 1;
+  if (!std::has_single_bit(static_cast<uint64_t>(n))) return 1.25;
+  const auto bits = [](int64_t at) { return std::popcount(static_cast<uint64_t>(at)); };
+  const int most = std::max(bits(place), mirrors ? bits((n - place) % n) : 0);
+  return std::max(1.0, 2.0 * most / std::log2(static_cast<double>(n)));
+}
+
+// Mean over the rows of a variant's batch; several axes have the largest.
+double TurnsOfRows(const FftCase& fft, int variant) {
+  const Shape axes = fft.InputAxes();
+  double sum = 0;
+  for (int64_t b = 0; b < fft.batch; ++b) {
+    double most = 1;
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      const int64_t place = PlaceAlong(axes[axis], variant * fft.batch + b);
+      most = std::max(most, TurnsOf(fft.n[axis], place, fft.kind == FftKind::kC2R));
+    }
+    sum += most;
+  }
+  return sum / static_cast<double>(fft.batch);
 }
 
 std::vector<Tensor> ImpulseInputs(const FftCase& fft, const Operand& operand, int variant) {
@@ -125,7 +152,8 @@ Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& 
   twin.tolerance_ulp = *std::ranges::max_element(twin.tolerances);
   const auto rows = static_cast<double>(std::min(fft.batch, NumElements(fft.InputAxes())));
   const double freedom = rows * std::log2(static_cast<double>(fft.Points()));
-  const double largest = kMeanSquareExcess + kMeanSquareLimit * std::sqrt(2 / freedom);
+  const double turns = contract.alg == Algorithm::kFft ? TurnsOfRows(fft, variant) : 1;
+  const double largest = turns * (kMeanSquareExcess + kMeanSquareLimit * std::sqrt(2 / freedom));
   if (deviation > 0) twin.rms = std::sqrt(largest * squares / static_cast<double>(golden.size()));
   twin.code = error > 0 ? "one input is 1, so that every output is a product of twiddles"
                         : "one input is 1, so that all outputs have errors alike";

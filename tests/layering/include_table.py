@@ -17,9 +17,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')  # <> too, or it wou
 SUFFIXES = {".h", ".cc", ".c", ".cu", ".hpp", ".cpp", ".inc"}
 TREES = ("harness", "golden", "ops", "reports", "backends")
 MAX_LINES = 499  # the hard cap is below 500
-LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model/",), ("reports/compare/",), ("golden/",), ("ops/",),
+LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model/",), ("golden/",), ("ops/",),
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/engine/perf/"), ("harness/engine/cases/",),
-          ("harness/engine/results/",), ("harness/engine/device/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
+          ("harness/engine/results/",), ("harness/engine/device/",), ("reports/compare/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
           ("harness/engine/",),
           ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/candidate/"),
           ("harness/c_api/",), ("harness/tools/bundle/", "harness/tools/import/"))
@@ -98,7 +98,7 @@ def self_test():
            ("harness/tools/explore/a.cc", "harness/tools/check/k.h"), ("harness/tools/check/a.cc", "harness/c_api/a.h"),
            ("harness/c_api/a.cc", "harness/cli/c.h"), ("harness/c_api/a.cc", "reports/r.h"),
            ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/core/base/b.h"),
-           ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>")]
+           ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>"), ("golden/a.cc", "reports/compare/c.h"), ("harness/judge/a.cc", "reports/compare/c.h")]
     good = [("harness/core/data/a.cc", "harness/core/base/b.h"), ("golden/a.cc", "harness/core/data/d.h"), ("ops/matmul/a.cc", "golden/g.h"),
             ("ops/a.cc", "ops/operator.h"), ("backends/gpu/a.cc", "backends/abi/x.h"), ("backends/gpu/a.cc", "x.h"),
             ("backends/gpu/a.cc", "backends/common/x.h"), ("backends/gpu/a.cc", "cuda/sdk.h"),
@@ -112,7 +112,7 @@ def self_test():
     headers = ["harness/core/base/b.h", "harness/core/data/d.h", "harness/core/model/m.h", "golden/g.h", "ops/operator.h",
                "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/engine/r.h", "harness/tools/check/k.h",
                "harness/engine/device/d.h", "harness/engine/timing/t.h", "harness/engine/trial/t.h",
-               "harness/c_api/a.h", "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
+               "harness/c_api/a.h", "harness/cli/c.h", "reports/r.h", "reports/compare/c.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
     failures = []
     for cases, expected in ((bad, 1), (good, 0)):
         for path, include in cases:

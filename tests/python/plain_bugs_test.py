@@ -113,6 +113,14 @@ class WeakerArithmetics(unittest.TestCase):
             a, b = (narrow.bf16(draw(shape).astype(np.float32)) for shape in ((16, 8192), (8192, 16)))
             self.is_named("acc=tc<", a, b, truncating_unit(a, b, 23, 4), dtypes={"a": "bf16", "b": "bf16"})
             self.is_named("acc=tc<", a, b, truncating_unit(a, b, 24, 8), dtypes={"a": "bf16", "b": "bf16"})
+            self.is_named("acc=tc<", a, b, truncating_unit(a, b, 25, 16), dtypes={"a": "bf16", "b": "bf16"})
+
+    def test_units_that_round_their_operands_to_tf32_are_named(self):
+        rng = np.random.default_rng(7)
+        a, b = (rng.random(shape).astype(np.float32) for shape in ((16, 4096), (4096, 16)))
+        rounded = [((x.view(np.uint32) + 0xFFF + (x.view(np.uint32) >> 13 & 1)) & 0xFFFFE000).astype(np.uint32)
+                   .view(np.float32) for x in (a, b)]
+        self.is_named("in=tf32rn;acc=tc<", a, b, truncating_unit(*rounded, 24, 4))
 
     def test_rounded_operands_and_narrow_sums_are_named(self):
         rng = np.random.default_rng(4)

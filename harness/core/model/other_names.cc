@@ -172,7 +172,9 @@ std::string OperatorHint(std::string_view word, std::span<const std::string> kno
     const bool is_it = std::ranges::find(other.words, plain) != other.words.end();
     if (is_it && std::ranges::find(known, other.op) != known.end()) return Asked(other.op, other.with);
   }
-  return DidYouMean(plain, known);
+  std::string said(word.substr(word.rfind('.') + 1));  // all of it where there is no module
+  for (char& c : said) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return DidYouMean(said, known);
 }
 
 std::string AttributeHint(std::string_view word, const OpSchema& schema) {

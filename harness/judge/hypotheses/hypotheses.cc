@@ -68,6 +68,15 @@ Hypothesis Truncates(const char* field, const char* name, int bits, int block) {
           }};
 }
 
+// These units on f32 operands, which they round to tf32 first.
+Hypothesis TruncatesTf32(const char* field, const char* name, InputRounding in, std::function<double(double)> round,
+                         int bits, int block) {
+  Hypothesis hypothesis = Truncates(field, name, bits, block);
+  hypothesis.weaken = [in, unit = ByMatrixUnit(bits, block)](Contract& c) { c.in = in, unit(c); };
+  hypothesis.operand = [round = std::move(round)](DType, double x) { return round(x); };
+  return hypothesis;
+}
+
 // Matrix units of 13 fraction bits for fp8 operands cut their f32 results to as many.
 Hypothesis Truncates13() {
   const auto change = ByMatrixUnit(13, 32);
@@ -147,6 +156,7 @@ std::vector<Hypothesis> ListHypotheses() {
   const auto flush = [](Flush what) { return [what](Contract& c) { c.ftz = what; }; };
   const auto toward_zero = [](Contract& c) { c.out = OutputRounding::kTowardZero; };
   const auto to_tf32 = [format = Tf32()](double x) { return RoundTo(format, x); };
+  const auto cut_to_tf32 = [](double x) { return CutTo(11, x); };
   FloatFormat scaled_fp8 = FormatOf(DType::kF32);
   scaled_fp8.precision = FormatOf(DType::kE4M3).precision;
   return {
@@ -159,7 +169,15 @@ std::vector<Hypothesis> ListHypotheses() {
       Truncates("acc=tc<23,4>", "a matrix unit of 23 fraction bits", 23, 4),
       MultipliesThrice(),
       RoundsOperands("in=tf32rn", "tf32", InputRounding::kTF32RN, to_tf32),
-      RoundsOperands("in=tf32rz", "tf32", InputRounding::kTF32RZ, [](double x) { return CutTo(11, x); }),
+      RoundsOperands("in=tf32rz", "tf32", InputRounding::kTF32RZ, cut_to_tf32),
+      TruncatesTf32("in=tf32rn;acc=tc<25,8>", "tf32 and a matrix unit of 25 fraction bits", InputRounding::kTF32RN,
+                    to_tf32, 25, 8),
+      TruncatesTf32("in=tf32rz;acc=tc<25,8>", "tf32 and a matrix unit of 25 fraction bits", InputRounding::kTF32RZ,
+                    cut_to_tf32, 25, 8),
+      TruncatesTf32("in=tf32rn;acc=tc<24,4>", "tf32 and a matrix unit of 24 fraction bits", InputRounding::kTF32RN,
+                    to_tf32, 24, 4),
+      TruncatesTf32("in=tf32rz;acc=tc<24,4>", "tf32 and a matrix unit of 24 fraction bits", InputRounding::kTF32RZ,
+                    cut_to_tf32, 24, 4),
       Truncates13(),
       StoresPartials("mid=f16", "f16", Intermediate::kF16, DType::kF16),
       Accumulates("acc=f16", "f16 sums", Accumulator::kF16, DType::kF16),

@@ -53,12 +53,12 @@ double BytesOf(const Golden& golden) {
 
 // Whether the case is sums of products whose factors a truncating matrix unit takes: those of f32 it rounds to tf32
 // first, and a sum of single elements has no factors.
-bool FitsMatrixUnit(const Operator& op, const Problem& problem, const Contract& declared,
+bool FitsMatrixUnit(const Operator& op, const Problem& problem, const Contract& weaker,
                     std::span<const Tensor> inputs) {
   const std::optional<SumForm> sum = op.SumOf(problem);
   const bool of_products = sum ? sum->factors == 2 : op.FormForPeers(problem).kind == PeerForm::Kind::kAttention;
   if (!of_products) return false;
-  if (declared.in != InputRounding::kExact) return true;
+  if (weaker.in != InputRounding::kExact) return true;
   FloatFormat tf32 = FormatOf(DType::kF32);
   tf32.precision = 11;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -247,7 +247,7 @@ class Search {
     for (const auto& sum : op_.SummedTerms(problem_, output.inputs, contract, element)) {
       terms = std::max(terms, sum.size());
     }
-    return ScattersLikeTruncation(judge, *output.got, static_cast<double>(terms) / std::max(1, contract.tc_block));
+    return ScattersLikeTruncation(judge, *output.got, static_cast<double>(terms), std::max(1, contract.tc_block));
   }
 
   // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for
@@ -316,7 +316,7 @@ std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const P
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
     const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
     if (is_of_sums && !op.Sums(problem)) continue;
-    if (weaker.acc == Accumulator::kTensorCore && !FitsMatrixUnit(op, problem, declared, main.inputs)) continue;
+    if (weaker.acc == Accumulator::kTensorCore && !FitsMatrixUnit(op, problem, weaker, main.inputs)) continue;
     if (const auto found = search.Explains(hypothesis, main, twins)) {
       return WeakerArithmetic{weaker, hypothesis.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }

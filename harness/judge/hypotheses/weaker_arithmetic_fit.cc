@@ -23,9 +23,10 @@ constexpr double kMostOfResults = 0.25;
 constexpr double kLeastOdds = 20;     // against every other explanation
 constexpr int64_t kLeastErrors = 16;  // fewer say nothing of a distribution
 
-// Losses uniform in [0, unit) of n steps have a deviation of 1 / sqrt(3 n) of their sum. Less than a quarter of that is
-// none. Most that simulated units left, whatever the parts of the sum: 0.041 in sums of one sign, 0.13 in sums of three
-// quarters of one sign. One lost term of positive random numbers leaves 0.69.
+// Losses uniform in [0, unit) of n products have a deviation of 1 / sqrt(3 n) of their sum, and more where the running
+// sum's own cuts are most of it. Less than a quarter of that is none. Most that simulated units left, whatever the
+// parts of the sum: 0.041 in sums of one sign, 0.13 in sums of three quarters of one sign. One lost term of positive
+// random numbers leaves 0.69.
 constexpr double kLeastScatter = 0.25, kMostScatter = 4;
 constexpr double kMostScatterOfOneSign = 0.08, kMostScatterOfMostlyOneSign = 0.3;
 constexpr double kOneSign = 0.9, kMostlyOneSign = 0.25;  // of |y| / S, over all elements
@@ -176,27 +177,27 @@ bool LosesTypically(const ElementJudge& judge, const Tensor& got) {
   return lost <= kMostTypical * most && static_cast<double>(off) >= kLeastSpread * static_cast<double>(all);
 }
 
-bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double steps) {
+bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double terms, double block) {
   const Golden& golden = judge.golden();
-  if (golden.magnitude.empty() || steps < 1) return true;
+  if (golden.magnitude.empty() || terms < 1) return true;
   std::array<Proportion, 3> common;                                         // to the results, to the terms, equal
   constexpr std::array<double, 4> kParts = {1, 4.0 / 3, 8.0 / 5, 8.0 / 7};  // 2^k, 3 2^k, 5 and 7 parts of a sum
   std::array<Proportion, kParts.size()> losses;
-  double results = 0, terms = 0;
+  double results = 0, magnitudes = 0;
   ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
     const double y = GoldenAt(judge, i), s = PlaneAt(golden.magnitude, i, golden.size());
     results += std::fabs(y);
-    terms += s;
+    magnitudes += s;
     common[0].Add(judged.error, y);
     common[1].Add(judged.error, s);
     common[2].Add(judged.error, 1);
     for (size_t k = 0; k < kParts.size(); ++k) losses[k].Add(judged.error, MeanSpacing(kParts[k] * y));
   });
-  const double expected = 1 / std::sqrt(3 * steps);
-  const auto is_common = [&](const Proportion& p) { return p.Unexplained() < kLeastScatter * expected; };
+  const double least = kLeastScatter / std::sqrt(3 * terms), expected = 1 / std::sqrt(3 * terms / block);
+  const auto is_common = [&](const Proportion& p) { return p.Unexplained() < least; };
   if (std::ranges::any_of(common, is_common)) return false;
-  if (results < kMostlyOneSign * terms) return true;  // where running sums change their sign, so do the losses
-  const double most = results < kOneSign * terms ? kMostScatterOfMostlyOneSign : kMostScatterOfOneSign;
+  if (results < kMostlyOneSign * magnitudes) return true;  // where running sums change their sign, so do the losses
+  const double most = results < kOneSign * magnitudes ? kMostScatterOfMostlyOneSign : kMostScatterOfOneSign;
   return std::ranges::any_of(
       losses, [&](const Proportion& loss) { return loss.Unexplained() <= std::max(most, kMostScatter * expected); });
 }

@@ -31,9 +31,10 @@ bool IsBiased(const ElementJudge& judge, const Tensor& got);
 // Whether most results are off, and by what a truncating unit loses in the mean.
 bool LosesTypically(const ElementJudge& judge, const Tensor& got);
 
-// Whether errors scatter as `steps` truncations of a running sum do, which lose between nothing and a unit each: a
-// wrong factor, or something added, leaves less scatter, a lost term of sums of one sign more.
-bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double steps);
+// Whether errors scatter as those of a running sum of `terms` products do that are cut, `block` at a time, and lose
+// between nothing and a unit each: a wrong factor, or something added, leaves less scatter, a lost term of sums of one
+// sign more. True if nothing is known of the terms.
+bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double terms, double block);
 
 // No error goes away from zero, and a good part of the results are off by more than half an ulp.
 bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);

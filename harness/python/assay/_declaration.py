@@ -50,8 +50,9 @@ def known_operator(op: str) -> Optional[Mapping[str, Any]]:
 def checked_operator(op: Any) -> None:
     if not isinstance(op, str):
         raise UsageError(f"op={op!r}: name the operator by a text, as in @assay.kernel(\"softmax\", contract=\"f32acc\")")
-    if Knowledge.operators is not None and Knowledge.operator_hint is not None and op not in Knowledge.operators:
-        raise UsageError(f"there is no operator {op}; assay list ops shows all{Knowledge.operator_hint(op)}")
+    if Knowledge.operators is not None and op not in Knowledge.operators:
+        hint = "" if Knowledge.operator_hint is None else Knowledge.operator_hint(op)
+        raise UsageError(f"there is no operator {op}; assay list ops shows all{hint}")
 
 
 def checked_dtypes(dtypes: Any) -> Optional[list[str]]:

@@ -2,17 +2,17 @@
 """Operands and attributes of operators, under the names of the suites or of NumPy and PyTorch."""
 from __future__ import annotations
 
+import difflib
 import numbers
 from typing import Any, Iterable, Mapping, Optional, Sequence
 
 from . import _library
-from ._declaration import meant
 from ._errors import UsageError
 
 # Arguments of the calls themselves, which a misspelt one may be meant to be.
 _ARGUMENTS = ("contract", "require", "tier", "dtypes", "strict")
 # Tolerances of other libraries' checks, in lower case.
-_TOLERANCES = ("rtol", "atol", "tol", "tolerance", "equal_nan", "max_ulp")
+_TOLERANCES = ("rtol", "atol", "tol", "tolerance", "max_ulp")
 _JOINTS = {"dims": "x", "axes": "+"}
 
 _all: Optional[dict[str, dict[str, Any]]] = None
@@ -95,14 +95,16 @@ def _value_text(op: str, name: str, attr: Mapping[str, Any], value: Any, rank: i
     raise UsageError(f"{op}: {name}={given} is not {_wanted(attr)}{advice}")
 
 
-def _refuse_unknown(op: str, name: str, attrs: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_unknown(op: str, name: str) -> None:
     """Refuses what is no attribute but near to an argument of the call. The library refuses all others, with its hints."""
     if name.lower() in _TOLERANCES:
         raise UsageError(f"{op}: assay takes no {name}, because tolerances follow from the arithmetic: state that with "
                          "contract=, such as contract=\"bf16acc\"")
-    close = meant(name, [*_ARGUMENTS, *(attr["key"] for attr in attrs)])
-    if any(f"'{argument}'" in close for argument in _ARGUMENTS):
-        raise UsageError(f"{op} has no attribute '{name}'; assay list ops --verbose shows what it takes{close}")
+    # Two letters too many, too few or exchanged: any further off is rather a name of an operand.
+    close = difflib.get_close_matches(name.lower(), _ARGUMENTS, 1, 0.84)
+    if close:
+        raise UsageError(f"{op} has no attribute '{name}'; assay list ops --verbose shows what it takes; did you mean "
+                         f"'{close[0]}'?")
 
 
 def attribute_texts(op: str, attrs: Mapping[str, Any], rank: int) -> list[str]:
@@ -115,7 +117,7 @@ def attribute_texts(op: str, attrs: Mapping[str, Any], rank: int) -> list[str]:
     for name, value in attrs.items():
         attr = by_name.get(name)
         if attr is None:
-            _refuse_unknown(op, name, known)
+            _refuse_unknown(op, name)
             result[name] = "?"  # the library refuses the name, whatever the value
             continue
         if value is None and attr["default"] == "auto":

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// "look at what is special about these places: ..."; "" of a plain pass. Reads the verdict and counts of result.record.
+// "look at what is special about these places: ..."; "" of a plain pass. Reads the findings alone.
 std::string AdviceFor(const UserCase& user, const CheckResult& result);
 
 }  // namespace assay

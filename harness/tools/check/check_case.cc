@@ -220,19 +220,20 @@ std::string WeakText(const UserCase& user, const Contract& weaker, const OutputF
 // does not hide, as in long rows whose sums may lose more than a term.
 void MarkWeak(const UserCase& user, CheckResult& result) {
   result.weak = result.weak.value_or(false);
-  Decision& decided = result.findings.outputs[result.findings.worst].decision;
+  const Decision decided = result.worst().decision;
   if (*result.weak || !IsPlainPass(decided)) return;
-  for (const OutputFindings& output : result.findings.outputs) {
-    const std::optional<MutationPower>& power = output.evidence.power;
+  for (size_t k = 0; k < result.findings.outputs.size(); ++k) {
+    const std::optional<MutationPower>& power = result.findings.outputs[k].evidence.power;
     // Zeros that are the right result say nothing of faults, however they are judged.
     if (!power || !power->blank_result.empty() || power->visible_total < kFewestFaults) continue;
     const double noticed = static_cast<double>(power->visible_noticed) / static_cast<double>(power->visible_total);
     if (noticed >= kWeakPower) continue;
     result.weak = true;
     if (!decided.reason.empty()) return;
-    decided.reason = fmt::format(
-        "weak: with these data {:.1f} % of single faults would be noticed; judge shorter rows, or state the contract "
-        "that is meant: {}",
+    result.findings.worst = k;
+    result.findings.outputs[k].decision.reason = fmt::format(
+        "weak: with these data {:.1f} % of lost terms of the mean size or more would be noticed; judge sums of fewer "
+        "terms, or state the contract that is meant: {}",
         100 * noticed, OptionWith(user.asker, "contract", ToText(user.contract)));
     return;
   }
@@ -258,7 +259,10 @@ Findings JudgeByDefault(const CheckRequest& request, UserCase& user, CheckResult
   }
   if (const OutputFindings* weak = FindWeak(tight, loose); weak != nullptr && decided.verdict == Verdict::kPass) {
     result.weak = true;
-    if (decided.reason.empty()) decided.reason = WeakText(user, *user.with_intermediates, *weak);
+    if (decided.reason.empty()) {
+      loose.worst = static_cast<size_t>(weak - loose.outputs.data());
+      loose.outputs[loose.worst].decision.reason = WeakText(user, *user.with_intermediates, *weak);
+    }
   }
   user.contract = *user.with_intermediates, user.required = required;
   return loose;

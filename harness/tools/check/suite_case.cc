@@ -49,7 +49,7 @@ Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> output
   request.contract = contract.empty() ? planned.requirement : contract;
   request.requirement = RequirementOf(planned);
   if (auto set = SetContracts(request, problem, user); !set) return tl::unexpected(set.error());
-  user.contract_is_default = contract.empty();
+  user.contract_is_default = contract.empty() && planned.requirement.empty();
   user.got = *std::move(got);
   return JudgeUserCase(request, user, {});
 }

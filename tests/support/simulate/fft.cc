@@ -33,6 +33,31 @@ Signal Every(const Signal& x, int64_t first, int64_t step) {
   return part;
 }
 
+// Mixed radix, smallest factor first; `turn` multiplies by a twiddle.
+Signal Decimated(const Signal& x, const Twiddles& w, C32 (*turn)(C32, C32)) {
+  const int64_t n = Size(x);
+  if (n == 1) return x;
+  const int64_t p = PrimeFactors(n).front(), m = n / p;
+  std::vector<Signal> parts;
+  for (int64_t r = 0; r < p; ++r) parts.push_back(Decimated(Every(x, r, p), w, turn));
+  Signal y(x.size());
+  for (int64_t k = 0; k < m; ++k) {
+    for (int64_t t = 0; t < p; ++t) {
+      C32 sum = parts[0][k];
+      for (int64_t r = 1; r < p; ++r) {
+        const C32 turned = turn(parts[r][k], w(r * k, n));
+        if (p == 2) {
+          sum = t == 0 ? sum + turned : sum - turned;
+        } else {
+          sum = sum + turned * w(r * t % p, p);
+        }
+      }
+      y[k + t * m] = sum;
+    }
+  }
+  return y;
+}
+
 C32 PairwiseSum(const Signal& terms, int64_t begin, int64_t end) {
   if (end - begin == 1) return terms[begin];
   const int64_t middle = (begin + end) / 2;
@@ -60,27 +85,14 @@ C32 RecurrentTwiddle(int64_t j, int64_t n, int bits) {
 }
 
 Signal DecimatedInTime(const Signal& x, const Twiddles& w) {
-  const int64_t n = Size(x);
-  if (n == 1) return x;
-  const int64_t p = PrimeFactors(n).front(), m = n / p;
-  std::vector<Signal> parts;
-  for (int64_t r = 0; r < p; ++r) parts.push_back(DecimatedInTime(Every(x, r, p), w));
-  Signal y(x.size());
-  for (int64_t k = 0; k < m; ++k) {
-    for (int64_t t = 0; t < p; ++t) {
-      C32 sum = parts[0][k];
-      for (int64_t r = 1; r < p; ++r) {
-        const C32 turned = parts[r][k] * w(r * k, n);
-        if (p == 2) {
-          sum = t == 0 ? sum + turned : sum - turned;
-        } else {
-          sum = sum + turned * w(r * t % p, p);
-        }
-      }
-      y[k + t * m] = sum;
-    }
-  }
-  return y;
+  return Decimated(x, w, [](C32 a, C32 b) { return a * b; });
+}
+
+Signal DecimatedByThreeProducts(const Signal& x, const Twiddles& w) {
+  return Decimated(x, w, [](C32 a, C32 b) -> C32 {
+    const float re = a.re * b.re, im = a.im * b.im, both = (a.re + a.im) * (b.re + b.im);
+    return {re - im, both - re - im};
+  });
 }
 
 Signal DecimatedInFrequency(const Signal& x, const Twiddles& w) {
@@ -181,6 +193,7 @@ const std::vector<NamedLine>& LegalLines() {
       {"decimated in time", "fft", DecimatedInTime},
       {"decimated in frequency", "fft", DecimatedInFrequency},
       {"stockham", "fft", Stockham2},
+      {"three multiplications", "fft", DecimatedByThreeProducts},
       {"bluestein", "bluestein", BluesteinLine},
       {"direct, sequential", "direct", DirectSequential},
       {"direct, pairwise", "direct", DirectPairwise},

@@ -22,9 +22,10 @@ C32 RecurrentTwiddle(int64_t j, int64_t n, int bits);
 
 // One line, forward, unscaled.
 using LineTransform = std::function<Signal(const Signal&, const Twiddles&)>;
-Signal DecimatedInTime(const Signal& x, const Twiddles& w);       // mixed radix, smallest factor first
-Signal DecimatedInFrequency(const Signal& x, const Twiddles& w);  // mixed radix, largest factor first
-Signal Stockham2(const Signal& x, const Twiddles& w);             // radix 2, powers of two only
+Signal DecimatedInTime(const Signal& x, const Twiddles& w);           // mixed radix, smallest factor first
+Signal DecimatedByThreeProducts(const Signal& x, const Twiddles& w);  // the same with products of three, not four
+Signal DecimatedInFrequency(const Signal& x, const Twiddles& w);      // mixed radix, largest factor first
+Signal Stockham2(const Signal& x, const Twiddles& w);                 // radix 2, powers of two only
 Signal BluesteinLine(const Signal& x, const Twiddles& w);
 Signal DirectSequential(const Signal& x, const Twiddles& w);
 Signal DirectPairwise(const Signal& x, const Twiddles& w);

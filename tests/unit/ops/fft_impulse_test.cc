@@ -125,6 +125,17 @@ TEST(FftImpulse, FewRowsHoldAsWell) {
   }
 }
 
+// The last places are turned in every layer of a power of two.
+TEST(FftImpulse, LongSingleRowsHoldByThreeProducts) {
+  for (const int64_t n : {2048, 16384, 65536}) {
+    const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={}/fill=normal/seed=0", n));
+    for (const Twin& twin : Impulses(problem, "f32;alg=fft")) {
+      const TwinResult result = Judge(problem, twin, DecimatedByThreeProducts, Rounded);
+      EXPECT_TRUE(result.Holds()) << n << ": " << result.Reason(problem.output().shape);
+    }
+  }
+}
+
 // Convolutions spread their errors: lengths of any factors, and primes that transforms of other lengths have.
 TEST(FftImpulse, ConvolutionsHold) {
   double margin = 0;
