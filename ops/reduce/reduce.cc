@@ -14,6 +14,7 @@
 #include "ops/binding.h"
 #include "ops/case_space.h"
 #include "ops/exact_code.h"
+#include "ops/exp_error.h"
 #include "ops/relation.h"
 
 namespace assay {
