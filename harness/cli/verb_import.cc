@@ -25,7 +25,7 @@ constexpr size_t kMostSummary = 1 << 16;
 struct ImportOptions {
   ForeignFiles files;
   std::filesystem::path out;
-  bool theirs_as_outputs = false, verbose = false;
+  bool theirs_as_outputs = false;
 };
 
 bool WantsSuite(const ImportOptions& options) {
@@ -86,7 +86,7 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
 
 int Import(ImportOptions options) {
   if (auto out = CheckOut(options); !out) return Complain(kExitUsage, out.error().message);
-  Imports imports(Catalog(), options.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
+  Imports imports(Catalog(), options.files.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
   options.files.with_tensors = !WantsSuite(options);
   if (auto read = ReadForeignFiles(options.files, imports); !read) {
     return Complain(read.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, read.error().message);
@@ -134,7 +134,7 @@ void AddImportVerb(CLI::App& app, Action& action) {
                    "$ASSAY_PYTHON, which is the one that an installed package belongs to, that of $VIRTUAL_ENV, else "
                    "python3 on the PATH")
       ->type_name("PATH");
-  verb->add_flag("--verbose", o->verbose, "list each case that was not mapped, with its reason");
+  verb->add_flag("--verbose", o->files.verbose, "list each case that was not mapped, with its reason");
   verb->callback([o, &action] { action = [o] { return Import(*o); }; });
 }
 

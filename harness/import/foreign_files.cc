@@ -81,7 +81,9 @@ Status TakeLines(const std::string& python, ReaderOutput& output, Imports& impor
   for (Json line = output.ReadLine(); line.is_object(); line = output.ReadLine()) {
     if (line.contains("done")) return {};
     if (line.contains("error")) return UsageError(line.at("error"));
-    if (line.contains("option")) {
+    if (line.contains("refused")) {
+      imports.CountRefused(line.at("refused"), line.at("count"));
+    } else if (line.contains("option")) {
       imports.PassOver(line.at("option").get<std::string>(), line.at("known"));
     } else {
       TakeCase(line, output, imports);
@@ -101,7 +103,8 @@ Status ReadForeignFiles(const ForeignFiles& files, Imports& imports) {
   const Json settings = {{"format", files.format},
                          {"driver", files.driver},
                          {"near_types", files.near_types},
-                         {"with_tensors", files.with_tensors}};
+                         {"with_tensors", files.with_tensors},
+                         {"verbose", files.verbose}};
   std::vector<std::string> words = {python, (*modules / "assay/_reader.py").string(), DumpJson(settings)};
   words.insert(words.end(), files.paths.begin(), files.paths.end());
   std::array<int, 2> ends{};

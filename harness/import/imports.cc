@@ -98,10 +98,14 @@ void Imports::PassOver(std::string_view option, bool known) {
 }
 
 void Imports::Refuse(const ForeignCase& from, const std::string& reason) {
-  ++unmapped_;
-  constexpr size_t kMostReason = 200;
-  ++count_of_reason_[reason.substr(0, kMostReason)];
+  CountRefused(reason, 1);
   if (callback_) callback_({from, reason});
+}
+
+void Imports::CountRefused(const std::string& reason, size_t count) {
+  constexpr size_t kMostReason = 200;
+  unmapped_ += count;
+  count_of_reason_[reason.substr(0, kMostReason)] += count;
 }
 
 std::vector<std::pair<std::string, size_t>> Imports::Reasons() const {

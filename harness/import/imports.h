@@ -51,6 +51,7 @@ class Imports {
   // operands.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
+  void CountRefused(const std::string& reason, size_t count);  // the callback does not hear of them
   // Notes an option that does not change the computation, or whose effect is unknown.
   void PassOver(std::string_view option, bool known);
   // Notes a case that was mapped to other types.

@@ -5,6 +5,7 @@ of the test's own, in the forms that the other projects write."""
 import importlib.util
 import json
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -95,7 +96,8 @@ class Import(Importing):
         self.assertEqual({r["case_id"] for r in records}, {"matmul/f32/m=3,n=7,k=5/fill=normal/seed=0",
                                                            "matmul/f32/m=3,n=7,k=5,transa=1/fill=normal/seed=0"})
         self.assertEqual({(r["verdict"], r["tags"]) for r in records}, {("pass", "a_layer")})
-        self.imported(0, "benchdnn", "matmul/shapes_own", "-o", "b.suite")  # may be replaced
+        again = self.imported(0, "benchdnn", "matmul/shapes_own", "-o", "b.suite")  # may be replaced
+        self.assertEqual(again.stdout, "".join(line for line in done.stdout.splitlines(True) if "shapes_own:" not in line))
 
     def test_ggml(self):
         self.write("ggml.txt", GGML)
@@ -134,6 +136,18 @@ class Import(Importing):
         done = self.imported(2, "onnx", ".", "-o", "n.suite", "--python", f"./{bare}")
         self.assertIn("lacks the package onnx, which reads these files; install it (pip install onnx, or apt-get install "
                       "python3-onnx), or name another interpreter with --python PATH\n", done.stderr)
+
+    def test_the_package_of_a_wheel_reads(self):
+        """Modules beside the package are of another interpreter."""
+        package = self.dir / "site-packages/assay"
+        shutil.copytree(pathlib.Path(__file__).parents[2] / "harness/python/assay", package)
+        (package / "_prefix/bin").mkdir(parents=True)
+        program = shutil.copy(ASSAY, package / "_prefix/bin")
+        self.write("site-packages/json/__init__.py", "raise SystemExit('not this one')\n")
+        self.write("ggml.txt", GGML)
+        done = subprocess.run([program, "import", "ggml", "ggml.txt", "-o", "g.suite"], cwd=self.dir, env=self.env,
+                              capture_output=True, text=True, timeout=240)
+        self.assertIn("1 mapped", done.stdout, done.stderr)
 
     def test_an_interpreter_that_is_none_is_said(self):
         self.write("ggml.txt", GGML)

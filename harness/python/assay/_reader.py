@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads other projects' test cases for `assay import`, started as _reader.py SETTINGS FILE... Prints a line of JSON for each case,
 and behind it the bytes of its tensors: the program checks and writes them (harness/import)."""
+import collections
 import importlib.util
 import json
 import os
@@ -69,15 +70,21 @@ def _main(settings: dict, paths: list, output) -> None:
     _import_assay()
     if missing := _explain_missing(settings):
         return _tell(output, error=missing)
-    from assay.importers._cases import Unusable, show_path
+    from assay.importers._cases import Found, Unusable, show_path
+    refused: collections.Counter = collections.Counter()  # as often as each reason, where nobody asks for which case
     for path in paths:
         try:
             for item in _items(settings, path):
-                _tell_item(output, item)
+                if isinstance(item, Found) and item.case is None and not settings["verbose"]:
+                    refused[item.reason] += 1
+                else:
+                    _tell_item(output, item)
         except Unusable as error:
             return _tell(output, error=str(error))
         except OSError as error:
             return _tell(output, error=f"cannot read {show_path(path)}: {error.strerror}; check the path")
+    for reason, count in refused.items():
+        _tell(output, refused=reason, count=count)
     _tell(output, done=True)
 
 

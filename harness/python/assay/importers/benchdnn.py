@@ -9,7 +9,7 @@ import os
 import re
 from typing import Iterator, Optional, Union
 
-from ._benchdnn_options import DRIVERS, IGNORED, Driver, meaning_of
+from ._benchdnn_options import DRIVERS, IGNORED, Choice, Driver, meaning_of
 from ._cases import Found, Option, Unusable, attempt, demand, read_text, show_path
 
 _RESULT_MARK = "__REPRO: "
@@ -35,6 +35,7 @@ class _Reader:
     def __init__(self) -> None:
         self._options: dict[str, list[str]] = {}  # that were stated, each value by its meaning
         self._driver: Optional[Driver] = None
+        self._choices: list[tuple[Choice, str]] = []  # of these options, made for the first of their problems
 
     def read_batch(self, path: str, depth: int, driver: str = "") -> Items:
         text = _text_of(path)
@@ -52,7 +53,7 @@ class _Reader:
                 continue
             _, mark, result = line.partition(_RESULT_MARK)
             if mark:
-                self._options.clear()
+                self._reset()
                 line = result
             elif is_output:
                 continue
@@ -71,7 +72,11 @@ class _Reader:
 
     def _set_driver(self, name: str) -> None:
         self._driver = DRIVERS.get(name)
+        self._reset()
+
+    def _reset(self) -> None:
         self._options.clear()
+        self._choices.clear()
 
     def _read_option(self, word: str) -> Iterator[Option]:
         name, equals, text = word.partition("=")
@@ -80,9 +85,10 @@ class _Reader:
         if not equals and name in DRIVERS:
             return self._set_driver(name)
         if name == "reset":
-            return self._options.clear()
+            return self._reset()
         if name not in counting and name.startswith("attr-") and name not in IGNORED:
             name = "attr-others"
+        self._choices.clear()
         if name not in counting:
             yield Option("--" + name, name in IGNORED)
         elif text:
@@ -125,11 +131,16 @@ class _Reader:
             yield Found(where, word, None, reason)
             return
         problem, label = _PROBLEM.fullmatch(word).groups("")
-        names = list(driver.options)
+        for choice, stated in self._choices or self._make_choices(driver):
+            yield attempt(where, f"{stated} {word}", label, lambda: driver.map_choice(choice, problem))
+
+    def _make_choices(self, driver: Driver) -> list[tuple[Choice, str]]:
+        """Every choice of the options, and the options that state it."""
         for values in itertools.product(*(self._options.get(name, [usual]) for name, usual in driver.options.items())):
-            choice = dict(zip(names, values))
-            stated = "".join([f" --{name}={value}" for name, value in choice.items() if value != driver.options[name]])
-            yield attempt(where, f"--{driver.name}{stated} {word}", label, lambda: driver.map_choice(choice, problem))
+            choice = dict(zip(driver.options, values))
+            stated = [f" --{name}={value}" for name, value in choice.items() if value != driver.options[name]]
+            self._choices.append((choice, f"--{driver.name}" + "".join(stated)))
+        return self._choices
 
 
 def read(path: str, driver: str) -> Items:
