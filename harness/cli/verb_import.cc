@@ -14,10 +14,7 @@
 #include "harness/exec/clean_text.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/check/given_files.h"
-#include "harness/tools/import/benchdnn.h"
-#include "harness/tools/import/ggml.h"
-#include "harness/tools/import/iree.h"
-#include "harness/tools/import/onnx.h"
+#include "harness/tools/import/foreign_files.h"
 
 namespace assay::cli {
 namespace {
@@ -26,29 +23,18 @@ constexpr std::string_view kFirstWords = "# Imported by assay import ";
 constexpr size_t kMostSummary = 1 << 16;
 
 struct ImportOptions {
-  std::string format;
-  std::vector<std::string> files;
+  ForeignFiles files;
   std::filesystem::path out;
-  std::string driver;
-  bool near_types = false, theirs_as_outputs = false, verbose = false;
+  bool theirs_as_outputs = false;
 };
 
 bool WantsSuite(const ImportOptions& options) {
   return options.out.extension() == ".suite";
 }
 
-Status ReadForeign(const ImportOptions& options, const std::string& file, Imports& imports) {
-  if (options.format == "benchdnn") return ImportBenchdnn(file, options.driver, imports);
-  if (options.format == "ggml") return ImportGgml(file, options.near_types, imports);
-  if (options.format == "onnx") {
-    return ImportOnnx(file, WantsSuite(options) ? OnnxData::kShapesAlone : OnnxData::kWithTensors, imports);
-  }
-  return ImportIree(file, imports);
-}
-
 Status CheckOut(const ImportOptions& options) {
   if (!WantsSuite(options)) {
-    if (options.format == "onnx") return {};
+    if (options.files.format == "onnx") return {};
     return UsageError(
         fmt::format("--out {}: give a name that ends in .suite; only the cases of onnx have data for a folder",
                     options.out.string()));
@@ -57,15 +43,10 @@ Status CheckOut(const ImportOptions& options) {
     return UsageError(fmt::format("--theirs-as-outputs: a suite has no outputs; give --out the name of a folder"));
   }
   std::vector<ReadFile> read;
-  for (const std::string& file : options.files) read.push_back({file, "a file to import"});
+  for (const std::string& file : options.files.paths) read.push_back({file, "a file to import"});
   const ResultKind imported{"imported suite",
                             [](const std::filesystem::path& file) { return FileBeginsWith(file, kFirstWords); }};
   return CheckMayWrite({"--out", options.out, imported}, read);
-}
-
-int ComplainOfFile(const Error& error) {
-  const bool unread = error.code == ErrorCode::kIo;
-  return Complain(kExitUsage, unread ? fmt::format("cannot read {}; check the path", error.message) : error.message);
 }
 
 void TellUnmapped(const UnmappedCase& unmapped) {
@@ -95,7 +76,7 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
     cases.push_back(std::move(given));
   }
   const GivenOutputs outputs = options.theirs_as_outputs ? GivenOutputs::kJudged : GivenOutputs::kApart;
-  auto written = WriteGivenFiles(options.out, options.format, std::move(cases), TensorFiles::kNpy, outputs);
+  auto written = WriteGivenFiles(options.out, options.files.format, std::move(cases), TensorFiles::kNpy, outputs);
   if (!written) {
     return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   }
@@ -103,21 +84,23 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
   return kExitOk;
 }
 
-int Import(const ImportOptions& options) {
+int Import(ImportOptions options) {
   if (auto out = CheckOut(options); !out) return Complain(kExitUsage, out.error().message);
-  Imports imports(Catalog(), options.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
-  for (const std::string& file : options.files) {
-    if (auto read = ReadForeign(options, file, imports); !read) return ComplainOfFile(read.error());
+  Imports imports(Catalog(), options.files.verbose ? Imports::Callback(TellUnmapped) : Imports::Callback());
+  options.files.with_tensors = !WantsSuite(options);
+  if (auto read = ReadForeignFiles(options.files, imports); !read) {
+    return Complain(read.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, read.error().message);
   }
   Print(CleanText(ImportSummary(imports), kMostSummary, Lines::kKeep));
   if (imports.mapped() == 0) {
     return Complain(kExitNothing, fmt::format("{}: nothing in these files could be mapped, and nothing was written; "
                                               "--verbose lists each case with its reason, and "
                                               "harness/tools/import/README.md says what each format has to look like",
-                                              options.format));
+                                              options.files.format));
   }
   const std::string title = CleanText(
-      fmt::format("{}{} {}", kFirstWords.substr(2), options.format, fmt::join(options.files, " ")), kMostSummary);
+      fmt::format("{}{} {}", kFirstWords.substr(2), options.files.format, fmt::join(options.files.paths, " ")),
+      kMostSummary);
   return WantsSuite(options) ? WriteSuite(options, imports, title) : WriteFolder(options, imports);
 }
 
@@ -126,27 +109,32 @@ int Import(const ImportOptions& options) {
 void AddImportVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<ImportOptions>();
   CLI::App* verb = app.add_subcommand("import", "Make a suite of the test cases of another project");
-  verb->add_option("format", o->format,
+  verb->add_option("format", o->files.format,
                    "benchdnn (batch and shape files, output with __REPRO lines), ggml (what test-backend-ops prints), "
                    "onnx (folders of node tests), iree (calls that its generators of e2e tests write)")
       ->required()
       ->check(CLI::IsMember({"benchdnn", "ggml", "onnx", "iree"}))
       ->type_name("FORMAT");
-  verb->add_option("files", o->files, "of that project")->required()->type_name("FILE...");
+  verb->add_option("files", o->files.paths, "of that project")->required()->type_name("FILE...");
   verb->add_option(
           "-o,--out", o->out,
           "the suite to write, FILE.suite; one that was imported before is replaced. onnx: any other name is that "
           "of a new or empty folder for the cases with their data: check --manifest")
       ->required()
       ->type_name("FILE.suite|DIR");
-  verb->add_option("--driver", o->driver,
+  verb->add_option("--driver", o->files.driver,
                    "benchdnn: the driver of files that name none, such as matmul; else the name of their folder");
-  verb->add_flag("--near-types", o->near_types,
+  verb->add_flag("--near-types", o->files.near_types,
                  "ggml: where it mixes types and an operator here takes one, take that of the weights for both");
   verb->add_flag(
       "--theirs-as-outputs", o->theirs_as_outputs,
       "onnx, into a folder: the outputs that the tests expect are those to judge; else they lie in `theirs`");
-  verb->add_flag("--verbose", o->verbose, "list each case that was not mapped, with its reason");
+  verb->add_option("--python", o->files.python,
+                   "interpreter that reads the files, CPython 3.10 or later, for onnx with the package onnx; default: "
+                   "$ASSAY_PYTHON, which is the one that an installed package belongs to, that of $VIRTUAL_ENV, else "
+                   "python3 on the PATH")
+      ->type_name("PATH");
+  verb->add_flag("--verbose", o->files.verbose, "list each case that was not mapped, with its reason");
   verb->callback([o, &action] { action = [o] { return Import(*o); }; });
 }
 

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay import` of each format, and what is then run or judged: import_test.py ASSAY CPU_PLUGIN. The files are small ones
 of the test's own, in the forms that the other projects write."""
+import importlib.util
 import json
+import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -56,12 +59,17 @@ def one_node(op, inputs, outputs):
     return field(1, 10) + field(7, graph) + field(8, field(2, 20))
 
 
-class Import(OwnFolder):
-    def assay(self, *args):
-        return subprocess.run([ASSAY, *map(str, args)], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+class Importing(OwnFolder):
+    def setUp(self):
+        super().setUp()
+        self.env["ASSAY_PYTHON"] = sys.executable
 
-    def imported(self, code, *args):
-        done = self.assay("import", *args)
+    def assay(self, *args, text=""):
+        return subprocess.run([ASSAY, *map(str, args)], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240,
+                              input=text)
+
+    def imported(self, code, *args, text=""):
+        done = self.assay("import", *args, text=text)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
@@ -76,13 +84,8 @@ class Import(OwnFolder):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return name
 
-    def write_onnx(self, wrong=0.0):
-        self.write("node/test_matmul/model.onnx", one_node(b"MatMul", [b"a", b"b"], [b"y"]))
-        self.write("node/test_matmul/test_data_set_0/input_0.pb", tensor([2, 3], [1, 2, 3, 4, 5, 6]))
-        self.write("node/test_matmul/test_data_set_0/input_1.pb", tensor([3, 2], [1, 0, 0, 1, 1, 1]))
-        self.write("node/test_matmul/test_data_set_0/output_0.pb", tensor([2, 2], [4, 5, 10, 11 + wrong]))
-        self.write("node/test_relu/model.onnx", one_node(b"Relu", [b"x"], [b"y"]))
 
+class Import(Importing):
     def test_benchdnn(self):
         self.write("matmul/shapes_own", BENCHDNN)
         done = self.imported(0, "benchdnn", "matmul/shapes_own", "-o", "b.suite", "--verbose")
@@ -93,7 +96,8 @@ class Import(OwnFolder):
         self.assertEqual({r["case_id"] for r in records}, {"matmul/f32/m=3,n=7,k=5/fill=normal/seed=0",
                                                            "matmul/f32/m=3,n=7,k=5,transa=1/fill=normal/seed=0"})
         self.assertEqual({(r["verdict"], r["tags"]) for r in records}, {("pass", "a_layer")})
-        self.imported(0, "benchdnn", "matmul/shapes_own", "-o", "b.suite")  # may be replaced
+        again = self.imported(0, "benchdnn", "matmul/shapes_own", "-o", "b.suite")  # may be replaced
+        self.assertEqual(again.stdout, "".join(line for line in done.stdout.splitlines(True) if "shapes_own:" not in line))
 
     def test_ggml(self):
         self.write("ggml.txt", GGML)
@@ -108,6 +112,78 @@ class Import(OwnFolder):
         self.imported(0, "iree", "calls.mlir", "-o", "i.suite")
         self.assertEqual({(r["case_id"], r["verdict"]) for r in self.run_suite("./i.suite")},
                          {("matmul/f32/m=6,n=3,k=13,transb=1,beta=1/fill=normal/seed=0", "pass")})
+
+    def test_a_pipe_is_read(self):
+        self.imported(0, "ggml", "/dev/stdin", "-o", "g.suite", text=GGML)
+        self.assertIn("reduce dtypes=f32 shape=3x4x5x10 axes=3 keepdims=1\n", (self.dir / "g.suite").read_text())
+
+    def test_operands_too_large_for_an_integer_are_no_case(self):
+        self.write("matmul/shapes", "2147483648x2147483648x2:2147483648x2x2\n")
+        done = self.imported(4, "benchdnn", "matmul/shapes", "-o", "n.suite")
+        self.assertIn("1  there are more than 2^48 elements\n", done.stdout)
+
+    def test_text_formats_need_nothing_but_an_interpreter(self):
+        """Without site-packages, and with modules in the folder that are none of the reader's."""
+        bare = pathlib.Path(self.write("bare-python", f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n"))
+        (self.dir / bare).chmod(0o755)
+        for name in ("json.py", "assay/__init__.py", "onnx/__init__.py"):
+            self.write(name, "raise SystemExit('not this one')\n")
+        self.write("matmul/shapes", "3x5:5x7\n")
+        self.write("ggml.txt", GGML)
+        self.write("calls.mlir", IREE)
+        for args in (["benchdnn", "matmul/shapes"], ["ggml", "ggml.txt"], ["iree", "calls.mlir"]):
+            self.imported(0, *args, "-o", "n.suite", "--python", f"./{bare}")
+        done = self.imported(2, "onnx", ".", "-o", "n.suite", "--python", f"./{bare}")
+        self.assertIn("lacks the package onnx, which reads these files; install it (pip install onnx, or apt-get install "
+                      "python3-onnx), or name another interpreter with --python PATH\n", done.stderr)
+
+    def test_the_package_of_a_wheel_reads(self):
+        """Modules beside the package are of another interpreter."""
+        package = self.dir / "site-packages/assay"
+        shutil.copytree(pathlib.Path(__file__).parents[2] / "harness/python/assay", package)
+        (package / "_prefix/bin").mkdir(parents=True)
+        program = shutil.copy(ASSAY, package / "_prefix/bin")
+        self.write("site-packages/json/__init__.py", "raise SystemExit('not this one')\n")
+        self.write("ggml.txt", GGML)
+        done = subprocess.run([program, "import", "ggml", "ggml.txt", "-o", "g.suite"], cwd=self.dir, env=self.env,
+                              capture_output=True, text=True, timeout=240)
+        self.assertIn("1 mapped", done.stdout, done.stderr)
+
+    def test_an_interpreter_that_is_none_is_said(self):
+        self.write("ggml.txt", GGML)
+        done = self.imported(2, "ggml", "ggml.txt", "-o", "n.suite", "--python", "/nowhere/python3")
+        self.assertIn("/nowhere/python3 cannot be run: No such file or directory; name one of CPython 3.10 or later with "
+                      "--python PATH\n", done.stderr)
+        done = self.imported(3, "ggml", "ggml.txt", "-o", "n.suite", "--python", "/bin/false")
+        self.assertIn("/bin/false ended before it had read all files", done.stderr)
+        self.assertFalse((self.dir / "n.suite").exists())
+
+    def test_bad_input(self):
+        self.write("relu.txt", "RELU(type=f32,ne=[1,1,1,1]): OK\n")
+        self.write("mine.suite", "softmax dtypes=f32 shape=4x33\n")
+        self.write("matmul/shapes", "3x5:5x7\n")
+        for code, text, args in ((4, "nothing in these files could be mapped", ["ggml", "relu.txt", "-o", "n.suite"]),
+                                 (2, "cannot read absent.txt: No such file or directory; check the path", ["ggml", "absent.txt", "-o", "n.suite"]),
+                                 (2, "give a name that ends in .suite", ["ggml", "relu.txt", "-o", "n"]),
+                                 (2, "--driver mat: benchdnn has no driver", ["benchdnn", "matmul/shapes", "-o", "n.suite", "--driver", "mat"]),
+                                 (2, "a suite has no outputs", ["onnx", "matmul", "-o", "n.suite", "--theirs-as-outputs"]),
+                                 (2, "mine.suite", ["benchdnn", "matmul/shapes", "-o", "mine.suite"]),
+                                 (2, "--out is required", ["ggml", "relu.txt"]),
+                                 (2, "tosa", ["tosa", "relu.txt", "-o", "n.suite"])):
+            with self.subTest(args):
+                self.assertIn(text, self.imported(code, *args).stderr)
+        self.assertFalse((self.dir / "n.suite").exists())
+        self.assertEqual((self.dir / "mine.suite").read_text(), "softmax dtypes=f32 shape=4x33\n")
+
+
+@unittest.skipUnless(importlib.util.find_spec("onnx"), "the package onnx is missing")
+class ImportOnnx(Importing):
+    def write_onnx(self, wrong=0.0):
+        self.write("node/test_matmul/model.onnx", one_node(b"MatMul", [b"a", b"b"], [b"y"]))
+        self.write("node/test_matmul/test_data_set_0/input_0.pb", tensor([2, 3], [1, 2, 3, 4, 5, 6]))
+        self.write("node/test_matmul/test_data_set_0/input_1.pb", tensor([3, 2], [1, 0, 0, 1, 1, 1]))
+        self.write("node/test_matmul/test_data_set_0/output_0.pb", tensor([2, 2], [4, 5, 10, 11 + wrong]))
+        self.write("node/test_relu/model.onnx", one_node(b"Relu", [b"x"], [b"y"]))
 
     def test_onnx_as_a_suite(self):
         self.write_onnx()
@@ -150,26 +226,12 @@ class Import(OwnFolder):
         self.assertIn("an input of the case: import it anew", self.judged(3)[0]["reason"])
         self.assertTrue(y.exists())
 
-    def test_bad_input(self):
-        self.write("relu.txt", "RELU(type=f32,ne=[1,1,1,1]): OK\n")
-        self.write("mine.suite", "softmax dtypes=f32 shape=4x33\n")
+    def test_bad_folders(self):
+        self.write_onnx()
         self.write("matmul/shapes", "3x5:5x7\n")
-        for code, text, args in ((4, "nothing in these files could be mapped", ["ggml", "relu.txt", "-o", "n.suite"]),
-                                 (2, "cannot read absent.txt: No such file or directory; check the path", ["ggml", "absent.txt", "-o", "n.suite"]),
-                                 (2, "there is no model.onnx in it", ["onnx", "matmul", "-o", "n.suite"]),
-                                 (2, "give a name that ends in .suite", ["ggml", "relu.txt", "-o", "n"]),
-                                 (2, "--driver mat: benchdnn has no driver", ["benchdnn", "matmul/shapes", "-o", "n.suite", "--driver", "mat"]),
-                                 (2, "a suite has no outputs", ["onnx", "matmul", "-o", "n.suite", "--theirs-as-outputs"]),
-                                 (2, "mine.suite", ["benchdnn", "matmul/shapes", "-o", "mine.suite"]),
-                                 (2, "is not empty", ["onnx", "node", "-o", "matmul"]),
-                                 (2, "--out is required", ["ggml", "relu.txt"]),
-                                 (2, "tosa", ["tosa", "relu.txt", "-o", "n.suite"])):
-            if "node" in args:
-                self.write_onnx()
-            with self.subTest(args):
-                self.assertIn(text, self.imported(code, *args).stderr)
-        self.assertFalse((self.dir / "n.suite").exists())
-        self.assertEqual((self.dir / "mine.suite").read_text(), "softmax dtypes=f32 shape=4x33\n")
+        for text, args in (("is not empty", ["onnx", "node", "-o", "matmul"]),
+                           ("there is no model.onnx in it", ["onnx", "matmul", "-o", "n.suite"])):
+            self.assertIn(text, self.imported(2, *args).stderr)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class Wheel(unittest.TestCase):
             self.assertIn(str(package / "lib"), os.path.realpath(fmt.split("=>")[1].split()[0]), file)
 
     def test_the_modules_own_tests_pass(self):
-        for name in ("check_test.py", "arrays_test.py", "cases_test.py"):
+        for name in ("check_test.py", "arrays_test.py", "cases_test.py", "importers_test.py"):
             with self.subTest(name):
                 done = self.do(self.bin / "python", TESTS / name, PYTHONDONTWRITEBYTECODE="1")
                 self.assertEqual(done.returncode, 0, done.stderr)

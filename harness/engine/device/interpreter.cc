@@ -32,13 +32,6 @@ constexpr std::string_view kQuestion =
     "[above] * os.path.exists(os.path.join(above, \"pyvenv.cfg\")), "
     "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
 
-std::string InUse() {
-  const char* installed_for = std::getenv("ASSAY_PYTHON");
-  if (installed_for != nullptr && *installed_for != '\0') return installed_for;
-  const char* environment = std::getenv("VIRTUAL_ENV");
-  return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
-}
-
 Result<Json> AskInterpreter(const std::string& python, double limit_s) {
   const LimitedOutput output = RunWithin(limit_s, {python, "-c", std::string(kQuestion)});
   if (output.end == ProgramEnd::kLate) {
@@ -64,25 +57,14 @@ Result<Json> AskInterpreter(const std::string& python, double limit_s) {
                                 answer.at("version").get<std::string>(), kOldest));
 }
 
-// The folder with the module assay, and the worker as a library, beside this program: in an installation and in a build
-// tree, or in a wheel, whose program lies in the module.
-struct Parts {
-  fs::path modules, library;
-};
-Result<Parts> FindParts() {
-  const fs::path folder = fs::path(ExecutablePath()).parent_path();
-  const fs::path library = (folder / "../lib/assay/libassay_worker.so").lexically_normal();
+// The worker as a library, beside this program.
+Result<fs::path> FindWorkerLibrary() {
+  const fs::path library =
+      (fs::path(ExecutablePath()).parent_path() / "../lib/assay/libassay_worker.so").lexically_normal();
   std::error_code error;
-  if (!fs::exists(library, error)) {
-    return UsageError(fmt::format("{} is not there, which files of kernels need: build target product, or install it",
-                                  library.string()));
-  }
-  for (const char* place : {"../lib/assay/python", "../../.."}) {
-    const fs::path modules = fs::weakly_canonical(folder / place, error);
-    if (fs::exists(modules / "assay/_worker.py", error)) return Parts{modules, library};
-  }
-  return UsageError(fmt::format("the module assay is neither in {} nor around this program; install both together",
-                                (folder / "../lib/assay/python").lexically_normal().string()));
+  if (fs::exists(library, error)) return library;
+  return UsageError(fmt::format("{} is not there, which files of kernels need: build target product, or install it",
+                                library.string()));
 }
 
 bool IsFlag(const AttrDef& attr) {
@@ -111,13 +93,32 @@ Json DescribeOperators() {
 
 }  // namespace
 
+std::string ChoosePython(const std::string& stated) {
+  if (!stated.empty()) return stated;
+  const char* installed_for = std::getenv("ASSAY_PYTHON");
+  if (installed_for != nullptr && *installed_for != '\0') return installed_for;
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
+}
+
+Result<fs::path> FindModules() {
+  const fs::path folder = fs::path(ExecutablePath()).parent_path();
+  std::error_code error;
+  for (const char* place : {"../lib/assay/python", "../../.."}) {  // in a wheel the program lies in the module
+    const fs::path modules = fs::weakly_canonical(folder / place, error);
+    if (fs::exists(modules / "assay/_worker.py", error)) return modules;
+  }
+  return UsageError(fmt::format("the module assay is neither in {} nor around this program; install both together",
+                                (folder / "../lib/assay/python").lexically_normal().string()));
+}
+
 Result<fs::path> FrameworkKernels(const std::string& name) {
   constexpr std::string_view kEnd = "_kernels.py";
-  const Result<Parts> parts = FindParts();
-  if (!parts) return tl::unexpected(parts.error());
+  const Result<fs::path> modules = FindModules();
+  if (!modules) return tl::unexpected(modules.error());
   std::vector<std::string> known;
   std::error_code error;
-  const fs::path folder = parts->modules / "assay/frameworks/columns";
+  const fs::path folder = *modules / "assay/frameworks/columns";
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string file = entry.path().filename().string();
     if (!file.ends_with(kEnd)) continue;
@@ -130,20 +131,20 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
 }
 
 Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
-  Result<Parts> parts = FindParts();
-  if (!parts) return tl::unexpected(parts.error());
-  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated, import_timeout_s);
+  const Result<fs::path> library = FindWorkerLibrary(), modules = FindModules();
+  if (!library || !modules) return tl::unexpected(library ? modules.error() : library.error());
+  const Result<Json> answer = AskInterpreter(ChoosePython(stated), import_timeout_s);
   if (!answer) return tl::unexpected(answer.error());
   const std::string executable = answer->at("executable");
-  const Json told = {{"library", parts->library.string()},
+  const Json told = {{"library", library->string()},
                      {"kernels", fs::weakly_canonical(kernels).string()},
                      {"import_timeout_s", import_timeout_s},
                      {"path", answer->at("path")},
                      {"operators", DescribeOperators()}};
   Interpreter found;
-  found.words = {executable, (parts->modules / "assay/_worker.py").string(), told.dump()};
+  found.words = {executable, (*modules / "assay/_worker.py").string(), told.dump()};
   // The module alone, not what lies beside it: in a wheel that is another environment.
-  found.readable = {executable, (parts->modules / "assay").string(), parts->library.parent_path().string()};
+  found.readable = {executable, (*modules / "assay").string(), library->parent_path().string()};
   const char* home = std::getenv("HOME");
   const std::string whole_home = home == nullptr ? "/" : home;  // not for a path that names it
   for (const char* key : {"prefixes", "path"}) {

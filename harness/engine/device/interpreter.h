@@ -29,11 +29,16 @@ inline bool IsKernelFile(const std::filesystem::path& path) {
 Result<std::filesystem::path> FrameworkKernels(const std::string& name);
 
 // `stated` is the value of --python. If it is "", the interpreter is $ASSAY_PYTHON (which the program of a wheel sets
-// to its own), that of $VIRTUAL_ENV, or python3 on the PATH, in this order. It is asked once where its modules lie,
-// outside of any sandbox and without the kernels. Errors: it cannot be run, does not answer within `import_timeout_s`,
-// is too old, or this installation has no module assay.
-// `import_timeout_s` is also WorkerOptions::import_timeout_s: before it passes, the interpreter says where the import
-// is.
+// to its own), that of $VIRTUAL_ENV, or python3 on the PATH, in this order.
+std::string ChoosePython(const std::string& stated);
+
+// The folder that has the module assay: of an installation, a build tree or a wheel. Errors: this one has none.
+Result<std::filesystem::path> FindModules();
+
+// The interpreter that ChoosePython names. It is asked once where its modules lie, outside of any sandbox and without
+// the kernels. Errors: it cannot be run, does not answer within `import_timeout_s`, is too old, or this installation
+// has no module assay. `import_timeout_s` is also WorkerOptions::import_timeout_s: before it passes, the interpreter
+// says where the import is.
 Result<Interpreter> FindInterpreter(const std::string& stated, const std::filesystem::path& kernels,
                                     double import_timeout_s);
 

@@ -28,7 +28,7 @@ ProgramGroup::ProgramGroup(ProgramStart start) {
   const std::vector<char*> argv = PointersTo(start.words), env = PointersTo(start.variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!start.has_input) posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, start.output, STDOUT_FILENO);
   if (!start.has_errors) posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;

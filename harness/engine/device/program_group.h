@@ -14,12 +14,12 @@ struct ProgramStart {
   std::vector<std::string> words;           // the program, which is looked for on the PATH, and its arguments
   std::vector<std::string> variables = {};  // "NAME=value", before those of this process
   int output = -1;                          // the descriptor that is its standard output
+  bool has_input = false;                   // it reads the standard input of this process; else it has none
   bool has_errors = true;                   // its messages go where those of this process go; else nowhere
 };
 
 class ProgramGroup {
  public:
-  // It has no input.
   explicit ProgramGroup(ProgramStart start);
 
   int problem() const { return problem_; }  // errno's number, of a program that cannot begin; 0: it has begun

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "harness/tools/import/extents.h"
-
 namespace assay {
 namespace {
 
@@ -26,6 +24,18 @@ std::string TagOf(std::string_view name) {
 // Operators say behind ';' what they take; cases with one fault then have one reason.
 std::string WithoutAdvice(const std::string& message) {
   return message.substr(0, message.find(';'));
+}
+
+// Operands too large for a machine are fine, for an integer they are not.
+Status CheckElements(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 48;
+  int64_t product = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 1) return UsageError("an extent is not from 1 to 2^31");
+    if (extent > kMost / product) return UsageError("there are more than 2^48 elements");
+    product *= extent;
+  }
+  return {};
 }
 
 // Whether these are the operands, in any order, and puts them into theirs.
@@ -52,15 +62,14 @@ Result<ImportedCase> Imports::Bind(const ForeignCase& from, CaseSpec spec, std::
   if (!bound) return UsageError(WithoutAdvice(bound.error().message));
   for (const auto* operands : {&(*bound)->problem.inputs, &(*bound)->problem.outputs}) {
     for (const Operand& operand : *operands) {
-      if (auto elements = ElementsOf(operand.shape); !elements) return tl::unexpected(elements.error());
+      if (auto elements = CheckElements(operand.shape); !elements) return tl::unexpected(elements.error());
     }
   }
   return ImportedCase{*std::move(canonical), TagOf(label), from.where, *std::move(bound)};
 }
 
-void Imports::Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label) {
-  if (!spec) return Refuse(from, spec.error().message);
-  auto imported = Bind(from, *std::move(spec), label);
+void Imports::Add(const ForeignCase& from, CaseSpec spec, std::string_view label) {
+  auto imported = Bind(from, std::move(spec), label);
   if (!imported) return Refuse(from, imported.error().message);
   ++mapped_;
   const bool is_new = index_of_id_.try_emplace(imported->spec.Id(), cases_.size()).second;
@@ -89,10 +98,14 @@ void Imports::PassOver(std::string_view option, bool known) {
 }
 
 void Imports::Refuse(const ForeignCase& from, const std::string& reason) {
-  ++unmapped_;
-  constexpr size_t kMostReason = 200;
-  ++count_of_reason_[reason.substr(0, kMostReason)];
+  CountRefused(reason, 1);
   if (callback_) callback_({from, reason});
+}
+
+void Imports::CountRefused(const std::string& reason, size_t count) {
+  constexpr size_t kMostReason = 200;
+  unmapped_ += count;
+  count_of_reason_[reason.substr(0, kMostReason)] += count;
 }
 
 std::vector<std::pair<std::string, size_t>> Imports::Reasons() const {

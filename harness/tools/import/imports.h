@@ -45,13 +45,13 @@ class Imports {
   // `callback` hears of each case that has no counterpart; empty: nobody does.
   explicit Imports(OpCatalog ops, Callback callback = {}) : ops_(std::move(ops)), callback_(std::move(callback)) {}
 
-  // `spec` is not yet canonical, or the reason why there is none. What the operator refuses is unmapped too, with its
-  // words.
-  void Add(const ForeignCase& from, Result<CaseSpec> spec, std::string_view label = "");
+  // `spec` is not yet canonical. A case that its operator refuses is unmapped, with the operator's words.
+  void Add(const ForeignCase& from, CaseSpec spec, std::string_view label);
   // Adds a case with data. It stays separate from other cases of its shape. It is unmapped if the tensors are not its
   // operands.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
   void Refuse(const ForeignCase& from, const std::string& reason);
+  void CountRefused(const std::string& reason, size_t count);  // the callback does not hear of them
   // Notes an option that does not change the computation, or whose effect is unknown.
   void PassOver(std::string_view option, bool known);
   // Notes a case that was mapped to other types.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/import/foreign_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "harness/core/base/json_text.h"
+#include "harness/engine/device/interpreter.h"
+#include "harness/engine/device/program_group.h"
+
+namespace assay {
+namespace {
+
+// The reader's output: lines of JSON, and behind some of them the bytes of tensors.
+class ReaderOutput {
+ public:
+  explicit ReaderOutput(int descriptor) : file_(fdopen(descriptor, "r")) {}
+  ~ReaderOutput() {
+    std::free(line_);
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  ReaderOutput(const ReaderOutput&) = delete;
+
+  // No object: the output has ended.
+  Json ReadLine() {
+    const ssize_t length = file_ == nullptr ? -1 : getline(&line_, &capacity_, file_);
+    return length < 0 ? Json() : ParseJson({line_, static_cast<size_t>(length)});
+  }
+  // Elements stay zero where the output has ended.
+  Tensor ReadTensor(DType dtype, const Shape& shape) {
+    Tensor tensor(dtype, shape);
+    if (std::fread(tensor.data(), 1, tensor.bytes(), file_) != tensor.bytes())
+      std::memset(tensor.data(), 0, tensor.bytes());
+    return tensor;
+  }
+
+ private:
+  FILE* file_;
+  char* line_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+std::vector<NamedTensor> ReadTensors(const Json& described, ReaderOutput& output) {
+  std::vector<NamedTensor> tensors;
+  for (const Json& one : described) {
+    const DType dtype = *ParseDType(one.at(1).get<std::string>());
+    tensors.push_back({one.at(0), output.ReadTensor(dtype, one.at(2).get<Shape>())});
+  }
+  return tensors;
+}
+
+void TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
+  const ForeignCase from{line.at("where"), line.at("text")};
+  if (line.contains("reason")) return imports.Refuse(from, line.at("reason"));
+  CaseSpec spec{.op = line.at("op"), .dtypes = {}, .attrs = line.at("attrs").get<AttrList>(), .fill = line.at("fill")};
+  for (const std::string name : line.at("dtypes")) spec.dtypes.push_back(*ParseDType(name));
+  const std::string label = line.at("label");
+  const size_t before = imports.mapped();
+  if (line.contains("inputs")) {
+    CaseTensors tensors;
+    tensors.inputs = ReadTensors(line.at("inputs"), output);
+    tensors.outputs = ReadTensors(line.at("outputs"), output);
+    imports.AddWithTensors(from, std::move(spec), label, std::move(tensors));
+  } else {
+    imports.Add(from, std::move(spec), label);
+  }
+  if (line.at("other_types").get<bool>() && imports.mapped() > before) imports.CountReplacedTypes();
+}
+
+Status TakeLines(const std::string& python, ReaderOutput& output, Imports& imports) {
+  for (Json line = output.ReadLine(); line.is_object(); line = output.ReadLine()) {
+    if (line.contains("done")) return {};
+    if (line.contains("error")) return UsageError(line.at("error"));
+    if (line.contains("refused")) {
+      imports.CountRefused(line.at("refused"), line.at("count"));
+    } else if (line.contains("option")) {
+      imports.PassOver(line.at("option").get<std::string>(), line.at("known"));
+    } else {
+      TakeCase(line, output, imports);
+    }
+  }
+  return Fail(ErrorCode::kInternal, fmt::format("the interpreter {} ended before it had read all files; what it says "
+                                                "of that stands above",
+                                                python));
+}
+
+}  // namespace
+
+Status ReadForeignFiles(const ForeignFiles& files, Imports& imports) {
+  const auto modules = FindModules();
+  if (!modules) return tl::unexpected(modules.error());
+  const std::string python = ChoosePython(files.python);
+  const Json settings = {{"format", files.format},
+                         {"driver", files.driver},
+                         {"near_types", files.near_types},
+                         {"with_tensors", files.with_tensors},
+                         {"verbose", files.verbose}};
+  std::vector<std::string> words = {python, (*modules / "assay/_reader.py").string(), DumpJson(settings)};
+  words.insert(words.end(), files.paths.begin(), files.paths.end());
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Fail(ErrorCode::kIo, std::strerror(errno));
+  ReaderOutput output(ends[0]);
+  ProgramGroup reader({.words = std::move(words), .output = ends[1], .has_input = true});
+  close(ends[1]);
+  if (reader.problem() != 0) {
+    return UsageError(
+        fmt::format("the interpreter {} cannot be run: {}; name one of CPython 3.10 or later with "
+                    "--python PATH",
+                    python, std::strerror(reader.problem())));
+  }
+  const Status taken = TakeLines(python, output, imports);
+  reader.Kill();
+  return taken;
+}
+
+}  // namespace assay
