@@ -217,7 +217,7 @@ class Profile(Cli):
             self.assertEqual(call["pid"], processes["assay"])
             self.assertGreaterEqual(ends[number]["ts"], call["ts"])
         loops = [e for e in events if e["ph"] == "X" and e["pid"] != 1 and e["name"] == "timed loop"]
-        loops = [e for e in loops if "repetitions" in e["args"]]  # calls of nothing tell what a call costs
+        loops = [e for e in loops if "repetitions" in e["args"]]  # empty calls tell what a call costs
         self.assertTrue(loops)
         for e in loops:
             self.assertGreater(e["args"]["repetitions"], 0)
