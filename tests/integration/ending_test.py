@@ -227,7 +227,7 @@ class Ending(Base):
                 for stderr in (done.stderr, again.stderr):
                     self.assertEqual(stderr, f"assay: shard {i}/4 holds none of the 1 selected cases\n")
         self.assertEqual(sorted(codes), [(0, 0, False)] * 3 + [(0, 0, True)])
-        self.assertIn("A shard without cases is no failure", " ".join(self.assay("run", "--help").stdout.split()))
+        self.assertIn("An empty shard exits with 0", " ".join(self.assay("run", "--help").stdout.split()))
 
     def test_a_case_that_is_planned_twice_runs_once(self):
         done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case", CASE, "--backend", "cpu", "--impl",

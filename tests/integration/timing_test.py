@@ -138,7 +138,7 @@ class Roofline(Cli):
         run = ("run", "--case", CASE, "--backend", "cpu")
         self.fails(2, "sheet.toml:3:8: no key 'f23'; known: f64, f32", *run, "--ceilings", "sheet.toml")
         self.fails(2, "none.toml", *run, "--ceilings", "none.toml")
-        self.fails(2, "leave out it or --ceilings", *run, "--ceilings", "sheet.toml", "--no-roofline")
+        self.fails(2, "leave out one of it and --ceilings", *run, "--ceilings", "sheet.toml", "--no-roofline")
 
     def test_without_it_nothing_is_measured(self):
         _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.005", "--price",
