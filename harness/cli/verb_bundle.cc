@@ -127,14 +127,13 @@ void AddBundleVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<BundleOptions>();
   CLI::App* verb = app.add_subcommand(
       "bundle", "Put a run with its evidence into one file, which assay verify checks without the hardware");
-  verb->add_option("RUN", o->run, "output folder of a run, best one with --evidence")->required();
-  verb->add_option("-o,--out", o->out, "the file, whose name ends in .tar.zst, and which must not be there")
+  verb->add_option("RUN", o->run, "output folder of a run, best with --evidence")->required();
+  verb->add_option("-o,--out", o->out, "new file, whose name ends in .tar.zst")
       ->type_name("FILE")
       ->capture_default_str();
-  verb->add_option(
-      "--challenge", o->challenge,
-      "text by which results are drawn too, of whoever got the hash of the run's files that the run printed");
-  verb->add_option("--sign", o->key, "key to sign it with, by ssh-keygen -Y: private, or public with an agent")
+  verb->add_option("--challenge", o->challenge,
+                   "text that goes into the draw too, from whoever got the printed hash of the run's files");
+  verb->add_option("--sign", o->key, "key for ssh-keygen -Y to sign with: private, or public with an agent")
       ->type_name("KEY");
   verb->callback([o, &action] { action = [o] { return Bundle(*o); }; });
 }

@@ -196,23 +196,23 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CompareOptions>();
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
-  verb->add_option("NEW", o->now, "the same of the run that is judged");
+  verb->add_option("NEW", o->now, "output folder or results.jsonl of the run that is judged");
   verb->add_option("--builds", o->builds,
-                   "compare two builds of one backend, or two files of kernels, in one run instead")
+                   "instead: compare two builds of one backend, or two files of kernels, in one run")
       ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
-                    "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
+                    "SLOWER by at least this many percent is a regression; a rule of the policy prevails");
   AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
-                    "least difference of a SLOWER or FASTER, in percent");
-  verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
-  verb->add_flag("--strict", o->strict, "times that cannot be true, of either run, fail the comparison");
+                    "smallest difference that counts as SLOWER or FASTER, in percent");
+  verb->add_flag("--allow-lost", o->allow_lost, "only report results that the new run lacks");
+  verb->add_flag("--strict", o->strict, "also fail on times of either run that cannot be true");
   verb->add_option("--markdown", o->markdown, "write the comparison as Markdown too")->type_name("FILE");
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github,
                  "print annotations for GitHub too, one per backend and operator; with --json on standard error");
   AddColor(*verb, o->color);
-  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "how many rows each list has at most");
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
 }
 

@@ -181,18 +181,19 @@ void AddConformVerb(CLI::App& app, Action& action) {
   verb->get_option("--backend")->required();
   AddSharing(*verb, o->run);
   verb->get_option("--devices")
-      ->description("each, which is the default: a profile is about one device, and pool is refused")
+      ->description("each (the default); pool is refused, since a profile is about one device")
       ->check(RefusePool);
   AddOut(*verb, o->run);
-  verb->add_option("--expectations", o->run.expectations,
-                   "files of waivers, or none; default: those that the backends ship. Each that is used is counted")
+  verb->add_option(
+          "--expectations", o->run.expectations,
+          "files of waivers, or none; default: those shipped with the backends. Waivers that are used are counted")
       ->type_name("FILE");
   verb->add_option(
           "--evidence-seed", o->run.evidence_seed,
-          "file with the secret whose SHA-256 was handed in: seed and sample follow from it; default: one is drawn")
+          "file with the secret whose SHA-256 was published, from which seed and sample follow; default: one is drawn")
       ->type_name("FILE");
   verb->add_option("--challenge", o->run.challenge,
-                   "text of whoever gets the evidence, which goes into seed and sample too");
+                   "text from whoever gets the evidence, which goes into seed and sample too");
   AddProgress(*verb, o->run.progress);
   AddColor(*verb, o->run.color);
   verb->callback([o, &action] { action = [o] { return Conform(*o); }; });

@@ -132,20 +132,18 @@ void AddImportVerb(CLI::App& app, Action& action) {
       ->required()
       ->check(CLI::IsMember({"benchdnn", "ggml", "onnx", "iree"}))
       ->type_name("FORMAT");
-  verb->add_option("files", o->files, "of that project")->required()->type_name("FILE...");
-  verb->add_option(
-          "-o,--out", o->out,
-          "the suite to write, FILE.suite; one that was imported before is replaced. onnx: any other name is that "
-          "of a new or empty folder for the cases with their data: check --manifest")
+  verb->add_option("files", o->files, "files of that project")->required()->type_name("FILE...");
+  verb->add_option("-o,--out", o->out,
+                   "suite to write, FILE.suite; replaces an imported one. onnx: any other name is a new or empty "
+                   "folder for check --manifest")
       ->required()
       ->type_name("FILE.suite|DIR");
   verb->add_option("--driver", o->driver,
-                   "benchdnn: the driver of files that name none, such as matmul; else the name of their folder");
+                   "benchdnn: driver of files that name none, such as matmul; default: the name of their folder");
   verb->add_flag("--near-types", o->near_types,
-                 "ggml: where it mixes types and an operator here takes one, take that of the weights for both");
-  verb->add_flag(
-      "--theirs-as-outputs", o->theirs_as_outputs,
-      "onnx, into a folder: the outputs that the tests expect are those to judge; else they lie in `theirs`");
+                 "ggml: if it mixes types and the operator here takes one, use the type of the weights for both");
+  verb->add_flag("--theirs-as-outputs", o->theirs_as_outputs,
+                 "onnx, into a folder: judge the outputs that the tests expect; else they are stored in `theirs`");
   verb->add_flag("--verbose", o->verbose, "list each case that was not mapped, with its reason");
   verb->callback([o, &action] { action = [o] { return Import(*o); }; });
 }

@@ -218,33 +218,32 @@ void AddJudgeVerb(CLI::App& app, Action& action) {
   run.store = false;
   run.cold = false;
   CLI::App* verb = app.add_subcommand(
-      "judge", "Judge a written kernel beside a reference: right on visible and hidden cases, and how fast");
-  verb->add_option("CANDIDATE", o->candidate, "Python file (.py) of kernels, or plugin, that is judged")->required();
+      "judge", "Judge a kernel beside a reference: is it right on visible and hidden cases, and how fast is it?");
+  verb->add_option("CANDIDATE", o->candidate, "Python file (.py) of kernels, or plugin, to judge")->required();
   verb->add_option("--against", o->reference,
-                   "the same of the reference, which says what the task is: the cases that it takes")
+                   "Python file or plugin of the reference; the cases that it takes are the task")
       ->required()
       ->type_name("FILE");
   AddCaseChoice(*verb, run.selection, kUsualSuite);
   AddNumber<size_t>(*verb, "--hidden", o->generated, {0, 10'000},
                     "hidden cases of shapes that no suite has, besides the visible ones on other data");
   AddNumber<uint64_t>(*verb, "--hidden-seed", o->hidden_seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "what the hidden cases follow from; default: a secret, which is told in the end");
-  verb->add_flag("--perf,!--no-perf", run.perf, "time what passes, which is the default, or time nothing");
-  AddNumber<size_t>(*verb, "--timed", o->timed, {1, 10'000}, "how many cases are timed: the largest ones");
-  AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "how often they are, each time in fresh workers");
+                      "seed of the hidden cases; default: a secret one, printed at the end");
+  verb->add_flag("--perf,!--no-perf", run.perf, "time what passes (the default), or time nothing");
+  AddNumber<size_t>(*verb, "--timed", o->timed, {1, 10'000}, "number of cases to time, the largest ones");
+  AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "times to time them, each in fresh workers");
   AddNumber<double>(*verb, "--perf-time", run.perf_time_s, kSecondsLimits,
-                    "seconds that timing an implementation, case and round may take");
+                    "seconds for timing one implementation on one case in one round");
   AddLaunches(*verb, run);
   verb->add_option("--relations", run.relations,
-                   "which relations between executions to check (batches, negation, ...): all, the few that cost "
-                   "little, or none")
+                   "relations between executions to check (batches, negation, ...): all, the cheap ones, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   AddPython(*verb, run.backend);
   AddTimeout(*verb, run.backend);
   AddSandbox(*verb, run.backend.sandbox);
   AddSetAside(*verb, run);
-  verb->add_option("--out", run.out, "folder for the records, new or empty; default: they are not kept");
+  verb->add_option("--out", run.out, "folder for the records, new or empty; default: none are kept");
   AddNumber<int>(*verb, "--jobs", run.jobs, kThreadLimits, "threads of the host; default: all cores")->default_str("");
   AddTier(*verb, run);
   verb->add_flag("--json", o->json, "print one JSON object instead of text");

@@ -147,7 +147,8 @@ void AddListVerb(CLI::App& app, Action& action) {
       verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
   ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
   ops->add_option("NAME", *names, "only these operators");
-  ops->add_option("--op", selection->ops, "only these and those of NAME, comma separated")->delimiter(',');
+  ops->add_option("--op", selection->ops, "only these operators, besides those of NAME; comma separated")
+      ->delimiter(',');
   ops->callback([=, &action] {
     take_names();
     action = [=] { return ListOps(selection->ops, *verbose); };
@@ -157,18 +158,18 @@ void AddListVerb(CLI::App& app, Action& action) {
   auto how = std::make_shared<CaseListing>();
   cases->add_flag(
       "-v,--verbose", how->verbose,
-      "print contract, tags, source, line and what a run takes of the host's memory too; with --coverage all of it");
+      "also print contract, tags, source, line and the host memory that a run needs; with --coverage every line of it");
   cases->add_flag("--coverage", how->coverage,
-                  "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
+                  "print which pairs and triples of parameter values the suite has, lacks and cannot have");
   cases->add_flag("--json", how->json, "print the coverage as JSON");
-  cases->add_option("NAME", *names, "only cases of these operators and of those of --op");
+  cases->add_option("NAME", *names, "only cases of these operators, besides those of --op");
   AddCases(*cases, *selection);
   cases->callback([=, &action] {
     take_names();
     action = [=] { return ListCases(*selection, *how); };
   });
-  CLI::App* suites = verb->add_subcommand(
-      "suites", "List the names of suites that --suite takes; other suites are given by their path");
+  CLI::App* suites =
+      verb->add_subcommand("suites", "List the names of suites for --suite; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });
 }
 

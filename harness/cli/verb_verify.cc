@@ -110,19 +110,18 @@ int Verify(const VerifyVerb& options) {
 void AddVerifyVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<VerifyVerb>();
   CLI::App* verb = app.add_subcommand(
-      "verify", "Check a bundle without its hardware: whether it is whole, and what of it comes out again");
-  verb->add_option("BUNDLE", o->bundle, "file of assay bundle, with BUNDLE.sig beside it where it is signed")
-      ->required();
+      "verify", "Check a bundle without its hardware: is it whole, and does computing it again give the same?");
+  verb->add_option("BUNDLE", o->bundle, "file of assay bundle; BUNDLE.sig beside it if it is signed")->required();
   auto* allowed =
       verb->add_option("--allowed-signers", o->allowed, "who may sign: lines 'IDENTITY KEY', see ssh-keygen(1)")
           ->type_name("FILE");
   auto* identity = verb->add_option("--identity", o->identity, "who must have signed it")->type_name("NAME");
   allowed->needs(identity);
   identity->needs(allowed);
-  AddNumber<double>(*verb, "--recompute", o->how.recompute_s, {0, 1e6},
-                    "seconds for inputs and golden values of cases without stored outputs, which come in an order that "
-                    "nobody chose; 0: all of them");
-  verb->add_option("--profile", o->how.own_profile, "of a bundle of assay conform --profile PATH: the same file")
+  AddNumber<double>(
+      *verb, "--recompute", o->how.recompute_s, {0, 1e6},
+      "seconds for computing again cases without stored outputs, in an order that nobody could choose; 0: all");
+  verb->add_option("--profile", o->how.own_profile, "the profile's file, for a bundle of assay conform --profile PATH")
       ->type_name("PATH");
   AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Verify(*o); }; });
