@@ -57,7 +57,8 @@ Status ProfileOutput::WriteTrace(const fs::path& dir, const std::vector<ThreadPr
   std::error_code error;
   if (fs::exists(trace_path_, error) && fs::equivalent(trace_path_.parent_path(), dir, error)) {
     return Fail(ErrorCode::kIo,
-                fmt::format("--trace {}: not written, as the run has a file of that name", trace_path_.string()));
+                fmt::format("--trace {}: not written, since the run has a file of that name; give another name",
+                            trace_path_.string()));
   }
   std::ofstream trace(trace_path_, std::ios::binary);
   WriteChromeTrace(trace, threads, begin_);

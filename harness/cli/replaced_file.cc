@@ -32,16 +32,18 @@ std::string WhyNoNewFile(const WrittenFile& written) {
 // "" where what is there may be replaced.
 std::string WhyNotReplaced(const WrittenFile& written) {
   const auto& [option, path, kind, folder_made] = written;
-  const auto stays = [&](const std::string& what) { return what + ", and stays; give another name, or remove it"; };
+  const auto kept = [&](const std::string& what) {
+    return what + ", so it is not replaced; give another name, or remove it";
+  };
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return stays("what is there is a link to nothing");
+  if (!fs::exists(status)) return kept("this is a link to nothing");
   if (fs::is_directory(status)) return "this is a folder; give the name of a file";
   if (!fs::is_regular_file(status)) {
-    return kind.streamed ? "" : stays(fmt::format("what is there is no file, which a {} is", kind.what));
+    return kind.streamed ? "" : kept("this is not a file");
   }
   if (fs::file_size(path, error) > 0 && !kind.is_one(path)) {
-    return stays(fmt::format("what is there is no {}", kind.what));
+    return kept(fmt::format("this is not a {}", kind.what));
   }
   if (kind.streamed && ::access(path.c_str(), W_OK) != 0) {
     return fmt::format("the file cannot be written: {}; give another one", std::strerror(errno));

@@ -47,9 +47,9 @@ Status CheckOut(const fs::path& out) {
         fmt::format("--out {} is a folder: give --out {}", out.string(), (out / BundleOptions().out).string()));
   }
   if (!out.native().ends_with(".tar.zst") || out.filename() == ".tar.zst") {
-    return UsageError(
-        fmt::format("--out {} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {}",
-                    out.string(), NameForBundle(out).string()));
+    return UsageError(fmt::format(
+        "--out {}: the name must end in .tar.zst, so that the sandbox hides the file from plugins; give --out {}",
+        out.string(), NameForBundle(out).string()));
   }
   for (const fs::path& file : {out, SignatureOf(out)}) {
     if (!fs::exists(file, error)) continue;
@@ -65,9 +65,9 @@ std::string HowToMend(const fs::path& run, const BundledRun& bundle) {
     return whole + "merge it again with all of its shards, each run to its end";
   }
   if (bundle.files.contains(kEvidenceFile)) {
-    return whole + "run it again with another --out: one with evidence is evidence as a whole";
+    return whole + "run it again with another --out: a run with evidence cannot be continued";
   }
-  return fmt::format("{}run it again; what is missing alone is run by the same command with --out {} --resume", whole,
+  return fmt::format("{}run it again; the same command with --out {} --resume runs only what is missing", whole,
                      run.string());
 }
 
@@ -89,7 +89,7 @@ Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
   Status status = WriteContainer(unsigned_, bundle.files, options.out);
   if (!status) {
     const Error& error = status.error();
-    status = Fail(error.code, fmt::format("--out {}: give --out where files can be made", error.message));
+    status = Fail(error.code, fmt::format("--out {}; give another --out", error.message));
   }
   if (status && options.key) status = SignFile(unsigned_, *options.key);
   std::error_code error;

@@ -84,7 +84,7 @@ std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy)
 void NoteUnusedRules(const ComparePolicy& policy, const RunPair& pair, RunComparison& comparison) {
   const std::vector<Record> runs[] = {pair.base.records, pair.now.records};
   for (const std::string& where : policy.FindUnusedRules(runs)) {
-    comparison.notes.push_back(where + ": the rule fits no result of these runs");
+    comparison.notes.push_back(where + ": the rule matches no result of these runs");
   }
 }
 
@@ -145,10 +145,11 @@ int Compare(const CompareOptions& options) {
   if (!comparison) return Complain(kExitUsage, comparison.error().message);
   const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
   if (!options.builds.empty() && std::ranges::none_of(comparison->results, shared)) {
-    return Complain(kExitUsage,
-                    fmt::format("--builds: '{}' of {} have no result of the same case and implementation, so that "
-                                "nothing can be compared",
-                                options.builds, options.base.string()));
+    return Complain(
+        kExitUsage,
+        fmt::format(
+            "--builds: '{}' of {} have no result of the same case and implementation, so nothing can be compared",
+            options.builds, options.base.string()));
   }
   NoteRun(options.base, pair->base, *comparison);
   if (!options.now.empty()) NoteRun(options.now, pair->now, *comparison);
@@ -183,9 +184,10 @@ int Compare(const CompareOptions& options) {
   }
   if (!written) return Complain(kExitHarness, written.error().message);
   if (!lacks.empty()) {
-    Complain(code, fmt::format("the base is not whole, so that nobody knows what got worse: {}. Run it again, or give "
-                               "--allow-lost",
-                               lacks));
+    Complain(code,
+             fmt::format(
+                 "the base is incomplete, so regressions cannot be ruled out: {}. Run it again, or give --allow-lost",
+                 lacks));
   }
   return no_gate.empty() ? code : Complain(code, no_gate);
 }

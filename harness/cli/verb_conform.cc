@@ -43,8 +43,8 @@ void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
 // Refuses pools: each device runs only some of the cases, so the statement would hold for none.
 std::string RefusePool(const std::string& devices) {
   if (devices != kPool) return "";
-  return "a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
-         "one device with --backend NAME:INDEX, and give each of them a run of its own";
+  return "a profile is about one device, and each device of a pool runs only some cases: name one with --backend "
+         "NAME:INDEX, and give each device a run of its own";
 }
 
 // Requires a single device, since a statement is about one.
@@ -147,8 +147,7 @@ int Conform(ConformOptions options) {
   auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
   if (control && !control->Holds()) {
     control = tl::unexpected(Complain(
-        kExitHarness, fmt::format("the negative control does not hold on this machine, so that the session would prove "
-                                  "nothing: {}",
+        kExitHarness, fmt::format("the negative control fails on this machine, so the session would prove nothing: {}",
                                   control->Text())));
   }
   if (!control) {

@@ -55,7 +55,7 @@ Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>&
     if (declares && NarrowTypes(space, dtypes)) {
       found.push_back(op);
     } else if (!declares && !wanted.empty()) {
-      return UsageError(fmt::format("{} has no declaration of what its cases vary in; leave it out of --op", name));
+      return UsageError(fmt::format("{} does not declare what its cases vary in; leave it out of --op", name));
     }
   }
   if (found.empty()) {
@@ -160,7 +160,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
     Print(fmt::format("\nno backend took any of {} cases{}\n", cases,
                       options.run.backend.implementations.empty()
                           ? ""
-                          : fmt::format(" with an implementation that --impl {} fits",
+                          : fmt::format(" with an implementation of --impl {}",
                                         fmt::join(options.run.backend.implementations, ","))));
     return;
   }

@@ -49,16 +49,15 @@ Status ReadForeign(const ImportOptions& options, const std::string& file, Import
 Status CheckOut(const ImportOptions& options) {
   if (!WantsSuite(options)) {
     if (options.format == "onnx") return {};
-    return UsageError(
-        fmt::format("--out {}: give a name that ends in .suite; only the cases of onnx have data for a folder",
-                    options.out.string()));
+    return UsageError(fmt::format("--out {}: the name must end in .suite; only cases of onnx have data for a folder",
+                                  options.out.string()));
   }
   if (options.theirs_as_outputs) {
     return UsageError(fmt::format("--theirs-as-outputs: a suite has no outputs; give --out the name of a folder"));
   }
   std::vector<ReadFile> read;
   for (const std::string& file : options.files) read.push_back({file, "a file to import"});
-  const ResultKind imported{"imported suite",
+  const ResultKind imported{"suite made by assay import",
                             [](const std::filesystem::path& file) { return FileBeginsWith(file, kFirstWords); }};
   return CheckMayWrite({"--out", options.out, imported}, read);
 }

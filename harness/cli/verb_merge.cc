@@ -83,7 +83,7 @@ Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder)
   }
   if (all.draws.empty()) return {};
   if (auto status = folder.WriteText(kEvidenceFile, EvidenceJson(all)); !status) return status;
-  Note("evidence: the run's files have the hash " + HashOfRunFiles(folder.path()));
+  Note("evidence: the hash of the run's files is " + HashOfRunFiles(folder.path()));
   return {};
 }
 

@@ -39,7 +39,7 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
   if (expectations.shipped || result.interrupted || result.stopped) return;
   const std::vector<std::string> unused = FindUnusedRules(expectations.rules, result.records);
-  if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
+  if (!unused.empty()) Note(fmt::format("expectations that match no result of this run: {}", fmt::join(unused, ", ")));
 }
 
 void NoteUnused(const RunnerSettings& settings, const std::vector<Device>& devices) {

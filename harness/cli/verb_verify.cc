@@ -66,8 +66,7 @@ std::string WhyNoBundle(const fs::path& path) {
                        path.string());
   }
   return fmt::format(
-      "{0} is a folder, and the file of a bundle is needed: make it with `assay bundle {0} --out "
-      "{1}.assay.tar.zst` and give that",
+      "{0} is a folder; make a bundle of it with `assay bundle {0} --out {1}.assay.tar.zst` and give that file",
       path.string(), folder.string());
 }
 

@@ -88,13 +88,13 @@ void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) 
   if (failure.kind == FailureKind::kUnavailable && !device_.empty()) {
     worker_.Stop();
     failure = {FailureKind::kDeviceLost,
-               fmt::format("{} was there when it was opened, and is not any more: {}", device_, failure.message)};
+               fmt::format("{} could be opened before, and is gone now: {}", device_, failure.message)};
   } else if (failure.kind == FailureKind::kUnsupported && std::ranges::find(kMayRefuse, call) == std::end(kMayRefuse)) {
     failure = {
         FailureKind::kError,
-        fmt::format("the plugin offered this, and then says that it is unsupported: {}; it has to say so when it "
-                    "is asked what it offers",
-                    failure.message)};
+        fmt::format(
+            "the plugin offered this and then returned unsupported: {}; return ASSAY_UNSUPPORTED from query instead",
+            failure.message)};
   }
 }
 

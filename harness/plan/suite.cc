@@ -287,7 +287,7 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
     if (fs::is_regular_file(path, error)) return path.string();
   }
   if (directories.empty()) {
-    return UsageError(fmt::format("there is no suite '{}', as this program finds none", name_or_path));
+    return UsageError(fmt::format("there is no suite '{}': this program finds no suites at all", name_or_path));
   }
   const std::vector<std::string> known = ListSuites(directories);
   return UsageError(

@@ -25,7 +25,7 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
                                         : nullptr;
   if (limit == nullptr || equals == word.text.size()) {
     return line.Fail(word.column,
-                     fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, thorough=NUMBER", word.text));
+                     fmt::format("'{}' is not max_elements=NUMBER, max_flops=NUMBER or thorough=NUMBER", word.text));
   }
   for (const Word& former : line.words) {
     if (former.column < word.column && former.text.starts_with(word.text.substr(0, equals + 1))) {
@@ -34,11 +34,11 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
   }
   const auto number = ParseNumber<double>(word.text.substr(equals + 1));
   if (!number || !(*number >= 1)) {
-    return line.Fail(word.column,
-                     fmt::format("{} is not a number of at least 1{}", word.text,
-                                 key == "thorough" ? "; thorough=1 has all executions of the fewest cases, "
-                                                     "and without the word every case has them"
-                                                   : ""));
+    return line.Fail(
+        word.column,
+        fmt::format(
+            "{} is not a number of at least 1{}", word.text,
+            key == "thorough" ? "; thorough=1 executes the fewest cases in all ways; without it every case is" : ""));
   }
   *limit = *number;
   return {};
@@ -62,7 +62,7 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
   }
   if (op->Space().dimensions.empty()) {
     return line.Fail(words[2].column,
-                     fmt::format("{} has no declaration of what its cases vary in; write its cases out", cover.op));
+                     fmt::format("{} does not declare what its cases vary in; write its cases out", cover.op));
   }
   for (size_t i = 3; i < words.size(); ++i) {
     if (Status status = SetOption(line, words[i], cover); !status) return tl::unexpected(status.error());

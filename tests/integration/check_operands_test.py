@@ -231,7 +231,7 @@ class Operands(Matmul):
         (self.dir / "d.npy").mkdir()
         self.refused("--write-golden d.npy: this is a folder", "--write-golden", "d.npy")
         (self.dir / "notes.npy").write_text("notes")
-        self.refused("--write-golden notes.npy: what is there is no .npy file, and stays", "--write-golden", "notes.npy")
+        self.refused("--write-golden notes.npy: this is not a .npy file, so it is not replaced", "--write-golden", "notes.npy")
         self.assertEqual((self.dir / "notes.npy").read_text(), "notes")
         done = self.matmul("--write-golden", "/proc/g.npy")
         self.assertEqual(done.returncode, 3)
@@ -261,7 +261,7 @@ class Operands(Matmul):
         write_npy(self.dir / "o.npy", "f4", (1, 1, 64, 8), golden)
         done = self.assay(*words, "--output", "o=o.npy")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("note: 8 of 512 results were not judged: the contract bounds nothing there", done.stdout)
+        self.assertIn("note: 8 of 512 results were not judged: the contract gives no bound for them", done.stdout)
         record = json.loads(self.assay(*words, "--output", "o=o.npy", "--json").stdout)
         self.assertEqual((record["verdict"], record["not_judged"], record["elements"]), ("pass", 8, 512))
 

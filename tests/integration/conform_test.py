@@ -174,8 +174,8 @@ class Conform(OwnFolder):
         self.assertIn("reduce/i8: of 1 case 1 unsupported", self.conform(code=1).stdout)
 
     def test_a_pool_is_no_device(self):
-        self.assertIn("a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
-                      "one device with --backend NAME:INDEX", self.conform("--devices", "pool", code=2).stderr)
+        self.assertIn("a profile is about one device, and each device of a pool runs only some cases: name one "
+                      "with --backend NAME:INDEX", self.conform("--devices", "pool", code=2).stderr)
         self.assertFalse((self.dir / "out").exists())
 
     def test_nothing_runs_where_the_control_does_not_hold(self):
@@ -198,7 +198,7 @@ class Conform(OwnFolder):
 
     def test_mistakes(self):
         self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
-        self.assertIn("there is none of that name; known: conformance-1.0",
+        self.assertIn("unknown profile; known: conformance-1.0",
                       self.assay("conform", "--profile", "mine", "--backend", "cpu", code=2).stderr)
         self.assay("conform", code=2)  # of which backend?
 

@@ -141,7 +141,7 @@ class Ending(Base):
         for option in (("--fail-fast",), ("--maxfail", "3")):
             done = self.assay(*args, *option)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("(--maxfail): what had not run yet is listed as missing", done.stderr)
+            self.assertIn("(--maxfail): what has not run is listed as missing", done.stderr)
             self.assertEqual(self.text("results.jsonl").count("\n"), 16)
             self.assertIn("The run was told to stop at", self.text("summary.md"))
             self.assertEqual(self.assay("report", "out").returncode, 1)
@@ -375,7 +375,7 @@ class Folder(Base):
         stdout, stderr = run.communicate(timeout=120)
         self.assertEqual(list((self.dir / "theirs").iterdir()), [])
         self.assertEqual(run.returncode, 3, stdout + stderr)
-        self.assertIn("is not the folder any more in which this run began", stderr)
+        self.assertIn("is no longer the folder in which this run began", stderr)
 
     def test_an_empty_name_is_refused(self):
         self.fails(2, "--out", "run", "--case", CASE, "--out", "")

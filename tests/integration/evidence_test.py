@@ -72,7 +72,7 @@ class Base(Cli):
 class Evidence(Base):
     def test_a_bundle_is_verified_without_the_plugin(self):
         done, records = self.run_with_evidence("--challenge", "from the customer")
-        self.assertRegex(done.stderr, f"evidence: outputs are kept, of which assay bundle draws those of {DRAWN} results; "
+        self.assertRegex(done.stderr, f"evidence: outputs are kept, and assay bundle draws those of {DRAWN} results; "
                                       "commitment [0-9a-f]{64}")
         draw = json.loads((self.dir / "out/evidence.json").read_text())["draws"][0]
         self.assertEqual(draw["commitment"], hashlib.sha256(draw["secret"].encode()).hexdigest())
@@ -99,7 +99,7 @@ class Evidence(Base):
 
     def test_the_sample_is_drawn_when_the_records_stand(self):
         done, records = self.run_with_evidence("--challenge", "before")
-        said = re.search("evidence: the run's files have the hash ([0-9a-f]{64})", done.stderr)[1]
+        said = re.search("evidence: the hash of the run's files is ([0-9a-f]{64})", done.stderr)[1]
         names = [n for n in ("environment.json", "offers.jsonl", "plan.json", "results.jsonl") if (self.dir / "out" / n).exists()]
         lines = subprocess.run(["sha256sum", *names], cwd=self.dir / "out", capture_output=True, check=True).stdout
         self.assertEqual(said, hashlib.sha256(lines).hexdigest())
@@ -132,7 +132,7 @@ class Evidence(Base):
         evidence = json.loads(path.read_text())
         evidence["draws"][0]["secret"] = ""  # as it stands while the run runs
         path.write_text(json.dumps(evidence))
-        self.fails(2, "the run has not come to its end, so that nothing can be drawn: begin it again with another --out",
+        self.fails(2, "the run has not ended, so nothing can be drawn: begin it again with another --out",
                    "bundle", "out", "-o", "killed.tar.zst")
 
     def test_part_of_the_golden_values_may_be_computed(self):
@@ -201,8 +201,8 @@ class Evidence(Base):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
         done = self.assay("bundle", "out", "-o", "/proc/x.tar.zst")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory: give --out where files can be "
-                      "made\n", done.stderr)
+        self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory; give another "
+                      "--out\n", done.stderr)
 
     def test_shards_are_bundled_when_merged(self):
         for index in range(2):
@@ -210,7 +210,7 @@ class Evidence(Base):
         done = self.assay("merge", "part0", "part1", "-o", "merged")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
-        self.assertIn("evidence: the run's files have the hash", done.stderr)
+        self.assertIn("evidence: the hash of the run's files is", done.stderr)
         text = self.verify().stdout
         self.assertIn(f"sample: {2 * DRAWN} results drawn by", text)
         self.assertNotIn("--shard", text)
@@ -240,7 +240,7 @@ class Evidence(Base):
         (self.dir / "run.assay.tar.zst").unlink()
         for name, right in (("x.zst", "x.tar.zst"), ("x.tar", "x.tar.zst"), ("v1.2.tgz", "v1.2.tar.zst"), ("x", "x.tar.zst"),
                             (".tar.zst", "run.assay.tar.zst")):
-            self.fails(2, f"--out {name} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {right}\n",
+            self.fails(2, f"--out {name}: the name must end in .tar.zst, so that the sandbox hides the file from plugins; give --out {right}\n",
                        "bundle", "out", "-o", name)
             self.bundle("out", right)
             (self.dir / right).unlink()
@@ -268,7 +268,7 @@ class Refused(Base):
 
     def test_what_is_not_there(self):
         self.run_with_evidence("--evidence", "100")
-        again = "run it again with another --out: one with evidence is evidence as a whole"
+        again = "run it again with another --out: a run with evidence cannot be continued"
         kept = {name: (self.dir / "out" / name).read_text() for name in ("results.jsonl", "offers.jsonl")}
         stored = min((self.dir / "out/outputs").iterdir())
         contents = stored.read_bytes()
@@ -284,7 +284,7 @@ class Refused(Base):
     def test_a_run_that_goes_on_later(self):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf", "--maxfail", "1", "--plugin", PLUGIN, "--backend",
                        "misbehaving", "--impl", "naive", "--impl", "drop_last_k")
-        self.refuses(" without a record, such as ", "what is missing alone is run by the same command with --out out --resume")
+        self.refuses(" without a record, such as ", "the same command with --out out --resume runs only what is missing")
 
     def test_shards_that_are_absent(self):
         self.run_with_evidence("--shard", "0/2", out="with")
@@ -587,7 +587,7 @@ class Damaged(Base):
         self.verify("nothing", code=2)
         self.run_with_evidence()
         done = self.verify("out/", code=2)
-        self.assertIn("out/ is a folder, and the file of a bundle is needed: make it with `assay bundle out/ --out out.assay.tar.zst`", done.stderr)
+        self.assertIn("out/ is a folder; make a bundle of it with `assay bundle out/ --out out.assay.tar.zst`", done.stderr)
         self.unpack(self.bundle(), "unpacked")
         self.assertIn("unpacked is an unpacked bundle: give the file", self.verify("unpacked", code=2).stderr)
 
@@ -607,7 +607,7 @@ class Fields(Base):
         path = self.dir / "out/environment.json"
         whole = json.loads(path.read_text())
         for change, text in (({"expectations": [{}]}, "environment.json: expectations[0] is {}, and has to be a text"),
-                             ({"expectations": ["mine.toml"]}, "environment.json: expectations has 'mine.toml', and has to name files"),
+                             ({"expectations": ["mine.toml"]}, "environment.json: expectations has 'mine.toml' instead of files"),
                              ({"backends": [{"plugin": 3}]}, "environment.json: backends[0].plugin is 3, and has to be a text"),
                              ({"hashes_before_the_run": 1}, ""), ({"backends": {}}, "backends is {}, and has to be a list")):
             path.write_text(json.dumps({**whole, **change}))

@@ -80,7 +80,7 @@ class Explore(Base):
 
     def test_an_implementation_that_is_not_there_is_refused_before_anything_runs(self):
         done = self.explore("out", "--op", "softmax,reduce", "--impl", "online,onlin", "--seed", "3", code=2)
-        self.assertIn("--impl onlin: no backend offers an implementation of that name", done.stderr)
+        self.assertIn("--impl onlin: no backend offers this implementation", done.stderr)
         self.assertIn("cpu: ", done.stderr)
         self.assertIn("did you mean 'online'?", done.stderr)
         self.assertFalse((self.dir / "out").exists())

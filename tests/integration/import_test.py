@@ -157,7 +157,7 @@ class Import(OwnFolder):
         for code, text, args in ((4, "nothing in these files could be mapped", ["ggml", "relu.txt", "-o", "n.suite"]),
                                  (2, "cannot read absent.txt: No such file or directory; check the path", ["ggml", "absent.txt", "-o", "n.suite"]),
                                  (2, "there is no model.onnx in it", ["onnx", "matmul", "-o", "n.suite"]),
-                                 (2, "give a name that ends in .suite", ["ggml", "relu.txt", "-o", "n"]),
+                                 (2, "the name must end in .suite", ["ggml", "relu.txt", "-o", "n"]),
                                  (2, "--driver mat: benchdnn has no driver", ["benchdnn", "matmul/shapes", "-o", "n.suite", "--driver", "mat"]),
                                  (2, "a suite has no outputs", ["onnx", "matmul", "-o", "n.suite", "--theirs-as-outputs"]),
                                  (2, "mine.suite", ["benchdnn", "matmul/shapes", "-o", "mine.suite"]),

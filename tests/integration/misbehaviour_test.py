@@ -304,7 +304,7 @@ class Misbehaviour(Cli):
         rules.write_text(rule("misbehavng", "known_flake", case="matmul/f32/*"))
         done, _ = self.run_cases(*words, "--expectations", str(rules))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"expectations about no result of this run: {rules}:1", done.stderr)
+        self.assertIn(f"expectations that match no result of this run: {rules}:1", done.stderr)
 
     def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
         rules = self.dir / "rules.toml"
@@ -337,7 +337,7 @@ class Misbehaviour(Cli):
         outcomes = {(r["implementation"], r["outcome"]) for r in records}
         self.assertEqual(outcomes, {("ok", "pass"), ("drop_last_k", "known_failure"), ("segfault", "known_failure")})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("expectations about no result", done.stderr)
+        self.assertNotIn("expectations that match no result", done.stderr)
         self.fails(4, "nothing failed in waived", "expectations", "propose", "waived")
         # No rule reaches further than what failed.
         other = CASE.replace("m=17", "m=19")
@@ -364,7 +364,7 @@ class Misbehaviour(Cli):
         rules.write_text(rule("misbehaving", expires="2020-02-29", **keys))
         done, records = self.run_cases(*words, out="expired")
         self.assertEqual((done.returncode, records[0]["outcome"]), (1, "mismatch"), done.stderr)
-        self.assertIn(f"waivers that have expired, so that what they cover fails: {rules}:1 (K-17, of kernel team, until "
+        self.assertIn(f"waivers have expired, so what they cover fails: {rules}:1 (K-17, of kernel team, until "
                       "2020-02-29)", done.stderr)
         self.assertIn("has expired (K-17, of kernel team, until 2020-02-29)", records[0]["reason"])
 

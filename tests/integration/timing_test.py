@@ -186,7 +186,7 @@ class Sweep(Cli):
         self.assertEqual([line for line in again.stdout.splitlines() if line.startswith("  cpu: ")], advice)
 
     def test_it_says_what_cannot_be_swept(self):
-        self.fails(2, "--sweep: give the case", "run", "--suite", "smoke", "--sweep", "m=1..4")
+        self.fails(2, "--sweep: name the case", "run", "--suite", "smoke", "--sweep", "m=1..4")
         self.fails(2, "matmul has no attribute 'b'", "run", "--case", CASE, "--sweep", "b=1..4")
         self.fails(2, "KEY=1..256", "run", "--case", CASE, "--sweep", "m=4..1")
 

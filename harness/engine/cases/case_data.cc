@@ -21,7 +21,8 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
   const Status saved = store.Save(key, output.golden);
   if (!damage.empty()) {
     data.note = fmt::format(
-        "golden store: {}; not used: the value was computed anew{} (assay golden verify checks the other files)",
+        "golden store: {}; the file is not used, and the value was computed again{} (assay golden verify checks the "
+        "other files)",
         damage, saved ? " and the file replaced" : "");
   }
   if (saved) return;

@@ -184,7 +184,7 @@ Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
     const size_t equals = is_framework ? plugin.text.size() : plugin.text.find('=');
     if (equals == std::string::npos || names.insert(plugin.text.substr(0, equals)).second) continue;
     return UsageError(
-        fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option, plugin.text,
+        fmt::format("{} {}: another plugin has the name '{}' already; {}", plugin.option, plugin.text,
                     plugin.text.substr(0, equals),
                     is_framework ? "name each framework once, and files by other names" : "give each its own"));
   }

@@ -43,12 +43,12 @@ Result<Json> AskInterpreter(const std::string& python, double limit_s) {
   const LimitedOutput output = RunWithin(limit_s, {python, "-c", std::string(kQuestion)});
   if (output.end == ProgramEnd::kLate) {
     return UsageError(
-        fmt::format("the interpreter {} did not say within {} s (--import-timeout) what it is, and was ended; name one "
-                    "of CPython {} or later with --python PATH",
+        fmt::format("the interpreter {} did not answer within {} s (--import-timeout) and was killed; name one of "
+                    "CPython {} or later with --python PATH",
                     python, limit_s, kOldest));
   }
   if (output.end == ProgramEnd::kInterrupted) {
-    return UsageError(fmt::format("interrupted before the interpreter {} had said what it is", python));
+    return UsageError(fmt::format("interrupted before the interpreter {} had answered", python));
   }
   Json answer;
   if (output.end == ProgramEnd::kWell) {
@@ -74,14 +74,14 @@ Result<Parts> FindParts() {
   const fs::path library = (folder / "../lib/assay/libassay_worker.so").lexically_normal();
   std::error_code error;
   if (!fs::exists(library, error)) {
-    return UsageError(fmt::format("{} is not there, which files of kernels need: build target product, or install it",
+    return UsageError(fmt::format("files of kernels need {}, which is missing: build target product, or install it",
                                   library.string()));
   }
   for (const char* place : {"../lib/assay/python", "../../.."}) {
     const fs::path modules = fs::weakly_canonical(folder / place, error);
     if (fs::exists(modules / "assay/_worker.py", error)) return Parts{modules, library};
   }
-  return UsageError(fmt::format("the module assay is neither in {} nor around this program; install both together",
+  return UsageError(fmt::format("the module assay is neither in {} nor beside this program; install both together",
                                 (folder / "../lib/assay/python").lexically_normal().string()));
 }
 

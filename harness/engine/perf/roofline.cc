@@ -37,7 +37,7 @@ std::string Faster(const Number& share, const char* what, const Rate& rate, cons
 }
 
 std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
-  if (!r.memory_fraction) return "no ceiling of the bandwidth is known";
+  if (!r.memory_fraction) return "the peak bandwidth is unknown";
   if (ceiling.compute.own || ceiling.memory.own) {
     return fmt::format("the only witness of the {} is this backend itself", !ceiling.memory.own ? "compute rate"
                                                                             : !ceiling.compute.own
@@ -50,7 +50,7 @@ std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
     const bool compute = r.compute_fraction.value_or(0) > 1;
     return fmt::format("above the ceiling ({})", (compute ? ceiling.compute : ceiling.memory).from);
   }
-  return r.compute_fraction ? "" : "no compute rate is known for these types";
+  return r.compute_fraction ? "" : "the peak compute rate of these types is unknown";
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::string ExpiredRule(const std::vector<Expectation>& rules, const Record& rec
   const auto covers = [&](const Expectation& r) { return r.expired && IsAbout(r, record) && Covers(r, record); };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
-  return fmt::format(" [{} has expired ({}{}): mend what it waives, or renew it]", rule->where, rule->id,
+  return fmt::format(" [{} has expired ({}{}): fix what it waives, or renew it]", rule->where, rule->id,
                      OwnerText(*rule));
 }
 
@@ -82,7 +82,8 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
   if (const auto why = ExplainMissingFolder("expectations", "backends"); files.empty() && !why.empty()) {
-    set.note = "known failures count as failures, as no list of them is found" + why + ", or say --expectations none";
+    set.note =
+        "known failures count as failures, since no list of them was found" + why + ", or say --expectations none";
   }
   set.shipped = files.empty();
   const OpCatalog ops = Catalog();

@@ -34,7 +34,7 @@ Error LoadError(const std::string& path) {
   constexpr std::string_view kAbsent = ": cannot open shared object file: No such file or directory";
   std::string text = ::dlerror();
   if (text.ends_with("Permission denied")) {
-    text += "; where only the sandbox of workers forbids it, give --grant FOLDER or --no-sandbox";
+    text += "; if only the sandbox forbids it, give --grant FOLDER or --no-sandbox";
   }
   if (!text.ends_with(kAbsent)) return {ErrorCode::kUsage, fmt::format("cannot load {}: {}", path, text)};
   text.resize(text.size() - kAbsent.size());

@@ -48,7 +48,7 @@ Result<std::string> Compress(const std::string& bytes) {
 Result<std::string> Decompress(std::string_view frame) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   const bool known = size != ZSTD_CONTENTSIZE_ERROR && size != ZSTD_CONTENTSIZE_UNKNOWN;
-  if (!known || size > kMostMemberBytes) return UsageError("it is no frame of a bundle");
+  if (!known || size > kMostMemberBytes) return UsageError("it is not a frame of a bundle");
   std::string out(size, '\0');
   const size_t got = ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size());
   if (ZSTD_isError(got) != 0 || got != size) return UsageError("it cannot be decompressed");

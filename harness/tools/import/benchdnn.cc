@@ -40,7 +40,7 @@ class BenchdnnReader {
     const auto text = ReadStream(file);
     if (!text) return tl::unexpected(text.error());
     if (FindNonText(*text) != std::string_view::npos) {
-      return UsageError(fmt::format("{}: it is no text; give files of benchdnn's inputs folder", file.string()));
+      return UsageError(fmt::format("{}: not a text file; give files of benchdnn's inputs folder", file.string()));
     }
     if (depth == 0) SetDriver(!given_.empty() ? given_ : file.parent_path().filename().string());
     const bool is_output = text->find(kResultMark) != std::string::npos;
@@ -143,7 +143,7 @@ class BenchdnnReader {
   void TakeProblem(std::string_view word, const std::string& where) {
     const ForeignCase from{where, std::string(word)};
     if (driver_ == nullptr) {
-      return imports_.Refuse(from, "no driver: give --driver NAME, such as matmul, for files that do not say it");
+      return imports_.Refuse(from, "no driver: give --driver NAME, such as matmul, for files that name none");
     }
     if (driver_->map == nullptr)
       return imports_.Refuse(from, fmt::format("driver {}: no such operator", driver_->name));

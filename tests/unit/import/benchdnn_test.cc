@@ -145,7 +145,7 @@ TEST(Benchdnn, UnreadableFilesAndUnknownDriversAreErrors) {
   EXPECT_FALSE(ImportBenchdnn("/nowhere/at/all", "", outcome.imports));
   ImportProblems("matmul", std::string("3x5:5x7\0", 8), outcome);
   ASSERT_FALSE(outcome.status);
-  EXPECT_THAT(outcome.status.error().message, HasSubstr("it is no text"));
+  EXPECT_THAT(outcome.status.error().message, HasSubstr("not a text file"));
   const auto unknown = ImportBenchdnn("x", "mat", outcome.imports);
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("--driver mat: benchdnn has no driver of this name; give matmul"));

@@ -230,9 +230,8 @@ TEST(CoverLine, ErrorsPointAtTheWord) {
   EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
   EXPECT_THAT(error_of("cover pairs matmul max_elements=64 thorough=1 max_elements=128"),
               HasSubstr("s.suite:1:47: max_elements=128 after max_elements=64: write one of them"));
-  EXPECT_THAT(
-      error_of("cover pairs matmul thorough=0"),
-      HasSubstr("s.suite:1:20: thorough=0 is not a number of at least 1; thorough=1 has all executions of the"));
+  EXPECT_THAT(error_of("cover pairs matmul thorough=0"),
+              HasSubstr("s.suite:1:20: thorough=0 is not a number of at least 1; thorough=1 executes the"));
   const auto unbound = ParseSuite("cover pairs matmul", "s.suite", TestCatalog());
   ASSERT_FALSE(unbound);
   EXPECT_THAT(unbound.error().message, HasSubstr("no operator 'matmul'"));

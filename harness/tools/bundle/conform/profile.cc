@@ -135,7 +135,7 @@ Result<fs::path> FindProfile(const std::string& name) {
   const std::vector<std::string> known = ShippedProfiles();
   if (std::ranges::find(known, name) != known.end()) return ProfileFolder() / (name + kExtension);
   return UsageError(fmt::format(
-      "--profile {}: there is none of that name; known: {}{}. Give a path that ends in {} for one of your own", name,
+      "--profile {}: unknown profile; known: {}{}. Give a path that ends in {} for one of your own", name,
       known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), DidYouMean(name, known), kExtension));
 }
 

@@ -19,8 +19,8 @@ std::string WrongVersion(const Json& statement) {
   if (!statement.is_object() || !statement.contains("format")) return "it is no statement of a bundle";
   if (statement["format"] == kBundleFormat) return "";
   return fmt::format(
-      "the bundle has format {}, and this version of assay verifies format {} alone: make it again from a "
-      "run of this version",
+      "the bundle has format {}, and this version of assay verifies only format {}: make it again from a run of this "
+      "version",
       statement["format"].dump(), kBundleFormat);
 }
 
