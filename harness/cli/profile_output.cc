@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ReadFile> FilesRunReads(const RunOptions& options) {
+std::vector<ReadFile> ListReadFiles(const RunOptions& options) {
   std::vector<ReadFile> files{SuiteFile(options.selection)};
   for (const std::string& file : options.expectations) files.push_back({file, "a list of expectations"});
   for (const std::string& plugin : options.backend.plugins) {
@@ -39,7 +39,7 @@ Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
     const ResultKind kind{"trace", [](const fs::path& file) { return FileBeginsWith(file, kChromeTraceBeginning); },
                           true};
     const WrittenFile trace{"--trace", *options.trace, kind, options.out.value_or("")};
-    if (auto fine = CheckMayWrite(trace, FilesRunReads(options)); !fine) return tl::unexpected(fine.error());
+    if (auto fine = CheckMayWrite(trace, ListReadFiles(options)); !fine) return tl::unexpected(fine.error());
     output.trace_path_ = *options.trace;
   }
   output.begin_ = NowNanoseconds();

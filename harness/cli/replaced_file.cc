@@ -20,7 +20,7 @@ fs::path FolderOf(const fs::path& path) {
 }
 
 // "" where a new file can be made.
-std::string WhyNoNewFile(const WrittenFile& written) {
+std::string ExplainNoNewFile(const WrittenFile& written) {
   const fs::path named = written.path.has_parent_path() ? written.path.parent_path() : ".";
   if (!written.folder_made.empty() && FolderOf(named) == FolderOf(written.folder_made)) return "";
   std::error_code error;
@@ -30,7 +30,7 @@ std::string WhyNoNewFile(const WrittenFile& written) {
 }
 
 // "" where what is there may be replaced.
-std::string WhyNotReplaced(const WrittenFile& written) {
+std::string ExplainNotReplaced(const WrittenFile& written) {
   const auto& [option, path, kind, folder_made] = written;
   const auto kept = [&](const std::string& what) {
     return what + ", so it is not replaced; give another name, or remove it";
@@ -48,7 +48,7 @@ std::string WhyNotReplaced(const WrittenFile& written) {
   if (kind.streamed && ::access(path.c_str(), W_OK) != 0) {
     return fmt::format("the file cannot be written: {}; give another one", std::strerror(errno));
   }
-  return kind.streamed ? "" : WhyNoNewFile(written);  // which then takes its place
+  return kind.streamed ? "" : ExplainNoNewFile(written);  // which then takes its place
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Status CheckMayWrite(const WrittenFile& written, std::span<const ReadFile> read)
   }
   if (why.empty()) {
     const bool is_there = fs::exists(fs::symlink_status(path, error));
-    why = is_there ? WhyNotReplaced(written) : WhyNoNewFile(written);
+    why = is_there ? ExplainNotReplaced(written) : ExplainNoNewFile(written);
   }
   if (why.empty()) return {};
   return UsageError(fmt::format("{} {}: {}", written.option, path.string(), why));

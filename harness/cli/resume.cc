@@ -63,7 +63,7 @@ std::vector<std::string> FindChanges(const Json& was, const Json& is) {
 
 }  // namespace
 
-std::vector<std::string> AskedWords(const RunOptions& options) {
+std::vector<std::string> ListAskedOptions(const RunOptions& options) {
   std::vector<std::string> words = CarriedOptions(options);
   for (const std::string& name : options.backend.implementations) words.insert(words.end(), {"--impl", name});
   words.emplace_back(options.perf ? "--perf" : "--no-perf");

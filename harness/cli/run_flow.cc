@@ -128,7 +128,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
 
 // A new one, or that of the run which goes on.
 Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
-  environment[kAsked] = AskedWords(options);
+  environment[kAsked] = ListAskedOptions(options);
   if (options.resume) return Resume(options, prepared, environment);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return tl::unexpected(folder.error());

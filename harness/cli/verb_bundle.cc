@@ -59,7 +59,7 @@ Status CheckOut(const fs::path& out) {
 }
 
 // How a bundle can be had that assay verify does not refuse.
-std::string HowToMend(const fs::path& run, const BundledRun& bundle) {
+std::string SuggestRepair(const fs::path& run, const BundledRun& bundle) {
   const std::string whole = "Give the folder as the run left it at its end, or ";
   if (ParseJson(bundle.files.at("environment.json")).contains("merged")) {
     return whole + "merge it again with all of its shards, each run to its end";
@@ -79,7 +79,7 @@ Status CheckIsWhole(const fs::path& run, const BundledRun& bundle) {
   if (wrong.empty()) return {};
   return UsageError(fmt::format("{}: assay verify would refuse a bundle of it: {}{}. {}", run.string(), wrong[0],
                                 wrong.size() > 1 ? fmt::format(" (and {} more)", wrong.size() - 1) : "",
-                                HowToMend(run, bundle)));
+                                SuggestRepair(run, bundle)));
 }
 
 // Nothing stands at --out before all is done: the bundle is written and signed under another name beside it.

@@ -59,7 +59,7 @@ bool IsSafetensors(const std::filesystem::path& path) {
   return ReadSafetensorsMetadata(path).has_value();
 }
 
-std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
+std::vector<ReadFile> ListReadTensors(const CheckRequest& request) {
   std::vector<std::string> texts = request.inputs;
   texts.insert(texts.end(), request.outputs.begin(), request.outputs.end());
   std::vector<ReadFile> files;
@@ -78,7 +78,7 @@ Status CheckGoldenPath(const CheckOptions& options) {
     return UsageError(fmt::format("--write-golden {}: give a name that ends in .npy or .safetensors", path.string()));
   }
   const ResultKind safetensors{"file of tensors", IsSafetensors};
-  return CheckMayWrite({"--write-golden", path, is_npy ? NpyResult() : safetensors}, TensorsRead(options.request));
+  return CheckMayWrite({"--write-golden", path, is_npy ? NpyResult() : safetensors}, ListReadTensors(options.request));
 }
 
 int Check(const CheckOptions& options) {

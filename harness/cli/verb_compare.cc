@@ -72,7 +72,7 @@ void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
 
 // Names results that the base planned or began to write and lacks: whether the new run is worse there is unknown. "" if
 // nothing is missing, or if the policy lets results be lost.
-std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy) {
+std::string ListBaseLosses(const RunToCompare& base, const ComparePolicy& policy) {
   if (!base.torn.empty()) return policy.For("", "", "", "").lost_results ? base.torn : "";
   const auto counts = [&](const Record& r) {
     return r.verdict == "missing" && policy.For(r.op, r.backend, r.implementation, r.case_id).lost_results;
@@ -97,7 +97,7 @@ Status WriteTo(const std::string& path, const std::string& content) {
                                           path, std::strerror(errno)));
 }
 
-std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
+std::vector<ReadFile> ListComparedFiles(const CompareOptions& options) {
   std::vector<ReadFile> files{{options.policy, "the policy"}};
   for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
     files.push_back({run, what});
@@ -110,7 +110,7 @@ std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
 }
 
 // Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
-std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
+std::string ExplainUnusedGate(const CompareOptions& options, const RunComparison& comparison) {
   if (!options.perf_gate) return "";
   if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
   if (comparison.TimesTested() > 0) return "";
@@ -134,7 +134,7 @@ int Compare(const CompareOptions& options) {
   }
   const ResultKind kind{"report of assay compare",
                         [](const fs::path& file) { return FileBeginsWith(file, kComparisonHeading); }, true};
-  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, FilesComparedFrom(options)); !fine) {
+  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, ListComparedFiles(options)); !fine) {
     return Complain(kExitUsage, fine.error().message);
   }
   auto settings = SettingsOf(options);
@@ -160,10 +160,10 @@ int Compare(const CompareOptions& options) {
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0 ||
                          (options.strict && comparison->TimesInvalid() > 0);
-  const std::string no_gate = WhyNoGate(options, *comparison);
+  const std::string no_gate = ExplainUnusedGate(options, *comparison);
   // With two runs, results that the new one lost are listed one by one. With two builds of one run, both lack them.
   const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
-  const std::string lacks = WhatBaseLacks(pair->base, settings->policy);
+  const std::string lacks = ListBaseLosses(pair->base, settings->policy);
   const int code = comparison->Incomplete() > 0 || cut_short || !lacks.empty() ? kExitHarness
                    : regressed                                                 ? kExitFailed
                    : no_gate.empty()                                           ? kExitOk

@@ -84,7 +84,7 @@ Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& refere
 }
 
 // The line that judges by the same hidden cases.
-std::string AgainLine(const JudgeOptions& options, uint64_t secret) {
+std::string WriteAgainLine(const JudgeOptions& options, uint64_t secret) {
   const CaseOptions& cases = options.run.selection;
   std::string line =
       fmt::format("{} judge {} --against {} --hidden-seed {}", ProgramWord(), Quoted(fs::absolute(options.candidate)),
@@ -110,7 +110,7 @@ RulingContext ContextOf(const JudgeOptions& options, uint64_t secret) {
   context.candidate_hash = Sha256OfFile(options.candidate).value_or("");
   context.reference_hash = Sha256OfFile(options.reference).value_or("");
   context.hidden_seed = secret, context.drawn = !options.hidden_seed;
-  context.again = AgainLine(options, secret);
+  context.again = WriteAgainLine(options, secret);
   context.out = options.run.out ? fs::absolute(*options.run.out).string() : "";
   context.tool_version = ToolVersion();
   context.rounds = options.run.perf ? options.run.rounds : 0;
@@ -127,7 +127,7 @@ int EndJudging(const JudgeOptions& options, const Ruling& ruling, RulingContext 
   return context.exit_code;
 }
 
-std::string WhyBroken(const LoopResult& result) {
+std::string ExplainBrokenRun(const LoopResult& result) {
   if (result.interrupted) return "it was interrupted";
   if (!result.write_error.empty()) return result.write_error;
   return result.lost;
@@ -165,7 +165,7 @@ int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSi
                                         .hidden = cases.hidden,
                                         .records = records,
                                         .timed = options.run.perf,
-                                        .broken = WhyBroken(result)});
+                                        .broken = ExplainBrokenRun(result)});
   const int code = EndJudging(options, ruling, std::move(context), result.interrupted);
   if (result.abandoned) std::_Exit(FinishOutput(code));  // nobody waits for a golden value that nobody will use
   return code;
@@ -192,17 +192,18 @@ int Judge(JudgeOptions options) {
   const JudgeSide reference = OpenSide(options.reference, kReference, options.run.backend, {out});
   context.reference_version = reference.Version();
   if (!reference.problem.empty()) {
-    return EndJudging(options, CannotJudge("the file of the reference cannot be used: " + reference.problem), context);
+    return EndJudging(options, MakeUnjudgedRuling("the file of the reference cannot be used: " + reference.problem),
+                      context);
   }
   const auto cases = CasesFor(options, reference, secret);
   if (!cases) return Complain(kExitUsage, cases.error().message);
-  if (!cases->problem.empty()) return EndJudging(options, CannotJudge(cases->problem), context);
+  if (!cases->problem.empty()) return EndJudging(options, MakeUnjudgedRuling(cases->problem), context);
   context.undrawn = cases->undrawn;
   std::vector<fs::path> hidden = FilesOf(options.reference);
   hidden.push_back(out);
   const JudgeSide candidate = OpenSide(options.candidate, kCandidate, options.run.backend, hidden);
   context.candidate_version = candidate.Version();
-  if (!candidate.problem.empty()) return EndJudging(options, CannotLoadCandidate(candidate.problem), context);
+  if (!candidate.problem.empty()) return EndJudging(options, MakeUnloadedRuling(candidate.problem), context);
   context.sandbox = candidate.devices.front().sandbox;
   return RunAndJudge(options, candidate, reference, *cases, std::move(context));
 }

@@ -113,7 +113,7 @@ int Power(const PowerOptions& options) {
   WatchForInterrupts();
   const Stopwatch watch;
   run.suite = selection.suite;
-  std::vector<PlannedCase> cases = CasesUpTo(selected.cases, options.max_flops);
+  std::vector<PlannedCase> cases = KeepCasesUpTo(selected.cases, options.max_flops);
   run.too_large = selected.cases.size() - cases.size();
   if (cases.empty()) return Complain(kExitNothing, "all selected cases are beyond --max-flops");
   if (options.sample) {

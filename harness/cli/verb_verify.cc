@@ -57,7 +57,7 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
 }
 
 // "": it may be a bundle.
-std::string WhyNoBundle(const fs::path& path) {
+std::string CheckMayBeBundle(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return "";
   fs::path folder = path.has_filename() ? path : path.parent_path();
@@ -71,7 +71,7 @@ std::string WhyNoBundle(const fs::path& path) {
 }
 
 int Verify(const VerifyVerb& options) {
-  if (const std::string why = WhyNoBundle(options.bundle); !why.empty()) return Complain(kExitUsage, why);
+  if (const std::string why = CheckMayBeBundle(options.bundle); !why.empty()) return Complain(kExitUsage, why);
   const auto container = ReadContainer(options.bundle);
   if (!container) return Complain(kExitUsage, container.error().message);
   if (!container->damage.empty()) {

@@ -111,7 +111,7 @@ Call<void> WorkerSession::Close() {
   return {};
 }
 
-tl::unexpected<WorkerFailure> WorkerSession::BadAnswer(const std::string& call, const std::string& problem) {
+tl::unexpected<WorkerFailure> WorkerSession::RejectAnswer(const std::string& call, const std::string& problem) {
   return CallFailed(FailureKind::kError, fmt::format("{}: {}", call, problem));
 }
 
@@ -152,7 +152,7 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
     prepared.description = {reply.Count("workspace_bytes", std::numeric_limits<uint64_t>::max()),
                             reply.Text("algorithm", kMaxTextBytes), reply.Text("kernel", kMaxTextBytes)};
   }
-  if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer("prepare", reply.problem());
   span.AddWorker(begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;

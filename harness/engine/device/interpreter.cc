@@ -32,7 +32,7 @@ constexpr std::string_view kQuestion =
     "[above] * os.path.exists(os.path.join(above, \"pyvenv.cfg\")), "
     "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
 
-std::string InUse() {
+std::string ChooseInterpreter() {
   const char* installed_for = std::getenv("ASSAY_PYTHON");
   if (installed_for != nullptr && *installed_for != '\0') return installed_for;
   const char* environment = std::getenv("VIRTUAL_ENV");
@@ -132,7 +132,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
 Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels, double import_timeout_s) {
   Result<Parts> parts = FindParts();
   if (!parts) return tl::unexpected(parts.error());
-  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated, import_timeout_s);
+  const Result<Json> answer = AskInterpreter(stated.empty() ? ChooseInterpreter() : stated, import_timeout_s);
   if (!answer) return tl::unexpected(answer.error());
   const std::string executable = answer->at("executable");
   const Json told = {{"library", parts->library.string()},

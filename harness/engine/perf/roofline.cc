@@ -67,7 +67,7 @@ Limiter LimiterOf(double flops, double bytes, const Ceiling& ceiling) {
 
 Above SetRoofline(Record& record, const Ceiling& ceiling, double fewest_flops) {
   if (!record.time_median_s) return {};
-  const double seconds = record.time_cold_median_s.value_or(*BelievedSeconds(record));
+  const double seconds = record.time_cold_median_s.value_or(*GetBelievedSeconds(record));
   record.ceiling_gbytes_per_s = ceiling.memory.giga_per_s;
   record.ceiling_gflops = ceiling.compute.giga_per_s;
   record.memory_fraction = Share(record.bytes, ceiling.memory, seconds);

@@ -65,7 +65,7 @@ int RoundsOf(const Record& record) {
   return medians.empty() ? 0 : static_cast<int>(std::ranges::count(medians, ',')) + 1;
 }
 
-Fate FateOf(const Record& record, const ResumeTerms& terms) {
+Fate DecideFate(const Record& record, const ResumeTerms& terms) {
   if (record.verdict == Name(Verdict::kMissing)) return Fate::kDropped;
   if (record.verdict == Name(Verdict::kUnavailable)) {
     return terms.usable.contains({record.backend, PlannedDevice(record)}) ? Fate::kDropped : Fate::kStands;
@@ -149,7 +149,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
     if (IsCopy(part, file->records, r)) return;
-    part.lines.push_back({index, r.device, r.implementation, FateOf(r, terms)});
+    part.lines.push_back({index, r.device, r.implementation, DecideFate(r, terms)});
   });
   ResumedRun run;
   run.torn = std::move(file->torn);

@@ -158,7 +158,7 @@ AllowedValues Reach::AllowedBy(const Tuple& tuple) const {
   return allowed;
 }
 
-std::optional<Reached> Reach::NoValueLeft(const AllowedValues& allowed) const {
+std::optional<Reached> Reach::FindEmptyKnob(const AllowedValues& allowed) const {
   for (size_t knob = 0; knob < allowed.size(); ++knob) {
     if (!allowed[knob].empty()) continue;
     return Reached{std::nullopt, fmt::format("no {} gives both", candidates_.space().knobs[knob].keys[0]), true};
@@ -166,10 +166,10 @@ std::optional<Reached> Reach::NoValueLeft(const AllowedValues& allowed) const {
   return std::nullopt;
 }
 
-Reached Reach::AtRandom(const Tuple& tuple) {
+Reached Reach::SearchAtRandom(const Tuple& tuple) {
   const AllowedValues allowed = AllowedBy(tuple);
-  if (auto none = NoValueLeft(allowed)) return *std::move(none);
-  const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+  if (auto none = FindEmptyKnob(allowed)) return *std::move(none);
+  const std::vector<bool> decides = FindDecidingKnobs(candidates_, tuple);
   const bool is_plain = std::ranges::all_of(
       tuple, [&](const DimensionLevel& part) { return candidates_.KnobsOf(part.dimension).size() == 1; });
   std::map<std::string, int> refusals;
@@ -206,11 +206,11 @@ Choice Reach::Draw(const AllowedValues& allowed, const std::vector<bool>& decide
 
 Reached Reach::Walk(const Tuple& tuple) {
   const AllowedValues allowed = AllowedBy(tuple);
-  if (auto none = NoValueLeft(allowed)) return *std::move(none);
+  if (auto none = FindEmptyKnob(allowed)) return *std::move(none);
   for (const DimensionLevel& part : tuple) {
-    if (std::string why = candidates_.WhyTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
+    if (std::string why = candidates_.ExplainTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
   }
-  const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+  const std::vector<bool> decides = FindDecidingKnobs(candidates_, tuple);
   Reached reached;
   WalkEnd walk;
   for (const int most_refused : {kFewRefused, kNoLimit}) {

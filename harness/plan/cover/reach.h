@@ -33,7 +33,7 @@ class Reach {
   std::string Complete(Candidate& candidate) const;
 
   // Some hundred random choices. Calls a combination impossible only where no value of some knob gives both levels.
-  Reached AtRandom(const Tuple& tuple);
+  Reached SearchAtRandom(const Tuple& tuple);
   // To the end. What the operator refuses with the cheapest values of the other knobs is tried with others of these.
   Reached Walk(const Tuple& tuple);
 
@@ -42,7 +42,7 @@ class Reach {
   int Below(int bound) { return static_cast<int>(random_() % static_cast<uint64_t>(bound)); }
   void FindBase();
   AllowedValues AllowedBy(const Tuple& tuple) const;
-  std::optional<Reached> NoValueLeft(const AllowedValues& allowed) const;
+  std::optional<Reached> FindEmptyKnob(const AllowedValues& allowed) const;
   Choice Draw(const AllowedValues& allowed, const std::vector<bool>& decides, int tried);
 
   const Candidates& candidates_;

@@ -26,7 +26,7 @@ class Walk {
         tuple_(tuple),
         allowed_(allowed),
         choice_(others) {
-    const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+    const std::vector<bool> decides = FindDecidingKnobs(candidates_, tuple);
     for (const bool sizes : {false, true}) {  // sizes last: what is too large ends their values
       for (size_t knob = 0; knob < decides.size(); ++knob) {
         if (!decides[knob] || candidates_.IsSize(knob) != sizes) continue;
@@ -204,7 +204,7 @@ int WalkMemo::FindRefusal(const Choice& choice) {
   return index->second;
 }
 
-std::vector<bool> KnobsThatDecide(const Candidates& candidates, const Tuple& tuple) {
+std::vector<bool> FindDecidingKnobs(const Candidates& candidates, const Tuple& tuple) {
   std::vector<bool> decides(candidates.knobs());
   for (const DimensionLevel& part : tuple) {
     for (const int knob : candidates.KnobsOf(part.dimension)) decides[static_cast<size_t>(knob)] = true;

@@ -63,6 +63,6 @@ WalkEnd WalkSmallToLarge(WalkMemo& memo, const Tuple& tuple, const AllowedValues
 std::string WithoutNumbers(const std::string& text);
 
 // The knobs that decide some level of the combination.
-std::vector<bool> KnobsThatDecide(const Candidates& candidates, const Tuple& tuple);
+std::vector<bool> FindDecidingKnobs(const Candidates& candidates, const Tuple& tuple);
 
 }  // namespace assay

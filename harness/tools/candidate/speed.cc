@@ -26,7 +26,7 @@ TimeComparison OfAll(const RunComparison& comparison) {
 }
 
 // Clears the doubt about a time: MakeUnsure() takes the doubts of all times into account in the end.
-Record WithoutDoubt(Record record) {
+Record ClearDoubt(Record record) {
   record.timing_unsure.clear();
   return record;
 }
@@ -52,7 +52,7 @@ struct ByOneClock {
   void Add(const Record& candidate, const Record& reference) {
     ResultComparison& result = comparison.results.emplace_back();
     result.case_id = candidate.case_id, result.op = candidate.op, result.backend = "candidate";
-    times.Add(comparison.results.size() - 1, WithoutDoubt(reference), WithoutDoubt(candidate), "");
+    times.Add(comparison.results.size() - 1, ClearDoubt(reference), ClearDoubt(candidate), "");
   }
   void Decide() {
     CompareSettings settings;

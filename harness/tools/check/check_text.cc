@@ -143,7 +143,7 @@ std::string SuspectLine(const Record& r) {
 std::string FewFaultsLine(const CheckResult& result) {
   const JudgeInputs& evidence = result.worst().evidence;
   const bool passes = result.record.verdict == Name(Verdict::kPass);
-  if (!passes || !result.stricter || !result.stricter->holds || !TriesTooFew(evidence)) return "";
+  if (!passes || !result.stricter || !result.stricter->holds || !HasTooFewFaults(evidence)) return "";
   return fmt::format(
       "note: with these data only {} could be tried, and at least {} are needed to know what is noticed: a lost term "
       "or another divisor may not be\n",
@@ -151,7 +151,8 @@ std::string FewFaultsLine(const CheckResult& result) {
 }
 
 std::string MutationPowerLine(const JudgeInputs& evidence, bool passes) {
-  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
+  if (!evidence.power || !evidence.power->DescribeMissedFaults().empty() ||
+      evidence.power->power >= kRequiredMutationPower)
     return "";
   const std::string result = passes ? evidence.power->blank_result : "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",

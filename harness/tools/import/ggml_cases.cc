@@ -355,7 +355,7 @@ Result<GgmlMapped> MapGgml(std::string_view op, const GgmlVars& vars, bool near_
   const auto at = GgmlOperators().find(op);
   if (at == GgmlOperators().end()) return UsageError(fmt::format("no operator {} here", op.substr(0, 40)));
   const std::vector<std::string_view> known = Split(at->second.known, ' ');
-  if (const std::string_view key = vars.FirstBeside(known); !key.empty()) {
+  if (const std::string_view key = vars.FindFirstUnknown(known); !key.empty()) {
     return UsageError(fmt::format("{}: a variable that is not known here", key.substr(0, 40)));
   }
   return at->second.map(vars, near_types);

@@ -16,7 +16,7 @@ class GgmlVars {
  public:
   static Result<GgmlVars> Parse(std::string_view text);  // between the brackets
 
-  std::string_view FirstBeside(const std::vector<std::string_view>& known) const;  // "": all are known
+  std::string_view FindFirstUnknown(const std::vector<std::string_view>& known) const;  // "": all are known
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
   std::string_view Text(std::string_view key, std::string_view usual) const;
   bool Flag(std::string_view key) const;

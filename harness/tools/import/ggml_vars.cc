@@ -36,7 +36,7 @@ const std::string_view* GgmlVars::Find(std::string_view key) const {
   return at == vars_.end() ? nullptr : &at->second;
 }
 
-std::string_view GgmlVars::FirstBeside(const std::vector<std::string_view>& known) const {
+std::string_view GgmlVars::FindFirstUnknown(const std::vector<std::string_view>& known) const {
   for (const auto& [key, value] : vars_) {
     if (std::ranges::find(known, key) == known.end()) return key.empty() ? "''" : key;
   }

@@ -114,7 +114,7 @@ TEST_F(JudgingResults, NamesTheArithmeticOfAFailureOrSaysWhyNot) {
 
 TEST_F(JudgingResults, SaysThatAFailureWithoutValuesHasNoArithmetic) {
   for (size_t i = 0; i < 3; ++i) Add(i, i == 0 ? "crash" : "pass", "pass");
-  for (const Ruling& ruling : {Judge(), CannotLoadCandidate("no such file")}) {
+  for (const Ruling& ruling : {Judge(), MakeUnloadedRuling("no such file")}) {
     const auto failure = RulingJson(ruling, {})["first_failure"];
     EXPECT_TRUE(failure.at("arithmetic").is_null());
     EXPECT_EQ(failure.at("arithmetic_unknown"), "it is no failure of values");

@@ -110,8 +110,8 @@ TEST(PowerSample, LeavesLargeCasesOut) {
     bound->problem.flops = flops;
     cases[static_cast<size_t>(std::lround(std::log10(flops))) - 6].held = std::move(bound);
   }
-  EXPECT_EQ(CasesUpTo(cases, 1e7).size(), 2u);
-  EXPECT_EQ(CasesUpTo(cases, 1e5).size(), 0u);
+  EXPECT_EQ(KeepCasesUpTo(cases, 1e7).size(), 2u);
+  EXPECT_EQ(KeepCasesUpTo(cases, 1e5).size(), 0u);
 }
 
 Opinions All(Opinion opinion) {

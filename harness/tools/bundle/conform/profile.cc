@@ -121,7 +121,7 @@ class ProfileReader {
 };
 
 // "include", "cover" or "others" where a line of a suite begins so: its cases depend on more than the file.
-std::string WordBeyondTheFile(std::string_view suite) {
+std::string FindOutsideWord(std::string_view suite) {
   for (const std::string_view line : Split(suite, '\n')) {
     for (const char* word : {"include", "cover", "others"}) {
       if (Trim(line).starts_with(word)) return word;
@@ -158,7 +158,7 @@ Result<Profile> LoadProfile(const std::string& name) {
   for (const fs::path& suite : {profile->cases, profile->control_cases}) {
     const auto lines = ReadWholeFile(suite);
     if (!lines) return UsageError(fmt::format("{}: {}", path->string(), lines.error().message));
-    if (const std::string word = WordBeyondTheFile(*lines); !word.empty()) {
+    if (const std::string word = FindOutsideWord(*lines); !word.empty()) {
       return UsageError(
           fmt::format("{}: a profile's cases stand in its own files, so that nothing changes them: leave "
                       "out the lines that begin with '{}'",

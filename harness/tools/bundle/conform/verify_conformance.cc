@@ -36,7 +36,7 @@ Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
 }
 
 // Explains why the plan does not match; "" if it has each case of the profile once, with its requirement, and no other.
-std::string WrongPlan(const Profile& profile, const Plan& plan) {
+std::string FindPlanProblem(const Profile& profile, const Plan& plan) {
   const auto wanted = CasesOfSuite(profile.cases);
   if (!wanted) return wanted.error().message;
   CasesAsked planned;
@@ -54,7 +54,7 @@ bool IsKernelOf(const Profile& profile, const Record& r) {
 }
 
 // Says what is wrong with the records of the control; "": they are of its cases and kernels, each once, with the seed.
-std::string WrongControl(const Profile& profile, const RecordView& records, uint64_t seed) {
+std::string FindControlProblem(const Profile& profile, const RecordView& records, uint64_t seed) {
   if (records.empty()) return "there is no record of the negative control";
   const auto wanted = CasesOfSuite(profile.control_cases);
   if (!wanted) return wanted.error().message;
@@ -74,7 +74,7 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
 
 // Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its
 // size.
-std::string WrongSample(const BundleContents& bundle, size_t results) {
+std::string FindSampleProblem(const BundleContents& bundle, size_t results) {
   const Sample& sample = *bundle.sample;
   const size_t least = std::min(kConformanceSample, results);
   if (sample.results.empty() || sample.results.size() < least) {
@@ -88,7 +88,7 @@ std::string WrongSample(const BundleContents& bundle, size_t results) {
 }
 
 // Explains why the seed does not match; "" if it follows from the draw.
-std::string WrongSeed(const EvidenceDraw& draw, const Plan& plan, uint64_t stated) {
+std::string FindSeedProblem(const EvidenceDraw& draw, const Plan& plan, uint64_t stated) {
   const uint64_t seed = SeedOf(draw.secret, draw.challenge, kDrawnSeeds);
   if (seed != stated) return fmt::format("the draw gives seed {}, and it states {}", seed, stated);
   const std::string end = fmt::format("/seed={}", seed);
@@ -129,10 +129,10 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
   if (!bundle.sample || bundle.sample->draws.size() != 1)
     return contradict(kEvidenceFile, "there is no draw that could have hidden the seed");
   const RecordView records = bundle.run.records;
-  contradict(kConformanceFile, WrongSeed(bundle.sample->draws.front(), bundle.plan, seed));
-  contradict(kEvidenceFile, WrongSample(bundle, recomputed.results));
-  contradict("plan.json", WrongPlan(*profile, bundle.plan));
-  contradict(kControlFile, WrongControl(*profile, bundle.control, seed));
+  contradict(kConformanceFile, FindSeedProblem(bundle.sample->draws.front(), bundle.plan, seed));
+  contradict(kEvidenceFile, FindSampleProblem(bundle, recomputed.results));
+  contradict("plan.json", FindPlanProblem(*profile, bundle.plan));
+  contradict(kControlFile, FindControlProblem(*profile, bundle.control, seed));
   if (of_profile != name) contradict("environment.json", "its profile is another one: " + of_profile);
   if (!bundle.run.strict) contradict("environment.json", "a run of assay conform is strict, and it is not");
   const bool is_certified = std::ranges::all_of(

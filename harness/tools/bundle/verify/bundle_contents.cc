@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // "": it is of this version.
-std::string WrongVersion(const Json& statement) {
+std::string FindVersionProblem(const Json& statement) {
   if (!statement.is_object() || !statement.contains("format")) return "it is no statement of a bundle";
   if (statement["format"] == kBundleFormat) return "";
   return fmt::format(
@@ -27,7 +27,7 @@ std::string WrongVersion(const Json& statement) {
 Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
   BundleContents bundle{.files = files, .folder = folder};
   bundle.statement = ParseJson(TextOfFile(files, kStatementFile));
-  if (const std::string wrong = WrongVersion(bundle.statement); !wrong.empty()) {
+  if (const std::string wrong = FindVersionProblem(bundle.statement); !wrong.empty()) {
     return UsageError(fmt::format("{}: {}", kStatementFile, wrong));
   }
   bundle.environment = ParseJson(TextOfFile(files, "environment.json"));

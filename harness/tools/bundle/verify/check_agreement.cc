@@ -124,7 +124,7 @@ class Consistency {
       Expect(same, "results.jsonl: driver, library_version, pool or sandbox of " + r.case_id + " on " + r.backend +
                        " are not those of environment.json");
     }
-    Expect(SandboxAgrees(), "environment.json: its sandbox is not that of its backends");
+    Expect(AgreesWithSandbox(), "environment.json: its sandbox is not that of its backends");
   }
 
   // Every result is of the time between the beginning of the run and the bundle.
@@ -185,7 +185,7 @@ class Consistency {
     return stated;
   }
 
-  bool SandboxAgrees() const {
+  bool AgreesWithSandbox() const {
     const std::string said = TextIn(environment_, "sandbox");
     for (const Json& device : ListIn(environment_, "backends")) {
       if (!TextIn(device, "sandbox").empty()) return TextIn(device, "sandbox") == said;
