@@ -131,7 +131,7 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->check([](const std::string& text) {
         const auto ulp = ParseNumber<double>(text);
         return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
-                                                       : "'" + text + "' is not a finite number of ulp from 0 up";
+                                                       : "'" + text + "' is not a finite number of ulp; give 0 or more";
       });
   verb.add_option("--tier", o.request.tier, "how golden values are computed; auto: reproducible for f64, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))

@@ -58,7 +58,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {
       if (IsPluginCheck(name)) continue;
-      return Complain(kExitUsage, fmt::format("there is no check '{}'; see assay check-plugin --list", name));
+      return Complain(kExitUsage, fmt::format("unknown check '{}'; assay check-plugin --list names all", name));
     }
   }
   auto problems = ProblemsToTry(options);

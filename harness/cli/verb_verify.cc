@@ -42,7 +42,7 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
     if (options.allowed)
       found.contradicted.push_back(fmt::format("there is no signature {}", file.string()));
     else
-      found.open.push_back("who made it: it is not signed");
+      found.open.push_back("who made it: the bundle is not signed");
     return !options.allowed;
   }
   const auto signer = options.allowed ? std::optional(Signer{*options.allowed, options.identity}) : std::nullopt;
@@ -52,7 +52,7 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
     return false;
   }
   found.confirmed.push_back("signature: " + *said);
-  if (!signer) found.open.push_back("whose key that is: give --allowed-signers and --identity");
+  if (!signer) found.open.push_back("whose key signed it: give --allowed-signers and --identity");
   return true;
 }
 

@@ -128,8 +128,8 @@ class Loop {
       if (!device.session) continue;
       const Call<void> closed = device.session->Close();
       if (closed || closed.error().kind == FailureKind::kInterrupted) continue;
-      const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
-                                           device.selector, Name(closed.error().kind), closed.error().message);
+      const std::string text = fmt::format("{} failed when it was closed, after all cases: {}: {}", device.selector,
+                                           Name(closed.error().kind), closed.error().message);
       settings_.observer->Noted(text);
       if (first.empty()) first = text;
     }

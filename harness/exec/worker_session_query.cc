@@ -29,7 +29,8 @@ DeviceDescription ReadDevice(Reply& reply) {
 // "" when it may stand; else what is wrong.
 std::string ProblemOf(const ImplementationInfo& info, const std::vector<ImplementationInfo>& before) {
   if (!IsImplementationName(info.name)) {
-    return fmt::format("'{}' is no name of an implementation: lower case letters, digits, '-', '_', '.'", info.name);
+    return fmt::format("'{}' is not a valid name of an implementation: use lower case letters, digits, '-', '_', '.'",
+                       info.name);
   }
   const auto same = [&](const ImplementationInfo& other) { return other.name == info.name; };
   if (std::any_of(before.begin(), before.end(), same)) return fmt::format("'{}' is listed twice", info.name);
@@ -57,7 +58,8 @@ Call<BackendDescription> WorkerSession::Describe() {
   if (!reply.problem().empty()) return RejectAnswer("describe", reply.problem());
   if (!IsBackendName(backend.name)) {
     return RejectAnswer(
-        "describe", fmt::format("'{}' is no name of a backend: lower case letters, digits, '-', '_'", backend.name));
+        "describe",
+        fmt::format("'{}' is not a valid name of a backend: use lower case letters, digits, '-', '_'", backend.name));
   }
   return backend;
 }

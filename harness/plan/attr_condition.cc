@@ -121,7 +121,7 @@ Status Check(const AttrCondition& condition, const OpSchema& schema) {
     if (!of_a_number) {
       if (auto known = CanonicalValue(*def, value); !known) return tl::unexpected(known.error());
     } else if (!ParseNumber<double>(value)) {
-      return UsageError(fmt::format("{}: '{}' is no number", def->key, value));
+      return UsageError(fmt::format("{}: '{}' is not a number", def->key, value));
     }
   }
   return {};

@@ -33,7 +33,7 @@ class Operands(Matmul):
         self.refused("no attribute 'depth'", "--attr", "depth=2")
         self.refused("epilogue=melted", "--attr", "epilogue=melted")
         self.refused("KEY=VALUE", "--attr", "m")
-        self.refused("there is no tensor 'q'", "--dtype", "q=bf16")
+        self.refused("unknown tensor 'q'", "--dtype", "q=bf16")
         self.refused("f33", "--dtype", "a=f33")
         self.refused("nowhere.npy", a="nowhere.npy")
         self.refused("neither a .npy nor a .safetensors", a="a.bin")

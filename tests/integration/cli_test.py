@@ -68,7 +68,7 @@ class BadInput(Cli):
         self.assertIn("softmax/", by_option)
         self.fails(2, "for the suite 'smoke' give --suite smoke", "list", "cases", "smoke")
         self.fails(2, f"for the case '{CASE}' give --case {CASE}", "list", "cases", CASE)
-        self.fails(2, "matmull: no such operator", "list", "cases", "matmull")
+        self.fails(2, "matmull: unknown operator", "list", "cases", "matmull")
 
     def test_json_takes_no_file(self):
         for words in (("backends",), ("check-plugin", PLUGIN), ("golden", "list")):
@@ -372,7 +372,7 @@ class BadInput(Cli):
                     self.assertFalse((self.dir / "o").exists())  # before anything ran
         for verb in (("run", "--case", CASE, "--plugin"), ("check-plugin",)):
             self.fails(2, "is a folder; name the .so file itself", *verb, ".")
-            self.fails(2, "/dev/null is no regular file; name the .so file itself", *verb, "/dev/null")
+            self.fails(2, "/dev/null is not a regular file; name the .so file itself", *verb, "/dev/null")
         self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
         for how, problem in (("bad_name", "Mis Behaving"), ("null_function", "query"), ("crash_on_load", "SIGSEGV")):

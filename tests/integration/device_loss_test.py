@@ -100,7 +100,7 @@ class Loss(Cli):
                 done, records = self.run_cases(*cases(2), *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1", out=how,
                                                env={"ASSAY_MISBEHAVE": how})
                 self.assertEqual([r["verdict"] for r in records], ["pass"] * 2, "what it gave stands")
-                self.assertIn("did not survive that it was closed, after all cases: " + end, done.stderr)
+                self.assertIn("failed when it was closed, after all cases: " + end, done.stderr)
                 self.assertEqual(done.returncode, 3)
                 self.assertEqual(self.assay("report", how).returncode, 3)
 

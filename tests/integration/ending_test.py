@@ -355,7 +355,7 @@ class Folder(Base):
         (self.dir / "empty").mkdir()
         done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="empty")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.fails(2, "empty holds another run", "run", "--case", CASE, "--out", "empty")
+        self.fails(2, "empty contains another run", "run", "--case", CASE, "--out", "empty")
 
     def test_nobody_else_may_write_to_what_a_run_leaves(self):
         done = subprocess.run(f"umask 0; exec {ASSAY} run --case {CASE} --backend cpu --no-perf --out open", shell=True,

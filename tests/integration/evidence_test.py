@@ -93,7 +93,7 @@ class Evidence(Base):
         share = 100 * DRAWN / len(records)
         self.assertIn(f"judgement: the stored outputs of {DRAWN} of {len(records)} results ({share:.3g} %) have", text)
         self.assertIn("inputs of 14 cases, and golden values of 14, of 14 in all", text)
-        self.assertIn("who made it: it is not signed", text)
+        self.assertIn("who made it: the bundle is not signed", text)
         self.assertIn("claimed, by the bundle alone:\n  results.jsonl, every result: ", text)
         self.assertNotIn("contradicted", text)
 
@@ -273,13 +273,13 @@ class Refused(Base):
         stored = min((self.dir / "out/outputs").iterdir())
         contents = stored.read_bytes()
         stored.unlink()
-        self.refuses(f"drawn, and its outputs (outputs/{stored.name}) are not there", again)
+        self.refuses(f"drawn, and its outputs (outputs/{stored.name}) are missing", again)
         stored.write_bytes(contents)
         (self.dir / "out/results.jsonl").write_text("".join(kept["results.jsonl"].splitlines(True)[1:]))
         self.refuses(" without a record, such as ", again)
         (self.dir / "out/results.jsonl").write_text(kept["results.jsonl"])
         (self.dir / "out/offers.jsonl").unlink()
-        self.refuses("offers.jsonl: without what was offered", again)
+        self.refuses("offers.jsonl: without the list of offers", again)
 
     def test_a_run_that_goes_on_later(self):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf", "--maxfail", "1", "--plugin", PLUGIN, "--backend",
@@ -391,7 +391,7 @@ class Forged(Base):
         self.refused("drop_last_k was not offered")
         back()
         (self.dir / "out/offers.jsonl").unlink()
-        self.refused("offers.jsonl: without what was offered nobody sees that a result is missing")
+        self.refused("offers.jsonl: without the list of offers missing results cannot be found")
 
     def test_a_waiver_that_there_is_not(self):
         self.run_wrong_kernel(evidence="1")
@@ -429,13 +429,13 @@ class Forged(Base):
         self.run_with_evidence("--evidence", "100")
         path = self.dir / "out/results.jsonl"
         kept = path.read_text()
-        for change, text in (({"class": "gold_medal"}, "class is none that assay writes: the file was changed, and has to be given as the run left it"),
+        for change, text in (({"class": "gold_medal"}, "class is not one that assay writes: the file was changed; give it as the run left it"),
                              ({"bound_margin": 77.0}, "bound_margin is 77"),
                              ({"bound_margin": 0.0, "max_abs_err": 0.0}, "bound_margin is recorded as 0.0 and comes out as"),
                              ({"class": "bit_exact"}, "class is recorded as bit_exact and comes out as within_class"),
                              ({"margin_histogram": "15,0"}, "margin_histogram is recorded as"),
                              ({"seed": 7}, "op, dtype, shape, fill or seed is not that of its id"),
-                             ({"medal": "gold"}, "results.jsonl:1: it is not as assay"),
+                             ({"medal": "gold"}, "results.jsonl:1: not in the form that assay"),
                              ({"driver": "another"}, "driver, library_version, pool or sandbox of"),
                              ({"flops": 1.0}, "flops or bytes are not those of the case")):
             self.change_records(lambda r: r.update(change) if r["op"] == "matmul" and r["class"] == "within_class" or "medal" in change else None)
@@ -475,7 +475,7 @@ class Forged(Base):
             secret=secret, commitment=hashlib.sha256(secret.encode()).hexdigest()))
         self.refused(TERMS, "merged")
         self.change_json("merged/evidence.json", lambda e: e["draws"].pop())
-        self.refused("it has another number of draws than the run has parts", "merged")
+        self.refused("its number of draws differs from the run's number of parts", "merged")
 
     def test_another_order_of_draws_and_one_that_stands_twice(self):
         """Each is another sample, of which the forger could choose the best one after the last challenge."""
@@ -516,12 +516,12 @@ class Forged(Base):
         stored[0].write_bytes(contents.replace(b'"case_id":"', b'"case_id":"x', 1))
         self.refused(f"{stored[0].name})")
         stored[0].unlink()
-        self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are not there")
+        self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are missing")
         stored[0].write_bytes(contents)
         path = self.dir / "out/evidence.json"
         kept = path.read_text()
         path.write_text(kept.replace('"secret": "', '"secret": "0', 1))
-        self.refused("the secret is not the one that the commitment is of")
+        self.refused("the secret does not match the commitment")
         path.write_text(kept)
         self.change_records(lambda r: r.update(case_id=r["case_id"].replace("m=3", "m=7")))
         self.refused("is not planned")
@@ -550,7 +550,7 @@ class Forged(Base):
         path.write_text(kept + kept.splitlines(True)[0])
         self.refused(f"results.jsonl: a second record of {json.loads(kept.splitlines()[0])['case_id']}")
         done = self.assay("report", "out")
-        self.assertIn("1 record stands beside another one of the same result", done.stderr)
+        self.assertIn("1 record repeats the result of another record", done.stderr)
         path.write_text(kept)
         plan = json.loads((self.dir / "out/plan.json").read_text())
         (self.dir / "out/plan.json").write_text(json.dumps({**plan, "shard_index": 0, "shard_count": 3}))
@@ -583,7 +583,7 @@ class Damaged(Base):
 
     def test_something_else_is_no_bundle(self):
         (self.dir / "text").write_text("a text")
-        self.assertIn("is no bundle of assay", self.verify("text", code=1).stdout)
+        self.assertIn("is not a bundle of assay", self.verify("text", code=1).stdout)
         self.verify("nothing", code=2)
         self.run_with_evidence()
         done = self.verify("out/", code=2)
@@ -654,7 +654,7 @@ class Signed(Base):
         bundle = self.bundle("out", "run.assay.tar.zst", "--sign", "vendor")
         asked = ("--allowed-signers", "allowed", "--identity", "vendor@example.org")
         self.assertIn("signature: Good", self.verify(bundle, *asked).stdout)
-        self.assertIn("whose key that is", self.verify(bundle).stdout)
+        self.assertIn("whose key signed it", self.verify(bundle).stdout)
         self.assertIn("signature: ", self.verify(bundle, "--allowed-signers", "strangers", "--identity",
                                                  "vendor@example.org", code=1).stdout)
         # Another bundle under the same signature.

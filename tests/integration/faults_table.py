@@ -39,7 +39,7 @@ LINE, COPY, BACK = "remove the line, `--resume`", "put a copy back, `--resume`",
 RECORDS_FULL = {"writes": f"results.jsonl:{FULL}"}
 TORN, DAMAGED = "the last line is torn", "environment.json is missing or damaged"
 NO_MORE = "restore it from a copy, or run again with another --out"
-ANEW = "the value was computed"
+ANEW = "the value was computed again"
 
 DISK = [
     Fault("is full before the first record; Ctrl-C while the run waits for room",
@@ -132,11 +132,11 @@ WORKER = [
     *(Fault(f"crashes in `{call}`", in_call(call, "SIGSEGV"), 3, "crash", "SIGSEGV") for call in
       ("query", "plan_create", "buffer_alloc", "buffer_upload", "execute", "buffer_download", "plan_destroy", "buffer_free")),
     Fault("crashes in `device_open`", in_call("device_open", "SIGSEGV"), 3, "crash", "SIGSEGV", met=ROWS),
-    Fault("crashes in `device_close`", in_call("device_close", "SIGSEGV"), 3, "pass", "did not survive that it was closed"),
+    Fault("crashes in `device_close`", in_call("device_close", "SIGSEGV"), 3, "pass", "failed when it was closed"),
     Fault("hangs in `plan_create`", in_call("plan_create", "hang", "--retries", "0"), 3, "timeout", "prepare did not end"),
     *(Fault(f"hangs in `{call}`", in_call(call, "hang"), 3, "timeout", "did not end within 1 s") for call in
       ("query", "execute", "plan_destroy", "buffer_free")),
-    Fault("hangs in `device_close`", in_call("device_close", "hang"), 3, "pass", "did not survive that it was closed"),
+    Fault("hangs in `device_close`", in_call("device_close", "hang"), 3, "pass", "failed when it was closed"),
     *(Fault(f"ends by {name}", in_call("execute", name), 3, "crash", name) for name in
       ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL")),
     Fault("stops itself (SIGSTOP)", in_call("execute", "SIGSTOP"), 3, "timeout", "did not end within 1 s"),

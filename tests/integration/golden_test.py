@@ -218,7 +218,7 @@ class Gc(Base):
     def test_an_empty_or_absent_store(self):
         self.assertIn("0 files", self.golden("gc").stdout)
         self.assertEqual(self.listed(), [])
-        self.assertIn("holds no golden value; assay golden build", self.golden("list").stderr)
+        self.assertIn("is empty; assay golden build", self.golden("list").stderr)
         self.golden("verify", code=4)
         self.build(SMALL[:1])
         self.assertIn("matches none of the 1 golden values of the store", self.golden("list", "--filter", "conv*", code=4).stderr)
@@ -232,7 +232,7 @@ class Gc(Base):
         self.store.chmod(0o755)  # before the folder is removed
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("cannot be listed: Permission denied", done.stderr)
-        self.assertNotIn("no golden value", done.stderr)
+        self.assertNotIn("is empty", done.stderr)
 
 
 class Processes(Base):

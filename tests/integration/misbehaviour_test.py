@@ -235,7 +235,7 @@ class Misbehaviour(Cli):
             "huge_query": (3, "error", "1152921504606846976 implementations"),
             "null_implementation": (3, "error", "NULL"),
             "null_strings": (3, "error", "'name' in the worker's answer is NULL"),
-            "bad_name": (3, "error", "'Mis Behaving' is no name of a backend"),
+            "bad_name": (3, "error", "'Mis Behaving' is not a valid name of a backend"),
             "bad_utf8": (0, "pass", ""),
             "long_text": (0, "pass", ""),
         }
@@ -338,7 +338,7 @@ class Misbehaviour(Cli):
         self.assertEqual(outcomes, {("ok", "pass"), ("drop_last_k", "known_failure"), ("segfault", "known_failure")})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("expectations that match no result", done.stderr)
-        self.fails(4, "nothing failed in waived", "expectations", "propose", "waived")
+        self.fails(4, "no failure in waived", "expectations", "propose", "waived")
         # No rule reaches further than what failed.
         other = CASE.replace("m=17", "m=19")
         done, records = self.run_cases("--case", other, *words[4:], "--expectations", str(rules), out="other")

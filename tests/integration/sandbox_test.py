@@ -268,8 +268,8 @@ class Options(Sandbox):
         self.assertNotIn("hidden from workers", done.stderr)
 
     def test_a_slip_is_refused(self):
-        for words, text in ((("--worker-limit", "memory=lots"), "'lots' is no amount"),
-                            (("--worker-limit", "speed=1"), "'speed=1' is no limit"),
+        for words, text in ((("--worker-limit", "memory=lots"), "'lots' is not an amount"),
+                            (("--worker-limit", "speed=1"), "'speed=1' is not a limit"),
                             (("--grant", "nowhere"), "--grant nowhere: no file or folder of this name")):
             done = self.assay("run", "--out", "out", "--case", CASE, "--backend", "cpu", *words)
             self.assertEqual(done.returncode, 2, done.stderr)

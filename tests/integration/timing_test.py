@@ -155,7 +155,7 @@ class Roofline(Cli):
         self.assertNotIn("launch_us", json.loads((self.dir / "other/environment.json").read_text()))
         self.assertNotIn("Times were believed", (self.dir / "other/summary.md").read_text())
         self.assertIn("--price: unused for cuda; the backends of this run are cpu", done.stderr)
-        self.fails(2, "'cheap' is no price", "run", "--case", CASE, "--price", "cheap")
+        self.fails(2, "'cheap' is not a price", "run", "--case", CASE, "--price", "cheap")
 
     def test_a_plugin_that_dies_while_it_is_measured_loses_no_record(self):
         plugin = ("--plugin", PLUGIN, "--backend", "misbehaving")

@@ -232,7 +232,7 @@ class Imports(Program):
         done, [record] = self.run_kernels(path, "--case", SIZES[0], "--no-perf", "--no-sandbox", "--relations", "none",
                                           "--import-timeout", "5")
         self.assertEqual((record["verdict"], done.returncode), ("crash", 3), done.stdout + done.stderr)
-        self.assertRegex(record["reason"], r"\[no fresh worker could try it again: .* did not start: importing")
+        self.assertRegex(record["reason"], r"\[it could not be tried again in a fresh worker: .* did not start: importing")
 
 
 class FromOutside(Program):

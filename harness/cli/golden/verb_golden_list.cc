@@ -88,7 +88,7 @@ int SayNothingListed(const GoldenOptions& options) {
                                               options.selection.filter, files->size()));
   }
   const auto store = StoreOf(options);
-  return Complain(kExitOk, fmt::format("the store {} holds no golden value; assay golden build --suite NAME fills it",
+  return Complain(kExitOk, fmt::format("the store {} is empty; assay golden build --suite NAME fills it",
                                        store ? store->root().string() : options.store));
 }
 

@@ -125,7 +125,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
     if (known.back() == name) return entry.path();
   }
   std::ranges::sort(known);
-  return UsageError(fmt::format("--framework {}: the module assay has no such framework; it has {}{}", name,
+  return UsageError(fmt::format("--framework {}: unknown framework; the module assay has {}{}", name,
                                 fmt::join(known, ", "), DidYouMean(name, known)));
 }
 

@@ -55,7 +55,7 @@ std::string OtherVersion(const std::vector<Expectation>& rules, const Record& re
   };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
-  return fmt::format(" [as {} of other versions says: {}; this is library '{}', driver '{}']", rule->where,
+  return fmt::format(" [{} lists it for other versions: {}; this is library '{}', driver '{}']", rule->where,
                      rule->reason, record.library_version, record.driver);
 }
 
@@ -160,8 +160,8 @@ std::string UnknownProcessor(const ExpectationSet& set, const std::vector<std::s
   }
   if (unknown.empty()) return "";
   return fmt::format(
-      "processor class {} is none of those on which the known failures of {} were established ({}): a "
-      "failure here may be one of the library that no file lists yet",
+      "processor class {} is not among those on which the known failures of {} were established ({}): a failure here "
+      "may be one of the library that no file lists yet",
       processor, fmt::join(unknown, ", "), fmt::join(known, ", "));
 }
 

@@ -91,7 +91,7 @@ std::string RuleOf(const Cause& cause, const Members& members, size_t number) {
   std::string why = members.reason;
   std::ranges::replace_if(
       why, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
-  return out + fmt::format("reason = \"\"   # of the first case: {}\n", why);
+  return out + fmt::format("reason = \"\"   # the first case says: {}\n", why);
 }
 
 }  // namespace

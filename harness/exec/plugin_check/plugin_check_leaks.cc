@@ -123,8 +123,8 @@ Finding Leaks(PluginUnderTest& plugin) {
   }
   if (least.resident >= kLeakedResident) {
     return Bad(
-        "resident memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; look for mappings "
-        "and buffers that are not given back",
+        "resident memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; look for mappings and "
+        "buffers that are not freed",
         least.resident, batches, cycles);
   }
   if (least.files >= kLeakedFiles) return Bad("{:.1f} file descriptors per cycle stay open", least.files);

@@ -124,7 +124,7 @@ Finding ExecuteTwice(PluginUnderTest& plugin) {
       if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
       const bool claims = ClaimsSameBits(implementation);
       if (claims && !same) {
-        return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or mend it", offer.name,
+        return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or fix it", offer.name,
                    implementation.name);
       }
       claimed += claims;

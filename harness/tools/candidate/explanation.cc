@@ -94,7 +94,7 @@ std::string ExplainRejection(const Ruling& ruling) {
   const CandidateFailure& first = ruling.failures.front();
   std::string text = Ended(RejectedLine(ruling));
   if (first.what != "load") text += " " + CountsText(ruling);
-  if (!first.arithmetic.empty()) text += fmt::format(" The errors are those of {}.", first.arithmetic);
+  if (!first.arithmetic.empty()) text += fmt::format(" The errors look like those of {}.", first.arithmetic);
   if (ruling.visible.failed == 0 && ruling.hidden.failed > 0 && ruling.visible.passed > 0 &&
       first.what != "timing_invalid") {
     text += " Every visible case passes: what it computes depends on shapes or data that only those have.";
@@ -113,7 +113,7 @@ std::string ExplainAcceptance(const Ruling& ruling) {
 }
 
 std::string ExplainError(const Ruling& ruling) {
-  const std::string text = Ended("Nothing can be said of the candidate: " + ruling.reason);
+  const std::string text = Ended("The candidate cannot be judged: " + ruling.reason);
   return ruling.visible.cases == 0 ? text : text + " " + CountsText(ruling);
 }
 

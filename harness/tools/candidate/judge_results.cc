@@ -45,7 +45,7 @@ std::string ExplainUnknownArithmetic(const Record& r, std::string_view what) {
   if (r.decided_by == "memory") return "memory was written or read that is not the kernel's";
   if (r.nonfinite_mismatch.value_or(0) > 0) return "values are wrong among NaN and infinities";
   if (!r.decided_by.empty()) return "other executions than the first one failed: " + r.decided_by;
-  return "no weaker arithmetic that is known gives these values";
+  return "no known weaker arithmetic gives these values";
 }
 
 class Judging {

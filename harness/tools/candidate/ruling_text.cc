@@ -129,7 +129,7 @@ std::string RulingText(const Ruling& ruling, const RulingContext& context) {
     text += fmt::format("\nspeed: {}\n", SpeedText(ruling.speed));
     for (const std::string& note : ruling.speed.notes) text += fmt::format("  {}\n", note);
   }
-  if (!context.again.empty()) text += fmt::format("\nby the same hidden cases: {}\n", context.again);
+  if (!context.again.empty()) text += fmt::format("\nto judge by the same hidden cases: {}\n", context.again);
   if (!context.out.empty()) text += fmt::format("records: {}\n", context.out);
   return text;
 }

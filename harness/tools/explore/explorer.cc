@@ -66,7 +66,7 @@ std::string ExplainAllFailing(std::span<const Record> records, const std::functi
     ++results, wrong += mismatch;
   }
   if (results < 2 || wrong == 0) return "";
-  return fmt::format("\n# all {} implementations fail: suspect the case, or what it is judged by", results);
+  return fmt::format("\n# all {} implementations fail: suspect the case or its golden value", results);
 }
 
 }  // namespace

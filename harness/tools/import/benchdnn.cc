@@ -146,7 +146,7 @@ class BenchdnnReader {
       return imports_.Refuse(from, "no driver: give --driver NAME, such as matmul, for files that name none");
     }
     if (driver_->map == nullptr)
-      return imports_.Refuse(from, fmt::format("driver {}: no such operator", driver_->name));
+      return imports_.Refuse(from, fmt::format("driver {}: no operator for it", driver_->name));
     size_t choices = 1;
     for (const auto& [name, values] : options_) choices = std::min(choices * values.size(), kMostChoices + 1);
     if (choices > kMostChoices) return imports_.Refuse(from, "more than 100000 combinations of options");

@@ -57,7 +57,7 @@ Result<int64_t> GgmlVars::Int(std::string_view key, int64_t usual) const {
   if (text == nullptr) return usual;
   const auto value = ParseNumber<int64_t>(*text);
   if (!value || *value < 0 || *value > kLargestExtent)
-    return UsageError(fmt::format("{} is no number up to 2^31", key));
+    return UsageError(fmt::format("{} is not a number up to 2^31", key));
   return *value;
 }
 
@@ -65,7 +65,7 @@ Result<double> GgmlVars::Float(std::string_view key, double usual) const {
   const std::string_view* text = Find(key);
   if (text == nullptr) return usual;
   const auto value = ParseNumber<double>(*text);
-  if (!value || !std::isfinite(*value)) return UsageError(fmt::format("{} is no finite number", key));
+  if (!value || !std::isfinite(*value)) return UsageError(fmt::format("{} is not a finite number", key));
   return *value;
 }
 
@@ -74,7 +74,7 @@ Result<DType> GgmlVars::Type(std::string_view key, std::string_view usual) const
                                            {"f64", DType::kF64}, {"i8", DType::kI8},   {"i32", DType::kI32},
                                            {"i64", DType::kI64}};
   if (auto type = FindType(kTypes, Text(key, usual))) return type;
-  return UsageError("types in blocks with scales (q4_0 and the like), or others that are none here");
+  return UsageError("types in blocks with scales (such as q4_0), or others that assay does not have");
 }
 
 Result<Shape> GgmlVars::List(std::string_view key, Shape usual) const {

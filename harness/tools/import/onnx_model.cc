@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kDamaged = "a damaged file, or none of ONNX";
+constexpr const char* kDamaged = "a damaged file, or not one of ONNX";
 
 std::optional<DType> OnnxType(int64_t code) {
   switch (code) {

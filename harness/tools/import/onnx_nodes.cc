@@ -85,10 +85,10 @@ Status CheckTensors(const OnnxCall& call) {
   for (const auto* list : {&call.inputs, &call.outputs}) {
     for (const OnnxTensor* tensor : *list) {
       if (tensor == nullptr) continue;
-      if (!tensor->dtype) return UsageError("types that are none here");
+      if (!tensor->dtype) return UsageError("types that assay does not have");
       const bool may_be_empty = tensor == call.Input(1) && op.starts_with("Reduce");  // the list of axes
       if (tensor->data.size() == 0 && !may_be_empty) return UsageError("a tensor without elements");
-      if (tensor->is_bool && op != "Attention") return UsageError("types that are none here");
+      if (tensor->is_bool && op != "Attention") return UsageError("types that assay does not have");
     }
   }
   return {};

@@ -108,7 +108,7 @@ TEST_F(JudgingResults, NamesTheArithmeticOfAFailureOrSaysWhyNot) {
   EXPECT_EQ(failures[0]["arithmetic"], "bf16 operands");
   EXPECT_FALSE(failures[0].contains("arithmetic_unknown"));
   EXPECT_TRUE(failures[1].at("arithmetic").is_null());
-  EXPECT_EQ(failures[1]["arithmetic_unknown"], "no weaker arithmetic that is known gives these values");
+  EXPECT_EQ(failures[1]["arithmetic_unknown"], "no known weaker arithmetic gives these values");
   EXPECT_EQ(failures[2]["arithmetic_unknown"], "values are wrong among NaN and infinities");
 }
 

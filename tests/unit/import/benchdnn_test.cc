@@ -66,7 +66,7 @@ TEST(Benchdnn, WhatHasNoCounterpartSaysWhy) {
   EXPECT_EQ(ReasonOf("matmul", "3x5:6x7"), "the shapes of a product do not fit each other");
   EXPECT_EQ(ReasonOf("matmul", "--bia-dt=s32\n3x5:5x7"), "the bias has another type than the output");
   EXPECT_EQ(ReasonOf("matmul", "--bia-dt=f32 --bia_mask=1\n3x5:5x7"), "the bias does not go along n alone");
-  EXPECT_EQ(ReasonOf("pool", "ic3ih4kh2"), "driver pool: no such operator");
+  EXPECT_EQ(ReasonOf("pool", "ic3ih4kh2"), "driver pool: no operator for it");
   EXPECT_THAT(ReasonOf("elsewhere", "3x5:5x7"), StartsWith("no driver: give --driver NAME"));
   EXPECT_EQ(ReasonOf("conv", "--dir=BWD_D\nic3oc4ih5kh3"), "dir=BWD_D: this gradient is no operator here");
   EXPECT_EQ(ReasonOf("conv", "ic3oc4ih5oh5kh3ph0"), "padding that differs between both ends");

@@ -226,7 +226,7 @@ TEST(CoverLine, ErrorsPointAtTheWord) {
   EXPECT_THAT(error_of("cover pairs"), HasSubstr("s.suite:1:1: cover takes two words"));
   EXPECT_THAT(error_of("cover fours matmul"), HasSubstr("s.suite:1:7: 'fours' is neither pairs nor triples"));
   EXPECT_THAT(error_of("cover pairs matmull"), HasSubstr("s.suite:1:13: no operator 'matmull'"));
-  EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is none of max_elements=NUMBER"));
+  EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is not max_elements=NUMBER"));
   EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
   EXPECT_THAT(error_of("cover pairs matmul max_elements=64 thorough=1 max_elements=128"),
               HasSubstr("s.suite:1:47: max_elements=128 after max_elements=64: write one of them"));

@@ -169,7 +169,7 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
            {"attributes = 'k<3'", "has a condition on k and no op"},
            {"op = 'reduce'\nattributes = 'kind=maximum'", "kind=maximum is not one of sum, mean"},
            {"op = 'reduce'\nattributes = 'kind<3'", "is a name; compare it with = only"},
-           {"op = 'matmul'\nattributes = 'k<three'", "'three' is no number"},
+           {"op = 'matmul'\nattributes = 'k<three'", "'three' is not a number"},
            {"op = 'matmul'\nattributes = 'k.1=3'", "is not a list"},
            {"dtype = 'f23'", "f23"},
            {"fill = 'specal'", "unknown fill 'specal'"},

@@ -64,9 +64,10 @@ std::string FindControlProblem(const Profile& profile, const RecordView& records
                           wanted->contains({IdWithoutSeed(*spec), r.required_contract});
     // A kernel may have no implementation for a case, which is then without one.
     if (is_of_it && !r.implementation.empty() && !IsKernelOf(profile, r)) {
-      return fmt::format("{} {} is no kernel of the control", r.case_id, r.implementation);
+      return fmt::format("{} {} is not a kernel of the control", r.case_id, r.implementation);
     }
-    if (!is_of_it) return fmt::format("{} of {} is no result of the control with seed {}", r.case_id, r.backend, seed);
+    if (!is_of_it)
+      return fmt::format("{} of {} is not a result of the control with seed {}", r.case_id, r.backend, seed);
   }
   const std::vector<std::string> doubled = FindDoubled(records);
   return doubled.empty() ? "" : "a second record of " + doubled.front();
@@ -118,7 +119,7 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
     return;
   }
   const Json stated = ParseJson(text);
-  if (!IsWhole(stated)) return contradict(kConformanceFile, "it is no statement of conformance");
+  if (!IsWhole(stated)) return contradict(kConformanceFile, "it is not a statement of conformance");
   const std::string name = stated["profile"];
   const auto profile = LoadProfile(own_profile.empty() ? name : own_profile);
   if (!profile) {
@@ -142,9 +143,9 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
       JudgeConformance(*profile, bundle.plan, records, JudgeControl(*profile, bundle.control));
   if (DumpJson(ConformanceJson(*profile, again, seed), 2) + "\n" != text) {
     return contradict(kConformanceFile,
-                      fmt::format("from profile, records and control follows something else: {}", again.Sentence()));
+                      fmt::format("profile, records and control give another result: {}", again.Sentence()));
   }
-  if (said != again.Sentence()) contradict("environment.json", "it says something else of the conformance: " + said);
+  if (said != again.Sentence()) contradict("environment.json", "it differs about the conformance: " + said);
   if (!found.contradicted.empty()) return;
   found.Confirm("conformance, with a seed that follows from the draw: {}; outputs of {} were judged again",
                 again.Sentence(), recomputed.ShareText());

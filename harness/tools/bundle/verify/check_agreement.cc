@@ -154,13 +154,13 @@ class Consistency {
     }
     const auto& draws = bundle_.sample->draws;
     if (draws.size() != stated.size()) {
-      return Expect(false, "evidence.json: it has another number of draws than the run has parts");
+      return Expect(false, "evidence.json: its number of draws differs from the run's number of parts");
     }
     Expect(std::ranges::equal(draws, stated, {}, TermsOf),
            "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json, or "
            "stand in another order");
     Expect(!stated.empty() && said == stated.front(),
-           "environment.json: its evidence has not the terms of the first draw");
+           "environment.json: the terms of its evidence are not those of the first draw");
     for (const Shard& shard : draws | std::views::transform(&EvidenceDraw::shard)) {
       const bool fits = bundle_.IsMerged()
                             ? shard.index >= 0 && shard.index < shard.count && shard.count == draws.front().shard.count
