@@ -48,7 +48,7 @@ void AddCounter(Json& out, const char* name, const Number& value, double scale =
 }
 
 Json Entry(const Record& r, const std::string& run_name) {
-  const double nanoseconds = *BelievedSeconds(r) * 1e9;
+  const double nanoseconds = *GetBelievedSeconds(r) * 1e9;
   Json out;
   out["name"] = run_name + "_median";
   out["family_index"] = 0;

@@ -16,7 +16,7 @@ namespace {
 // Comparable times come first, then the shorter ones.
 using Rank = std::pair<bool, double>;
 Rank RankOf(const Record& r) {
-  return {!Comparable(r), *BelievedSeconds(r)};
+  return {!Comparable(r), *GetBelievedSeconds(r)};
 }
 
 // The fastest implementation of each backend (and device) for each case; cases with the largest work first.

@@ -64,7 +64,7 @@ std::string TimeText(double seconds) {
 }
 
 std::string MedianTimeText(const Record& r) {
-  return (r.time_at_most_s ? "≤ " : "") + TimeText(BelievedSeconds(r).value_or(0));
+  return (r.time_at_most_s ? "≤ " : "") + TimeText(GetBelievedSeconds(r).value_or(0));
 }
 
 std::string RateText(const Record& r) {

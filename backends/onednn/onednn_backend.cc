@@ -18,7 +18,7 @@ namespace onednn {
 namespace {
 
 // Explains why oneDNN does not offer an operator of assay: it lacks it, or defines it differently.
-std::string WhyNoOperator(const std::string& op) {
+std::string ExplainMissingOperator(const std::string& op) {
   const std::pair<std::string_view, std::string_view> reasons[] = {
       {"erf", "oneDNN has the error function inside gelu alone"},
       {"sin", "oneDNN has no sine"},
@@ -60,7 +60,7 @@ std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& 
   for (const char* function : {"exp", "gelu", "log", "rsqrt", "tanh"}) {
     if (op.name() == function) return one(ElementwiseProblem(op, engine));
   }
-  throw plugin::Unsupported("{}", WhyNoOperator(op.name()));
+  throw plugin::Unsupported("{}", ExplainMissingOperator(op.name()));
 }
 
 std::string NameOf(const Problem& problem) {

@@ -70,7 +70,7 @@ std::vector<std::string> KnownVerbs(const CLI::App& app) {
 }
 
 // "did you mean" hint for the first unknown option.
-std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& rest) {
+std::string HintOption(const CLI::App& verb, const std::vector<std::string>& rest) {
   const auto wrong = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
   if (wrong == rest.end()) return "";
   std::vector<std::string> known;
@@ -81,7 +81,7 @@ std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& re
 }
 
 // Hint for a file behind --json, which takes none; "" for anything else.
-std::string JsonMeant(const CLI::App& verb, const std::vector<std::string>& rest) {
+std::string HintJson(const CLI::App& verb, const std::vector<std::string>& rest) {
   const CLI::Option* const json = verb.get_option_no_throw("--json");
   const auto file = std::ranges::find_if(rest, [](const std::string& word) { return word.ends_with(".json"); });
   if (json == nullptr || json->count() == 0 || file == rest.end()) return "";
@@ -114,7 +114,7 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
   const std::string see = fmt::format("see assay {} --help", verb.get_name());
   if (known.empty() || !second.empty()) {
     const CLI::App& of = second.empty() ? verb : *second[0];
-    return fmt::format("{}; {}{}{}", OptionProblem(error, rest), see, OptionMeant(of, rest), JsonMeant(of, rest));
+    return fmt::format("{}; {}{}{}", OptionProblem(error, rest), see, HintOption(of, rest), HintJson(of, rest));
   }
   return fmt::format("{} takes one of {}{}; {}{}", verb.get_name(), fmt::join(known, ", "),
                      has_word ? fmt::format(", not '{}'", rest[0]) : "", see,

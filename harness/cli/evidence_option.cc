@@ -60,7 +60,7 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, st
   if (auto status = run.folder.WriteJson("environment.json", run.environment); !status) {
     return tl::unexpected(status.error());
   }
-  Note(fmt::format("evidence: outputs are kept, of which assay bundle draws those of {}; commitment {}",
+  Note(fmt::format("evidence: outputs are kept, and assay bundle draws those of {}; commitment {}",
                    Counted(static_cast<int64_t>(options.evidence), "result"), evidence.draw.commitment));
   run.settings.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
                                                                 const std::vector<Tensor>& outputs) {
@@ -71,7 +71,7 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, st
 
 void EndEvidence(BegunEvidence evidence, const BegunRun& run) {
   if (!evidence.stored) return;
-  if (!evidence.stored->problem().empty()) Note("outputs that are not kept: " + evidence.stored->problem());
+  if (!evidence.stored->problem().empty()) Note("outputs are not kept: " + evidence.stored->problem());
   if (const uint64_t most = evidence.stored->most_bytes(); most < kMostStoredBytes) {
     Note(fmt::format("outputs of results of more than {} bytes are not kept, since all together exceed {} GiB", most,
                      kMostKeptBytes >> 30));
@@ -80,8 +80,8 @@ void EndEvidence(BegunEvidence evidence, const BegunRun& run) {
     return Note(status.error().message);
   }
   Note(
-      fmt::format("evidence: the run's files have the hash {}: whoever got it may answer with a challenge, for assay "
-                  "bundle --challenge",
+      fmt::format("evidence: the hash of the run's files is {}; send it to whoever gets the evidence, who may answer "
+                  "with a challenge for assay bundle --challenge",
                   HashOfRunFiles(run.folder.path())));
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ReadFile> FilesRunReads(const RunOptions& options) {
+std::vector<ReadFile> ListReadFiles(const RunOptions& options) {
   std::vector<ReadFile> files{SuiteFile(options.selection)};
   for (const std::string& file : options.expectations) files.push_back({file, "a list of expectations"});
   for (const std::string& plugin : options.backend.plugins) {
@@ -39,7 +39,7 @@ Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
     const ResultKind kind{"trace", [](const fs::path& file) { return FileBeginsWith(file, kChromeTraceBeginning); },
                           true};
     const WrittenFile trace{"--trace", *options.trace, kind, options.out.value_or("")};
-    if (auto fine = CheckMayWrite(trace, FilesRunReads(options)); !fine) return tl::unexpected(fine.error());
+    if (auto fine = CheckMayWrite(trace, ListReadFiles(options)); !fine) return tl::unexpected(fine.error());
     output.trace_path_ = *options.trace;
   }
   output.begin_ = NowNanoseconds();
@@ -57,7 +57,8 @@ Status ProfileOutput::WriteTrace(const fs::path& dir, const std::vector<ThreadPr
   std::error_code error;
   if (fs::exists(trace_path_, error) && fs::equivalent(trace_path_.parent_path(), dir, error)) {
     return Fail(ErrorCode::kIo,
-                fmt::format("--trace {}: not written, as the run has a file of that name", trace_path_.string()));
+                fmt::format("--trace {}: not written, since the run has a file of that name; give another name",
+                            trace_path_.string()));
   }
   std::ofstream trace(trace_path_, std::ios::binary);
   WriteChromeTrace(trace, threads, begin_);

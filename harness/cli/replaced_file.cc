@@ -20,7 +20,7 @@ fs::path FolderOf(const fs::path& path) {
 }
 
 // "" where a new file can be made.
-std::string WhyNoNewFile(const WrittenFile& written) {
+std::string ExplainNoNewFile(const WrittenFile& written) {
   const fs::path named = written.path.has_parent_path() ? written.path.parent_path() : ".";
   if (!written.folder_made.empty() && FolderOf(named) == FolderOf(written.folder_made)) return "";
   std::error_code error;
@@ -30,23 +30,25 @@ std::string WhyNoNewFile(const WrittenFile& written) {
 }
 
 // "" where what is there may be replaced.
-std::string WhyNotReplaced(const WrittenFile& written) {
+std::string ExplainNotReplaced(const WrittenFile& written) {
   const auto& [option, path, kind, folder_made] = written;
-  const auto stays = [&](const std::string& what) { return what + ", and stays; give another name, or remove it"; };
+  const auto kept = [&](const std::string& what) {
+    return what + ", so it is not replaced; give another name, or remove it";
+  };
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return stays("what is there is a link to nothing");
+  if (!fs::exists(status)) return kept("this is a link to nothing");
   if (fs::is_directory(status)) return "this is a folder; give the name of a file";
   if (!fs::is_regular_file(status)) {
-    return kind.streamed ? "" : stays(fmt::format("what is there is no file, which a {} is", kind.what));
+    return kind.streamed ? "" : kept("this is not a file");
   }
   if (fs::file_size(path, error) > 0 && !kind.is_one(path)) {
-    return stays(fmt::format("what is there is no {}", kind.what));
+    return kept(fmt::format("this is not a {}", kind.what));
   }
   if (kind.streamed && ::access(path.c_str(), W_OK) != 0) {
     return fmt::format("the file cannot be written: {}; give another one", std::strerror(errno));
   }
-  return kind.streamed ? "" : WhyNoNewFile(written);  // which then takes its place
+  return kind.streamed ? "" : ExplainNoNewFile(written);  // which then takes its place
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ Status CheckMayWrite(const WrittenFile& written, std::span<const ReadFile> read)
   }
   if (why.empty()) {
     const bool is_there = fs::exists(fs::symlink_status(path, error));
-    why = is_there ? WhyNotReplaced(written) : WhyNoNewFile(written);
+    why = is_there ? ExplainNotReplaced(written) : ExplainNoNewFile(written);
   }
   if (why.empty()) return {};
   return UsageError(fmt::format("{} {}: {}", written.option, path.string(), why));

@@ -63,7 +63,7 @@ std::vector<std::string> FindChanges(const Json& was, const Json& is) {
 
 }  // namespace
 
-std::vector<std::string> AskedWords(const RunOptions& options) {
+std::vector<std::string> ListAskedOptions(const RunOptions& options) {
   std::vector<std::string> words = CarriedOptions(options);
   for (const std::string& name : options.backend.implementations) words.insert(words.end(), {"--impl", name});
   words.emplace_back(options.perf ? "--perf" : "--no-perf");
@@ -77,8 +77,8 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   std::error_code error;
   if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence > 0) {
     return UsageError(
-        "a run with --evidence is evidence as a whole and cannot be continued: run it again, with another "
-        "--out, or continue it without evidence after you have removed evidence.json and outputs/");
+        "a run with --evidence cannot be continued: run it again with another --out, or continue it without evidence "
+        "after you have removed evidence.json and outputs/");
   }
   ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
   if (options.perf) {
@@ -93,21 +93,20 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   const std::vector<std::string> changes =
       was.is_object()
           ? FindChanges(was, environment)
-          : std::vector<std::string>{"environment.json was missing or damaged, and what it said is unknown"};
+          : std::vector<std::string>{"environment.json was missing or damaged, so the earlier environment is unknown"};
   terms.same_environment = changes.empty();
   auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
   if (!resumed) return tl::unexpected(resumed.error());
   if (!was.is_object() && !options.allow_changed) {
-    return UsageError(
-        fmt::format("{}: environment.json is missing or damaged, so that nobody knows whether this is the machine and "
-                    "these are the drivers and options with which the run began: put it back from a copy, or give "
-                    "--allow-changed, which the reports then say",
-                    options.out->string()));
+    return UsageError(fmt::format(
+        "{}: environment.json is missing or damaged, so it is unknown whether machine, drivers and options are those "
+        "of the run's beginning. Restore it from a copy, or give --allow-changed, which the reports will say",
+        options.out->string()));
   }
   if (!changes.empty() && !options.allow_changed) {
     return UsageError(
-        fmt::format("{}: the run began in another environment: {}; results of both would stand beside each "
-                    "other. Run as before, or give --allow-changed, which the reports then say",
+        fmt::format("{}: the run began in another environment: {}. Run as before, or give --allow-changed to mix "
+                    "results of both, which the reports will say",
                     options.out->string(), fmt::join(changes, "; ")));
   }
   Json history = was.is_object() && was.contains(kResumed) && was[kResumed].is_array() ? was[kResumed] : Json::array();

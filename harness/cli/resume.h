@@ -17,7 +17,7 @@ namespace assay::cli {
 
 // Options that results depend on, for this key of environment.json: a run is continued with the same ones.
 inline constexpr const char* kAsked = "asked";
-std::vector<std::string> AskedWords(const RunOptions& options);
+std::vector<std::string> ListAskedOptions(const RunOptions& options);
 
 struct Resumption {
   RunFolder folder;

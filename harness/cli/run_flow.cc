@@ -32,7 +32,7 @@ int EndWithoutRequired(const RunFolder& folder) {
   const auto written = WriteReports(folder.path(), {});
   if (!written) return Complain(kExitHarness, written.error().message);
   Print(fmt::format("report:  {}\n", (folder.path() / "report.html").string()));
-  return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
+  return Complain(kExitRequiredAbsent, "nothing ran, since a backend of --require-backend is absent");
 }
 
 // Writes what is known after the whole run: environment.json again, and ceilings.json. Every report, also that on the
@@ -63,7 +63,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
 std::string ExplainResume(const RunFolder& folder) {
   std::error_code error;
   if (!folder.CheckItself() || !std::filesystem::exists(folder.path() / "results.jsonl", error)) return "";
-  return fmt::format("; once that is mended, the same command with --out {} --resume goes on with what stands there",
+  return fmt::format("; once that is repaired, the same command with --out {} --resume continues the run",
                      folder.path().string());
 }
 
@@ -99,22 +99,19 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
                     (folder.path() / "report.html").string()));
   if (result.interrupted) {
     std::fflush(stdout);  // so that the note follows the tables where both go to one file
-    Note(plan.suite == kExploring ? std::string("interrupted: the records and reports hold what had run")
-         : options.evidence > 0
-             ? std::string("interrupted: what had not run yet is listed as missing. A run with evidence is "
-                           "evidence as a whole: begin it again with another --out")
-             : fmt::format("interrupted: what had not run yet is listed as missing; the records "
-                           "and reports hold the rest. The same command with --out {} --resume "
-                           "goes on",
-                           folder.path().string()));
+    Note(plan.suite == kExploring ? std::string("interrupted: records and reports contain what has run")
+         : options.evidence > 0 ? std::string("interrupted: what has not run is listed as missing. A run with evidence "
+                                              "cannot be continued: begin it again with another --out")
+                                : fmt::format("interrupted: what has not run is listed as missing; records and reports "
+                                              "contain the rest. The same command with --out {} --resume continues",
+                                              folder.path().string()));
   }
   if (result.stopped) {
     std::fflush(stdout);
-    Note(
-        fmt::format("stopped at {} ({}): what had not run yet is listed as missing. The same command with --out "
-                    "{} --resume goes on",
-                    options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
-                    options.until_fails ? "--until-fails" : "--maxfail", folder.path().string()));
+    Note(fmt::format(
+        "stopped at {} ({}): what has not run is listed as missing. The same command with --out {} --resume continues",
+        options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
+        options.until_fails ? "--until-fails" : "--maxfail", folder.path().string()));
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
@@ -124,14 +121,14 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
   const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
   if (none_ran && !options.backend.implementations.empty() && !no_case && !result.interrupted) {
-    Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
+    Complain(code, "no implementation ran: the backends offer none that --impl names for these cases");
   }
   return code;
 }
 
 // A new one, or that of the run which goes on.
 Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
-  environment[kAsked] = AskedWords(options);
+  environment[kAsked] = ListAskedOptions(options);
   if (options.resume) return Resume(options, prepared, environment);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return tl::unexpected(folder.error());

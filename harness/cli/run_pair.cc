@@ -87,7 +87,7 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
   const Json environment = is_folder ? EnvironmentOf(path) : Json();
   if (is_folder && !environment.is_object() && fs::exists(path / "environment.json", error)) {
-    Note(fmt::format("{} is damaged, so that nobody knows on which host that run was; records alone are compared",
+    Note(fmt::format("{} is damaged, so the host of that run is unknown; only records are compared",
                      (path / "environment.json").string()));
   }
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
@@ -123,8 +123,8 @@ Status CheckAreBuildsOfOne(const Json& environment, std::string_view base, std::
   const std::string first = PluginName(environment, base), second = PluginName(environment, now);
   if (first.empty() || second.empty()) {
     note = fmt::format(
-        "whether '{}' and '{}' are builds of one backend is not known: there is no environment.json that says what "
-        "their plugins call themselves",
+        "it is unknown whether '{}' and '{}' are builds of one backend: no environment.json has the names of their "
+        "plugins",
         base, now);
     return {};
   }
@@ -155,8 +155,7 @@ Result<RunPair> ReadBuilds(const fs::path& run, const std::string& builds) {
                                   BackendsIn(both->records)));
   }
   if (names[0] == names[1]) {
-    return UsageError(
-        fmt::format("--builds: both are '{}', which is the same as itself: name the base and the new one", names[0]));
+    return UsageError(fmt::format("--builds: both are '{}'; name the base and the new one", names[0]));
   }
   RunPair pair;
   for (const auto& [name, side] : {std::pair{names[0], &pair.base}, std::pair{names[1], &pair.now}}) {

@@ -121,13 +121,12 @@ int ListBackends(const BackendsOptions& options) {
 
 void AddBackendsVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<BackendsOptions>();
-  CLI::App* verb =
-      app.add_subcommand("backends", "List backends and devices and, for each that cannot be used, the reason");
+  CLI::App* verb = app.add_subcommand("backends", "List backends and devices, and why one cannot be used");
   AddBackend(*verb, options->backend);
   options->backend.refuse_no_plugin = false;
   verb->add_flag("--json", options->json, "print a JSON array instead of text");
   verb->add_flag("--capabilities", options->capabilities,
-                 "also what each device says that it can do: operators, types, features");
+                 "also print the operators, types and features that each device states");
   verb->callback([options, &action] { action = [options] { return ListBackends(*options); }; });
 }
 

@@ -47,9 +47,9 @@ Status CheckOut(const fs::path& out) {
         fmt::format("--out {} is a folder: give --out {}", out.string(), (out / BundleOptions().out).string()));
   }
   if (!out.native().ends_with(".tar.zst") || out.filename() == ".tar.zst") {
-    return UsageError(
-        fmt::format("--out {} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {}",
-                    out.string(), NameForBundle(out).string()));
+    return UsageError(fmt::format(
+        "--out {}: the name must end in .tar.zst, so that the sandbox hides the file from plugins; give --out {}",
+        out.string(), NameForBundle(out).string()));
   }
   for (const fs::path& file : {out, SignatureOf(out)}) {
     if (!fs::exists(file, error)) continue;
@@ -59,15 +59,15 @@ Status CheckOut(const fs::path& out) {
 }
 
 // How a bundle can be had that assay verify does not refuse.
-std::string HowToMend(const fs::path& run, const BundledRun& bundle) {
+std::string SuggestRepair(const fs::path& run, const BundledRun& bundle) {
   const std::string whole = "Give the folder as the run left it at its end, or ";
   if (ParseJson(bundle.files.at("environment.json")).contains("merged")) {
     return whole + "merge it again with all of its shards, each run to its end";
   }
   if (bundle.files.contains(kEvidenceFile)) {
-    return whole + "run it again with another --out: one with evidence is evidence as a whole";
+    return whole + "run it again with another --out: a run with evidence cannot be continued";
   }
-  return fmt::format("{}run it again; what is missing alone is run by the same command with --out {} --resume", whole,
+  return fmt::format("{}run it again; the same command with --out {} --resume runs only what is missing", whole,
                      run.string());
 }
 
@@ -79,7 +79,7 @@ Status CheckIsWhole(const fs::path& run, const BundledRun& bundle) {
   if (wrong.empty()) return {};
   return UsageError(fmt::format("{}: assay verify would refuse a bundle of it: {}{}. {}", run.string(), wrong[0],
                                 wrong.size() > 1 ? fmt::format(" (and {} more)", wrong.size() - 1) : "",
-                                HowToMend(run, bundle)));
+                                SuggestRepair(run, bundle)));
 }
 
 // Nothing stands at --out before all is done: the bundle is written and signed under another name beside it.
@@ -89,7 +89,7 @@ Status WriteBundle(const BundleOptions& options, const BundledRun& bundle) {
   Status status = WriteContainer(unsigned_, bundle.files, options.out);
   if (!status && status.error().code == ErrorCode::kIo) {
     const Error& error = status.error();
-    status = Fail(error.code, fmt::format("--out {}: give --out where files can be made", error.message));
+    status = Fail(error.code, fmt::format("--out {}; give another --out", error.message));
   }
   if (status && options.key) status = SignFile(unsigned_, *options.key);
   std::error_code error;
@@ -127,14 +127,13 @@ void AddBundleVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<BundleOptions>();
   CLI::App* verb = app.add_subcommand(
       "bundle", "Put a run with its evidence into one file, which assay verify checks without the hardware");
-  verb->add_option("RUN", o->run, "output folder of a run, best one with --evidence")->required();
-  verb->add_option("-o,--out", o->out, "the file, whose name ends in .tar.zst, and which must not be there")
+  verb->add_option("RUN", o->run, "output folder of a run, best with --evidence")->required();
+  verb->add_option("-o,--out", o->out, "new file, whose name ends in .tar.zst")
       ->type_name("FILE")
       ->capture_default_str();
-  verb->add_option(
-      "--challenge", o->challenge,
-      "text by which results are drawn too, of whoever got the hash of the run's files that the run printed");
-  verb->add_option("--sign", o->key, "key to sign it with, by ssh-keygen -Y: private, or public with an agent")
+  verb->add_option("--challenge", o->challenge,
+                   "text that goes into the draw too, from whoever got the printed hash of the run's files");
+  verb->add_option("--sign", o->key, "key for ssh-keygen -Y to sign with: private, or public with an agent")
       ->type_name("KEY");
   verb->callback([o, &action] { action = [o] { return Bundle(*o); }; });
 }

@@ -59,7 +59,7 @@ bool IsSafetensors(const std::filesystem::path& path) {
   return ReadSafetensorsMetadata(path).has_value();
 }
 
-std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
+std::vector<ReadFile> ListReadTensors(const CheckRequest& request) {
   std::vector<std::string> texts = request.inputs;
   texts.insert(texts.end(), request.outputs.begin(), request.outputs.end());
   std::vector<ReadFile> files;
@@ -78,7 +78,7 @@ Status CheckGoldenPath(const CheckOptions& options) {
     return UsageError(fmt::format("--write-golden {}: give a name that ends in .npy or .safetensors", path.string()));
   }
   const ResultKind safetensors{"file of tensors", IsSafetensors};
-  return CheckMayWrite({"--write-golden", path, is_npy ? NpyResult() : safetensors}, TensorsRead(options.request));
+  return CheckMayWrite({"--write-golden", path, is_npy ? NpyResult() : safetensors}, ListReadTensors(options.request));
 }
 
 int Check(const CheckOptions& options) {
@@ -118,41 +118,41 @@ int Check(const CheckOptions& options) {
 void AddJudging(CLI::App& verb, CheckOptions& o) {
   verb.add_option(
       "--contract", o.request.contract,
-      fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype, which "
-                  "permits intermediates in a 16-bit type of the inputs. Without math= functions may be off by {} ulp",
-                  kDefaultMathUlp));
+      fmt::format(
+          "arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'. Default: that of the dtype, with intermediates in a "
+          "16-bit type of the inputs; functions may be off by {} ulp unless math= says otherwise",
+          kDefaultMathUlp));
   verb.add_option("--require", o.request.requirement,
-                  "a contract that --contract has to meet: what holds in a weaker one alone is below_contract. With "
-                  "--manifest it takes the place of what each case requires");
+                  "arithmetic that --contract has to meet, else below_contract; with --manifest in place of what each "
+                  "case requires");
   verb.add_option("--exact-ulp", o.request.exact_ulp,
-                  "the data are integers on which every legal order is exact: results must equal the rounded golden "
-                  "value within this many ulp (0: the very number; -0 is 0)")
+                  "for integer data on which every legal order is exact: largest distance from the rounded golden "
+                  "value in ulp (0: equal; -0 is 0)")
       ->check([](const std::string& text) {
         const auto ulp = ParseNumber<double>(text);
         return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
-                                                       : "'" + text + "' is not a finite number of ulp from 0 up";
+                                                       : "'" + text + "' is not a finite number of ulp; give 0 or more";
       });
-  verb.add_option("--tier", o.request.tier, "how golden values are computed: auto is reproducible for f64, else fast")
+  verb.add_option("--tier", o.request.tier, "how golden values are computed; auto: reproducible for f64, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
-  verb.add_option(
-          "--write-golden", o.write_golden,
-          "write the golden values to this file, as f64 or c128: a .npy of a single output, a .safetensors of all; a "
-          "file of that name and kind is replaced, but none that is read")
+  verb.add_option("--write-golden", o.write_golden,
+                  "write the golden values as f64 or c128: .npy of a single output, .safetensors of all. Replaces such "
+                  "a file, but no input")
       ->type_name("FILE");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
-  verb.add_flag("--strict", o.strict, "a suspect, weak or inconclusive result fails too");
+  verb.add_flag("--strict", o.strict, "also fail on a suspect, weak or inconclusive result");
   verb.add_option("--progress", o.progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
       ->capture_default_str();
 }
 
 void AddManifest(CLI::App& verb, ManifestOptions& o) {
-  verb.add_option("--manifest", o.manifest,
-                  "instead of single tensors: the folder that assay inputs wrote, with outputs beside; all cases are "
-                  "judged and reported like a run")
+  verb.add_option(
+          "--manifest", o.manifest,
+          "instead of single tensors: the folder of assay inputs, with outputs added; judged and reported like a run")
       ->type_name("DIR");
-  verb.add_option("--backend", o.backend, "with --manifest: the name that reports have for what computed the outputs")
+  verb.add_option("--backend", o.backend, "with --manifest: name in reports for what computed the outputs")
       ->capture_default_str();
   verb.add_option("--out", o.out, "with --manifest: new or empty folder for records and reports; default: out/<time>")
       ->type_name("DIR");
@@ -190,15 +190,14 @@ void AddCheckVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CheckOptions>();
   CLI::App* verb = app.add_subcommand("check", "Judge tensors that any program dumped (.npy or .safetensors)");
   verb->add_option("--op", o->request.op, "operator; assay list ops --verbose shows operands and attributes");
-  verb->add_option("--attr", o->request.attrs, "attribute; those that the shapes give can be left out; may be repeated")
+  verb->add_option("--attr", o->request.attrs, "attribute, unless it follows from the shapes; may be repeated")
       ->type_name("KEY=VALUE");
   verb->add_option("--input", o->request.inputs,
                    "input operand: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
       ->type_name("NAME=FILE");
-  verb->add_option("--output", o->request.outputs,
-                   "the result to judge; repeated for each output of an operator with several")
+  verb->add_option("--output", o->request.outputs, "output to judge; repeated for each output of the operator")
       ->type_name("NAME=FILE");
-  verb->add_option("--dtype", o->request.dtypes, "type of an operand where its file does not say it: x=bf16")
+  verb->add_option("--dtype", o->request.dtypes, "type of an operand that its file does not state: x=bf16")
       ->type_name("NAME=TYPE");
   AddJudging(*verb, *o);
   AddManifest(*verb, o->manifest);

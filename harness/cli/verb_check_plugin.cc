@@ -58,7 +58,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {
       if (IsPluginCheck(name)) continue;
-      return Complain(kExitUsage, fmt::format("there is no check '{}'; see assay check-plugin --list", name));
+      return Complain(kExitUsage, fmt::format("unknown check '{}'; assay check-plugin --list names all", name));
     }
   }
   auto problems = ProblemsToTry(options);
@@ -96,14 +96,13 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CheckPluginOptions>();
   CLI::App* verb = app.add_subcommand("check-plugin", "Check that a plugin keeps the rules of the ABI");
   verb->add_option("plugin", o->plugin, "the plugin's .so file")->type_name("FILE");
-  verb->add_option("--case", o->cases,
-                   "case that the plugin offers, when it offers none of the smoke suite; may be repeated")
+  verb->add_option("--case", o->cases, "case to check with, if the plugin offers none of suite smoke; may be repeated")
       ->type_name("ID");
   verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
   verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
   AddSandbox(*verb, o->sandbox);
-  verb->add_flag("--list", o->list, "print the checks and what each asks for");
+  verb->add_flag("--list", o->list, "print the checks and what each requires");
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->callback([o, &action] { action = [o] { return CheckPlugin(*o); }; });
 }

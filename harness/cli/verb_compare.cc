@@ -72,7 +72,7 @@ void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
 
 // Names results that the base planned or began to write and lacks: whether the new run is worse there is unknown. "" if
 // nothing is missing, or if the policy lets results be lost.
-std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy) {
+std::string ListBaseLosses(const RunToCompare& base, const ComparePolicy& policy) {
   if (!base.torn.empty()) return policy.For("", "", "", "").lost_results ? base.torn : "";
   const auto counts = [&](const Record& r) {
     return r.verdict == "missing" && policy.For(r.op, r.backend, r.implementation, r.case_id).lost_results;
@@ -84,7 +84,7 @@ std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy)
 void NoteUnusedRules(const ComparePolicy& policy, const RunPair& pair, RunComparison& comparison) {
   const std::vector<Record> runs[] = {pair.base.records, pair.now.records};
   for (const std::string& where : policy.FindUnusedRules(runs)) {
-    comparison.notes.push_back(where + ": the rule fits no result of these runs");
+    comparison.notes.push_back(where + ": the rule matches no result of these runs");
   }
 }
 
@@ -97,7 +97,7 @@ Status WriteTo(const std::string& path, const std::string& content) {
                                           path, std::strerror(errno)));
 }
 
-std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
+std::vector<ReadFile> ListComparedFiles(const CompareOptions& options) {
   std::vector<ReadFile> files{{options.policy, "the policy"}};
   for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
     files.push_back({run, what});
@@ -110,7 +110,7 @@ std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
 }
 
 // Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
-std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
+std::string ExplainUnusedGate(const CompareOptions& options, const RunComparison& comparison) {
   if (!options.perf_gate) return "";
   if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
   if (comparison.TimesTested() > 0) return "";
@@ -134,7 +134,7 @@ int Compare(const CompareOptions& options) {
   }
   const ResultKind kind{"report of assay compare",
                         [](const fs::path& file) { return FileBeginsWith(file, kComparisonHeading); }, true};
-  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, FilesComparedFrom(options)); !fine) {
+  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, ListComparedFiles(options)); !fine) {
     return Complain(kExitUsage, fine.error().message);
   }
   auto settings = SettingsOf(options);
@@ -145,10 +145,11 @@ int Compare(const CompareOptions& options) {
   if (!comparison) return Complain(kExitUsage, comparison.error().message);
   const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
   if (!options.builds.empty() && std::ranges::none_of(comparison->results, shared)) {
-    return Complain(kExitUsage,
-                    fmt::format("--builds: '{}' of {} have no result of the same case and implementation, so that "
-                                "nothing can be compared",
-                                options.builds, options.base.string()));
+    return Complain(
+        kExitUsage,
+        fmt::format(
+            "--builds: '{}' of {} have no result of the same case and implementation, so nothing can be compared",
+            options.builds, options.base.string()));
   }
   NoteRun(options.base, pair->base, *comparison);
   if (!options.now.empty()) NoteRun(options.now, pair->now, *comparison);
@@ -159,10 +160,10 @@ int Compare(const CompareOptions& options) {
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0 ||
                          (options.strict && comparison->TimesInvalid() > 0);
-  const std::string no_gate = WhyNoGate(options, *comparison);
+  const std::string no_gate = ExplainUnusedGate(options, *comparison);
   // With two runs, results that the new one lost are listed one by one. With two builds of one run, both lack them.
   const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
-  const std::string lacks = WhatBaseLacks(pair->base, settings->policy);
+  const std::string lacks = ListBaseLosses(pair->base, settings->policy);
   const int code = comparison->Incomplete() > 0 || cut_short || !lacks.empty() ? kExitHarness
                    : regressed                                                 ? kExitFailed
                    : no_gate.empty()                                           ? kExitOk
@@ -183,9 +184,10 @@ int Compare(const CompareOptions& options) {
   }
   if (!written) return Complain(kExitHarness, written.error().message);
   if (!lacks.empty()) {
-    Complain(code, fmt::format("the base is not whole, so that nobody knows what got worse: {}. Run it again, or give "
-                               "--allow-lost",
-                               lacks));
+    Complain(code,
+             fmt::format(
+                 "the base is incomplete, so regressions cannot be ruled out: {}. Run it again, or give --allow-lost",
+                 lacks));
   }
   return no_gate.empty() ? code : Complain(code, no_gate);
 }
@@ -196,23 +198,23 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CompareOptions>();
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
-  verb->add_option("NEW", o->now, "the same of the run that is judged");
+  verb->add_option("NEW", o->now, "output folder or results.jsonl of the run that is judged");
   verb->add_option("--builds", o->builds,
-                   "compare two builds of one backend, or two files of kernels, in one run instead")
+                   "instead: compare two builds of one backend, or two files of kernels, in one run")
       ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
-                    "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
+                    "SLOWER by at least this many percent is a regression; a rule of the policy prevails");
   AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
-                    "least difference of a SLOWER or FASTER, in percent");
-  verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
-  verb->add_flag("--strict", o->strict, "times that cannot be true, of either run, fail the comparison");
+                    "smallest difference that counts as SLOWER or FASTER, in percent");
+  verb->add_flag("--allow-lost", o->allow_lost, "only report results that the new run lacks");
+  verb->add_flag("--strict", o->strict, "also fail on times of either run that cannot be true");
   verb->add_option("--markdown", o->markdown, "write the comparison as Markdown too")->type_name("FILE");
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github,
                  "print annotations for GitHub too, one per backend and operator; with --json on standard error");
   AddColor(*verb, o->color);
-  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "how many rows each list has at most");
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
 }
 

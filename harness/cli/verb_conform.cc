@@ -43,8 +43,8 @@ void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
 // Refuses pools: each device runs only some of the cases, so the statement would hold for none.
 std::string RefusePool(const std::string& devices) {
   if (devices != kPool) return "";
-  return "a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
-         "one device with --backend NAME:INDEX, and give each of them a run of its own";
+  return "a profile is about one device, and each device of a pool runs only some cases: name one with --backend "
+         "NAME:INDEX, and give each device a run of its own";
 }
 
 // Requires a single device, since a statement is about one.
@@ -147,8 +147,7 @@ int Conform(ConformOptions options) {
   auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
   if (control && !control->Holds()) {
     control = tl::unexpected(Complain(
-        kExitHarness, fmt::format("the negative control does not hold on this machine, so that the session would prove "
-                                  "nothing: {}",
+        kExitHarness, fmt::format("the negative control fails on this machine, so the session would prove nothing: {}",
                                   control->Text())));
   }
   if (!control) {
@@ -181,18 +180,19 @@ void AddConformVerb(CLI::App& app, Action& action) {
   verb->get_option("--backend")->required();
   AddSharing(*verb, o->run);
   verb->get_option("--devices")
-      ->description("each, which is the default: a profile is about one device, and pool is refused")
+      ->description("each (the default); pool is refused, since a profile is about one device")
       ->check(RefusePool);
   AddOut(*verb, o->run);
-  verb->add_option("--expectations", o->run.expectations,
-                   "files of waivers, or none; default: those that the backends ship. Each that is used is counted")
+  verb->add_option(
+          "--expectations", o->run.expectations,
+          "files of waivers, or none; default: those shipped with the backends. Waivers that are used are counted")
       ->type_name("FILE");
   verb->add_option(
           "--evidence-seed", o->run.evidence_seed,
-          "file with the secret whose SHA-256 was handed in: seed and sample follow from it; default: one is drawn")
+          "file with the secret whose SHA-256 was published, from which seed and sample follow; default: one is drawn")
       ->type_name("FILE");
   verb->add_option("--challenge", o->run.challenge,
-                   "text of whoever gets the evidence, which goes into seed and sample too");
+                   "text from whoever gets the evidence, which goes into seed and sample too");
   AddProgress(*verb, o->run.progress);
   AddColor(*verb, o->run.color);
   verb->callback([o, &action] { action = [o] { return Conform(*o); }; });

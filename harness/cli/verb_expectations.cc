@@ -23,8 +23,7 @@ int Propose(const std::filesystem::path& dir) {
   if (!run) return Complain(kExitUsage, run.error().message);
   for (const std::string& note : run->notes) Note(note);
   const std::string text = ProposedExpectations(run->records, TimestampUtc().substr(0, 10));
-  if (text.empty())
-    return Complain(kExitNothing, fmt::format("nothing failed in {} that a rule may cover", dir.string()));
+  if (text.empty()) return Complain(kExitNothing, fmt::format("no failure in {} that a rule may cover", dir.string()));
   Print(text);
   return kExitOk;
 }
@@ -47,12 +46,12 @@ int Check(const std::vector<std::string>& files) {
 void AddExpectationsVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("expectations", "Known failures and waivers: propose a list, check a list");
   verb->require_subcommand(1);
-  CLI::App* propose = verb->add_subcommand(
-      "propose", "Print a list for what failed in a run; somebody has to state the reason and the owner of each rule");
+  CLI::App* propose =
+      verb->add_subcommand("propose", "Print a list of a run's failures; add the reason and the owner of each rule");
   auto dir = std::make_shared<std::filesystem::path>();
   propose->add_option("RUN", *dir, "output folder of a run")->required();
   propose->callback([dir, &action] { action = [dir] { return Propose(*dir); }; });
-  CLI::App* check = verb->add_subcommand("check", "Read lists as a run would, and print their rules");
+  CLI::App* check = verb->add_subcommand("check", "Read lists as a run does, and print their rules");
   auto files = std::make_shared<std::vector<std::string>>();
   check->add_option("FILES", *files, "files of known failures")->required();
   check->callback([files, &action] { action = [files] { return Check(*files); }; });

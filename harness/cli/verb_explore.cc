@@ -54,7 +54,7 @@ Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>&
     if (declares && NarrowTypes(space, dtypes)) {
       found.push_back(op);
     } else if (!declares && !wanted.empty()) {
-      return UsageError(fmt::format("{} has no declaration of what its cases vary in; leave it out of --op", name));
+      return UsageError(fmt::format("{} does not declare what its cases vary in; leave it out of --op", name));
     }
   }
   if (found.empty()) {
@@ -159,7 +159,7 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
     Print(fmt::format("\nno backend took any of {} cases{}\n", cases,
                       options.run.backend.implementations.empty()
                           ? ""
-                          : fmt::format(" with an implementation that --impl {} fits",
+                          : fmt::format(" with an implementation of --impl {}",
                                         fmt::join(options.run.backend.implementations, ","))));
     return;
   }
@@ -256,12 +256,13 @@ int Explore(ExploreOptions options) {
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
   verb.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
   AddDTypes(verb, o.run.selection);
-  AddTime(verb, o.time, "how long cases are chosen and tried: 90s, 10m, 8h; default 10m, or no end with --cases");
-  AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000}, "how many cases are tried, smaller ones apart");
-  AddSeed(verb, o.seed, "what the cases follow from; default: random, another one each time, which is printed");
-  AddNumber<double>(verb, "--max-elements", o.limits.elements, {16, 0x1p32}, "elements of all operands of a case");
-  AddNumber<double>(verb, "--max-flops", o.limits.flops, {16, 0x1p45}, "operations of a case");
-  verb.add_option("--contract", o.contract, "contract that every case requires, e.g. f32acc");
+  AddTime(verb, o.time, "how long to search: 90s, 10m, 8h; default 10m, or no limit with --cases");
+  AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000},
+                      "number of cases to try; those made smaller do not count");
+  AddSeed(verb, o.seed, "seed of the cases; default: random, and printed");
+  AddNumber<double>(verb, "--max-elements", o.limits.elements, {16, 0x1p32}, "most elements of all operands of a case");
+  AddNumber<double>(verb, "--max-flops", o.limits.flops, {16, 0x1p45}, "most operations of a case");
+  verb.add_option("--contract", o.contract, "arithmetic that every case requires, e.g. f32acc");
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ void AddExploring(CLI::App& verb, ExploreOptions& o) {
 void AddExploreVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<ExploreOptions>();
   CLI::App* verb = app.add_subcommand(
-      "explore", "Try cases beyond any suite, near those with the largest margins, and make failing ones small");
+      "explore", "Search for failing cases beyond any suite, near those with the largest margins, and make them small");
   RunOptions& run = o->run;
   run.perf = run.store = false;
   run.relations = "all";
@@ -282,7 +283,7 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddStrictness(*verb, run);
   AddTier(*verb, run);
   verb->add_flag("--store,!--no-store", run.store,
-                 "keep golden values between runs, or do not, which is the default: no other run has these cases");
+                 "keep golden values between runs, or not (the default): no other run has these cases");
   AddProgress(*verb, run.progress);
   AddColor(*verb, run.color);
   verb->callback([o, &action] { action = [o] { return Explore(*o); }; });

@@ -53,12 +53,12 @@ int WriteInputs(const InputsOptions& options) {
 void AddInputsVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<InputsOptions>();
   CLI::App* verb = app.add_subcommand(
-      "inputs", "Write the inputs of cases as files, for outputs that another program computes: check --manifest");
+      "inputs", "Write the inputs of cases as files, so that another program computes outputs for check --manifest");
   AddCases(*verb, o->selection);
   verb->add_option("--out", o->out, "new or empty folder: manifest.json, and a folder of tensors for each case")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--format", o->format, "of the tensors: npy (bf16 as u2 and fp8 as u1) or safetensors")
+  verb->add_option("--format", o->format, "format of the tensors: npy (bf16 as u2 and fp8 as u1) or safetensors")
       ->check(CLI::IsMember({"npy", "safetensors"}))
       ->capture_default_str();
   AddProgress(*verb, o->progress);

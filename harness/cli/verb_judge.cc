@@ -84,7 +84,7 @@ Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& refere
 }
 
 // The line that judges by the same hidden cases.
-std::string AgainLine(const JudgeOptions& options, uint64_t secret) {
+std::string WriteAgainLine(const JudgeOptions& options, uint64_t secret) {
   const CaseOptions& cases = options.run.selection;
   std::string line =
       fmt::format("{} judge {} --against {} --hidden-seed {}", ProgramWord(), Quoted(fs::absolute(options.candidate)),
@@ -110,7 +110,7 @@ RulingContext ContextOf(const JudgeOptions& options, uint64_t secret) {
   context.candidate_hash = Sha256OfFile(options.candidate).value_or("");
   context.reference_hash = Sha256OfFile(options.reference).value_or("");
   context.hidden_seed = secret, context.drawn = !options.hidden_seed;
-  context.again = AgainLine(options, secret);
+  context.again = WriteAgainLine(options, secret);
   context.out = options.run.out ? fs::absolute(*options.run.out).string() : "";
   context.tool_version = ToolVersion();
   context.rounds = options.run.perf ? options.run.rounds : 0;
@@ -127,7 +127,7 @@ int EndJudging(const JudgeOptions& options, const Ruling& ruling, RulingContext 
   return context.exit_code;
 }
 
-std::string WhyBroken(const LoopResult& result) {
+std::string ExplainBrokenRun(const LoopResult& result) {
   if (result.interrupted) return "it was interrupted";
   if (!result.write_error.empty()) return result.write_error;
   return result.lost;
@@ -165,7 +165,7 @@ int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSi
                                         .hidden = cases.hidden,
                                         .records = records,
                                         .timed = options.run.perf,
-                                        .broken = WhyBroken(result)});
+                                        .broken = ExplainBrokenRun(result)});
   const int code = EndJudging(options, ruling, std::move(context), result.interrupted);
   if (result.abandoned) std::_Exit(FinishOutput(code));  // nobody waits for a golden value that nobody will use
   return code;
@@ -192,17 +192,18 @@ int Judge(JudgeOptions options) {
   const JudgeSide reference = OpenSide(options.reference, kReference, options.run.backend, {out});
   context.reference_version = reference.Version();
   if (!reference.problem.empty()) {
-    return EndJudging(options, CannotJudge("the file of the reference cannot be used: " + reference.problem), context);
+    return EndJudging(options, MakeUnjudgedRuling("the file of the reference cannot be used: " + reference.problem),
+                      context);
   }
   const auto cases = CasesFor(options, reference, secret);
   if (!cases) return Complain(kExitUsage, cases.error().message);
-  if (!cases->problem.empty()) return EndJudging(options, CannotJudge(cases->problem), context);
+  if (!cases->problem.empty()) return EndJudging(options, MakeUnjudgedRuling(cases->problem), context);
   context.undrawn = cases->undrawn;
   std::vector<fs::path> hidden = FilesOf(options.reference);
   hidden.push_back(out);
   const JudgeSide candidate = OpenSide(options.candidate, kCandidate, options.run.backend, hidden);
   context.candidate_version = candidate.Version();
-  if (!candidate.problem.empty()) return EndJudging(options, CannotLoadCandidate(candidate.problem), context);
+  if (!candidate.problem.empty()) return EndJudging(options, MakeUnloadedRuling(candidate.problem), context);
   context.sandbox = candidate.devices.front().sandbox;
   return RunAndJudge(options, candidate, reference, *cases, std::move(context));
 }
@@ -218,33 +219,32 @@ void AddJudgeVerb(CLI::App& app, Action& action) {
   run.store = false;
   run.cold = false;
   CLI::App* verb = app.add_subcommand(
-      "judge", "Judge a written kernel beside a reference: right on visible and hidden cases, and how fast");
-  verb->add_option("CANDIDATE", o->candidate, "Python file (.py) of kernels, or plugin, that is judged")->required();
+      "judge", "Judge a kernel beside a reference: is it right on visible and hidden cases, and how fast is it?");
+  verb->add_option("CANDIDATE", o->candidate, "Python file (.py) of kernels, or plugin, to judge")->required();
   verb->add_option("--against", o->reference,
-                   "the same of the reference, which says what the task is: the cases that it takes")
+                   "Python file or plugin of the reference; the cases that it takes are the task")
       ->required()
       ->type_name("FILE");
   AddCaseChoice(*verb, run.selection, kUsualSuite);
   AddNumber<size_t>(*verb, "--hidden", o->generated, {0, 10'000},
                     "hidden cases of shapes that no suite has, besides the visible ones on other data");
   AddNumber<uint64_t>(*verb, "--hidden-seed", o->hidden_seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "what the hidden cases follow from; default: a secret, which is told in the end");
-  verb->add_flag("--perf,!--no-perf", run.perf, "time what passes, which is the default, or time nothing");
-  AddNumber<size_t>(*verb, "--timed", o->timed, {1, 10'000}, "how many cases are timed: the largest ones");
-  AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "how often they are, each time in fresh workers");
+                      "seed of the hidden cases; default: a secret one, printed at the end");
+  verb->add_flag("--perf,!--no-perf", run.perf, "time what passes (the default), or time nothing");
+  AddNumber<size_t>(*verb, "--timed", o->timed, {1, 10'000}, "number of cases to time, the largest ones");
+  AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "times to time them, each in fresh workers");
   AddNumber<double>(*verb, "--perf-time", run.perf_time_s, kSecondsLimits,
-                    "seconds that timing an implementation, case and round may take");
+                    "seconds for timing one implementation on one case in one round");
   AddLaunches(*verb, run);
   verb->add_option("--relations", run.relations,
-                   "which relations between executions to check (batches, negation, ...): all, the few that cost "
-                   "little, or none")
+                   "relations between executions to check (batches, negation, ...): all, the cheap ones, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   AddPython(*verb, run.backend);
   AddTimeout(*verb, run.backend);
   AddSandbox(*verb, run.backend.sandbox);
   AddSetAside(*verb, run);
-  verb->add_option("--out", run.out, "folder for the records, new or empty; default: they are not kept");
+  verb->add_option("--out", run.out, "folder for the records, new or empty; default: none are kept");
   AddNumber<int>(*verb, "--jobs", run.jobs, kThreadLimits, "threads of the host; default: all cores")->default_str("");
   AddTier(*verb, run);
   verb->add_flag("--json", o->json, "print one JSON object instead of text");

@@ -144,8 +144,8 @@ void AddListVerb(CLI::App& app, Action& action) {
     take_names();
     action = [=] { return ListCases(*selection, *verbose); };
   });
-  CLI::App* suites = verb->add_subcommand(
-      "suites", "List the names of suites that --suite takes; other suites are given by their path");
+  CLI::App* suites =
+      verb->add_subcommand("suites", "List the names of suites for --suite; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });
 }
 

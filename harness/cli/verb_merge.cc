@@ -83,7 +83,7 @@ Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder)
   }
   if (all.draws.empty()) return {};
   if (auto status = folder.WriteText(kEvidenceFile, EvidenceJson(all)); !status) return status;
-  Note("evidence: the run's files have the hash " + HashOfRunFiles(folder.path()));
+  Note("evidence: the hash of the run's files is " + HashOfRunFiles(folder.path()));
   return {};
 }
 
@@ -133,10 +133,11 @@ int PrintMerged(const FinishedRun& run, const std::string& environment, const st
 void AddMergeVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<MergeOptions>();
   CLI::App* verb = app.add_subcommand(
-      "merge", "Put the shards of a run together as one run, and report it; the exit code is that of its verdicts");
+      "merge", "Merge the shards of a run into one run and report it; the exit code is that of its verdicts");
   verb->add_option("RUNS", o->dirs, "output folders of the shards")->required();
   verb->add_option("-o,--out", o->out, "folder for the whole run, new or empty")->required()->type_name("DIR");
-  verb->add_flag("--strict", o->strict, "inconclusive and suspect results and times that cannot be true fail too");
+  verb->add_flag("--strict", o->strict,
+                 "also fail on inconclusive and suspect results and on times that cannot be true");
   AddColor(*verb, o->color);
   verb->callback([o, &action] { action = [o] { return Merge(*o); }; });
 }

@@ -113,7 +113,7 @@ int Power(const PowerOptions& options) {
   WatchForInterrupts();
   const Stopwatch watch;
   run.suite = selection.suite;
-  std::vector<PlannedCase> cases = CasesUpTo(selected.cases, options.max_flops);
+  std::vector<PlannedCase> cases = KeepCasesUpTo(selected.cases, options.max_flops);
   run.too_large = selected.cases.size() - cases.size();
   if (cases.empty()) return Complain(kExitNothing, "all selected cases are beyond --max-flops");
   if (options.sample) {
@@ -149,11 +149,9 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
   verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
-  verb->add_flag("--full", o->full, "suite power-full, more seeds");
-  verb->add_option(
-          "--part", o->part,
-          "which part of the corpus: tuned, with which limits were chosen, held and fresh, with which nothing was, or "
-          "all")
+  verb->add_flag("--full", o->full, "suite power-full, with more seeds");
+  verb->add_option("--part", o->part,
+                   "part of the corpus: tuned (limits were chosen with it), held and fresh (nothing was), or all")
       ->check(CLI::IsMember({"tuned", "held", "fresh", "all"}))
       ->capture_default_str();
   verb->add_flag("--json", o->json, "print JSON instead of a table");
@@ -162,31 +160,31 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_option("--dtype", o->selection.dtypes, "only these types or lists of types, comma separated")
       ->delimiter(',');
   verb->add_option("--filter", o->selection.filter,
-                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+                   "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
       ->capture_default_str();
-  verb->add_option("--shard", o->selection.shard, "I/N: only the I-th of N shards, counted from 0");
+  verb->add_option("--shard", o->selection.shard, "I/N: only shard I of N, counted from 0");
   AddNumber<size_t>(*verb, "--sample", o->sample, {1, 1'000'000},
-                    "measure so many of the cases, drawn at random, of each operator in proportion");
+                    "measure this many cases, drawn at random, of each operator in proportion");
   AddNumber<uint64_t>(*verb, "--sample-seed", o->sample_seed, {0, kLastHeldBackSeed},
-                      "another seed draws other cases; the same one draws the same everywhere")
+                      "seed of --sample; draws the same cases on every machine")
       ->type_name("SEED");
   AddNumber<double>(*verb, "--max-flops", o->max_flops, {1, std::numeric_limits<double>::infinity()},
-                    "leave cases of more operations out")
+                    "leave out cases of more operations")
       ->default_str("");
-  verb->add_option("--faults", o->faults, "only faults whose name fits these globs, as of --filter")
+  verb->add_option("--faults", o->faults, "only faults whose name matches these globs, as in --filter")
       ->capture_default_str();
   verb->add_option("--corpus", o->corpus,
                    "plugin of correct schedules and kernel bugs; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
   AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
-                      "seeds that make the envelope of correct results");
+                      "number of seeds for the envelope of correct results");
   AddNumber<uint64_t>(*verb, "--held-back", o->held_back, {0, kFirstHeldBackSeed},
-                      "seeds from --held-back-from on, legal schedules alone; default 1, with --full 3");
+                      "number of seeds from --held-back-from on, for correct schedules only; default 1, with --full 3");
   AddNumber<uint64_t>(*verb, "--held-back-from", o->held_back_from, {kFirstHeldBackSeed, kLastHeldBackSeed},
-                      "the first held-back seed; a fresh one makes data that nobody has seen")
+                      "first held-back seed; a new one makes data that nobody has seen")
       ->type_name("SEED");
   AddNumber<uint64_t>(*verb, "--fault-seeds", o->fault_seeds, {1, kFirstHeldBackSeed},
-                      "seeds on which the faults run; default 1, with --full 2");
+                      "number of seeds on which faults run; default 1, with --full 2");
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "number of workers at a time; default: all cores")
       ->default_str("");
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the corpus may take for one call");

@@ -70,12 +70,13 @@ void AddReportVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb =
       app.add_subcommand("report", "Print and write the reports of a run again; the exit code is that of its verdicts");
-  verb->add_option("DIR", options->dirs, "output folder of a run, or those of its shards, of which no file is written")
+  verb->add_option("DIR", options->dirs,
+                   "output folder of a run; or folders of its shards, for which no file is written")
       ->required();
   verb->add_flag("--strict", options->strict,
-                 "inconclusive and suspect results and times that cannot be true fail too");
+                 "also fail on inconclusive and suspect results and on times that cannot be true");
   AddColor(*verb, options->color);
-  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "how many rows the performance table has");
+  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "most rows of the performance table");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });
 }
 

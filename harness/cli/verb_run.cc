@@ -39,7 +39,7 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
   if (expectations.shipped || result.interrupted || result.stopped) return;
   const std::vector<std::string> unused = FindUnusedRules(expectations.rules, result.records);
-  if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
+  if (!unused.empty()) Note(fmt::format("expectations that match no result of this run: {}", fmt::join(unused, ", ")));
 }
 
 void NoteUnused(const RunnerSettings& settings, const std::vector<Device>& devices) {
@@ -53,7 +53,7 @@ void NoteUnused(const RunnerSettings& settings, const std::vector<Device>& devic
 
 Result<DataSheet> ReadCeilings(const RunOptions& options) {
   if (!options.ceilings) return DataSheet();
-  if (!options.Roofline()) return UsageError("--no-roofline uses no ceilings: leave out it or --ceilings");
+  if (!options.Roofline()) return UsageError("--no-roofline uses no ceilings: leave out one of it and --ceilings");
   return LoadDataSheet(options.ceilings->string());
 }
 
@@ -101,22 +101,18 @@ int Run(RunOptions options) {
 }
 
 void AddRepetition(CLI::App& verb, RunOptions& o) {
-  AddNumber<int>(
-      verb, "--retries", o.retries, {0, 1000},
-      "how often a result that is a crash, timeout, error or nondeterministic is tried again, alone in a fresh "
-      "worker; flaky if it ends otherwise then. Default: once, of crashes and timeouts");
-  verb.add_option(
-          "--on-device-lost", o.device_lost_command,
-          "command for /bin/sh that brings back a device that is gone, named in $ASSAY_SELECTOR; the case is tried "
-          "again after it")
+  AddNumber<int>(verb, "--retries", o.retries, {0, 1000},
+                 "tries after a crash, timeout, error or nondeterministic result, each in a fresh worker; flaky if one "
+                 "ends differently. Default: one, after crashes and timeouts");
+  verb.add_option("--on-device-lost", o.device_lost_command,
+                  "shell command that resets a lost device, named in $ASSAY_SELECTOR; the case is tried again after it")
       ->type_name("COMMAND");
   AddNumber<int64_t>(verb, "--repeat", o.repeat, {1, 1'000'000'000},
-                     "judge everything so often, in random order; a result whose tries differ is flaky");
-  AddTime(verb, o.time,
-          "repeat so long: 90s, 10m, 8h; all cases are judged once in any case, and no more often than --repeat says");
+                     "judge everything this many times, in random order; a result whose verdicts differ is flaky");
+  AddTime(verb, o.time, "repeat for this long: 90s, 10m, 8h; each case at least once, and at most --repeat times");
   verb.add_flag_callback(
       "--until-fails", [&o] { o.until_fails = true, o.most_failures = 1; },
-      "repeat until something fails, and stop there; no longer than --for, no more often than --repeat");
+      "repeat until something fails, but no longer than --for and no more often than --repeat");
 }
 
 // CLI11's own flag would make it false where neither is given, and empty for the negative one.
@@ -136,55 +132,50 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddSharing(*verb, *o);
   AddSetAside(*verb, *o);
   AddNumber<int>(*verb, "--maxfail", o->most_failures, {1, 1'000'000},
-                 "stop the run once so many results have failed; --resume goes on with the rest");
+                 "stop after this many failures; --resume continues");
   verb->add_flag_callback(
-      "--fail-fast", [o] { o->most_failures = 1; }, "--maxfail 1");
+      "--fail-fast", [o] { o->most_failures = 1; }, "same as --maxfail 1");
   AddRepetition(*verb, *o);
-  verb->add_flag(
-      "--resume", o->resume,
-      "continue the run in --out, which was killed, interrupted or without room, with the same options: what "
-      "it has stands, and the rest is run");
+  verb->add_flag("--resume", o->resume,
+                 "continue the run in --out, which was killed, interrupted or ran out of disk, with the same options; "
+                 "its results stay");
   verb->add_flag("--allow-changed", o->allow_changed,
-                 "with --resume: also where drivers, plugins, options or assay are others than when the run began");
+                 "with --resume: also if drivers, plugins, options or assay have changed since the run began");
   AddOut(*verb, *o);
-  verb->add_flag("--perf,!--no-perf", o->perf, "time what passes, which is the default, or time nothing");
-  AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
-                    "seconds that timing an implementation, case and round may take; it ends earlier when the median "
-                    "is known to 2 %");
+  verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (the default), or time nothing");
+  AddNumber<double>(
+      *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
+      "seconds for timing one implementation on one case in one round; less if the median is known to 2 % earlier");
   AddLaunches(*verb, *o);
   AddYesOrNo(*verb, "--cold,!--no-cold", o->cold,
-             "time with cold caches too, for at most as long again; --sweep implies it");
+             "also time with cold caches, for at most as long again; implied by --sweep");
   AddYesOrNo(*verb, "--roofline,!--no-roofline", o->roofline,
-             "measure what each device can do at most, in seconds to minutes; --sweep implies it");
+             "measure the peak rates of each device, in seconds to minutes; implied by --sweep");
   verb->add_option("--ceilings", o->ceilings,
-                   "TOML file of what devices can do at most, by their data sheets, for what assay cannot measure "
-                   "itself; implies --roofline")
+                   "TOML file of peak rates from data sheets, which assay cannot measure itself; implies --roofline")
       ->type_name("FILE");
-  AddPerBackend(*verb, kPrices, o->prices, "what an hour of a backend costs");
+  AddPerBackend(*verb, kPrices, o->prices, "price of an hour of a backend");
   verb->add_option("--sweep", o->sweep,
                    "run the cases of --case at many sizes: b=1..256 (doubling), b=1..256*4, l=64..512+64, b=1,3,5, "
                    "shape.0=1..64")
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
-                 "how often everything is timed, each time in a fresh worker; assay compare needs several rounds");
+                 "times to time everything, each in a fresh worker; assay compare needs several rounds");
   AddStrictness(*verb, *o);
   verb->add_option("--relations", o->relations,
-                   "which relations between executions to check (batches, negation, ...): all, the few that cost "
-                   "little, or none")
+                   "relations between executions to check (batches, negation, ...): all, the cheap ones, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   AddTier(*verb, *o);
-  AddNumber<size_t>(*verb, "--evidence", o->evidence, {0, 1'000'000},
-                    "keep outputs, so that assay bundle has those of that many results, drawn when the run has ended, "
-                    "and of all that "
-                    "fails");
-  auto* seed =
-      verb->add_option("--evidence-seed", o->evidence_seed,
-                       "file that results are drawn by, whose SHA-256 can be handed in before; default: a secret "
-                       "of this run")
-          ->type_name("FILE");
+  AddNumber<size_t>(
+      *verb, "--evidence", o->evidence, {0, 1'000'000},
+      "keep outputs for assay bundle: those of this many results, drawn after the run, and of all failures");
+  auto* seed = verb->add_option("--evidence-seed", o->evidence_seed,
+                                "file with the secret by which results are drawn; its SHA-256 may be published before. "
+                                "Default: a secret of this run")
+                   ->type_name("FILE");
   auto* challenge = verb->add_option("--challenge", o->challenge,
-                                     "text of whoever gets the evidence, by which results are drawn too");
+                                     "text from whoever gets the evidence, which goes into the draw too");
   for (const char* other : {"--repeat", "--for", "--until-fails"}) {
     verb->get_option("--evidence")->excludes(verb->get_option(other));  // it keeps what a single judgement saw
   }

@@ -42,7 +42,7 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
     if (options.allowed)
       found.contradicted.push_back(fmt::format("there is no signature {}", file.string()));
     else
-      found.open.push_back("who made it: it is not signed");
+      found.open.push_back("who made it: the bundle is not signed");
     return !options.allowed;
   }
   const auto signer = options.allowed ? std::optional(Signer{*options.allowed, options.identity}) : std::nullopt;
@@ -52,12 +52,12 @@ bool AddSignature(const VerifyVerb& options, Verification& found) {
     return false;
   }
   found.confirmed.push_back("signature: " + *said);
-  if (!signer) found.open.push_back("whose key that is: give --allowed-signers and --identity");
+  if (!signer) found.open.push_back("whose key signed it: give --allowed-signers and --identity");
   return true;
 }
 
 // "": it may be a bundle.
-std::string WhyNoBundle(const fs::path& path) {
+std::string CheckMayBeBundle(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return "";
   fs::path folder = path.has_filename() ? path : path.parent_path();
@@ -66,13 +66,12 @@ std::string WhyNoBundle(const fs::path& path) {
                        path.string());
   }
   return fmt::format(
-      "{0} is a folder, and the file of a bundle is needed: make it with `assay bundle {0} --out "
-      "{1}.assay.tar.zst` and give that",
+      "{0} is a folder; make a bundle of it with `assay bundle {0} --out {1}.assay.tar.zst` and give that file",
       path.string(), folder.string());
 }
 
 int Verify(const VerifyVerb& options) {
-  if (const std::string why = WhyNoBundle(options.bundle); !why.empty()) return Complain(kExitUsage, why);
+  if (const std::string why = CheckMayBeBundle(options.bundle); !why.empty()) return Complain(kExitUsage, why);
   const auto container = ReadContainer(options.bundle);
   if (!container) return Complain(kExitUsage, container.error().message);
   if (!container->damage.empty()) {
@@ -110,19 +109,18 @@ int Verify(const VerifyVerb& options) {
 void AddVerifyVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<VerifyVerb>();
   CLI::App* verb = app.add_subcommand(
-      "verify", "Check a bundle without its hardware: whether it is whole, and what of it comes out again");
-  verb->add_option("BUNDLE", o->bundle, "file of assay bundle, with BUNDLE.sig beside it where it is signed")
-      ->required();
+      "verify", "Check a bundle without its hardware: is it whole, and does computing it again give the same?");
+  verb->add_option("BUNDLE", o->bundle, "file of assay bundle; BUNDLE.sig beside it if it is signed")->required();
   auto* allowed =
       verb->add_option("--allowed-signers", o->allowed, "who may sign: lines 'IDENTITY KEY', see ssh-keygen(1)")
           ->type_name("FILE");
   auto* identity = verb->add_option("--identity", o->identity, "who must have signed it")->type_name("NAME");
   allowed->needs(identity);
   identity->needs(allowed);
-  AddNumber<double>(*verb, "--recompute", o->how.recompute_s, {0, 1e6},
-                    "seconds for inputs and golden values of cases without stored outputs, which come in an order that "
-                    "nobody chose; 0: all of them");
-  verb->add_option("--profile", o->how.own_profile, "of a bundle of assay conform --profile PATH: the same file")
+  AddNumber<double>(
+      *verb, "--recompute", o->how.recompute_s, {0, 1e6},
+      "seconds for computing again cases without stored outputs, in an order that nobody could choose; 0: all");
+  verb->add_option("--profile", o->how.own_profile, "the profile's file, for a bundle of assay conform --profile PATH")
       ->type_name("PATH");
   AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Verify(*o); }; });

@@ -46,8 +46,8 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
     }
   }
   if (missing.empty()) return written;
-  return Fail(ErrorCode::kIo,
-              fmt::format("{}; once it can be, assay report {} writes the reports again", missing, dir.string()));
+  return Fail(ErrorCode::kIo, fmt::format("{}; once it can be written, assay report {} writes the reports again",
+                                          missing, dir.string()));
 }
 
 }  // namespace assay::cli

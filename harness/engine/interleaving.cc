@@ -12,7 +12,7 @@ std::string Interleaving::TurnOf(const Attempt& attempt) const {
 }
 
 bool Interleaving::CanHoldAll(const Problem& problem) const {
-  return settings_.rounds > 1 && DevicesAtOnce(problem, settings_.tier, devices_.size()) == devices_.size();
+  return settings_.rounds > 1 && CountParallelDevices(problem, settings_.tier, devices_.size()) == devices_.size();
 }
 
 void Interleaving::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {

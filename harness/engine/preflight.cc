@@ -101,7 +101,7 @@ Status CheckImplementations(const std::vector<std::string>& wanted, const std::v
   }
   if (offered.missing().empty()) return {};
   const std::string text =
-      fmt::format("--impl {}: no backend offers an implementation of that name for these cases; there are {}",
+      fmt::format("--impl {}: no backend offers this implementation for these cases; they offer {}",
                   fmt::join(offered.missing(), ","), offered.Text());
   if (offered.certain()) return UsageError(text);
   notes.push_back(text);

@@ -19,7 +19,7 @@ Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& op
   if (text.empty()) return std::optional<Sweep>();
   auto sweep = ParseSweep(text);
   if (!sweep) return UsageError("--sweep: " + sweep.error().message);
-  if (options.cases.empty()) return UsageError("--sweep: give the case whose attribute it sets with --case");
+  if (options.cases.empty()) return UsageError("--sweep: name the case whose attribute it sets with --case");
   std::vector<std::string> swept;
   for (const std::string& id : options.cases) {
     auto ids = SweptCases(id, *sweep, Catalog());
@@ -92,8 +92,7 @@ tl::expected<void, Refusal> AddExpectations(const RunOptions& options, PreparedR
   run.expectations = *std::move(expectations);
   if (!run.expectations.note.empty()) notes.push_back(run.expectations.note);
   if (const auto expired = FindExpiredRules(run.expectations.rules); !expired.empty()) {
-    notes.push_back(
-        fmt::format("waivers that have expired, so that what they cover fails: {}", fmt::join(expired, "; ")));
+    notes.push_back(fmt::format("waivers have expired, so what they cover fails: {}", fmt::join(expired, "; ")));
   }
   return {};
 }

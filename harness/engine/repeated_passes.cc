@@ -72,7 +72,7 @@ void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places,
       }
     }
   };
-  queues_.ForEach(DevicesAtOnce(data->problem, settings_.tier, devices_.size()), 1, judge, false);
+  queues_.ForEach(CountParallelDevices(data->problem, settings_.tier, devices_.size()), 1, judge, false);
 }
 
 // The one that the record names as long as it is there, else another of its pool.

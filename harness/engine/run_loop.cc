@@ -128,8 +128,8 @@ class Loop {
       if (!device.session) continue;
       const Call<void> closed = device.session->Close();
       if (closed || closed.error().kind == FailureKind::kInterrupted) continue;
-      const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
-                                           device.selector, Name(closed.error().kind), closed.error().message);
+      const std::string text = fmt::format("{} failed when it was closed, after all cases: {}: {}", device.selector,
+                                           Name(closed.error().kind), closed.error().message);
       settings_.observer->Noted(text);
       if (first.empty()) first = text;
     }
@@ -149,7 +149,7 @@ class Loop {
     std::deque<CaseAtWork> group;
     for (size_t i = 0; i < prepared.size(); ++i) {
       if (!prepared[i]) {
-        CannotRun(first + i, prepared[i].error().message);
+        AddUnrunCase(first + i, prepared[i].error().message);
         continue;
       }
       group.emplace_back(first + i, CaseAt(first + i), *prepared[i], settings_.runner);
@@ -179,7 +179,7 @@ class Loop {
       if (work.broken.empty()) TimeAll(work);
       for (auto& [place, attempt] : work.untimed) results_.Add(place, std::move(attempt));
       results_.EndCase(work.index, work.data, work.runner);
-      if (!work.broken.empty()) CannotRun(work.index, work.broken);
+      if (!work.broken.empty()) AddUnrunCase(work.index, work.broken);
     }
   }
 
@@ -205,7 +205,7 @@ class Loop {
     const bool beside = std::ranges::none_of(group, [&](const CaseAtWork& work) { return IsTimed(work); });
     size_t at_once = beside ? queues_.lanes() : devices_.size();
     for (const CaseAtWork& work : group) {
-      at_once = std::min(at_once, DevicesAtOnce(work.data.problem, settings_.tier, at_once));
+      at_once = std::min(at_once, CountParallelDevices(work.data.problem, settings_.tier, at_once));
     }
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), queues_.queues());
@@ -337,7 +337,7 @@ class Loop {
   }
 
   // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
-  void CannotRun(size_t index, const std::string& why) {
+  void AddUnrunCase(size_t index, const std::string& why) {
     const PlannedCase& planned = CaseAt(index);
     Attempt attempt;
     attempt.record = MakeCaseRecord(planned, CaseData{}, Device{});

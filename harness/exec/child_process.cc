@@ -104,7 +104,7 @@ std::string ExitStatus::Text() const {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
     const char* name = ::sigabbrev_np(signal);
-    const char* hint = signal == SIGKILL && !killed_by_host ? "; was it the kernel, short of memory?" : "";
+    const char* hint = signal == SIGKILL && !killed_by_host ? "; was the kernel out of memory?" : "";
     return fmt::format("was killed by SIG{} ({}){}", name == nullptr ? "?" : name, ::strsignal(signal), hint);
   }
   return fmt::format("exited with code {} (the plugin called exit(), or closed the connection to assay)",

@@ -20,7 +20,7 @@ std::string FindFileProblem(const fs::path& path, std::string_view kind) {
   if (error) return fmt::format("{} cannot be read: {}", path.string(), error.message());
   if (fs::is_directory(status)) return fmt::format("{} is a folder; name the {} file itself", path.string(), kind);
   if (!fs::is_regular_file(status))
-    return fmt::format("{} is no regular file; name the {} file itself", path.string(), kind);
+    return fmt::format("{} is not a regular file; name the {} file itself", path.string(), kind);
   return "";
 }
 

@@ -32,8 +32,7 @@ constexpr double kLongestPoll = 1 << 30;
 constexpr int kInterruptPoll = 100;    // milliseconds
 constexpr double kHeldUpSeconds = 1;   // that poll() may be late by on a busy machine
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
-constexpr const char* kNotDue =
-    "it came late, or something other than the worker's own loop writes to the host's socket";
+constexpr const char* kNotDue = "it came late, or something besides the worker's loop writes to the host's socket";
 
 std::string_view LastBytes(std::string_view text, size_t most) {
   return text.substr(text.size() - std::min(text.size(), most));
@@ -74,7 +73,7 @@ Call<void> Worker::Load() {
   Stop();
   std::string why = answered ? AppendStderrTail(loaded.error().message) : loaded.error().message;
   if (options_.words.empty() && options_.sandbox.sealed && why.find(std::strerror(EACCES)) != why.npos) {
-    why += "; a plugin sees itself and the libraries that it links: show it more with --grant PATH";
+    why += "; a plugin may read only itself and the libraries that it links: allow more with --grant PATH";
   }
   return CallFailed(loaded.error().kind, fmt::format("while loading {}: {}", options_.plugin, why));
 }
@@ -89,10 +88,9 @@ Call<void> Worker::Import() {
   WorkerFailure failure = described.error();
   import_hung_ = failure.kind == FailureKind::kTimeout;
   if (import_hung_) {
-    failure.message =
-        AppendStderrTail(fmt::format("importing {} did not end within {} s and was given up; import less in it, or "
-                                     "give it more time with --import-timeout SECONDS",
-                                     options_.plugin, options_.import_timeout_s));
+    failure.message = AppendStderrTail(fmt::format(
+        "importing {} did not end within {} s; import less in it, or allow more time with --import-timeout SECONDS",
+        options_.plugin, options_.import_timeout_s));
   } else if (failure.kind == FailureKind::kCrash) {
     failure.message = fmt::format("while importing {}: {}", options_.plugin, failure.message);
   } else if (failure.message.starts_with(kCall)) {

@@ -88,13 +88,13 @@ void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) 
   if (failure.kind == FailureKind::kUnavailable && !device_.empty()) {
     worker_.Stop();
     failure = {FailureKind::kDeviceLost,
-               fmt::format("{} was there when it was opened, and is not any more: {}", device_, failure.message)};
+               fmt::format("{} could be opened before, and is gone now: {}", device_, failure.message)};
   } else if (failure.kind == FailureKind::kUnsupported && std::ranges::find(kMayRefuse, call) == std::end(kMayRefuse)) {
     failure = {
         FailureKind::kError,
-        fmt::format("the plugin offered this, and then says that it is unsupported: {}; it has to say so when it "
-                    "is asked what it offers",
-                    failure.message)};
+        fmt::format(
+            "the plugin offered this and then returned unsupported: {}; return ASSAY_UNSUPPORTED from query instead",
+            failure.message)};
   }
 }
 
@@ -111,7 +111,7 @@ Call<void> WorkerSession::Close() {
   return {};
 }
 
-tl::unexpected<WorkerFailure> WorkerSession::BadAnswer(const std::string& call, const std::string& problem) {
+tl::unexpected<WorkerFailure> WorkerSession::RejectAnswer(const std::string& call, const std::string& problem) {
   return CallFailed(FailureKind::kError, fmt::format("{}: {}", call, problem));
 }
 
@@ -152,7 +152,7 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
     prepared.description = {reply.Count("workspace_bytes", std::numeric_limits<uint64_t>::max()),
                             reply.Text("algorithm", kMaxTextBytes), reply.Text("kernel", kMaxTextBytes)};
   }
-  if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer("prepare", reply.problem());
   span.AddWorker(begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;

@@ -93,7 +93,7 @@ class WorkerSession final : public Session {
   // Both the executions that are judged and those that are timed.
   Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request);
   void NoteLibraries(const std::string& of_plan);
-  tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
+  tl::unexpected<WorkerFailure> RejectAnswer(const std::string& call, const std::string& problem);
 
   CallLimits limits_;
   std::string device_;

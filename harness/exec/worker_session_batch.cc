@@ -36,9 +36,9 @@ Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const Bat
   batch.call_s = reply.Seconds("call_s");
   batch.processor = reply.Integer("processor");
   const Nanoseconds begin = reply.Integer("begin_ns");
-  if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer("execute", reply.problem());
   if (batch.seconds.size() != count) {
-    return BadAnswer("execute", fmt::format("{} durations for {} executions", batch.seconds.size(), count));
+    return RejectAnswer("execute", fmt::format("{} durations for {} executions", batch.seconds.size(), count));
   }
   const double own_s = std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0);
   span.AddWorker(begin, batch.call_s, phase == Phase::kTimedLoop ? static_cast<int64_t>(count) : 0,

@@ -29,7 +29,8 @@ DeviceDescription ReadDevice(Reply& reply) {
 // "" when it may stand; else what is wrong.
 std::string ProblemOf(const ImplementationInfo& info, const std::vector<ImplementationInfo>& before) {
   if (!IsImplementationName(info.name)) {
-    return fmt::format("'{}' is no name of an implementation: lower case letters, digits, '-', '_', '.'", info.name);
+    return fmt::format("'{}' is not a valid name of an implementation: use lower case letters, digits, '-', '_', '.'",
+                       info.name);
   }
   const auto same = [&](const ImplementationInfo& other) { return other.name == info.name; };
   if (std::any_of(before.begin(), before.end(), same)) return fmt::format("'{}' is listed twice", info.name);
@@ -52,12 +53,13 @@ Call<BackendDescription> WorkerSession::Describe() {
   for (const Json& entry : reply.List("devices", kMaxDevices)) {
     Reply device(entry);
     backend.devices.push_back(ReadDevice(device));
-    if (!device.problem().empty()) return BadAnswer("describe", "device: " + device.problem());
+    if (!device.problem().empty()) return RejectAnswer("describe", "device: " + device.problem());
   }
-  if (!reply.problem().empty()) return BadAnswer("describe", reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer("describe", reply.problem());
   if (!IsBackendName(backend.name)) {
-    return BadAnswer("describe",
-                     fmt::format("'{}' is no name of a backend: lower case letters, digits, '-', '_'", backend.name));
+    return RejectAnswer(
+        "describe",
+        fmt::format("'{}' is not a valid name of a backend: use lower case letters, digits, '-', '_'", backend.name));
   }
   return backend;
 }
@@ -73,12 +75,12 @@ Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const
   for (const Json& entry : reply.List("implementations", kMaxImplementations)) {
     Reply implementation(entry);
     ImplementationInfo info{implementation.Text("name", kMaxNameBytes), implementation.Text("contract", kMaxTextBytes)};
-    if (!implementation.problem().empty()) return BadAnswer("query", "implementation: " + implementation.problem());
-    if (const std::string what = ProblemOf(info, found); !what.empty()) return BadAnswer("query", what);
+    if (!implementation.problem().empty()) return RejectAnswer("query", "implementation: " + implementation.problem());
+    if (const std::string what = ProblemOf(info, found); !what.empty()) return RejectAnswer("query", what);
     found.push_back(std::move(info));
   }
-  if (!reply.problem().empty()) return BadAnswer("query", reply.problem());
-  if (found.empty()) return BadAnswer("query", "no implementation, yet not ASSAY_UNSUPPORTED with a reason");
+  if (!reply.problem().empty()) return RejectAnswer("query", reply.problem());
+  if (found.empty()) return RejectAnswer("query", "no implementation, yet not ASSAY_UNSUPPORTED with a reason");
   return found;
 }
 
@@ -93,9 +95,9 @@ Call<std::vector<CapabilityLine>> WorkerSession::Capabilities(int64_t device) {
     const auto code = static_cast<uint8_t>(line.Count("code", UINT8_MAX));
     const auto bits = static_cast<uint8_t>(line.Count("bits", UINT8_MAX));
     lines.push_back({line.Text("op", kMaxNameBytes), TypeName(code, bits), line.Text("features", kMaxNameBytes)});
-    if (!line.problem().empty()) return BadAnswer("capabilities", "line: " + line.problem());
+    if (!line.problem().empty()) return RejectAnswer("capabilities", "line: " + line.problem());
   }
-  if (!reply.problem().empty()) return BadAnswer("capabilities", reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer("capabilities", reply.problem());
   return lines;
 }
 

@@ -96,9 +96,9 @@ Call<double> WorkerSession::Transfer(Phase phase, const Plan& plan, Json pieces,
   const double elapsed_s = clock.Seconds();
   Reply reply(*done);
   seconds = reply.SecondsList("seconds", count);
-  if (!reply.problem().empty()) return BadAnswer(Name(phase), reply.problem());
+  if (!reply.problem().empty()) return RejectAnswer(Name(phase), reply.problem());
   if (seconds.size() == count) return elapsed_s;
-  return BadAnswer(Name(phase), fmt::format("{} durations of {} transfers", seconds.size(), count));
+  return RejectAnswer(Name(phase), fmt::format("{} durations of {} transfers", seconds.size(), count));
 }
 
 Call<double> WorkerSession::Upload(uint64_t plan_number, std::span<const Piece> pieces) {

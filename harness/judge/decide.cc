@@ -212,7 +212,7 @@ std::string InconclusiveReason(const JudgeInputs& evidence) {
   if (!evidence.power) return "";
   const MutationPower& power = *evidence.power;
   if (evidence.user_data) {
-    const std::string blind = power.BlindTo();
+    const std::string blind = power.DescribeMissedFaults();
     if (blind.empty()) return "";
     const std::string suspicion = Suspicion(evidence);
     return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
@@ -278,7 +278,7 @@ double LargestMargin(const Decision& decision) {
 
 }  // namespace
 
-std::string RemedyForData(const JudgeInputs& evidence) {
+std::string SuggestData(const JudgeInputs& evidence) {
   return ExplainData(evidence).remedy;
 }
 

@@ -286,7 +286,7 @@ std::vector<int64_t> SampleOutputs(int64_t n) {
   return outputs;
 }
 
-std::string MutationPower::BlindTo() const {
+std::string MutationPower::DescribeMissedFaults() const {
   if (!blank.empty()) return blank;
   if (2 * zeros_accepted > nonzero) return fmt::format("a zero in place of {} of {} results", zeros_accepted, nonzero);
   return "";

@@ -37,7 +37,7 @@ struct MutationPower {
   std::string blank_result;
   // The tensor above, or zeros in place of most results, in words; "" if neither would pass. Single omitted terms are
   // not considered.
-  std::string BlindTo() const;
+  std::string DescribeMissedFaults() const;
 };
 
 inline constexpr int64_t kMutationPowerSamples = 256;

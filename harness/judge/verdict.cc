@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, kResultClassCount> kClasses = {"bit_exact
 
 constexpr std::array<int, 7> kExitOrder = {130, 2, 3, 5, 1, 4, 0};
 
-bool DidNotRun(Verdict verdict) {
+bool IsWithoutResult(Verdict verdict) {
   return verdict == Verdict::kUnsupported || verdict == Verdict::kUnavailable;
 }
 
@@ -74,7 +74,7 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
     code = Worse(code, kVerdicts[static_cast<size_t>(verdict)].exit_code);
     if (flags.strict && verdict == Verdict::kInconclusive) code = Worse(code, 1);
   }
-  if (std::all_of(verdicts.begin(), verdicts.end(), DidNotRun)) code = Worse(code, 4);
+  if (std::all_of(verdicts.begin(), verdicts.end(), IsWithoutResult)) code = Worse(code, 4);
   return code;
 }
 

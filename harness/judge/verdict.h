@@ -80,10 +80,10 @@ struct JudgeInputs {
   std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
   bool bits_equal = true;                   // between runs on identical inputs
   // Tensors of a user: the statistic makes a result suspect, and fails it beyond kUserElementThreshold alone. From the
-  // mutation power only MutationPower::BlindTo counts.
+  // mutation power only MutationPower::DescribeMissedFaults counts.
   bool user_data = false;
-  // Why the statistic does not apply to these data (WhyNotRandom); "": it does. None: the statistic has no objection to
-  // a user's tensor, or elements break the bound.
+  // Why the statistic does not apply to these data (ExplainNotRandom); "": it does. None: the statistic has no
+  // objection to a user's tensor, or elements break the bound.
   std::optional<std::string> not_random;
   std::optional<RowLean> row_lean;  // of a user's tensor whose rows lean to one side
   bool sums = true;                 // whether a result has terms that are added; for advice
@@ -120,7 +120,7 @@ bool IsFarOff(const ErrorMetrics& metrics);
 std::string DescribeFailure(const ErrorMetrics& metrics, const Shape& shape, std::string_view which = "");
 
 // How the data of an inconclusive result can be made conclusive, in a phrase. Precondition: evidence.power.
-std::string RemedyForData(const JudgeInputs& evidence);
+std::string SuggestData(const JudgeInputs& evidence);
 
 // Precondition: at least one run.
 Decision Decide(const JudgeInputs& evidence);

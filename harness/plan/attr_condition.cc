@@ -79,7 +79,7 @@ bool Compare(double left, Comparison comparison, double right) {
 Result<AttrCondition> ParseAttrCondition(std::string_view word) {
   const auto parts = SplitAtComparison(word);
   if (!parts || parts->right.empty()) {
-    return UsageError(fmt::format("'{}' is no condition; write key=value, c<32, c%2=1 or shape.1>64", word));
+    return UsageError(fmt::format("'{}' is not a condition; write key=value, c<32, c%2=1 or shape.1>64", word));
   }
   AttrCondition condition{.comparison = parts->comparison};
   std::string_view key = parts->left;
@@ -108,20 +108,20 @@ Status Check(const AttrCondition& condition, const OpSchema& schema) {
   }
   const bool equality = condition.comparison == Comparison::kEqual || condition.comparison == Comparison::kNotEqual;
   if (condition.entry && !IsList(def->type)) {
-    return UsageError(fmt::format("{} of {} is no list, it has no entry {}", def->key, schema.op, *condition.entry));
+    return UsageError(fmt::format("{} of {} is not a list and has no entry {}", def->key, schema.op, *condition.entry));
   }
   if (!equality && condition.values.size() > 1) {
     return UsageError(fmt::format("{}: alternatives need =, an order takes one number", def->key));
   }
   const bool of_a_number = !equality || condition.divisor != 0 || condition.entry.has_value();
   if (of_a_number && def->type == AttrType::kName) {
-    return UsageError(fmt::format("{} of {} is a name, which has no order and no remainder", def->key, schema.op));
+    return UsageError(fmt::format("{} of {} is a name; compare it with = only", def->key, schema.op));
   }
   for (const std::string& value : condition.values) {
     if (!of_a_number) {
       if (auto known = CanonicalValue(*def, value); !known) return tl::unexpected(known.error());
     } else if (!ParseNumber<double>(value)) {
-      return UsageError(fmt::format("{}: '{}' is no number", def->key, value));
+      return UsageError(fmt::format("{}: '{}' is not a number", def->key, value));
     }
   }
   return {};

@@ -80,7 +80,7 @@ bool HasAny(const std::vector<PlannedCase>& cases, const std::vector<std::string
 }
 
 // "; suite formulas has cases of top_k": a suite that names one of these operators, where none of the cases is of them.
-std::string WhereElse(const std::vector<std::string>& ops) {
+std::string SuggestSuites(const std::vector<std::string>& ops) {
   for (const std::string& name : ListSuites(SuiteDirectories())) {
     const auto path = FindSuite(name, SuiteDirectories());
     const auto text = path ? ReadWholeFile(*path) : tl::unexpected(path.error());
@@ -198,7 +198,7 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const bool has_any = HasAny(source->cases, options.ops);
   auto selection = Select(std::move(source->cases), select, ops);
   if (!selection) return tl::unexpected(selection.error());
-  if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += WhereElse(options.ops);
+  if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += SuggestSuites(options.ops);
   Plan plan = MakePlan(source->name, select, *selection);
   return PlannedRun{std::move(*selection), std::move(plan)};
 }

@@ -29,7 +29,7 @@ Status CheckId(std::string_view id, const OpCatalog& ops) {
   auto canonical = Canonicalise(*std::move(spec), *schema);
   if (!canonical) return tl::unexpected(canonical.error());
   if (canonical->Id() == id) return {};
-  return UsageError(fmt::format("no case is called '{}'; its id is {}", id, canonical->Id()));
+  return UsageError(fmt::format("there is no case '{}'; its id is {}", id, canonical->Id()));
 }
 
 // Lists the operators whose names fit the first part of the glob.
@@ -54,7 +54,7 @@ Status CheckKey(std::string_view glob, size_t equals, const std::vector<const Op
   for (const OpSchema* schema : schemas) {
     if (std::ranges::any_of(schema->attrs, [&](const AttrDef& def) { return matches(def.key); })) return {};
   }
-  return UsageError(fmt::format("no operator that '{}' may name has a key '{}'", glob, key));
+  return UsageError(fmt::format("no operator that '{}' matches has a key '{}'", glob, key));
 }
 
 // The value of fill= in a glob, up to the next part of the id.

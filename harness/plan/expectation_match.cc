@@ -65,7 +65,7 @@ std::string_view KindOfValue(std::string_view number) {
 
 // Whether the rule allows the kinds of values among the record's worst elements "index:got:golden:tolerance;...". Only
 // elements whose value is of another kind than the golden one count.
-bool ElementsShow(const Expectation& rule, const Record& record) {
+bool MatchesWorstElements(const Expectation& rule, const Record& record) {
   if (rule.golden.empty() && rule.got.empty()) return true;
   size_t wrong = 0;
   for (const std::string_view element : Split(record.worst_elements, ';')) {
@@ -104,7 +104,7 @@ bool Covers(const Expectation& rule, const Record& record) {
   if (record.verdict != "mismatch") return true;
   const std::vector<std::string> failing = FailingChannels(record);
   const bool listed = std::ranges::all_of(failing, [&](const std::string& c) { return IsAmong(rule.channels, c); });
-  return (rule.channels.empty() || (!failing.empty() && listed)) && ElementsShow(rule, record);
+  return (rule.channels.empty() || (!failing.empty() && listed)) && MatchesWorstElements(rule, record);
 }
 
 const Expectation* FindExpectation(const std::vector<Expectation>& rules, const Record& record) {

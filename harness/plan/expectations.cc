@@ -62,7 +62,7 @@ class ExpectationReader {
  private:
   Status ReadRules(std::string_view kind, const toml::node& node, std::vector<Expectation>& rules) const {
     if (!node.is_array_of_tables()) {
-      return At(node.source(), UsageError(fmt::format("'{}' is no list of tables; write [[{}]]", kind, kind)));
+      return At(node.source(), UsageError(fmt::format("'{}' must be a list of tables; write [[{}]]", kind, kind)));
     }
     for (const toml::node& table : *node.as_array()) {
       auto rule = ReadRule(*table.as_table());
@@ -133,7 +133,7 @@ class ExpectationReader {
     if (list == nullptr) return one(value);
     if (list->empty())
       return At(value.source(),
-                UsageError(fmt::format("'{}' is an empty list, which nothing fits; leave the key out", name)));
+                UsageError(fmt::format("'{}' is an empty list, which nothing matches; leave the key out", name)));
     for (const toml::node& node : *list) {
       if (auto added = one(node); !added) return added;
     }

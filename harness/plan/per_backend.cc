@@ -15,8 +15,8 @@ Result<PerBackend> ParsePerBackend(const PerBackendOption& option, const std::ve
     const size_t begin = equals == text.npos ? 0 : equals + 1;
     const auto number = ParseNumber<double>(std::string_view(text).substr(begin));
     if (!number || !(*number >= 0 && *number <= option.most) || equals == 0) {
-      return UsageError(
-          fmt::format("'{}' is no {}; give one from 0 to {}, as {}", text, option.what, option.most, option.example));
+      return UsageError(fmt::format("'{}' is not a {}; give one from 0 to {}, like {}", text, option.what, option.most,
+                                    option.example));
     }
     numbers[begin == 0 ? "" : text.substr(0, equals)] = *number;
   }

@@ -152,9 +152,9 @@ Result<Plan> ParsePlanJson(std::string_view text) {
               .generator_version = json.value("generator_version", 0),
               .golden_version = json.value("golden_version", 0)};
     if (plan.shard.count < 1 || plan.shard.index < 0 || plan.shard.index >= plan.shard.count) {
-      return UsageError(fmt::format(
-          "plan.json was changed: shard_index {} of shard_count {} is no part of a plan; take it from a copy",
-          plan.shard.index, plan.shard.count));
+      return UsageError(
+          fmt::format("plan.json was changed: shard_index {} of shard_count {} is not valid; take it from a copy",
+                      plan.shard.index, plan.shard.count));
     }
     for (const Json& device : json.at("devices")) {
       plan.devices.push_back({device.at("backend"), device.at("device"), device.value("shard", -1)});

@@ -49,7 +49,7 @@ std::string NoMatch(size_t cases, const SelectionOptions& options) {
 // A case that is planned again (--case repeated, seeds that --seed made equal) runs once, with the tags of both.
 Status Merge(const PlannedCase& again, PlannedCase& known) {
   if (RequirementOf(again) != RequirementOf(known)) {
-    return UsageError(fmt::format("{} is planned twice, to meet '{}' ({}) and '{}' ({}); give --contract",
+    return UsageError(fmt::format("{} is planned twice, with the contracts '{}' ({}) and '{}' ({}); give --contract",
                                   known.spec.Id(), RequirementOf(known), known.where, RequirementOf(again),
                                   again.where));
   }
@@ -129,7 +129,7 @@ Status CheckDTypes(const std::vector<std::string>& wanted) {
 
 Status CheckOperator(const std::string& name, const OpCatalog& ops) {
   if (ops.find(name) != nullptr) return {};
-  return UsageError(fmt::format("--op {}: no such operator; known: {}{}", name, fmt::join(ops.names, " "),
+  return UsageError(fmt::format("--op {}: unknown operator; known: {}{}", name, fmt::join(ops.names, " "),
                                 OperatorHint(name, ops.names)));
 }
 

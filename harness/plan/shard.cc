@@ -67,7 +67,7 @@ Status TouchShardStatusFiles(const EnvLookup& env) {
     if (path.empty()) continue;
     std::ofstream file(path, std::ios::app);
     file.close();
-    if (!file) return Fail(ErrorCode::kIo, fmt::format("cannot write {}, which {} names", path, name));
+    if (!file) return Fail(ErrorCode::kIo, fmt::format("cannot write {}, named by {}", path, name));
   }
   return {};
 }

@@ -103,7 +103,7 @@ class SuiteParser {
   }
 
   Status AddOthers(const SuiteLine& line, const Scope& scope) {
-    if (line.words.size() != 1) return line.Fail(line.words[1].column, "others stands alone; write: others");
+    if (line.words.size() != 1) return line.Fail(line.words[1].column, "others takes no words; write: others");
     std::set<std::string_view> named;
     for (const PlannedCase& planned : cases_) named.insert(planned.spec.op);
     std::vector<CaseSpec> few;
@@ -270,7 +270,7 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
   if (name_or_path.ends_with(".suite") || name_or_path.starts_with('/') || name_or_path.starts_with('.')) {
     std::error_code error;
     if (fs::is_regular_file(name_or_path, error)) return name_or_path;
-    return UsageError(fmt::format("there is no suite file {}", name_or_path));
+    return UsageError(fmt::format("suite file {} not found", name_or_path));
   }
   for (const std::string& directory : directories) {
     std::error_code error;
@@ -278,7 +278,7 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
     if (fs::is_regular_file(path, error)) return path.string();
   }
   if (directories.empty()) {
-    return UsageError(fmt::format("there is no suite '{}', as this program finds none", name_or_path));
+    return UsageError(fmt::format("there is no suite '{}': this program finds no suites at all", name_or_path));
   }
   const std::vector<std::string> known = ListSuites(directories);
   return UsageError(

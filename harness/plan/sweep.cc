@@ -45,7 +45,7 @@ Status AddSweepValues(std::string_view item, std::vector<std::string>& values) {
   int64_t end = 0;
   Step step;
   if (!begin || *begin < 1 || !ReadEnd(item.substr(dots + 2), end, step) || *begin > end) {
-    return UsageError(fmt::format("'{}' is no range; {}", item, kSweepForms));
+    return UsageError(fmt::format("'{}' is not a range; {}", item, kSweepForms));
   }
   for (int64_t value = *begin; value < end; value = step.adds ? value + step.by : value * step.by) {
     if (values.size() >= kMostSweepValues) {
@@ -97,7 +97,7 @@ std::string Sweep::Label() const {
 
 Result<Sweep> ParseSweep(std::string_view text) {
   const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) return UsageError(fmt::format("'{}' is no sweep; {}", text, kSweepForms));
+  if (equals == text.npos || equals == 0) return UsageError(fmt::format("'{}' is not a sweep; {}", text, kSweepForms));
   Sweep sweep;
   std::string_view key = text.substr(0, equals);
   if (const size_t dot = key.find('.'); dot != key.npos) {

@@ -26,7 +26,7 @@ Result<VersionBound> ParseVersionBound(std::string_view word) {
   const auto parts = SplitAtComparison(word);
   const std::string_view version = parts ? parts->right : std::string_view();
   if (version.empty() || version.find_first_not_of("0123456789.") != std::string_view::npos) {
-    return UsageError(fmt::format("'{}' is no bound on a version; write library=2.6.3, library<3.4", word));
+    return UsageError(fmt::format("'{}' is not a version bound; write library=2.6.3 or library<3.4", word));
   }
   return VersionBound{parts->comparison, VersionIn(version), std::string(word)};
 }

@@ -23,8 +23,8 @@ struct Axis {
 
   void Add(const Record& r) {
     const bool has_spread = !r.time_at_most_s;
-    start_s = std::min({start_s, *BelievedSeconds(r), has_spread ? r.time_p10_s.value_or(HUGE_VAL) : HUGE_VAL});
-    end_s = std::max({end_s, *BelievedSeconds(r), has_spread ? r.time_p90_s.value_or(0) : 0});
+    start_s = std::min({start_s, *GetBelievedSeconds(r), has_spread ? r.time_p10_s.value_or(HUGE_VAL) : HUGE_VAL});
+    end_s = std::max({end_s, *GetBelievedSeconds(r), has_spread ? r.time_p90_s.value_or(0) : 0});
   }
   void RoundToDecades() {
     start_s = std::pow(10, std::floor(std::log10(start_s)));
@@ -46,7 +46,7 @@ std::string Whisker(const Record& r, const Axis& axis) {
 }
 
 std::string Bar(const Record& r, const Axis& axis, size_t hue) {
-  const double median = axis.Percent(*BelievedSeconds(r));
+  const double median = axis.Percent(*GetBelievedSeconds(r));
   std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
                                 Comparable(r) ? "" : " struck");
   return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);

@@ -79,7 +79,7 @@ class CoverMaker {
   }
 
   // A search for what has no case yet: draws first, and walks once these have found what they can.
-  Reached Search(const Tuple& tuple) { return walks_ ? reach_.Walk(tuple) : reach_.AtRandom(tuple); }
+  Reached Search(const Tuple& tuple) { return walks_ ? reach_.Walk(tuple) : reach_.SearchAtRandom(tuple); }
 
   void Exclude(CoveredSet& set, int64_t index, const Reached& none) const {
     int& reason = set.reason[static_cast<size_t>(index)];

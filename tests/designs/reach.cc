@@ -114,7 +114,7 @@ Reach::Reach(const Candidates& candidates, std::mt19937_64& random)
       base_(FindBase(candidates, random)),
       cheapest_(CheapestChoice(candidates)) {}
 
-std::optional<Reached> Reach::NoValueLeft(const AllowedValues& allowed) const {
+std::optional<Reached> Reach::FindEmptyKnob(const AllowedValues& allowed) const {
   for (size_t knob = 0; knob < allowed.size(); ++knob) {
     if (!allowed[knob].empty()) continue;
     return Reached{std::nullopt, fmt::format("no {} gives both", candidates_.space().knobs[knob].keys[0]), true};
@@ -131,9 +131,9 @@ Reached Reach::Walk(const Tuple& tuple) {
   const AllowedValues allowed = FindAllowed(candidates_, tuple);
   if (auto none = NoValueLeft(allowed)) return *std::move(none);
   for (const DimensionLevel& part : tuple) {
-    if (std::string why = candidates_.WhyTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
+    if (std::string why = candidates_.ExplainTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
   }
-  const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+  const std::vector<bool> decides = FindDecidingKnobs(candidates_, tuple);
   Reached reached;
   WalkEnd walk;
   for (const int most_refused : {kFewRefused, kNoLimit}) {

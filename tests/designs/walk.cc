@@ -26,7 +26,7 @@ class Walk {
         tuple_(tuple),
         allowed_(allowed),
         choice_(others) {
-    const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+    const std::vector<bool> decides = FindDecidingKnobs(candidates_, tuple);
     for (const bool sizes : {false, true}) {  // sizes last: what is too large ends their values
       for (size_t knob = 0; knob < decides.size(); ++knob) {
         if (!decides[knob] || candidates_.IsSize(knob) != sizes) continue;

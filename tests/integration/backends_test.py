@@ -77,7 +77,7 @@ class Backends(OwnFolder):
     def test_what_is_not_there_is_named_with_what_is(self):
         for words, texts in ((("--backend", "vendor:2"), ("vendor:2", "vendor:1 (Example 2)")),
                              (("--device", "H200"), ("H200", "vendor:0 (Example 1)")),
-                             (("--device", "host", "--backend", "vendor"), ("of vendor has such a name", "cpu (host)")),
+                             (("--device", "host", "--backend", "vendor"), ("matches no device of vendor", "cpu (host)")),
                              (("--backend", "nowhere"), ("nowhere", "cpu"))):
             with self.subTest(words):
                 done, _ = self.run_cases(*words)

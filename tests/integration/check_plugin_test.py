@@ -260,7 +260,7 @@ class CheckPlugin(WithPlugins):
             for check in name:
                 self.assertIn(check, listed)
         text = self.run_assay(ALTERED, alter="bad-name").stdout
-        self.assertRegex(text, r"(?m)^FAIL +describe +describe: 'Vendor Inc.' is no name")
+        self.assertRegex(text, r"(?m)^FAIL +describe +describe: 'Vendor Inc.' is not a valid name")
         self.assertIn("1 failed", text)
 
 

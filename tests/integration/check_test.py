@@ -69,7 +69,7 @@ class Check(Matmul):
             write_npy(self.dir / f"{name}.npy", "f4", shape, data)
         self.assertEqual(self.matmul().returncode, 0)
         for ulp in ("0", "3"):
-            self.refused("--exact-ulp asks for data on which every order of operations is exact, but operand a has ",
+            self.refused("--exact-ulp needs data on which every order of operations is exact, but operand a has ",
                          "--exact-ulp", ulp)
         a = [float(random.randint(-4000, 4000)) for _ in range(m * k)]
         b = [float(random.randint(-4000, 4000)) / 4 for _ in range(k * n)]

@@ -68,7 +68,7 @@ class BadInput(Cli):
         self.assertIn("softmax/", by_option)
         self.fails(2, "for the suite 'smoke' give --suite smoke", "list", "cases", "smoke")
         self.fails(2, f"for the case '{CASE}' give --case {CASE}", "list", "cases", CASE)
-        self.fails(2, "matmull: no such operator", "list", "cases", "matmull")
+        self.fails(2, "matmull: unknown operator", "list", "cases", "matmull")
 
     def test_json_takes_no_file(self):
         for words in (("backends",), ("check-plugin", PLUGIN), ("golden", "list")):
@@ -77,7 +77,7 @@ class BadInput(Cli):
 
     def test_names_of_variables_are_names(self):
         for name, text in (("A,B,", "--pass-env 'A,B,': it takes one name; give --pass-env A --pass-env B"),
-                           (PLUGIN, f"--pass-env '{PLUGIN}': it is no name of a variable: give one"), ("1A", "--pass-env '1A': it is no name"),
+                           (PLUGIN, f"--pass-env '{PLUGIN}': it is not the name of a variable; give one"), ("1A", "--pass-env '1A': it is not the name"),
                            ("A=1", "--pass-env 'A=1': give the name of a variable only")):
             self.fails(2, text, "check-plugin", "--pass-env", name)
             self.fails(2, text, "run", "--case", CASE, "--pass-env", name)
@@ -111,12 +111,12 @@ class BadInput(Cli):
 
     def test_names_that_do_not_exist_are_refused_with_those_that_do(self):
         run = ("run", "--case", CASE, "--out", "o")
-        self.fails(2, "--impl nowhere: no backend offers an implementation of that name for these cases; there are "
+        self.fails(2, "--impl nowhere: no backend offers this implementation for these cases; they offer "
                       "cpu: blocked, naive, splitk", *run, "--backend", "cpu", "--impl", "nowhere,naive")
         self.fails(2, "did you mean 'naive'?", *run, "--backend", "cpu", "--impl", "naiv")
         self.fails(2, "--impl winograd-2x2-3x3: ", *run, "--backend", "cpu", "--impl", "winograd-2x2-3x3")
         self.fails(2, "--backend nowhere: there is no such backend; found: cpu", *run, "--backend", "nowhere")
-        self.fails(2, "--op nowhere: no such operator; known: attention conv", *run, "--op", "nowhere")
+        self.fails(2, "--op nowhere: unknown operator; known: attention conv", *run, "--op", "nowhere")
         self.fails(2, "unknown dtype 'f33'; known: f64, f32", *run, "--dtype", "f33")
         self.fails(2, "did you mean 'f16'?", *run, "--dtype", "float16")
         self.fails(2, "did you mean 'softmax' with log=1?", *run, "--op", "torch.log_softmax")
@@ -182,10 +182,10 @@ class BadInput(Cli):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             return done.stderr
         suites = missing.format(self.dir, "suites")
-        self.assertIn(f"there is no suite 'smoke', as this program finds none: {suites}", alone(2, "run", "--suite", "smoke"))
+        self.assertIn(f"there is no suite 'smoke': this program finds no suites at all: {suites}", alone(2, "run", "--suite", "smoke"))
         self.assertIn(f"this program finds no suites: {suites}", alone(4, "list", "suites"))
         run = ("run", "--case", CASE, "--plugin", PLUGIN, "--impl", "ok", "--no-perf", "--progress", "none", "--out")
-        self.assertIn("known failures count as failures, as no list of them is found: "
+        self.assertIn("known failures count as failures, since no list of them was found: "
                       + missing.format(self.dir, "expectations"), alone(0, *run, "first"))
         self.assertNotIn("known failures", alone(0, *run, "second", "--expectations", "none"))
 
@@ -232,7 +232,7 @@ class BadInput(Cli):
         self.fails(2, "list takes one of ops, cases, suites; ", "list")
         self.fails(2, "list takes one of ops, cases, suites, not 'foo'; ", "list", "foo")
         self.fails(2, "bar", "list", "ops", "bar")
-        self.fails(2, "--op foo: no such operator; known: attention", "list", "ops", "--op", "foo")
+        self.fails(2, "--op foo: unknown operator; known: attention", "list", "ops", "--op", "foo")
 
     def test_a_selection_without_cases_says_what_was_asked(self):
         done = self.fails(4, "none of the ", "list", "cases", "--suite", "smoke", "--op", "matmul", "--dtype", "c64")
@@ -314,7 +314,7 @@ class BadInput(Cli):
                 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
             done = self.assay("report", "out", preexec_fn=limit)
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn("out/report.html: cannot be written: File too large; once it can be, ", done.stderr)
+            self.assertIn("out/report.html: cannot be written: File too large; once it can be written, ", done.stderr)
             self.assertIn("assay report out", done.stderr)
             self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), before)
             self.assertEqual((self.dir / "out/report.html").read_bytes(), page)  # the whole one of before
@@ -332,8 +332,8 @@ class BadInput(Cli):
         done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
         self.assertEqual(done.returncode, 0, done.stderr)
         before = (self.dir / "out/results.jsonl").read_bytes()
-        done = self.fails(2, "holds another run", "run", "--case", CASE, "--out", "out")
-        self.assertIn("goes on with it by the same command and --resume", done.stderr)
+        done = self.fails(2, "contains another run", "run", "--case", CASE, "--out", "out")
+        self.assertIn("continue it with the same command and --resume", done.stderr)
         self.assertEqual((self.dir / "out/results.jsonl").read_bytes(), before)
         (self.dir / "file").write_text("")
         self.fails(2, "output folder", "run", "--case", CASE, "--out", "file/below")
@@ -354,7 +354,7 @@ class BadInput(Cli):
                     self.assertFalse((self.dir / "o").exists())  # before anything ran
         for verb in (("run", "--case", CASE, "--plugin"), ("check-plugin",)):
             self.fails(2, "is a folder; name the .so file itself", *verb, ".")
-            self.fails(2, "/dev/null is no regular file; name the .so file itself", *verb, "/dev/null")
+            self.fails(2, "/dev/null is not a regular file; name the .so file itself", *verb, "/dev/null")
         self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
         for how, problem in (("bad_name", "Mis Behaving"), ("null_function", "query"), ("crash_on_load", "SIGSEGV")):

@@ -65,9 +65,9 @@ class Compare(Base):
                       "verdict: pass -> mismatch 50 %25 is wrong", done.stdout)
         self.assertIn(f"| verdict | pass | mismatch | cpu:naive | {CASE} | 50 % is wrong |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
-        self.assertNotIn("fits no result", self.compare(0, "a", "b", "--policy", "policy.toml").stdout)
+        self.assertNotIn("matches no result", self.compare(0, "a", "b", "--policy", "policy.toml").stdout)
         (self.dir / "unused.toml").write_text("bits_changed = false\n\n[[rule]]\nop = 'matmull'\nverdict_worse = false\n")
-        self.assertIn("unused.toml:3: the rule fits no result of these runs",
+        self.assertIn("unused.toml:3: the rule matches no result of these runs",
                       self.compare(1, "a", "b", "--policy", "unused.toml").stdout)
         for read, what in (("policy.toml", "the policy"), ("a/results.jsonl", "the base"), ("b/environment.json", "the new run")):
             before = (self.dir / read).read_bytes()
@@ -80,7 +80,7 @@ class Compare(Base):
         policy = (ROOT / "README.md").read_text().partition("```toml\n")[2].partition("```")[0]
         (self.dir / "gate.toml").write_text(policy)
         self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "naive")
-        self.assertNotIn("fits no result", self.compare(0, "a", "a", "--policy", "gate.toml").stdout)
+        self.assertNotIn("matches no result", self.compare(0, "a", "a", "--policy", "gate.toml").stdout)
         self.change_records("a", "bits", lambda records: [dict(r, output_hash="0" * 16) for r in records])
         self.change_records("a", "margin", lambda records: [dict(r, bound_margin=2 * r["bound_margin"]) for r in records])
         for changed in ("bits", "margin"):
@@ -104,7 +104,7 @@ class Compare(Base):
         self.compare(0, "a", "torn", "--allow-lost")
         # Nobody knows what got worse of what the base does not have.
         done = self.compare(3, "torn", "a")
-        self.assertIn("the base is not whole, so that nobody knows what got worse: torn: incomplete: 1 of 2 planned cases "
+        self.assertIn("the base is incomplete, so regressions cannot be ruled out: torn: incomplete: 1 of 2 planned cases "
                       "have no record", done.stderr)
         self.compare(0, "torn", "a", "--allow-lost")
         (self.dir / "policy.toml").write_text("lost_results = false\n")
@@ -158,7 +158,7 @@ class Compare(Base):
         self.change_records("two", "shared", same_names)
         self.assertIn("--builds: 'cpu' and 'other' are no builds of one backend: their plugins call themselves 'cpu' and "
                       "'misbehaving'", self.compare(2, "shared", "--builds", "cpu,other").stderr)
-        self.assertIn("whether 'cpu' and 'other' are builds of one backend is not known",
+        self.assertIn("it is unknown whether 'cpu' and 'other' are builds of one backend",
                       self.compare(0, "shared/results.jsonl", "--builds", "cpu,other").stdout)
 
 
@@ -334,10 +334,10 @@ class CompareErrors(Base):
                       self.compare(2, "a", "empty").stderr)
         self.assertIn("give two runs", self.compare(2, "a").stderr)
         (self.dir / "a.tar.zst").write_text("a bundle by its name")
-        unpack = "a.tar.zst is a bundle, and the folder of a run is needed: unpack it with `mkdir run && tar --zstd -xf a.tar.zst -C run`"
+        unpack = "a.tar.zst is a bundle; unpack it with `mkdir run && tar --zstd -xf a.tar.zst -C run`"
         self.assertIn(unpack, self.compare(2, "a", "a.tar.zst").stderr)
         for words in (("report", "a.tar.zst"), ("bundle", "a.tar.zst"), ("merge", "a.tar.zst", "--out", "b")):
-            self.assertIn("a.tar.zst", self.fails(2, "is a bundle, and the folder of a run is needed", *words).stderr)
+            self.assertIn("a.tar.zst", self.fails(2, "is a bundle; unpack it", *words).stderr)
         for words in (("a", "--json", "x.json"), ("a", "a", "--json", "x.json")):
             self.assertIn("--json takes no file: it prints to standard output, so end the command with `> x.json`",
                           self.compare(2, *words).stderr)
@@ -377,7 +377,7 @@ class CompareErrors(Base):
                       self.compare(2, "a", "a", "--markdown", "no/such.md").stderr)
         self.assertIn("cannot write /dev/full", self.compare(3, "a", "a", "--markdown", "/dev/full").stderr)
         (self.dir / "README.md").write_text("# mine\n")
-        self.assertIn("--markdown README.md: what is there is no report of assay compare, and stays",
+        self.assertIn("--markdown README.md: this is not a report of assay compare, so it is not replaced",
                       self.compare(2, "a", "a", "--markdown", "README.md").stderr)
         self.assertEqual((self.dir / "README.md").read_text(), "# mine\n")
         (self.dir / "step").write_text("")  # as a CI system makes it

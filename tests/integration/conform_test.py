@@ -97,7 +97,7 @@ class Conform(OwnFolder):
         def claim_more(run):
             path = run / "conformance.json"
             path.write_text(path.read_text().replace("matmul (f16)", "matmul (f16 f64)"))
-        self.assertIn("conformance.json: from profile, records and control follows something else: CONFORMANT", self.forged(claim_more))
+        self.assertIn("conformance.json: profile, records and control give another result: CONFORMANT", self.forged(claim_more))
 
     def test_a_chosen_seed_is_refused(self):
         def choose(run):
@@ -106,7 +106,7 @@ class Conform(OwnFolder):
         self.assertRegex(self.forged(choose), r"conformance.json: the draw gives seed \d+, and it states 7")
 
     def test_a_control_that_shows_nothing_is_refused(self):
-        self.assertIn("conformance.json: from profile, records and control follows something else: NOT CONFORMANT",
+        self.assertIn("conformance.json: profile, records and control give another result: NOT CONFORMANT",
                       self.forged(lambda run: (run / "control/results.jsonl").write_text("")))
 
     def test_what_is_not_the_profiles_is_refused(self):
@@ -123,16 +123,16 @@ class Conform(OwnFolder):
         self.pack("weaker")
         verified = self.assay("verify", "weaker.assay.tar.zst", "--profile", "mine.toml", "--progress", "none", code=1).stdout
         self.assertIn("plan.json: its cases, or what they require, are not those of the profile mine", verified)
-        self.assertIn("offers.jsonl: without what was offered", self.forged(lambda run: (run / "offers.jsonl").unlink()))
+        self.assertIn("offers.jsonl: without the list of offers", self.forged(lambda run: (run / "offers.jsonl").unlink()))
         self.assertIn("several devices", self.forged(edit("results.jsonl", lambda r: {**r, "backend": "other"} if r["op"] == "softmax" else r)))
-        self.assertIn("is no result of the control with seed", self.forged(edit("control/results.jsonl", lambda r: {**r, "backend": "cpu"})))
+        self.assertIn("is not a result of the control with seed", self.forged(edit("control/results.jsonl", lambda r: {**r, "backend": "cpu"})))
         self.assertIn("it is pass and has no hash of its outputs", self.forged(edit("results.jsonl", lambda r: {**r, "output_hash": ""})))
         self.assertIn("the bundle has no statement of conformance", self.forged(lambda run: (run / "conformance.json").unlink()))
 
         def praise(run):
             path = run / "environment.json"
             path.write_text(json.dumps({**json.loads(path.read_text()), "conformance": "CONFORMANT everything"}))
-        self.assertIn("it says something else of the conformance: CONFORMANT everything", self.forged(praise))
+        self.assertIn("it differs about the conformance: CONFORMANT everything", self.forged(praise))
 
     def test_a_sample_of_nothing_is_no_evidence(self):
         def draw_none(run):
@@ -174,14 +174,14 @@ class Conform(OwnFolder):
         self.assertIn("reduce/i8: of 1 case 1 unsupported", self.conform(code=1).stdout)
 
     def test_a_pool_is_no_device(self):
-        self.assertIn("a profile is about one device, which has to hold in every case, and of a pool each runs some of them: name "
-                      "one device with --backend NAME:INDEX", self.conform("--devices", "pool", code=2).stderr)
+        self.assertIn("a profile is about one device, and each device of a pool runs only some cases: name one "
+                      "with --backend NAME:INDEX", self.conform("--devices", "pool", code=2).stderr)
         self.assertFalse((self.dir / "out").exists())
 
     def test_nothing_runs_where_the_control_does_not_hold(self):
         self.write("mine.toml", PROFILE.replace("fault.writes-behind-the-end", "legal.pairwise"))
         done = self.conform(code=3)
-        self.assertIn("would prove nothing: no result was found wrong of the faulty matmul:legal.pairwise", done.stderr)
+        self.assertIn("would prove nothing: none was found wrong of the results of the faulty matmul:legal.pairwise", done.stderr)
         self.assertFalse((self.dir / "out/results.jsonl").read_text())
         self.write("mine.toml", PROFILE.replace('sound = ["matmul:legal.split-k-4"]', 'sound = ["matmul:fault.split-k-leaves-a-gap"]'))
         self.assertIn("not every result passed of the sound matmul:fault.split-k", self.conform(code=3, out="other").stderr)
@@ -198,7 +198,7 @@ class Conform(OwnFolder):
 
     def test_mistakes(self):
         self.assertIn("--backend nosuch", self.conform(backend="nosuch", code=2).stderr)
-        self.assertIn("there is none of that name; known: conformance-1.0",
+        self.assertIn("unknown profile; known: conformance-1.0",
                       self.assay("conform", "--profile", "mine", "--backend", "cpu", code=2).stderr)
         self.assay("conform", code=2)  # of which backend?
 

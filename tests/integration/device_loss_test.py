@@ -51,7 +51,7 @@ class Loss(Cli):
         lost = [r for r in self.records() if r["verdict"] == "error"]
         self.assertTrue(lost)
         for record in lost:
-            self.assertIn("was there when it was opened, and is not any more: the board does not answer",
+            self.assertIn("could be opened before, and is gone now: the board does not answer",
                           record["reason"])
         # After eight of them nobody asks it any more; a further worker may be at a case then.
         self.assertIn(len(lost), range(8, 12))
@@ -79,7 +79,7 @@ class Loss(Cli):
                                                env={"ASSAY_MISBEHAVE": how})
                 self.assertEqual([r["verdict"] for r in records], ["error"], done.stderr)
                 self.assertIn(said, records[0]["reason"])
-                self.assertIn("it has to say so when it is asked what it offers", records[0]["reason"])
+                self.assertIn("return ASSAY_UNSUPPORTED from query instead", records[0]["reason"])
                 self.assertEqual(done.returncode, 3)
 
     def test_a_hang_when_a_plan_is_freed_is_the_verdict_of_its_case(self):
@@ -100,7 +100,7 @@ class Loss(Cli):
                 done, records = self.run_cases(*cases(2), *ON_PLUGIN, "--impl", "ok", "--no-perf", "--timeout", "1", out=how,
                                                env={"ASSAY_MISBEHAVE": how})
                 self.assertEqual([r["verdict"] for r in records], ["pass"] * 2, "what it gave stands")
-                self.assertIn("did not survive that it was closed, after all cases: " + end, done.stderr)
+                self.assertIn("failed when it was closed, after all cases: " + end, done.stderr)
                 self.assertEqual(done.returncode, 3)
                 self.assertEqual(self.assay("report", how).returncode, 3)
 

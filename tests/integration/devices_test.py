@@ -217,7 +217,7 @@ class Profile(Cli):
             self.assertEqual(call["pid"], processes["assay"])
             self.assertGreaterEqual(ends[number]["ts"], call["ts"])
         loops = [e for e in events if e["ph"] == "X" and e["pid"] != 1 and e["name"] == "timed loop"]
-        loops = [e for e in loops if "repetitions" in e["args"]]  # calls of nothing tell what a call costs
+        loops = [e for e in loops if "repetitions" in e["args"]]  # empty calls tell what a call costs
         self.assertTrue(loops)
         for e in loops:
             self.assertGreater(e["args"]["repetitions"], 0)
@@ -242,7 +242,7 @@ class Profile(Cli):
         (self.dir / "kept.txt").write_text("precious")
         self.fails(2, "", "run", "--case", "no/such/case", "--trace", "new.json")
         self.assertFalse((self.dir / "new.json").exists())
-        self.fails(2, "--trace kept.txt: what is there is no trace, and stays; give another name, or remove it", "run",
+        self.fails(2, "--trace kept.txt: this is not a trace, so it is not replaced; give another name, or remove it", "run",
                    "--case", CASE, "--trace", "kept.txt")
         (self.dir / "own.toml").write_text("")
         self.fails(2, "--trace own.toml: a list of expectations is read from this file", "run", "--case", CASE,
@@ -254,7 +254,7 @@ class Profile(Cli):
         self.assertEqual((self.dir / "kept.txt").read_text(), "precious")
 
     def test_plugins_of_one_name_are_refused(self):
-        self.fails(2, "is given to another plugin already", "run", "--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin",
+        self.fails(2, "another plugin has the name", "run", "--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin",
                    f"a={PLUGIN}")
 
     def test_a_trace_may_lie_in_the_run_s_folder_but_in_no_place_of_its_own(self):
@@ -265,7 +265,7 @@ class Profile(Cli):
         self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--trace",
                        str(self.dir / "out/trace.json"), out="again")
         self.assertNotEqual((self.dir / "out/trace.json").read_text(), first)  # an older trace may be replaced
-        self.fails(3, "not written, as the run has a file of that name", "run", "--case", CASE, "--backend", "cpu",
+        self.fails(3, "not written, since the run has a file of that name", "run", "--case", CASE, "--backend", "cpu",
                    "--impl", "naive", "--no-perf", "--out", "two", "--trace", "two/results.jsonl")
         self.assertIn("case_id", (self.dir / "two/results.jsonl").read_text())
 

@@ -141,7 +141,7 @@ class Ending(Base):
         for option in (("--fail-fast",), ("--maxfail", "3")):
             done = self.assay(*args, *option)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("(--maxfail): what had not run yet is listed as missing", done.stderr)
+            self.assertIn("(--maxfail): what has not run is listed as missing", done.stderr)
             self.assertEqual(self.text("results.jsonl").count("\n"), 16)
             self.assertIn("The run was told to stop at", self.text("summary.md"))
             self.assertEqual(self.assay("report", "out").returncode, 1)
@@ -227,7 +227,7 @@ class Ending(Base):
                 for stderr in (done.stderr, again.stderr):
                     self.assertEqual(stderr, f"assay: shard {i}/4 holds none of the 1 selected cases\n")
         self.assertEqual(sorted(codes), [(0, 0, False)] * 3 + [(0, 0, True)])
-        self.assertIn("A shard without cases is no failure", " ".join(self.assay("run", "--help").stdout.split()))
+        self.assertIn("An empty shard exits with 0", " ".join(self.assay("run", "--help").stdout.split()))
 
     def test_a_case_that_is_planned_twice_runs_once(self):
         done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case", CASE, "--backend", "cpu", "--impl",
@@ -355,7 +355,7 @@ class Folder(Base):
         (self.dir / "empty").mkdir()
         done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="empty")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.fails(2, "empty holds another run", "run", "--case", CASE, "--out", "empty")
+        self.fails(2, "empty contains another run", "run", "--case", CASE, "--out", "empty")
 
     def test_nobody_else_may_write_to_what_a_run_leaves(self):
         done = subprocess.run(f"umask 0; exec {ASSAY} run --case {CASE} --backend cpu --no-perf --out open", shell=True,
@@ -375,7 +375,7 @@ class Folder(Base):
         stdout, stderr = run.communicate(timeout=120)
         self.assertEqual(list((self.dir / "theirs").iterdir()), [])
         self.assertEqual(run.returncode, 3, stdout + stderr)
-        self.assertIn("is not the folder any more in which this run began", stderr)
+        self.assertIn("is no longer the folder in which this run began", stderr)
 
     def test_an_empty_name_is_refused(self):
         self.fails(2, "--out", "run", "--case", CASE, "--out", "")

@@ -72,7 +72,7 @@ class Base(Cli):
 class Evidence(Base):
     def test_a_bundle_is_verified_without_the_plugin(self):
         done, records = self.run_with_evidence("--challenge", "from the customer")
-        self.assertRegex(done.stderr, f"evidence: outputs are kept, of which assay bundle draws those of {DRAWN} results; "
+        self.assertRegex(done.stderr, f"evidence: outputs are kept, and assay bundle draws those of {DRAWN} results; "
                                       "commitment [0-9a-f]{64}")
         draw = json.loads((self.dir / "out/evidence.json").read_text())["draws"][0]
         self.assertEqual(draw["commitment"], hashlib.sha256(draw["secret"].encode()).hexdigest())
@@ -93,13 +93,13 @@ class Evidence(Base):
         share = 100 * DRAWN / len(records)
         self.assertIn(f"judgement: the stored outputs of {DRAWN} of {len(records)} results ({share:.3g} %) have", text)
         self.assertIn("inputs of 14 cases, and golden values of 14, of 14 in all", text)
-        self.assertIn("who made it: it is not signed", text)
+        self.assertIn("who made it: the bundle is not signed", text)
         self.assertIn("claimed, by the bundle alone:\n  results.jsonl, every result: ", text)
         self.assertNotIn("contradicted", text)
 
     def test_the_sample_is_drawn_when_the_records_stand(self):
         done, records = self.run_with_evidence("--challenge", "before")
-        said = re.search("evidence: the run's files have the hash ([0-9a-f]{64})", done.stderr)[1]
+        said = re.search("evidence: the hash of the run's files is ([0-9a-f]{64})", done.stderr)[1]
         names = [n for n in ("environment.json", "offers.jsonl", "plan.json", "results.jsonl") if (self.dir / "out" / n).exists()]
         lines = subprocess.run(["sha256sum", *names], cwd=self.dir / "out", capture_output=True, check=True).stdout
         self.assertEqual(said, hashlib.sha256(lines).hexdigest())
@@ -132,7 +132,7 @@ class Evidence(Base):
         evidence = json.loads(path.read_text())
         evidence["draws"][0]["secret"] = ""  # as it stands while the run runs
         path.write_text(json.dumps(evidence))
-        self.fails(2, "the run has not come to its end, so that nothing can be drawn: begin it again with another --out",
+        self.fails(2, "the run has not ended, so nothing can be drawn: begin it again with another --out",
                    "bundle", "out", "-o", "killed.tar.zst")
 
     def test_part_of_the_golden_values_may_be_computed(self):
@@ -201,8 +201,8 @@ class Evidence(Base):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
         done = self.assay("bundle", "out", "-o", "/proc/x.tar.zst")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory: give --out where files can be "
-                      "made\n", done.stderr)
+        self.assertIn("assay: --out /proc/x.tar.zst: cannot be written: No such file or directory; give another "
+                      "--out\n", done.stderr)
 
     def test_shards_are_bundled_when_merged(self):
         for index in range(2):
@@ -210,7 +210,7 @@ class Evidence(Base):
         done = self.assay("merge", "part0", "part1", "-o", "merged")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.bundle("merged")
-        self.assertIn("evidence: the run's files have the hash", done.stderr)
+        self.assertIn("evidence: the hash of the run's files is", done.stderr)
         text = self.verify().stdout
         self.assertIn(f"sample: {2 * DRAWN} results drawn by", text)
         self.assertNotIn("--shard", text)
@@ -240,7 +240,7 @@ class Evidence(Base):
         (self.dir / "run.assay.tar.zst").unlink()
         for name, right in (("x.zst", "x.tar.zst"), ("x.tar", "x.tar.zst"), ("v1.2.tgz", "v1.2.tar.zst"), ("x", "x.tar.zst"),
                             (".tar.zst", "run.assay.tar.zst")):
-            self.fails(2, f"--out {name} is no NAME.tar.zst, by which the sandbox knows what to hide from plugins: give --out {right}\n",
+            self.fails(2, f"--out {name}: the name must end in .tar.zst, so that the sandbox hides the file from plugins; give --out {right}\n",
                        "bundle", "out", "-o", name)
             self.bundle("out", right)
             (self.dir / right).unlink()
@@ -268,23 +268,23 @@ class Refused(Base):
 
     def test_what_is_not_there(self):
         self.run_with_evidence("--evidence", "100")
-        again = "run it again with another --out: one with evidence is evidence as a whole"
+        again = "run it again with another --out: a run with evidence cannot be continued"
         kept = {name: (self.dir / "out" / name).read_text() for name in ("results.jsonl", "offers.jsonl")}
         stored = min((self.dir / "out/outputs").iterdir())
         contents = stored.read_bytes()
         stored.unlink()
-        self.refuses(f"drawn, and its outputs (outputs/{stored.name}) are not there", again)
+        self.refuses(f"drawn, and its outputs (outputs/{stored.name}) are missing", again)
         stored.write_bytes(contents)
         (self.dir / "out/results.jsonl").write_text("".join(kept["results.jsonl"].splitlines(True)[1:]))
         self.refuses(" without a record, such as ", again)
         (self.dir / "out/results.jsonl").write_text(kept["results.jsonl"])
         (self.dir / "out/offers.jsonl").unlink()
-        self.refuses("offers.jsonl: without what was offered", again)
+        self.refuses("offers.jsonl: without the list of offers", again)
 
     def test_a_run_that_goes_on_later(self):
         self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf", "--maxfail", "1", "--plugin", PLUGIN, "--backend",
                        "misbehaving", "--impl", "naive", "--impl", "drop_last_k")
-        self.refuses(" without a record, such as ", "what is missing alone is run by the same command with --out out --resume")
+        self.refuses(" without a record, such as ", "the same command with --out out --resume runs only what is missing")
 
     def test_shards_that_are_absent(self):
         self.run_with_evidence("--shard", "0/2", out="with")
@@ -391,7 +391,7 @@ class Forged(Base):
         self.refused("drop_last_k was not offered")
         back()
         (self.dir / "out/offers.jsonl").unlink()
-        self.refused("offers.jsonl: without what was offered nobody sees that a result is missing")
+        self.refused("offers.jsonl: without the list of offers missing results cannot be found")
 
     def test_a_waiver_that_there_is_not(self):
         self.run_wrong_kernel(evidence="1")
@@ -429,13 +429,13 @@ class Forged(Base):
         self.run_with_evidence("--evidence", "100")
         path = self.dir / "out/results.jsonl"
         kept = path.read_text()
-        for change, text in (({"class": "gold_medal"}, "class is none that assay writes: the file was changed, and has to be given as the run left it"),
+        for change, text in (({"class": "gold_medal"}, "class is not one that assay writes: the file was changed; give it as the run left it"),
                              ({"bound_margin": 77.0}, "bound_margin is 77"),
                              ({"bound_margin": 0.0, "max_abs_err": 0.0}, "bound_margin is recorded as 0.0 and comes out as"),
                              ({"class": "bit_exact"}, "class is recorded as bit_exact and comes out as within_class"),
                              ({"margin_histogram": "15,0"}, "margin_histogram is recorded as"),
                              ({"seed": 7}, "op, dtype, shape, fill or seed is not that of its id"),
-                             ({"medal": "gold"}, "results.jsonl:1: it is not as assay"),
+                             ({"medal": "gold"}, "results.jsonl:1: not in the form that assay"),
                              ({"driver": "another"}, "driver, library_version, pool or sandbox of"),
                              ({"flops": 1.0}, "flops or bytes are not those of the case")):
             self.change_records(lambda r: r.update(change) if r["op"] == "matmul" and r["class"] == "within_class" or "medal" in change else None)
@@ -475,7 +475,7 @@ class Forged(Base):
             secret=secret, commitment=hashlib.sha256(secret.encode()).hexdigest()))
         self.refused(TERMS, "merged")
         self.change_json("merged/evidence.json", lambda e: e["draws"].pop())
-        self.refused("it has another number of draws than the run has parts", "merged")
+        self.refused("its number of draws differs from the run's number of parts", "merged")
 
     def test_another_order_of_draws_and_one_that_stands_twice(self):
         """Each is another sample, of which the forger could choose the best one after the last challenge."""
@@ -516,12 +516,12 @@ class Forged(Base):
         stored[0].write_bytes(contents.replace(b'"case_id":"', b'"case_id":"x', 1))
         self.refused(f"{stored[0].name})")
         stored[0].unlink()
-        self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are not there")
+        self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are missing")
         stored[0].write_bytes(contents)
         path = self.dir / "out/evidence.json"
         kept = path.read_text()
         path.write_text(kept.replace('"secret": "', '"secret": "0', 1))
-        self.refused("the secret is not the one that the commitment is of")
+        self.refused("the secret does not match the commitment")
         path.write_text(kept)
         self.change_records(lambda r: r.update(case_id=r["case_id"].replace("m=3", "m=7")))
         self.refused("is not planned")
@@ -550,7 +550,7 @@ class Forged(Base):
         path.write_text(kept + kept.splitlines(True)[0])
         self.refused(f"results.jsonl: a second record of {json.loads(kept.splitlines()[0])['case_id']}")
         done = self.assay("report", "out")
-        self.assertIn("1 record stands beside another one of the same result", done.stderr)
+        self.assertIn("1 record repeats the result of another record", done.stderr)
         path.write_text(kept)
         plan = json.loads((self.dir / "out/plan.json").read_text())
         (self.dir / "out/plan.json").write_text(json.dumps({**plan, "shard_index": 0, "shard_count": 3}))
@@ -583,11 +583,11 @@ class Damaged(Base):
 
     def test_something_else_is_no_bundle(self):
         (self.dir / "text").write_text("a text")
-        self.assertIn("is no bundle of assay", self.verify("text", code=1).stdout)
+        self.assertIn("is not a bundle of assay", self.verify("text", code=1).stdout)
         self.verify("nothing", code=2)
         self.run_with_evidence()
         done = self.verify("out/", code=2)
-        self.assertIn("out/ is a folder, and the file of a bundle is needed: make it with `assay bundle out/ --out out.assay.tar.zst`", done.stderr)
+        self.assertIn("out/ is a folder; make a bundle of it with `assay bundle out/ --out out.assay.tar.zst`", done.stderr)
         self.unpack(self.bundle(), "unpacked")
         self.assertIn("unpacked is an unpacked bundle: give the file", self.verify("unpacked", code=2).stderr)
 
@@ -607,7 +607,7 @@ class Fields(Base):
         path = self.dir / "out/environment.json"
         whole = json.loads(path.read_text())
         for change, text in (({"expectations": [{}]}, "environment.json: expectations[0] is {}, and has to be a text"),
-                             ({"expectations": ["mine.toml"]}, "environment.json: expectations has 'mine.toml', and has to name files"),
+                             ({"expectations": ["mine.toml"]}, "environment.json: expectations has 'mine.toml' instead of files"),
                              ({"backends": [{"plugin": 3}]}, "environment.json: backends[0].plugin is 3, and has to be a text"),
                              ({"hashes_before_the_run": 1}, ""), ({"backends": {}}, "backends is {}, and has to be a list")):
             path.write_text(json.dumps({**whole, **change}))
@@ -654,7 +654,7 @@ class Signed(Base):
         bundle = self.bundle("out", "run.assay.tar.zst", "--sign", "vendor")
         asked = ("--allowed-signers", "allowed", "--identity", "vendor@example.org")
         self.assertIn("signature: Good", self.verify(bundle, *asked).stdout)
-        self.assertIn("whose key that is", self.verify(bundle).stdout)
+        self.assertIn("whose key signed it", self.verify(bundle).stdout)
         self.assertIn("signature: ", self.verify(bundle, "--allowed-signers", "strangers", "--identity",
                                                  "vendor@example.org", code=1).stdout)
         # Another bundle under the same signature.

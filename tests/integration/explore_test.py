@@ -75,12 +75,12 @@ class Explore(Base):
 
     def test_what_cannot_be_is_refused(self):
         self.assertIn("no operator", self.explore("a", "--op", "matmull", code=2).stderr)
-        self.assertIn("is no time such as", self.explore("b", "--for", "soon", code=2).stderr)
+        self.assertIn("is not a time; give one such as", self.explore("b", "--for", "soon", code=2).stderr)
         self.assertIn("--contract", self.explore("c", "--contract", "f33", "--cases", "1", code=2).stderr)
 
     def test_an_implementation_that_is_not_there_is_refused_before_anything_runs(self):
         done = self.explore("out", "--op", "softmax,reduce", "--impl", "online,onlin", "--seed", "3", code=2)
-        self.assertIn("--impl onlin: no backend offers an implementation of that name", done.stderr)
+        self.assertIn("--impl onlin: no backend offers this implementation", done.stderr)
         self.assertIn("cpu: ", done.stderr)
         self.assertIn("did you mean 'online'?", done.stderr)
         self.assertFalse((self.dir / "out").exists())

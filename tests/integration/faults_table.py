@@ -38,8 +38,8 @@ RESUME, AGAIN, REPORT, CHANGED = "`--resume`", "run again", "`assay report`", "`
 LINE, COPY, BACK = "remove the line, `--resume`", "put a copy back, `--resume`", "put it back, `--resume`"
 RECORDS_FULL = {"writes": f"results.jsonl:{FULL}"}
 TORN, DAMAGED = "the last line is torn", "environment.json is missing or damaged"
-NO_MORE = "put that back from a copy, or run again with another --out"
-ANEW = "the value was computed anew"
+NO_MORE = "restore it from a copy, or run again with another --out"
+ANEW = "the value was computed again"
 
 DISK = [
     Fault("is full before the first record; Ctrl-C while the run waits for room",
@@ -50,20 +50,20 @@ DISK = [
     Fault("a quota is used up in mid-run; somebody raises it", full_until(make_room, writes=f"results.jsonl:{errno.EDQUOT}"),
           0, "pass", "there is room again"),
     Fault("fails to write a record", later(writes=f"results.jsonl:{BROKEN}"), 3, "pass",
-          "--out out --resume goes on with what stands there", RESUME),
+          "--out out --resume continues the run", RESUME),
     Fault("takes records and fails to keep them", always(syncs=f"results.jsonl:{BROKEN}"), 3, "pass",
-          "cannot be brought to the disk: Input/output error", RESUME),
+          "cannot be synced to the disk: Input/output error", RESUME),
     Fault("fails to write an offer", later(writes=f"offers.jsonl:{BROKEN}"), 3, "pass", "offers.jsonl: Input/output", RESUME),
     Fault("has no room for the plan", always(writes=f"plan.json:{FULL}"), 3, "pass", "plan.json: cannot be written", AGAIN),
     Fault("has no room for a report", always(writes=f"report.html:{FULL}"), 3, "pass",
           "assay report out writes the reports again", REPORT),
     Fault("records reach the largest size of a file (`ulimit -f`)", file_limit, 3, "pass", "File too large", RESUME),
     Fault("the output folder is removed in mid-run", in_mid_run(remove_folder), 3, "pass",
-          "results.jsonl was deleted while the run went on", AGAIN),
+          "results.jsonl was deleted during the run", AGAIN),
     Fault("`results.jsonl` is removed in mid-run", in_mid_run(lambda world: world.results.unlink()), 3, "pass",
-          "results.jsonl was deleted while the run went on", AGAIN),
+          "results.jsonl was deleted during the run", AGAIN),
     Fault("another folder takes the place of the output folder", in_mid_run(exchange_folder), 3, "pass",
-          "put that one back and use --resume", BACK),
+          "restore that folder and use --resume", BACK),
     Fault("the output folder becomes read-only in mid-run", READ_ONLY_FOLDER, 3, "pass", "Permission denied", REPORT),
     Fault("the last record is torn", before_resume(tear_last_record), 0, "pass", TORN),
     Fault("a record was begun", before_resume(change_results(lambda data: data + data[:700])), 0, "pass", TORN),
@@ -132,11 +132,11 @@ WORKER = [
     *(Fault(f"crashes in `{call}`", in_call(call, "SIGSEGV"), 3, "crash", "SIGSEGV") for call in
       ("query", "plan_create", "buffer_alloc", "buffer_upload", "execute", "buffer_download", "plan_destroy", "buffer_free")),
     Fault("crashes in `device_open`", in_call("device_open", "SIGSEGV"), 3, "crash", "SIGSEGV", met=ROWS),
-    Fault("crashes in `device_close`", in_call("device_close", "SIGSEGV"), 3, "pass", "did not survive that it was closed"),
+    Fault("crashes in `device_close`", in_call("device_close", "SIGSEGV"), 3, "pass", "failed when it was closed"),
     Fault("hangs in `plan_create`", in_call("plan_create", "hang", "--retries", "0"), 3, "timeout", "prepare did not end"),
     *(Fault(f"hangs in `{call}`", in_call(call, "hang"), 3, "timeout", "did not end within 1 s") for call in
       ("query", "execute", "plan_destroy", "buffer_free")),
-    Fault("hangs in `device_close`", in_call("device_close", "hang"), 3, "pass", "did not survive that it was closed"),
+    Fault("hangs in `device_close`", in_call("device_close", "hang"), 3, "pass", "failed when it was closed"),
     *(Fault(f"ends by {name}", in_call("execute", name), 3, "crash", name) for name in
       ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL")),
     Fault("stops itself (SIGSTOP)", in_call("execute", "SIGSTOP"), 3, "timeout", "did not end within 1 s"),
@@ -144,12 +144,12 @@ WORKER = [
       for code in (0, 3)),
     Fault("ends its thread", in_call("execute", "end_thread"), 3, "crash", "exited with code 0"),
     Fault("closes all descriptors", in_call("execute", "close_all"), 3, "crash", "closed the connection to assay"),
-    Fault("writes garbage to all descriptors", in_call("execute", "garbage"), 3, "error", "these bytes are no message"),
+    Fault("writes garbage to all descriptors", in_call("execute", "garbage"), 3, "error", "this is not a message"),
     *(Fault(f"prints to standard {stream} without end", in_call("execute", word), 3, "timeout", "it printed: ")
       for stream, word in (("output", "stdout"), ("error", "stderr"))),
     Fault("is killed once", kill_worker, 1, "flaky", "First crash: the worker was killed by SIGKILL"),
     Fault("its supervisor is killed once", kill_supervisor, 1, "flaky", "First crash: the worker was killed by SIGKILL"),
-    *(Fault(f"assay gets {number.name}", to_harness(number), 130, "pass", "--out out --resume goes on", RESUME)
+    *(Fault(f"assay gets {number.name}", to_harness(number), 130, "pass", "--out out --resume continues", RESUME)
       for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
     *(Fault(f"assay is ended by {number.name}", to_harness(number), -number, "pass", "", RESUME)
       for number in (signal.SIGKILL, signal.SIGSEGV)),

@@ -151,7 +151,7 @@ class Store(Base):
         weights = struct.pack("<Q", 2) + b"{}"  # another program's tensors
         for name, what in (("w.safetensors", "file of golden values"), ("w.npy", ".npy file")):
             (self.dir / name).write_bytes(weights)
-            self.assertIn(f"--out {name}: what is there is no {what}, and stays",
+            self.assertIn(f"--out {name}: this is not a {what}, so it is not replaced",
                           self.golden("export", "--case", SMALL[1], "--out", name, code=2).stderr)
             self.assertEqual((self.dir / name).read_bytes(), weights)
 
@@ -160,7 +160,7 @@ class Store(Base):
         self.assertIn("a .safetensors file gets all of them",
                       self.golden(*case, "--out", "y.safetensors", "--plane", "error", code=2).stderr)
         self.assertIn("a manifest has hashes", self.golden(*case, "--manifest", "m.json", "--plane", "value", code=2).stderr)
-        self.assertIn("reproducible tier alone", self.golden(*case, "--manifest", "m.json", "--tier", "fast", code=2).stderr)
+        self.assertIn("needs reproducible golden values", self.golden(*case, "--manifest", "m.json", "--tier", "fast", code=2).stderr)
         self.assertEqual({p.name for p in self.dir.iterdir()}, {"mixed.suite", self.shared.name})
         self.golden(*case, "--manifest", "m.json", "--tier", "reproducible")
 
@@ -218,10 +218,10 @@ class Gc(Base):
     def test_an_empty_or_absent_store(self):
         self.assertIn("0 files", self.golden("gc").stdout)
         self.assertEqual(self.listed(), [])
-        self.assertIn("holds no golden value; assay golden build", self.golden("list").stderr)
+        self.assertIn("is empty; assay golden build", self.golden("list").stderr)
         self.golden("verify", code=4)
         self.build(SMALL[:1])
-        self.assertIn("none of the 1 golden values of the store fits", self.golden("list", "--filter", "conv*", code=4).stderr)
+        self.assertIn("matches none of the 1 golden values of the store", self.golden("list", "--filter", "conv*", code=4).stderr)
         self.assertEqual(self.golden("list", "--filter", "matmul*").stderr, "")
 
     def test_a_store_that_may_not_be_read_is_not_empty(self):
@@ -232,7 +232,7 @@ class Gc(Base):
         self.store.chmod(0o755)  # before the folder is removed
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("cannot be listed: Permission denied", done.stderr)
-        self.assertNotIn("no golden value", done.stderr)
+        self.assertNotIn("is empty", done.stderr)
 
 
 class Processes(Base):
@@ -340,9 +340,9 @@ class Manifest(Base):
         (self.dir / "notes.json").write_text('{"format": "mine"}')
         (self.dir / "folder").mkdir()
         (self.dir / "nowhere").symlink_to("absent")
-        for name, text in (("mixed.suite", "the suite is read from this file"), ("notes.json", "is no manifest"),
+        for name, text in (("mixed.suite", "the suite is read from this file"), ("notes.json", "is not a manifest"),
                            ("folder", "this is a folder"), ("nowhere", "is a link to nothing"),
-                           ("/dev/null", "is no file, which a manifest of golden values is"),
+                           ("/dev/null", "this is not a file, so it is not replaced"),
                            ("no/such.json", "there is no folder no; make it first")):
             done = self.golden("export", "--manifest", name, "--suite", "mixed.suite", code=2)
             self.assertIn(f"--manifest {name}: ", done.stderr)

@@ -235,7 +235,7 @@ class Misbehaviour(Cli):
             "huge_query": (3, "error", "1152921504606846976 implementations"),
             "null_implementation": (3, "error", "NULL"),
             "null_strings": (3, "error", "'name' in the worker's answer is NULL"),
-            "bad_name": (3, "error", "'Mis Behaving' is no name of a backend"),
+            "bad_name": (3, "error", "'Mis Behaving' is not a valid name of a backend"),
             "bad_utf8": (0, "pass", ""),
             "long_text": (0, "pass", ""),
         }
@@ -304,7 +304,7 @@ class Misbehaviour(Cli):
         rules.write_text(rule("misbehavng", "known_flake", case="matmul/f32/*"))
         done, _ = self.run_cases(*words, "--expectations", str(rules))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"expectations about no result of this run: {rules}:1", done.stderr)
+        self.assertIn(f"expectations that match no result of this run: {rules}:1", done.stderr)
 
     def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
         rules = self.dir / "rules.toml"
@@ -337,8 +337,8 @@ class Misbehaviour(Cli):
         outcomes = {(r["implementation"], r["outcome"]) for r in records}
         self.assertEqual(outcomes, {("ok", "pass"), ("drop_last_k", "known_failure"), ("segfault", "known_failure")})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("expectations about no result", done.stderr)
-        self.fails(4, "nothing failed in waived", "expectations", "propose", "waived")
+        self.assertNotIn("expectations that match no result", done.stderr)
+        self.fails(4, "no failure in waived", "expectations", "propose", "waived")
         # No rule reaches further than what failed.
         other = CASE.replace("m=17", "m=19")
         done, records = self.run_cases("--case", other, *words[4:], "--expectations", str(rules), out="other")
@@ -364,7 +364,7 @@ class Misbehaviour(Cli):
         rules.write_text(rule("misbehaving", expires="2020-02-29", **keys))
         done, records = self.run_cases(*words, out="expired")
         self.assertEqual((done.returncode, records[0]["outcome"]), (1, "mismatch"), done.stderr)
-        self.assertIn(f"waivers that have expired, so that what they cover fails: {rules}:1 (K-17, of kernel team, until "
+        self.assertIn(f"waivers have expired, so what they cover fails: {rules}:1 (K-17, of kernel team, until "
                       "2020-02-29)", done.stderr)
         self.assertIn("has expired (K-17, of kernel team, until 2020-02-29)", records[0]["reason"])
 

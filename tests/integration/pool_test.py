@@ -130,7 +130,7 @@ class Pool(Base):
         self.assertIn(len(errors), range(3, 6))
         for r in errors:
             self.assertEqual((r["verdict"], r["device"]), ("error", NAMES[1]))
-            self.assertIn("is not any more: the board does not answer", r["reason"])
+            self.assertIn("is gone now: the board does not answer", r["reason"])
         self.assertEqual({r["device"] for r in self.records() if r["verdict"] == "pass"}, set(NAMES))
 
     def test_further_passes_of_one_that_is_lost_are_made_on_the_other(self):
@@ -147,8 +147,8 @@ class Pool(Base):
         self.assertEqual(tries, {"pass*120": 5, "pass*119": 1})
 
     def test_those_that_differ_are_refused(self):
-        done = self.fails(2, "--devices pool: the devices of misbehaving are not interchangeable: misbehaving:1 has the "
-                             "driver '1', misbehaving:0 '0'. Choose those that are alike with --backend NAME:INDEX",
+        done = self.fails(2, "--devices pool: the devices of misbehaving are not alike: misbehaving:1 has the "
+                             "driver '1', misbehaving:0 '0'. Choose equal ones with --backend NAME:INDEX",
                           "run", "--out", "out", *words_of(2), env={"ASSAY_MISBEHAVE": "second_differs"})
         self.assertFalse((self.dir / "out").exists(), done.stderr)
 

@@ -105,7 +105,7 @@ class Repetition(Cli):
         self.assertEqual([(r["verdict"], r["tries"]) for r in records], [("crash", "")], done.stderr)
 
     def test_what_cannot_be_is_refused(self):
-        for words, text in ((("--repeat", "0"), "give an integer from 1"), (("--for", "tomorrow"), "is no time such as"),
+        for words, text in ((("--repeat", "0"), "give an integer from 1"), (("--for", "tomorrow"), "is not a time; give one such as"),
                             (("--retries", "-1"), "give an integer from 0"), (("--repeat", "2", "--evidence", "1"), "excludes")):
             self.fails(2, text, "run", "--case", CASE, *ON_PLUGIN, *words)
 

@@ -102,8 +102,8 @@ class Run(Cli):
         stored[0].write_bytes(damaged)
         done, second = self.run_cases(*args, out="b")
         self.assertEqual(done.returncode, 0)
-        self.assertIn(f"golden store: {stored[0]}: damaged: the checksum does not match; not used: the value was computed "
-                      "anew and the file replaced (assay golden verify", done.stderr)
+        self.assertIn(f"golden store: {stored[0]}: damaged: the checksum does not match; the file is not used, and the value was "
+                      "computed again and the file replaced (assay golden verify", done.stderr)
         self.assertEqual(second[0]["golden_hash"], first[0]["golden_hash"])
         done, _ = self.run_cases(*args, out="c")
         self.assertEqual(done.stderr, "")

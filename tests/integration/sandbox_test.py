@@ -261,16 +261,16 @@ class Options(Sandbox):
             (self.dir / "store").mkdir(exist_ok=True)
             done, records = self.attempt("read_files", "--grant", path, *evidence, out="out")
             self.assertEqual((done.returncode, records), (2, []), path)
-            self.assertIn(f"--grant {path}: no worker may see it, as answers or the secret of --evidence-seed stand there", done.stderr)
+            self.assertIn(f"--grant {path}: workers may not see it, since it holds answers or the secret of --evidence-seed", done.stderr)
         done, _ = self.attempt("read_files", "--grant", ".", *evidence, out="out", env={"ASSAY_TEST_FILES": str(self.dir / "seed")[1:]})
-        self.assertIn("--grant .: something in it is hidden from workers", done.stderr)
+        self.assertIn("--grant .: it contains something hidden from workers", done.stderr)
         done, _ = self.attempt("read_files", "--grant", "granted", out="out2")
         self.assertNotIn("hidden from workers", done.stderr)
 
     def test_a_slip_is_refused(self):
-        for words, text in ((("--worker-limit", "memory=lots"), "'lots' is no amount"),
-                            (("--worker-limit", "speed=1"), "'speed=1' is no limit"),
-                            (("--grant", "nowhere"), "--grant nowhere: there is no such file or folder")):
+        for words, text in ((("--worker-limit", "memory=lots"), "'lots' is not an amount"),
+                            (("--worker-limit", "speed=1"), "'speed=1' is not a limit"),
+                            (("--grant", "nowhere"), "--grant nowhere: no file or folder of this name")):
             done = self.assay("run", "--out", "out", "--case", CASE, "--backend", "cpu", *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(text, done.stderr)

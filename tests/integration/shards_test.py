@@ -73,7 +73,7 @@ class Merge(Cli):
         self.shard(2)
         done = self.assay("merge", "part0", "part2", "-o", "merged")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("of 3 shards these are not there: 1; missing with them: ", done.stderr)
+        self.assertIn("of 3 shards these are missing: 1; results missing with them: ", done.stderr)
         self.assertIn("missing", done.stdout)
         self.assertEqual(self.assay("report", "merged").returncode, 3)
         self.assertEqual(self.assay("report", "part0", "part2").returncode, 3)
@@ -91,7 +91,7 @@ class Merge(Cli):
         shutil.copytree(self.dir / "part0", self.dir / "copy")
         self.fails(2, "part0 and copy overlap: both are shard 0/3", "merge", "part0", "copy", "-o", "m")
         self.shard(1, count=4, out="of4")
-        self.fails(2, "part0 and of4 are not of one run: the number of shards differs: 3 and 4", "merge", "part0", "of4",
+        self.fails(2, "part0 and of4 do not belong to one run: the number of shards differs: 3 and 4", "merge", "part0", "of4",
                    "-o", "m")
         self.shard(1, "--contract", "f32acc", out="contract")
         self.fails(2, "the plan (cases and requirements) differs", "merge", "part0", "contract", "-o", "m")

@@ -138,7 +138,7 @@ class Roofline(Cli):
         run = ("run", "--case", CASE, "--backend", "cpu")
         self.fails(2, "sheet.toml:3:8: no key 'f23'; known: f64, f32", *run, "--ceilings", "sheet.toml")
         self.fails(2, "none.toml", *run, "--ceilings", "none.toml")
-        self.fails(2, "leave out it or --ceilings", *run, "--ceilings", "sheet.toml", "--no-roofline")
+        self.fails(2, "leave out one of it and --ceilings", *run, "--ceilings", "sheet.toml", "--no-roofline")
 
     def test_without_it_nothing_is_measured(self):
         _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.005", "--price",
@@ -155,7 +155,7 @@ class Roofline(Cli):
         self.assertNotIn("launch_us", json.loads((self.dir / "other/environment.json").read_text()))
         self.assertNotIn("Times were believed", (self.dir / "other/summary.md").read_text())
         self.assertIn("--price: unused for cuda; the backends of this run are cpu", done.stderr)
-        self.fails(2, "'cheap' is no price", "run", "--case", CASE, "--price", "cheap")
+        self.fails(2, "'cheap' is not a price", "run", "--case", CASE, "--price", "cheap")
 
     def test_a_plugin_that_dies_while_it_is_measured_loses_no_record(self):
         plugin = ("--plugin", PLUGIN, "--backend", "misbehaving")
@@ -186,7 +186,7 @@ class Sweep(Cli):
         self.assertEqual([line for line in again.stdout.splitlines() if line.startswith("  cpu: ")], advice)
 
     def test_it_says_what_cannot_be_swept(self):
-        self.fails(2, "--sweep: give the case", "run", "--suite", "smoke", "--sweep", "m=1..4")
+        self.fails(2, "--sweep: name the case", "run", "--suite", "smoke", "--sweep", "m=1..4")
         self.fails(2, "matmul has no attribute 'b'", "run", "--case", CASE, "--sweep", "b=1..4")
         self.fails(2, "KEY=1..256", "run", "--case", CASE, "--sweep", "m=4..1")
 

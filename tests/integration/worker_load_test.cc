@@ -141,7 +141,7 @@ TEST_F(LoadTest, NoDeviceIsAReasonNotAFailure) {
 TEST_F(LoadTest, WrongDescriptions) {
   EXPECT_THAT(DescribeFailure("huge_count").message, HasSubstr("4294967295 devices is not credible"));
   EXPECT_THAT(DescribeFailure("null_strings").message, HasSubstr("'name' in the worker's answer is NULL"));
-  EXPECT_THAT(DescribeFailure("bad_name").message, HasSubstr("'Mis Behaving' is no name of a backend"));
+  EXPECT_THAT(DescribeFailure("bad_name").message, HasSubstr("'Mis Behaving' is not a valid name of a backend"));
 }
 
 TEST_F(LoadTest, TextIsCleanedAndBounded) {

@@ -107,7 +107,7 @@ class Environments(Files):
                 done = self.assay("run", "--kernels", str(path), "--python", str(python), "--import-timeout", "1.5", "--case", CASE,
                                   "--out", "refused")
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                self.assertIn(f"the interpreter {python} did not say within 1.5 s (--import-timeout) what it is, and was ended; "
+                self.assertIn(f"the interpreter {python} did not answer within 1.5 s (--import-timeout) and was killed; "
                               "name one of CPython", done.stderr)
                 self.assertLess(time.monotonic() - begun, 60)
 

@@ -104,7 +104,7 @@ class Accepted(Program):
         said = self.judge(self.write(RIGHT), *quick)
         self.assertEqual(said["verdict"], "accepted", said["explanation"])
         self.assertEqual((said["correctness"]["hidden"]["cases"], said["correctness"]["hidden"]["undrawn"]), (1, 8))
-        self.assertIn("8 hidden cases more were asked for", self.run_judge(self.write(RIGHT), *quick).stdout)
+        self.assertIn("8 hidden cases are missing", self.run_judge(self.write(RIGHT), *quick).stdout)
 
     def test_several_implementations_and_text(self):
         path = self.write(RIGHT + RIGHT.replace("mine", "other"))

@@ -112,8 +112,8 @@ class Imports(Program):
         done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--import-timeout", "4",
                           "--case", CASE, "--out", "refused")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, rf"kernels from --kernels: importing {path} did not end within 4 s and was given up; "
-                                      "import less in it, or give it more time with --import-timeout SECONDS")
+        self.assertRegex(done.stderr, rf"kernels from --kernels: importing {path} did not end within 4 s; "
+                                      "import less in it, or allow more time with --import-timeout SECONDS")
         self.assertIn("mine.py is still imported; at mine.py:4 in <module>: time.sleep(1000)  # for ever", done.stderr)
         self.assertFalse((self.dir / "refused").exists())
 
@@ -232,7 +232,7 @@ class Imports(Program):
         done, [record] = self.run_kernels(path, "--case", SIZES[0], "--no-perf", "--no-sandbox", "--relations", "none",
                                           "--import-timeout", "5")
         self.assertEqual((record["verdict"], done.returncode), ("crash", 3), done.stdout + done.stderr)
-        self.assertRegex(record["reason"], r"\[no fresh worker could try it again: .* did not start: importing")
+        self.assertRegex(record["reason"], r"\[it could not be tried again in a fresh worker: .* did not start: importing")
 
 
 class FromOutside(Program):

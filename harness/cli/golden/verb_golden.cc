@@ -33,7 +33,7 @@ CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o,
 
 void AddTier(CLI::App& app, GoldenOptions& o) {
   app.add_option("--tier", o.tier,
-                 "how golden values are computed: auto is reproducible for f64 and --suite conformance, else fast")
+                 "how golden values are computed; auto: reproducible for f64 and --suite conformance, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
 }
@@ -49,7 +49,7 @@ void AddParsed(CLI::App& app, const char* name, Target& target, Parse parse, con
   app.add_option_function<std::string>(
          name, [&target, parse](const std::string& text) { target = parse(text); }, doc)
       ->check([parse, example](const std::string& text) {
-        return parse(text) ? std::string() : fmt::format("'{}' is none; give one as {}", text, example);
+        return parse(text) ? std::string() : fmt::format("'{}' is not valid; give one like {}", text, example);
       });
 }
 
@@ -72,40 +72,41 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
       add("verify", "Check the store's files, or a manifest; exit 1 on damage or difference", VerifyGoldens);
   verify
       ->add_option("--filter", o->selection.filter,
-                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+                   "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
       ->capture_default_str();
   verify->add_flag("--recompute", o->recompute, "also compute every value again and compare");
   verify
-      ->add_option("--manifest", o->manifest, "instead of the store: compute this manifest's cases and compare hashes")
+      ->add_option("--manifest", o->manifest,
+                   "instead of the store: compute the cases of this manifest and compare hashes")
       ->type_name("FILE");
   verify->add_flag("--json", o->json, "print JSON instead of text");
   AddJobs(*verify, *o);
 
   CLI::App* list = add("list", "List every golden value: id, tier, bytes, age, version", ListGoldens);
   list->add_option("--filter", o->selection.filter,
-                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+                   "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
       ->capture_default_str();
   list->add_flag("--json", o->json, "print JSON instead of text");
 
   CLI::App* gc =
-      add("gc", "Remove values of other versions, damaged files and what killed writers left; with limits, more",
+      add("gc", "Remove values of other versions, damaged files and leftovers of killed writers; with limits, more",
           CollectGoldens);
-  AddParsed(*gc, "--max-bytes", o->limits.max_bytes, ParseBytes, "remove the longest unused values beyond this size",
-            "500M, 2Gi or 1000000");
-  AddParsed(*gc, "--older-than", o->limits.older_than_s, ParseAge, "remove values that were not used for this long",
+  AddParsed(*gc, "--max-bytes", o->limits.max_bytes, ParseBytes,
+            "also remove the longest unused values until the store has this size", "500M, 2Gi or 1000000");
+  AddParsed(*gc, "--older-than", o->limits.older_than_s, ParseAge, "also remove values unused for this long",
             "30d, 12h, 5m or 10s");
-  gc->add_flag("--dry-run", o->limits.dry_run, "only say what would go");
+  gc->add_flag("--dry-run", o->limits.dry_run, "only print what would be removed");
 
   CLI::App* exporting = add("export", "Write one golden value as a file, or a manifest of many", ExportGolden);
   AddCases(*exporting, o->selection);
   AddTier(*exporting, *o);
-  exporting->add_option("--out", o->out, "the value of the one selected case: all planes, or one of them as .npy")
+  exporting->add_option("--out", o->out, "file for the value of the selected case: all planes, or one of them as .npy")
       ->type_name("FILE.safetensors|FILE.npy");
-  exporting->add_option("--plane", o->plane, "what a .npy gets: value, value_lo, magnitude, sigma, error, ...")
+  exporting->add_option("--plane", o->plane, "plane for a .npy: value, value_lo, magnitude, sigma, error, ...")
       ->default_str("value");
-  exporting->add_option("--output", o->output, "which output of the case, where it has several; default: the first")
-      ->type_name("NAME");
-  exporting->add_option("--manifest", o->manifest, "hashes of all selected cases, reproducible tier")
+  exporting->add_option("--output", o->output, "output of a case with several; default: the first")->type_name("NAME");
+  exporting
+      ->add_option("--manifest", o->manifest, "file for the hashes of all selected cases, in the reproducible tier")
       ->type_name("FILE");
   AddJobs(*exporting, *o);
 }

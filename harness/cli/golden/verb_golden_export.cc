@@ -124,14 +124,14 @@ Status CheckExportFits(const GoldenOptions& options) {
     return UsageError(fmt::format("--out {}: the name has to end in .safetensors or .npy", options.out));
   }
   if (options.plane && !IsNpy(options.out)) {
-    return UsageError(fmt::format("--plane {}: only a .npy has one plane, {}; leave out one of the two", *options.plane,
+    return UsageError(fmt::format("--plane {}: only a .npy has one plane, {}; leave out one of them", *options.plane,
                                   one ? "a .safetensors file gets all of them" : "a manifest has hashes"));
   }
   if (!one && !options.output.empty()) {
-    return UsageError(fmt::format("--output {}: a manifest is of all outputs; leave the option out", options.output));
+    return UsageError(fmt::format("--output {}: a manifest has all outputs; leave the option out", options.output));
   }
   if (!one && options.tier == Name(Tier::kFast)) {
-    return UsageError("--tier fast: a manifest is of the reproducible tier alone; leave the option out");
+    return UsageError("--tier fast: a manifest needs reproducible golden values; leave the option out");
   }
   return {};
 }

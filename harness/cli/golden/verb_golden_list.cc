@@ -84,11 +84,11 @@ int SayNothingListed(const GoldenOptions& options) {
   all.selection.filter = GoldenOptions().selection.filter;
   const auto files = FilesOf(all);
   if (files && !files->empty()) {
-    return Complain(kExitNothing, fmt::format("--filter {}: none of the {} golden values of the store fits",
+    return Complain(kExitNothing, fmt::format("--filter {}: matches none of the {} golden values of the store",
                                               options.selection.filter, files->size()));
   }
   const auto store = StoreOf(options);
-  return Complain(kExitOk, fmt::format("the store {} holds no golden value; assay golden build --suite NAME fills it",
+  return Complain(kExitOk, fmt::format("the store {} is empty; assay golden build --suite NAME fills it",
                                        store ? store->root().string() : options.store));
 }
 

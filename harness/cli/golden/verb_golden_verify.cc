@@ -151,9 +151,9 @@ int VerifyStore(const GoldenOptions& options) {
     if (spec) golden.push_back(&f), named.Add(*spec);
   }
   if (others > 0)
-    Note(fmt::format("not checked: {} of another version or formula; assay golden gc removes what is",
+    Note(fmt::format("not checked: {} of another version or formula; assay golden gc removes these",
                      Counted(others, "value")));
-  if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store holds no golden value that fits");
+  if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store has no matching golden value");
 
   GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));
   for (const GoldenFinding& f : damaged) findings.Add(f.id, f);
@@ -172,8 +172,8 @@ int VerifyManifest(const GoldenOptions& options) {
   if (!manifest) return Complain(kExitUsage, manifest.error().message);
   std::erase_if(*manifest, [&](const ManifestEntry& e) { return !MatchesFilter(options.selection.filter, e.id); });
   if (manifest->empty()) {
-    return Complain(kExitNothing,
-                    fmt::format("{}: --filter {} fits none of its cases", options.manifest, options.selection.filter));
+    return Complain(kExitNothing, fmt::format("{}: --filter {} matches none of its cases", options.manifest,
+                                              options.selection.filter));
   }
   NamedCases named;
   for (const ManifestEntry& entry : *manifest) {

@@ -76,7 +76,7 @@ class CaseRun : public testing::Environment {
   int code_ = kExitOk;
 };
 
-std::string WhoText(const Record& record) {
+std::string DescribeImplementation(const Record& record) {
   const std::string backend =
       record.device.empty() ? record.backend : fmt::format("{}[{}]", record.backend, record.device);
   return record.implementation.empty() ? backend : fmt::format("{}:{}", backend, record.implementation);
@@ -92,15 +92,16 @@ class CaseTest : public testing::Test {
     std::string unsupported;
     bool ran = false;
     for (const Record& record : records) {
-      RecordProperty(WhoText(record), record.verdict);
+      RecordProperty(DescribeImplementation(record), record.verdict);
       if (FailsRun(record, run_.options().strict)) {
-        ADD_FAILURE() << record.verdict << " " << WhoText(record) << " " << id_ << ": " << record.reason << "\n"
+        ADD_FAILURE() << record.verdict << " " << DescribeImplementation(record) << " " << id_ << ": " << record.reason
+                      << "\n"
                       << record.reproduce;
       }
       const bool is_absent = record.implementation.empty() && (record.verdict == Name(Verdict::kUnsupported) ||
                                                                record.verdict == Name(Verdict::kUnavailable));
       ran = ran || !is_absent;
-      if (is_absent) unsupported += fmt::format("\n{}: {}", WhoText(record), record.reason);
+      if (is_absent) unsupported += fmt::format("\n{}: {}", DescribeImplementation(record), record.reason);
     }
     if (!ran && !HasFailure()) GTEST_SKIP() << "no backend computes this:" << unsupported;
   }

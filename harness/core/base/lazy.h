@@ -19,7 +19,7 @@ class Lazy {
     return *value_;
   }
 
-  const T* IfMade() const {
+  const T* GetIfMade() const {
     const std::lock_guard lock(mutex_);
     return value_ ? &*value_ : nullptr;
   }

@@ -43,7 +43,7 @@ class Job {
   }
 
   // When all threads are done.
-  void RethrowWhatWasThrown() const {
+  void RethrowException() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }
 
@@ -189,7 +189,7 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
     const OnThisThread nested;
     if (!GetPool().TryRun(job)) job.Work();
   }
-  job.RethrowWhatWasThrown();
+  job.RethrowException();
 }
 
 }  // namespace assay

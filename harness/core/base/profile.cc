@@ -56,7 +56,7 @@ struct Registry {
 };
 
 // Never destroyed: a thread that was left behind may still end its spans.
-Registry& TheRegistry() {
+Registry& GetRegistry() {
   static auto* registry = new Registry;
   return *registry;
 }
@@ -64,7 +64,7 @@ Registry& TheRegistry() {
 thread_local ThreadTrack* this_track = nullptr;
 
 ThreadTrack* ThisTrack() {
-  if (this_track == nullptr) this_track = TheRegistry().Take("main");
+  if (this_track == nullptr) this_track = GetRegistry().Take("main");
   return this_track;
 }
 
@@ -93,8 +93,8 @@ bool IsProfiling() {
 
 std::vector<ThreadProfile> TakeProfile() {
   std::vector<ThreadProfile> profiles;
-  const std::lock_guard all(TheRegistry().mutex);
-  for (const auto& track : TheRegistry().tracks) {
+  const std::lock_guard all(GetRegistry().mutex);
+  for (const auto& track : GetRegistry().tracks) {
     const std::lock_guard lock(track->mutex);
     if (!track->profile.spans.empty()) profiles.push_back(track->profile);
   }
@@ -138,11 +138,11 @@ SpanContext::~SpanContext() {
 }
 
 ProfiledThread::ProfiledThread(std::string name) {
-  if (IsProfiling()) this_track = TheRegistry().Take(name);
+  if (IsProfiling()) this_track = GetRegistry().Take(name);
 }
 
 ProfiledThread::~ProfiledThread() {
-  if (this_track != nullptr) TheRegistry().Return(this_track);
+  if (this_track != nullptr) GetRegistry().Return(this_track);
   this_track = nullptr;
 }
 

@@ -140,7 +140,7 @@ bool IsAtDefault(const AttrDef& def, const std::string& value, const std::string
 
 // AttrDef::axes_of: k=3 of i=5x5 becomes k=3x3, stride=2x2 becomes stride=2. A list of another length stays, for the
 // operator to refuse.
-std::string OneSpelling(const AttrDef& def, const std::string& value, size_t axes) {
+std::string NormaliseSpelling(const AttrDef& def, const std::string& value, size_t axes) {
   const std::vector<std::string_view> parts = Split(value, 'x');
   if (std::ranges::any_of(parts, [&](std::string_view part) { return part != parts[0]; })) return value;
   if (!def.default_value.empty()) return std::string(parts.size() == axes ? parts[0] : value);
@@ -150,7 +150,7 @@ std::string OneSpelling(const AttrDef& def, const std::string& value, size_t axe
 
 // AttrDef::axes_in: axes=-1+0 of a shape of rank 3 becomes axes=0+2. What is out of range or given twice stays, for the
 // operator to refuse.
-std::string FromTheFront(const std::string& value, int64_t rank) {
+std::string CountAxesFromFront(const std::string& value, int64_t rank) {
   std::vector<int64_t> axes = ParseList(value, '+').value_or(std::vector<int64_t>());
   for (int64_t& axis : axes) {
     if (axis < -rank || axis >= rank) return value;
@@ -165,8 +165,8 @@ std::string FromTheFront(const std::string& value, int64_t rank) {
 std::string Spelled(const AttrDef& def, const std::string& value, const Attrs& attrs, const OpSchema& schema,
                     std::string_view absent = "") {
   const auto length = [&](const std::string& key) { return Split(Resolve(attrs, schema, key, absent), 'x').size(); };
-  if (!def.axes_of.empty()) return OneSpelling(def, value, length(def.axes_of));
-  if (!def.axes_in.empty()) return FromTheFront(value, static_cast<int64_t>(length(def.axes_in)));
+  if (!def.axes_of.empty()) return NormaliseSpelling(def, value, length(def.axes_of));
+  if (!def.axes_in.empty()) return CountAxesFromFront(value, static_cast<int64_t>(length(def.axes_in)));
   return value;
 }
 

@@ -138,7 +138,7 @@ bool Counts(const Record& record) {
 using Implementation = std::tuple<std::string, std::string, std::string>;
 using PoolKey = std::tuple<Implementation, std::string, std::string, std::string>;
 
-std::string WhatIsSaid(const PooledAnswer& found, std::string_view question) {
+std::string DescribePooledAnswer(const PooledAnswer& found, std::string_view question) {
   if (question == "factor") {
     return fmt::format("results are {:.2g} of themselves too {}", std::fabs(found.answer),
                        found.answer > 0 ? "large" : "small");
@@ -191,10 +191,10 @@ std::vector<PooledTest> ParsePooledEvidence(std::string_view text) {
 std::string PooledAnswer::Text() const {
   const size_t slash = question.find('/');
   const std::string of = slash == question.npos ? "" : question.substr(0, slash) + ": ";
-  return fmt::format("{}{} ({:.3g} +- {:.2g}, permitted {:.2g}), over {} result{} together", of,
-                     WhatIsSaid(*this, std::string_view(question).substr(slash == question.npos ? 0 : slash + 1)),
-                     answer, deviation, margin > 0 ? std::fabs(answer) / margin : 0.0, results,
-                     results == 1 ? "" : "s");
+  return fmt::format(
+      "{}{} ({:.3g} +- {:.2g}, permitted {:.2g}), over {} result{} together", of,
+      DescribePooledAnswer(*this, std::string_view(question).substr(slash == question.npos ? 0 : slash + 1)), answer,
+      deviation, margin > 0 ? std::fabs(answer) / margin : 0.0, results, results == 1 ? "" : "s");
 }
 
 std::vector<PooledAnswer> PoolEvidence(const RecordView& records) {

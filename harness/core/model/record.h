@@ -244,7 +244,7 @@ inline const std::string& PlannedDevice(const Record& record) {
 }
 
 // The time of an execution: its median, or its upper limit where the host's clock does not confirm that.
-inline const Number& BelievedSeconds(const Record& record) {
+inline const Number& GetBelievedSeconds(const Record& record) {
   return record.time_at_most_s ? record.time_at_most_s : record.time_median_s;
 }
 

@@ -21,7 +21,8 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
   const Status saved = store.Save(key, output.golden);
   if (!damage.empty()) {
     data.note = fmt::format(
-        "golden store: {}; not used: the value was computed anew{} (assay golden verify checks the other files)",
+        "golden store: {}; the file is not used, and the value was computed again{} (assay golden verify checks the "
+        "other files)",
         damage, saved ? " and the file replaced" : "");
   }
   if (saved) return;
@@ -39,7 +40,7 @@ void ComputeAll(CaseData& data, Tier tier) {
   }
 }
 
-CaseData Unprepared(const BoundCase& bound) {
+CaseData MakeUnpreparedData(const BoundCase& bound) {
   CaseData data;
   data.op = bound.op;
   data.problem = bound.problem;
@@ -48,7 +49,7 @@ CaseData Unprepared(const BoundCase& bound) {
 }
 
 CaseData MakeData(const BoundCase& bound) {
-  CaseData data = Unprepared(bound);
+  CaseData data = MakeUnpreparedData(bound);
   const Span span(Phase::kInputs);
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);
@@ -124,7 +125,7 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
 }
 
 CaseData WithoutData(const BoundCase& bound, const std::string& tier) {
-  CaseData data = Unprepared(bound);
+  CaseData data = MakeUnpreparedData(bound);
   for (CaseOutput& output : data.outputs) output.golden.tier = ChooseTier(tier, data.problem);
   return data;
 }

@@ -45,7 +45,7 @@ struct ContractData {
   std::vector<BoundModel> random_bounds;
 
   // The twin that is the other data of many executions, or null: a twin says what one output is.
-  const CachedTwin* TwinOfAll() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
+  const CachedTwin* FindSharedTwin() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
 };
 
 // `tier` "auto" is reproducible where an output is f64 and fast otherwise.

@@ -149,8 +149,8 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes) 
       file.string(), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
-size_t DevicesAtOnce(const Problem& problem, const std::string& tier, size_t devices,
-                     const std::function<double()>& available_bytes) {
+size_t CountParallelDevices(const Problem& problem, const std::string& tier, size_t devices,
+                            const std::function<double()>& available_bytes) {
   // Uploaded, downloaded, and on the device; of outputs also the planes of the golden value, two raw outputs, and what
   // judging holds beside them.
   constexpr double kCopies = 3, kBytesPerOutput = 40;

@@ -43,8 +43,8 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes =
 // On how many of `devices` the case may be judged at once: each has the operands in memory that it shares with its
 // worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside, and below what
 // is available beside the case. `tier` as in ChooseTier.
-size_t DevicesAtOnce(const Problem& problem, const std::string& tier, size_t devices,
-                     const std::function<double()>& available_bytes = AvailableBytes);
+size_t CountParallelDevices(const Problem& problem, const std::string& tier, size_t devices,
+                            const std::function<double()>& available_bytes = AvailableBytes);
 inline constexpr double kMostBytesBeside = 0x1p27;
 
 // Cases of more bytes than this are handled so that the host holds little of them beside what is needed at the time,

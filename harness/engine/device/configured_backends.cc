@@ -22,7 +22,7 @@ std::string ExplainMissingPlugin(std::string_view backend) {
     if (!configured.built) return fmt::format("not built: {}", configured.reason);
     return fmt::format(
         "configured ({}), but libassay_{}.so is not in lib/assay/plugins beside the program; build it (target gpu for "
-        "cuda and hip, else product) or install it there, or name it with --plugin",
+        "cuda and hip, else product) and install it there, or name it with --plugin",
         configured.reason, backend);
   }
   return "";

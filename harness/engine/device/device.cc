@@ -86,7 +86,7 @@ Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
   return device;
 }
 
-Device Unusable(const PluginCandidate& candidate, FailureKind kind, std::string problem) {
+Device MakeUnusableDevice(const PluginCandidate& candidate, FailureKind kind, std::string problem) {
   Device device = NewDevice(candidate, NameOfPluginFile(candidate.path));
   device.problem = std::move(problem);
   device.problem_kind = kind;
@@ -104,7 +104,7 @@ bool IsListed(const Device& device, const std::vector<Device>& devices) {
 // The first device keeps the worker that described all of them, the others get one each, which opens no other device.
 void AppendDevices(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& devices) {
   if (!candidate.problem.empty()) {
-    devices.push_back(Unusable(candidate, FailureKind::kError, candidate.problem));
+    devices.push_back(MakeUnusableDevice(candidate, FailureKind::kError, candidate.problem));
     return;
   }
   std::optional<Interpreter> interpreter;
@@ -112,7 +112,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     Result<Interpreter> found =
         FindInterpreter(options.python, candidate.path, options.import_timeout_s.value_or(kImportTimeoutS));
     if (!found) {
-      devices.push_back(Unusable(candidate, FailureKind::kError, found.error().message));
+      devices.push_back(MakeUnusableDevice(candidate, FailureKind::kError, found.error().message));
       return;
     }
     interpreter = *std::move(found);
@@ -122,7 +122,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
   const auto describing = OpenSession(candidate, options, python);
   const auto description = describing->Describe();
   if (!description) {
-    devices.push_back(Unusable(candidate, description.error().kind, description.error().message));
+    devices.push_back(MakeUnusableDevice(candidate, description.error().kind, description.error().message));
     return;
   }
   Device device = NewDevice(candidate, description->name);
@@ -184,7 +184,7 @@ Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
     const size_t equals = is_framework ? plugin.text.size() : plugin.text.find('=');
     if (equals == std::string::npos || names.insert(plugin.text.substr(0, equals)).second) continue;
     return UsageError(
-        fmt::format("{} {}: the name '{}' is given to another plugin already; {}", plugin.option, plugin.text,
+        fmt::format("{} {}: another plugin has the name '{}' already; {}", plugin.option, plugin.text,
                     plugin.text.substr(0, equals),
                     is_framework ? "name each framework once, and files by other names" : "give each its own"));
   }
@@ -296,7 +296,8 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) {
     if (IsInterrupted(options)) {
-      devices.push_back(Unusable(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
+      devices.push_back(
+          MakeUnusableDevice(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
     } else {
       AppendDevices(candidate, options, devices);
     }

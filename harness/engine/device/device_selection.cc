@@ -71,7 +71,7 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Device>& 
     const auto fits = [&](const Device& c) { return MatchesBackends(options, c) && FitsDevice(options, glob, c); };
     if (std::ranges::any_of(devices, fits)) continue;
     const std::string of = options.backends.empty() ? "" : fmt::format(" of {}", fmt::join(options.backends, ", "));
-    return UsageError(fmt::format("--device {}: no device{} has such a name; found: {}", glob, of, FoundText(devices)));
+    return UsageError(fmt::format("--device {}: matches no device{}; found: {}", glob, of, FoundText(devices)));
   }
   return {};
 }

@@ -45,7 +45,7 @@ std::string SideEffect(const Execution& execution) {
   return "";
 }
 
-std::string FirstProblem(const ErrorMetrics& metrics, const Shape& shape) {
+std::string DescribeFirstProblem(const ErrorMetrics& metrics, const Shape& shape) {
   if (!metrics.Holds()) return DescribeFailure(metrics, shape);
   return metrics.statistic.Holds() ? std::string() : "statistic channel: " + metrics.statistic.reason;
 }

@@ -27,6 +27,6 @@ std::string SideEffect(const Execution& execution);
 
 // Which of the bound, the exceptional values and the statistic an output of this shape breaks, and where; "" when all
 // hold.
-std::string FirstProblem(const ErrorMetrics& metrics, const Shape& shape);
+std::string DescribeFirstProblem(const ErrorMetrics& metrics, const Shape& shape);
 
 }  // namespace assay

@@ -9,8 +9,8 @@ namespace assay {
 namespace {
 
 std::string Explain(std::string_view what, size_t results, std::string_view last) {
-  return fmt::format("{} was set aside after {} in a row that ended with its worker (--set-aside-after); the last: {}",
-                     what, Counted(static_cast<int64_t>(results), "result"), last);
+  return fmt::format("{} was set aside after {} in a row that ended its worker (--set-aside-after); the last: {}", what,
+                     Counted(static_cast<int64_t>(results), "result"), last);
 }
 
 }  // namespace

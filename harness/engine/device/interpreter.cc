@@ -36,12 +36,12 @@ Result<Json> AskInterpreter(const std::string& python, double limit_s) {
   const LimitedOutput output = RunWithin(limit_s, {python, "-c", std::string(kQuestion)});
   if (output.end == ProgramEnd::kLate) {
     return UsageError(
-        fmt::format("the interpreter {} did not say within {} s (--import-timeout) what it is, and was ended; name one "
-                    "of CPython {} or later with --python PATH",
+        fmt::format("the interpreter {} did not answer within {} s (--import-timeout) and was killed; name one of "
+                    "CPython {} or later with --python PATH",
                     python, limit_s, kOldest));
   }
   if (output.end == ProgramEnd::kInterrupted) {
-    return UsageError(fmt::format("interrupted before the interpreter {} had said what it is", python));
+    return UsageError(fmt::format("interrupted before the interpreter {} had answered", python));
   }
   Json answer;
   if (output.end == ProgramEnd::kWell) {
@@ -126,7 +126,7 @@ Result<fs::path> FrameworkKernels(const std::string& name) {
     if (known.back() == name) return entry.path();
   }
   std::ranges::sort(known);
-  return UsageError(fmt::format("--framework {}: the module assay has no such framework; it has {}{}", name,
+  return UsageError(fmt::format("--framework {}: unknown framework; the module assay has {}{}", name,
                                 fmt::join(known, ", "), DidYouMean(name, known)));
 }
 

@@ -49,10 +49,10 @@ Status PoolDevices(std::vector<Device>& devices) {
     std::vector<std::string> differences;
     for (const Device* other : members) NoteDifferences(*members.front(), *other, differences);
     if (!differences.empty()) {
-      return UsageError(fmt::format(
-          "--devices pool: the devices of {} are not interchangeable: {}. Choose those that are alike with --backend "
-          "NAME:INDEX or --device, or leave out --devices pool, so that each is judged apart",
-          backend, fmt::join(differences, "; ")));
+      return UsageError(
+          fmt::format("--devices pool: the devices of {} are not alike: {}. Choose equal ones with --backend "
+                      "NAME:INDEX or --device, or leave out --devices pool to judge each by itself",
+                      backend, fmt::join(differences, "; ")));
     }
     if (members.size() < 2) continue;
     for (Device* member : members) member->pool = GivenName(*member);

@@ -33,8 +33,7 @@ bool IsVariableName(std::string_view name) {
 
 Status CheckPassed(const std::string& name) {
   if (IsVariableName(name)) return {};
-  std::string what =
-      "it is no name of a variable: give one, such as --pass-env HF_HOME, and the file of a plugin without this option";
+  std::string what = "it is not the name of a variable; give one such as --pass-env HF_HOME";
   if (name.find('=') != name.npos) {
     what = "give the name of a variable only; its value is taken from the environment";
   } else if (name.find(',') != name.npos) {
@@ -48,13 +47,13 @@ Status CheckPassed(const std::string& name) {
 Status CheckGranted(const std::string& path, const SandboxOptions& options) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    return UsageError(fmt::format("--grant {}: there is no such file or folder; create it first", path));
+    return UsageError(fmt::format("--grant {}: no file or folder of this name; create it first", path));
   }
   if (!options.on || !AllowList(HiddenPaths(options)).Hides(path)) return {};
-  return UsageError(fmt::format(
-      "--grant {}: no worker may see it, as answers or the secret of --evidence-seed stand there (the output "
-      "folder, the golden store, a run, a bundle): leave it out, or grant another file or folder",
-      path));
+  return UsageError(
+      fmt::format("--grant {}: workers may not see it, since it holds answers or the secret of --evidence-seed (output "
+                  "folder, golden store, a run, a bundle); grant another file or folder",
+                  path));
 }
 
 }  // namespace
@@ -90,9 +89,8 @@ std::string FindPartlyGranted(const SandboxOptions& options) {
   std::erase_if(partly, [&](const std::string& path) { return !hidden.HidesPartOf(path); });
   if (partly.empty()) return "";
   return fmt::format(
-      "--grant {}: something in it is hidden from workers (the output folder, the golden store, the file of "
-      "--evidence-seed), so that they see the rest as it is now and can make nothing new right in it; grant a folder "
-      "without it to let them write there",
+      "--grant {}: it contains something hidden from workers (output folder, golden store, file of --evidence-seed), "
+      "so they can make nothing new directly in it; grant another folder to let them write",
       fmt::join(partly, ":"));
 }
 

@@ -44,7 +44,7 @@ void WithdrawContradictions(Record& record, std::string_view begin) {
 }
 
 void SetRates(Record& record) {
-  const double seconds = BelievedSeconds(record).value_or(0);
+  const double seconds = GetBelievedSeconds(record).value_or(0);
   const bool counts = seconds > 0 && record.timing_invalid.empty();
   const auto rate = [&](const Number& work) { return counts && work ? Number(*work / seconds * 1e-9) : std::nullopt; };
   record.gflops = rate(record.flops);

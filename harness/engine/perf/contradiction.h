@@ -18,7 +18,7 @@ void AddContradiction(Record& record, std::string_view reason);
 // Removes the reasons that begin with `begin`, for a check that repeats with better knowledge.
 void WithdrawContradictions(Record& record, std::string_view begin);
 
-// The rates that follow from its time (BelievedSeconds); none without a time that can be true.
+// The rates that follow from its time (GetBelievedSeconds); none without a time that can be true.
 void SetRates(Record& record);
 
 }  // namespace assay

@@ -29,7 +29,7 @@ class SheetReader {
     const toml::node* devices = table.get("device");
     if (devices == nullptr) return ErrorAt(table.source(), "there is no [[device]]");
     if (!devices->is_array_of_tables()) {
-      return ErrorAt(devices->source(), "'device' is no list of tables; write [[device]]");
+      return ErrorAt(devices->source(), "'device' must be a list of tables; write [[device]]");
     }
     for (const toml::node& node : *devices->as_array()) {
       auto entry = ReadEntry(*node.as_table());

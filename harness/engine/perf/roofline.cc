@@ -37,7 +37,7 @@ std::string Faster(const Number& share, const char* what, const Rate& rate, cons
 }
 
 std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
-  if (!r.memory_fraction) return "no ceiling of the bandwidth is known";
+  if (!r.memory_fraction) return "the peak bandwidth is unknown";
   if (ceiling.compute.own || ceiling.memory.own) {
     return fmt::format("the only witness of the {} is this backend itself", !ceiling.memory.own ? "compute rate"
                                                                             : !ceiling.compute.own
@@ -50,7 +50,7 @@ std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
     const bool compute = r.compute_fraction.value_or(0) > 1;
     return fmt::format("above the ceiling ({})", (compute ? ceiling.compute : ceiling.memory).from);
   }
-  return r.compute_fraction ? "" : "no compute rate is known for these types";
+  return r.compute_fraction ? "" : "the peak compute rate of these types is unknown";
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Limiter LimiterOf(double flops, double bytes, const Ceiling& ceiling) {
 
 Above SetRoofline(Record& record, const Ceiling& ceiling, double fewest_flops) {
   if (!record.time_median_s) return {};
-  const double seconds = record.time_cold_median_s.value_or(*BelievedSeconds(record));
+  const double seconds = record.time_cold_median_s.value_or(*GetBelievedSeconds(record));
   record.ceiling_gbytes_per_s = ceiling.memory.giga_per_s;
   record.ceiling_gflops = ceiling.compute.giga_per_s;
   record.memory_fraction = Share(record.bytes, ceiling.memory, seconds);

@@ -24,9 +24,9 @@ std::vector<std::string> FindDoubled(const RecordView& records) {
 
 std::string DoubledText(const std::vector<std::string>& doubled) {
   return fmt::format(
-      "results.jsonl: {} {} beside another one of the same result, the first of them {}: files were joined or changed. "
-      "All are counted; assay run with --resume runs results again of which two records differ",
-      doubled.size(), doubled.size() == 1 ? "record stands" : "records stand", doubled[0]);
+      "results.jsonl: {} {} the result of another record, the first {}: files were joined or changed. All count; "
+      "assay run --resume runs results again whose records differ",
+      doubled.size(), doubled.size() == 1 ? "record repeats" : "records repeat", doubled[0]);
 }
 
 }  // namespace assay

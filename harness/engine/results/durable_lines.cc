@@ -75,9 +75,11 @@ int DurableLines::Write(std::string_view line) const {
 
 Status DurableLines::Append(std::string_view line) {
   if (IsDeleted()) {
-    return Fail(ErrorCode::kIo, fmt::format("{} was deleted while the run went on: what it held is lost, and further "
-                                            "results would be; run again, with an --out that nobody removes",
-                                            path_.string()));
+    return Fail(
+        ErrorCode::kIo,
+        fmt::format(
+            "{} was deleted during the run, and its results are lost; run again with an --out that nobody removes",
+            path_.string()));
   }
   if (Status synced = SyncProblem(); !synced) return synced;
   const Stopwatch watch;
@@ -120,9 +122,9 @@ Status DurableLines::Sync() {
 Status DurableLines::SyncProblem() const {
   const int problem = sync_problem_;
   if (problem == 0) return {};
-  return Fail(ErrorCode::kIo, fmt::format("{} cannot be brought to the disk: {}; its last lines may be lost when the "
-                                          "machine stops",
-                                          path_.string(), std::strerror(problem)));
+  return Fail(ErrorCode::kIo,
+              fmt::format("{} cannot be synced to the disk: {}; its last lines may be lost if the machine stops",
+                          path_.string(), std::strerror(problem)));
 }
 
 void DurableLines::SyncEachSecond() {

@@ -55,7 +55,7 @@ std::string OtherVersion(const std::vector<Expectation>& rules, const Record& re
   };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
-  return fmt::format(" [as {} of other versions says: {}; this is library '{}', driver '{}']", rule->where,
+  return fmt::format(" [{} lists it for other versions: {}; this is library '{}', driver '{}']", rule->where,
                      rule->reason, record.library_version, record.driver);
 }
 
@@ -72,7 +72,7 @@ std::string ExpiredRule(const std::vector<Expectation>& rules, const Record& rec
   const auto covers = [&](const Expectation& r) { return r.expired && IsAbout(r, record) && Covers(r, record); };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
-  return fmt::format(" [{} has expired ({}{}): mend what it waives, or renew it]", rule->where, rule->id,
+  return fmt::format(" [{} has expired ({}{}): fix what it waives, or renew it]", rule->where, rule->id,
                      OwnerText(*rule));
 }
 
@@ -82,7 +82,8 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
   if (const auto why = ExplainMissingFolder("expectations", "backends"); files.empty() && !why.empty()) {
-    set.note = "known failures count as failures, as no list of them is found" + why + ", or say --expectations none";
+    set.note =
+        "known failures count as failures, since no list of them was found" + why + ", or say --expectations none";
   }
   set.shipped = files.empty();
   const OpCatalog ops = Catalog();
@@ -159,8 +160,8 @@ std::string UnknownProcessor(const ExpectationSet& set, const std::vector<std::s
   }
   if (unknown.empty()) return "";
   return fmt::format(
-      "processor class {} is none of those on which the known failures of {} were established ({}): a "
-      "failure here may be one of the library that no file lists yet",
+      "processor class {} is not among those on which the known failures of {} were established ({}): a failure here "
+      "may be one of the library that no file lists yet",
       processor, fmt::join(unknown, ", "), fmt::join(known, ", "));
 }
 

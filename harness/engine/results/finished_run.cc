@@ -45,7 +45,7 @@ Result<Plan> ReadPlan(const fs::path& file) {
   auto plan = ParsePlanJson(*text);
   if (plan) return plan;
   return UsageError(
-      fmt::format("{}: {}; without the file the records alone are reported", file.string(), plan.error().message));
+      fmt::format("{}: {}; without it only the records are reported", file.string(), plan.error().message));
 }
 
 }  // namespace
@@ -53,10 +53,9 @@ Result<Plan> ReadPlan(const fs::path& file) {
 Status RefuseBundle(const fs::path& path) {
   std::error_code error;
   if (!path.native().ends_with(".tar.zst") || !fs::is_regular_file(path, error)) return {};
-  return UsageError(fmt::format(
-      "{0} is a bundle, and the folder of a run is needed: unpack it with `mkdir run && tar --zstd -xf {0} -C "
-      "run` and give run",
-      path.string()));
+  return UsageError(
+      fmt::format("{0} is a bundle; unpack it with `mkdir run && tar --zstd -xf {0} -C run` and give the folder run",
+                  path.string()));
 }
 
 ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
@@ -93,7 +92,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   }
   std::error_code error;
   if (!fs::exists(dir / "plan.json", error)) {
-    run.notes.push_back(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));
+    run.notes.push_back(fmt::format("{} has no plan.json: missing results cannot be listed", dir.string()));
     return run;
   }
   auto plan = ReadPlan(dir / "plan.json");

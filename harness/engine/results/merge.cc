@@ -61,7 +61,7 @@ Status CheckSameRun(const RunPart& first, const RunPart& other) {
   const auto a = IdentityOf(first), b = IdentityOf(other);
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].second == b[i].second) continue;
-    return UsageError(fmt::format("{} and {} are not of one run: the {} differs: {} and {}", first.dir.string(),
+    return UsageError(fmt::format("{} and {} do not belong to one run: the {} differs: {} and {}", first.dir.string(),
                                   other.dir.string(), a[i].first, a[i].second, b[i].second));
   }
   return {};
@@ -93,7 +93,7 @@ void AddAbsentShards(const std::vector<RunPart>& parts, MergedRun& merged, int c
   for (const RunPart& part : parts) absent.erase(part.plan.shard.index);
   if (absent.empty()) return;
   const auto is_absent = [&](const PlanEntry& entry) { return absent.contains(entry.shard); };
-  merged.notes.push_back(fmt::format("of {} shards these are not there: {}; missing with them: {}", count,
+  merged.notes.push_back(fmt::format("of {} shards these are missing: {}; results missing with them: {}", count,
                                      fmt::join(absent, ", "),
                                      Counted(std::ranges::count_if(merged.plan.entries, is_absent), "case")));
   for (const int index : absent) {

@@ -101,8 +101,8 @@ Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& plac
   r.tags = fmt::format("{}", fmt::join(entry.tags, ","));
   r.source = entry.source;
   SetVerdict(r, Verdict::kMissing, ResultClass::kNone,
-             "planned, but there is no record: the run was interrupted, killed or stopped at its first "
-             "failures, or has not ended yet");
+             "planned, but without a record: the run was interrupted, killed, stopped at its first failures, or has "
+             "not ended yet");
   return r;
 }
 
@@ -112,8 +112,8 @@ Result<Offer> OfferFromLine(const std::string& line) try {
                json.at("implementations").get<std::vector<std::string>>()};
 } catch (const Json::exception&) {
   return Fail(ErrorCode::kIo,
-              "not a line that assay wrote: the file was changed or damaged. Without it missing results are named per "
-              "case and device; take it from a copy to have them named per implementation");
+              "the file was changed or damaged. Restore it from a copy to have missing results named per "
+              "implementation instead of per case and device");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ std::string RuleOf(const Cause& cause, const Members& members, size_t number) {
   std::string why = members.reason;
   std::ranges::replace_if(
       why, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
-  return out + fmt::format("reason = \"\"   # of the first case: {}\n", why);
+  return out + fmt::format("reason = \"\"   # the first case says: {}\n", why);
 }
 
 }  // namespace
@@ -106,9 +106,8 @@ std::string ProposedExpectations(const RecordView& records, const std::string& t
   }
   if (causes.empty()) return "";
   std::string out = fmt::format(
-      "# Proposed by assay {} of what failed in a run; nothing reads it by itself. State the reason and the owner of "
-      "each "
-      "rule\n# that shall hold, and strike out the rest: an empty reason or owner is refused.\n",
+      "# Proposed by assay {} for the failures of a run; give it to --expectations. Add the reason and the owner of "
+      "each rule\n# that you keep, and delete the rest: an empty reason or owner is refused.\n",
       today);
   size_t number = 0;
   for (const auto& [cause, members] : causes) out += "\n" + RuleOf(cause, members, ++number);

@@ -42,8 +42,8 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
   const std::string name = (dir / "plan.json").string();
   if (was.hash != plan.hash) {
     return UsageError(
-        fmt::format("{}: the run was of other cases (plan {}, suite {}; now {}, suite {}): give the same "
-                    "selection to continue it, or another --out for a new run",
+        fmt::format("{}: the run has other cases (plan {}, suite {}; now {}, suite {}): give the same selection to "
+                    "continue it, or another --out for a new run",
                     name, was.hash, was.suite, plan.hash, plan.suite));
   }
   if (was.shard != plan.shard) {
@@ -51,10 +51,10 @@ Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
                                   was.shard.index, was.shard.count, plan.shard.index, plan.shard.count));
   }
   if (was.devices != plan.devices) {
-    return UsageError(fmt::format(
-        "{}: the run was of {}, and there are {} now: give the same --backend, --device, --devices, --plugin, "
-        "--kernels and --framework, and see assay backends for what is not there any more",
-        name, DevicesText(was.devices), DevicesText(plan.devices)));
+    return UsageError(
+        fmt::format("{}: the run was on {}, and now there are {}: give the same --backend, --device, --devices, "
+                    "--plugin, --kernels and --framework; assay backends shows what is missing",
+                    name, DevicesText(was.devices), DevicesText(plan.devices)));
   }
   return {};
 }
@@ -65,7 +65,7 @@ int RoundsOf(const Record& record) {
   return medians.empty() ? 0 : static_cast<int>(std::ranges::count(medians, ',')) + 1;
 }
 
-Fate FateOf(const Record& record, const ResumeTerms& terms) {
+Fate DecideFate(const Record& record, const ResumeTerms& terms) {
   if (record.verdict == Name(Verdict::kMissing)) return Fate::kDropped;
   if (record.verdict == Name(Verdict::kUnavailable)) {
     return terms.usable.contains({record.backend, PlannedDevice(record)}) ? Fate::kDropped : Fate::kStands;
@@ -134,10 +134,9 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   for (const char* name : {"results.jsonl", kOffersFile}) {
     std::error_code error;
     if (fs::exists(dir / name, error)) continue;
-    return UsageError(
-        fmt::format("{}: it has no {} any more, so that nobody knows what has run: put that back from a "
-                    "copy, or run again with another --out",
-                    dir.string(), name));
+    return UsageError(fmt::format(
+        "{}: {} is missing, so it is unknown what has run: restore it from a copy, or run again with another --out",
+        dir.string(), name));
   }
   auto file = ReadRecords(dir / "results.jsonl");
   if (!file) return tl::unexpected(file.error());
@@ -150,7 +149,7 @@ Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const R
   ForEachRecord(file->records, [&](size_t index, const Record& r) {
     Part& part = parts[{r.case_id, r.backend, PlannedDevice(r)}];
     if (IsCopy(part, file->records, r)) return;
-    part.lines.push_back({index, r.device, r.implementation, FateOf(r, terms)});
+    part.lines.push_back({index, r.device, r.implementation, DecideFate(r, terms)});
   });
   ResumedRun run;
   run.torn = std::move(file->torn);

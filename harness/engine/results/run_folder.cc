@@ -19,8 +19,8 @@ Status CheckEmpty(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / kResultsFile, error)) {
     return UsageError(
-        fmt::format("{} holds another run (it has results.jsonl): give another --out or remove it; if it is this run "
-                    "and has not come to its end, `assay run` goes on with it by the same command and --resume",
+        fmt::format("{} contains another run (it has results.jsonl): give another --out or remove it. If it is this "
+                    "run, unfinished, continue it with the same command and --resume",
                     path.string()));
   }
   const fs::directory_iterator first(path, error);
@@ -75,10 +75,9 @@ RunFolder::Identity RunFolder::IdentityOf(const fs::path& path) {
 
 Status RunFolder::CheckItself() const {
   if (IdentityOf(path_) == identity_) return {};
-  return Fail(ErrorCode::kIo,
-              fmt::format("{} is not the folder any more in which this run began, and nothing is written "
-                          "there: put that one back and use --resume",
-                          path_.string()));
+  return Fail(ErrorCode::kIo, fmt::format("{} is no longer the folder in which this run began, so nothing is written "
+                                          "there: restore that folder and use --resume",
+                                          path_.string()));
 }
 
 Result<RunFolder> RunFolder::Continue(fs::path path, const RecordView& records, const std::vector<Offer>& offers) {

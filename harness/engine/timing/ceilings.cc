@@ -43,8 +43,8 @@ Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {
   const double room = kShareOfMemory * available_bytes;
   if (room < kFewestCaches * cache_bytes) {
     return Fail(ErrorCode::kInternal,
-                fmt::format("the bandwidth was not measured: the probe takes {:.0f} MiB, twice the caches, and at most "
-                            "half of the {:.0f} MiB of host memory that are available; end what else uses memory",
+                fmt::format("the bandwidth was not measured: the probe needs {:.0f} MiB, twice the caches, which is "
+                            "over half of the {:.0f} MiB of free host memory; free some memory",
                             kFewestCaches * cache_bytes / 0x1p20, available_bytes / 0x1p20));
   }
   return std::min(kCachesToExceed * cache_bytes, room);

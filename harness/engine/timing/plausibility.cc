@@ -145,7 +145,7 @@ bool TimeEvidence::IsStill() const {
   return changed_s_.size() >= kFewestSamples && Claimed() <= 0;
 }
 
-// Whether calls of nothing wait as long as calls are held up beyond what is permitted, or there are too few to say that
+// Whether empty calls wait as long as calls are held up beyond what is permitted, or there are too few to say that
 // they do not. The medians of both, each with its bound of 99.9999 %.
 bool TimeEvidence::IsHeldUp() const {
   return !(SurelyAbove(beyond_s_) > SurelyBelow(waits_s_));
@@ -169,7 +169,7 @@ std::string TimeEvidence::FindSeenBefore() const {
                      Quantile(seen_s_, 0.5), Claimed());
 }
 
-// An honest transfer waits like the call of nothing before it, be it ever so long: which of them takes longer is
+// An honest transfer waits like the empty call before it, be it ever so long: which of them takes longer is
 // chance, so that the median of what is left of their difference is no more than the transfers' own.
 std::string TimeEvidence::FindInTransfers(bool sure, Waits waits) const {
   const double permitted = Claimed() + kTransferSlack;
@@ -207,9 +207,8 @@ std::string TimeEvidence::Doubt() const {
   const bool unaccounted = accounted_ == 0 && static_cast<double>(called_s_.size()) >= kManyCalls && !cold_;
   std::string text = unaccounted ? "no call accounts for the durations in it" : FindInTransfers(true, Waits::kLeft);
   if (text.empty()) text = FindInTransfers(false, Waits::kLeft);
-  return text.empty()
-             ? ""
-             : "the host was busy: calls of nothing waited as long as what speaks against the time (" + text + ")";
+  return text.empty() ? ""
+                      : "the host was busy: empty calls waited as long as what speaks against the time (" + text + ")";
 }
 
 // Half the truth is permitted: a claim that is no more than half of what calls took is not confirmed. Where transfers

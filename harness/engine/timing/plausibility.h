@@ -40,21 +40,21 @@ class TimeEvidence {
   // Adds an execution by the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
   // Adds the downloads of one output, at once after its execution and again. `execution_s`: as the plugin says.
-  // `wait_s`: how much longer than a round trip a call of nothing took just before the first.
+  // `wait_s`: how much longer than a round trip an empty call took just before the first.
   void AddDownloads(double execution_s, double first_s, double again_s, double wait_s = 0);
   // Whether a first download leaves no doubt, whatever others would take.
   bool IsFast(double execution_s, double first_s) const;
   // Adds uploads of changed inputs, and of as many bytes to operands that are never executed. `execution_s`: the median
-  // of the call that came next, as the plugin says. `wait_s`: of a call of nothing just before the changed ones.
+  // of the call that came next, as the plugin says. `wait_s`: of an empty call just before the changed ones.
   void AddUploads(double execution_s, double changed_s, double unused_s, double wait_s = 0);
-  // Adds the wait of a call of nothing behind one that executes.
+  // Adds the wait of an empty call behind one that executes.
   void AddWait(double wait_s) { waits_s_.push_back(wait_s); }
   // Whether such calls are needed: nothing accounts for the calls so far.
   bool NeedsWaits() const { return accounted_ == 0 && called_s_.size() >= kEnoughToSuspect && !cold_; }
 
   // Why they cannot, whatever else the machine does; "": nothing says so.
   std::string Contradiction() const;
-  // Why they may not, where calls of nothing had to wait as well, so that it may be the machine; "": nothing says so.
+  // Why they may not, where empty calls had to wait as well, so that it may be the machine; "": nothing says so.
   std::string Doubt() const;
   // Whether no more calls would make a doubt about what they took a contradiction.
   bool IsSettled() const { return waits_s_.size() >= kMostWaits; }
@@ -80,7 +80,7 @@ class TimeEvidence {
     bool other_was_fast = false;
   };
   using Excesses = std::vector<Surplus>;
-  // Whether the wait of a call of nothing is subtracted: it stands for what the machine may have done.
+  // Whether the wait of an empty call is subtracted: it stands for what the machine may have done.
   enum class Waits : uint8_t { kTakenOff, kLeft };
   Surplus Compare(double execution_s, double seconds, double other_s, double factor, double wait_s) const;
   bool IsEnough(const Excesses& excesses) const;
@@ -102,7 +102,7 @@ class TimeEvidence {
   std::vector<double> called_s_;  // of all: per execution, by the host's clock
   std::vector<double> told_s_;    // the same as the plugin says
   std::vector<double> beyond_s_;  // what calls took beyond all that is permitted, for each time that it may have waited
-  std::vector<double> waits_s_;   // of calls of nothing between them
+  std::vector<double> waits_s_;   // of empty calls between them
   std::vector<double> changed_s_, seen_s_;
   Excesses downloads_, uploads_;  // seconds that were left of an execution, or had been done before it
 };

@@ -57,7 +57,7 @@ Call<void> TimingRun::DownloadOne(size_t set) {
 Call<void> TimingRun::DownloadAtOnce(size_t set) {
   if (!IsUndecided() && evidence_.HasDownloads() && Draw(random_, 0, 3) != 0) return DownloadOne(set);
   const Stopwatch watch;
-  // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
+  // Who has just used up its share of a busy processor waits for the next one: an empty call waits in its place.
   double wait_s = 0;
   if (is_wary_) {
     const Call<double> nothing_s = CallEmpty();

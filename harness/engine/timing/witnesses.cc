@@ -85,7 +85,7 @@ Witnesses::Witnesses(const std::vector<Device>& devices, std::vector<std::string
                      std::function<bool()> interrupted)
     : devices_(devices), implementations_(std::move(implementations)), interrupted_(std::move(interrupted)) {}
 
-std::vector<const Device*> Witnesses::DevicesOn(const std::string& hardware) const {
+std::vector<const Device*> Witnesses::FindDevicesOn(const std::string& hardware) const {
   std::vector<const Device*> on;
   for (const Device& device : devices_) {
     if (device.session && !given_up_.contains(device.selector) && HardwareOf(device) == hardware) on.push_back(&device);
@@ -100,7 +100,7 @@ const std::vector<Witness>& Witnesses::Bandwidth(const std::string& hardware, do
   bytes = std::min(bytes, kLargestDeviceProbeBytes);
   const auto columns = static_cast<int64_t>(bytes / 2 / SizeOf(DType::kF32)) / 4096;
   const ProbeSettings settings{.max_seconds = 0.1};
-  for (const Device* device : DevicesOn(hardware)) {
+  for (const Device* device : FindDevicesOn(hardware)) {
     std::optional<Witness> best;
     for (const char* id : {"reduce/f32/shape=4096x{},axes=1,kind=sum/fill=uniform/seed=0",
                            "softmax/f32/shape=4096x{}/fill=uniform/seed=0"}) {
@@ -125,7 +125,7 @@ const std::vector<Witness>& Witnesses::Matmul(const Device& asking, DType dtype,
   const auto [it, first] = matmul_.try_emplace({hardware, dtype});
   const bool measurable = dtype == DType::kI8 || (IsFloat(dtype) && SizeOf(dtype) >= 2);
   if ((!first && !again) || !measurable) return it->second;
-  for (const Device* device : DevicesOn(hardware)) {
+  for (const Device* device : FindDevicesOn(hardware)) {
     const auto best = FindFastestMatmul(*device, dtype, device->selector == asking.selector);
     if (best) KeepAmong(it->second, *best);
   }

@@ -39,7 +39,7 @@ class Witnesses {
   const std::map<std::string, std::string>& given_up() const { return given_up_; }  // selectors that crashed: why
 
  private:
-  std::vector<const Device*> DevicesOn(const std::string& hardware) const;
+  std::vector<const Device*> FindDevicesOn(const std::string& hardware) const;
   std::optional<Witness> FindFastestMatmul(const Device& device, DType dtype, bool others);
 
   const std::vector<Device>& devices_;

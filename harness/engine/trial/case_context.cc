@@ -13,14 +13,14 @@ namespace {
 
 // `bound_of`: of an output.
 template <class BoundOfOutput>
-OutputProblem FirstProblemIn(const CaseData& data, const Contract& contract, const BoundOfOutput& bound_of,
-                             std::vector<Tensor>& outputs) {
+OutputProblem FindFirstProblemIn(const CaseData& data, const Contract& contract, const BoundOfOutput& bound_of,
+                                 std::vector<Tensor>& outputs) {
   for (size_t k = 0; k < outputs.size(); ++k) {
     const CaseOutput& of = data.outputs[k];
     const BoundModel& bound = bound_of(k);
     const std::string problem =
-        FirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]),
-                     of.problem.output().shape);
+        DescribeFirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]),
+                             of.problem.output().shape);
     if (!problem.empty()) return {problem, k};
   }
   return {};
@@ -62,7 +62,7 @@ std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
 const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
   const std::lock_guard lock(contracts_mutex_);
   const auto it = contracts_.find(ToText(attempt.contract));
-  return it == contracts_.end() ? nullptr : it->second.IfMade();
+  return it == contracts_.end() ? nullptr : it->second.GetIfMade();
 }
 
 const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
@@ -77,11 +77,11 @@ const CaseData* CaseContext::SecondSet() {
 }
 
 const CaseData& CaseContext::KnownSecondSet() const {
-  return **second_set_.IfMade();
+  return **second_set_.GetIfMade();
 }
 
 const CaseData& CaseContext::RandomSet() const {
-  return *random_set_.IfMade();
+  return *random_set_.GetIfMade();
 }
 
 const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {
@@ -97,20 +97,20 @@ const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {
   })[output];
 }
 
-OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,
-                                          std::vector<Tensor>& outputs) const {
-  return FirstProblemIn(
+OutputProblem CaseContext::FindFirstProblemOf(const ContractData& by, const Contract& contract,
+                                              std::vector<Tensor>& outputs) const {
+  return FindFirstProblemIn(
       data_, contract, [&](size_t k) -> const BoundModel& { return by.outputs[k].bound; }, outputs);
 }
 
-OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
-                                              std::vector<Tensor> outputs) const {
-  if (const CachedTwin* twin = by.TwinOfAll()) {
+OutputProblem CaseContext::FindSecondSetProblem(const ContractData& by, const Contract& contract,
+                                                std::vector<Tensor> outputs) const {
+  if (const CachedTwin* twin = by.FindSharedTwin()) {
     const TwinResult result = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
     return {result.Holds() ? "" : result.Reason(data_.problem.output().shape)};
   }
   const CaseData& second = KnownSecondSet();
-  OutputProblem found = FirstProblemIn(
+  OutputProblem found = FindFirstProblemIn(
       second, contract, [&](size_t k) { return BoundOf(second, contract, k); }, outputs);
   if (!found.what.empty()) found.what = fmt::format("on {}: {}", second.problem.spec.Id(), found.what);
   return found;

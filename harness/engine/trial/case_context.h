@@ -52,11 +52,13 @@ class CaseContext {
   const std::vector<Effect>& EffectsOf(size_t output);
 
   // Names what is wrong with the outputs of the case's own inputs; "" if they hold. Makes them canonical.
-  OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
+  OutputProblem FindFirstProblemOf(const ContractData& by, const Contract& contract,
+                                   std::vector<Tensor>& outputs) const;
 
-  // Names what is wrong with the outputs of the second set, which is ContractData::TwinOfAll() or else SecondSet(); ""
-  // if they hold. Precondition: the set is not the case's own data.
-  OutputProblem ProblemOfSecondSet(const ContractData& by, const Contract& contract, std::vector<Tensor> outputs) const;
+  // Names what is wrong with the outputs of the second set, which is ContractData::FindSharedTwin() or else
+  // SecondSet(); "" if they hold. Precondition: the set is not the case's own data.
+  OutputProblem FindSecondSetProblem(const ContractData& by, const Contract& contract,
+                                     std::vector<Tensor> outputs) const;
 
   // Finds the weaker arithmetic that explains the failing output `number` of RandomSet() and `own`, that of the case's
   // data.

@@ -115,7 +115,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   if (!contract) {
     return attempt.SetFailure(
         {FailureKind::kError,
-         fmt::format("the plugin declares '{}' for {}, which is not a contract: {}", implementation.contract_text,
+         fmt::format("the plugin declares '{}' for {}, which is not a valid contract: {}", implementation.contract_text,
                      implementation.name, contract.error().message)});
   }
   if (const Status known = CheckDeclared(*context_.data().op, context_.problem().spec.dtypes, *contract); !known) {

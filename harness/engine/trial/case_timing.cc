@@ -69,7 +69,7 @@ std::string ExplainMissingRun1(const Problem& problem, const Attempt& attempt) {
 }
 
 // The first output whose bits are not those of the first run; the first one where only the hash of all is known.
-size_t OutputOfOtherBits(const std::vector<Tensor>& outputs, const Attempt& attempt) {
+size_t FindDifferingOutput(const std::vector<Tensor>& outputs, const Attempt& attempt) {
   for (size_t k = 0; k < attempt.outputs.size(); ++k) {
     if (!SameBits(outputs[k], attempt.outputs[k])) return k;
   }
@@ -79,7 +79,7 @@ size_t OutputOfOtherBits(const std::vector<Tensor>& outputs, const Attempt& atte
 // A right result whose bits are not those of the first run.
 void NoteOtherBits(const Problem& problem, std::string_view where, const std::vector<Tensor>& outputs,
                    Attempt& attempt) {
-  const size_t other = OutputOfOtherBits(outputs, attempt);
+  const size_t other = FindDifferingOutput(outputs, attempt);
   attempt.record.deterministic = false;
   // The record is filled from them.
   if (attempt.findings) attempt.findings->outputs[other].evidence.bits_equal = false;
@@ -128,7 +128,7 @@ bool CaseRunner::Prepare(Timed& timed) {
 // The second set has other data, so that a kernel cannot get away with an old result.
 void CaseRunner::SetContents(Timed& timed) {
   const CaseData& data = context_.data();
-  const CachedTwin* twin = timed.by->TwinOfAll();
+  const CachedTwin* twin = timed.by->FindSharedTwin();
   const CaseData* second = twin == nullptr ? context_.SecondSet() : nullptr;
   timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (twin != nullptr) timed.coded = twin->Inputs();
@@ -283,7 +283,7 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
   const CaseData& data = context_.data();
   const bool differs = attempt.second_set != "same";
   const auto fail = [&](const OutputProblem& wrong, const std::vector<Tensor>& of, size_t content) {
-    const int other = by.TwinOfAll() == nullptr ? KeptOutputSet::kSecondSet : 0;
+    const int other = by.FindSharedTwin() == nullptr ? KeptOutputSet::kSecondSet : 0;
     attempt.kept.clear();
     if (!of.empty()) {
       attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutputSet::kOwn, ClonesOf(of)});
@@ -301,8 +301,8 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
     const bool second = timed.content == 1 && differs;
     if (!changed_later.empty()) return fail({changed_later}, execution.outputs, timed.content);
     std::vector<Tensor> judged = ClonesOf(execution.outputs);
-    OutputProblem problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(judged))
-                                   : context_.FirstProblemOf(by, attempt.contract, judged);
+    OutputProblem problem = second ? context_.FindSecondSetProblem(by, attempt.contract, std::move(judged))
+                                   : context_.FindFirstProblemOf(by, attempt.contract, judged);
     if (!problem.what.empty()) {
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
       problem.what = NamingOutput(data.problem, problem.output) + problem.what + moved;

@@ -196,7 +196,7 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
     text += fmt::format("# Without tensors: they take {} MB, more than {}.\n", bytes >> 20, limits_.bytes >> 20);
   } else {
     text +=
-        "# Lines for a shell in this folder, wherever it is now; where assay is elsewhere, give it as the first "
+        "# Lines for a shell in this folder, wherever it is now; if assay is elsewhere, write its path as the first "
         "word.\n";
   }
   if (keep) {

@@ -69,7 +69,7 @@ OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, cons
         JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), NumberOf(probe, by), outputs[k]);
     return {result.Holds() ? std::string() : result.Reason(data.problem.outputs[k].shape), k};
   }
-  return context.FirstProblemOf(by, contract, outputs);
+  return context.FindFirstProblemOf(by, contract, outputs);
 }
 
 void NoteLayout(Attempt& attempt, std::string_view what) {

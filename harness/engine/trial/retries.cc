@@ -76,8 +76,9 @@ void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const 
   }
   if (tries.count() < 2) {
     if (no_worker.empty() || no_worker == attempt.reason) return;
-    return attempt.SetVerdict(attempt.verdict, attempt.result_class,
-                              fmt::format("{} [no fresh worker could try it again: {}]", attempt.reason, no_worker));
+    return attempt.SetVerdict(
+        attempt.verdict, attempt.result_class,
+        fmt::format("{} [it could not be tried again in a fresh worker: {}]", attempt.reason, no_worker));
   }
   const std::string& name = device.device.name;
   const bool elsewhere = !device.pool.empty() && attempt.record.device != name;

@@ -160,7 +160,7 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
-    const bool is_of_all = by_.TwinOfAll() == &by_.twins[variant];
+    const bool is_of_all = by_.FindSharedTwin() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
     const TwinResult result = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
                                         execution->outputs[number]);
@@ -179,7 +179,7 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
 bool Trial::HasSecondSet() const {
   const Problem& problem = data_.problem;
   const bool cheap = problem.flops <= kMostFlopsOfSecondSet && problem.bytes <= kMostBytesOfSecondSet;
-  return by_.TwinOfAll() == nullptr && cheap && context_.SecondSet() != nullptr;
+  return by_.FindSharedTwin() == nullptr && cheap && context_.SecondSet() != nullptr;
 }
 
 Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
@@ -191,7 +191,7 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
   found_.execute_s += execution->host_seconds;
   const Span span(Phase::kCompare);
   attempt_.second_set = second->problem.spec.Id();
-  const OutputProblem wrong = context_.ProblemOfSecondSet(by_, attempt_.contract, ClonesOf(execution->outputs));
+  const OutputProblem wrong = context_.FindSecondSetProblem(by_, attempt_.contract, ClonesOf(execution->outputs));
   found_.outputs[wrong.output].evidence.second_set = wrong.what;
   if (wrong.what.empty()) {
     attempt_.second_hash = HashOf(execution->outputs);

@@ -109,8 +109,8 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
     plugin.offers.push_back(std::move(offer));
   }
   if (!plugin.offers.empty()) return Good("");
-  return Skipped("none of the {} problems tried is offered; name one that is with --case. Last: {}", problems.size(),
-                 last_reason);
+  return Skipped("the plugin offers none of the {} problems tried; name one that it offers with --case. Last: {}",
+                 problems.size(), last_reason);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string ProblemOfText(const char* member, const char* text, size_t max_bytes
   const size_t size = ::strnlen(text, max_bytes + 1);
   if (size > max_bytes) return fmt::format("{} is longer than {} bytes; shorten it", member, max_bytes);
   if (CleanText(text, max_bytes) != text) {
-    return fmt::format("{} holds control characters or is no UTF-8: \"{}\"", member, CleanText(text, max_bytes));
+    return fmt::format("{} has control characters or is not UTF-8: \"{}\"", member, CleanText(text, max_bytes));
   }
   return "";
 }
@@ -43,7 +43,7 @@ Finding Describes(PluginUnderTest& plugin) {
   if (problem.empty()) problem = ProblemOfText("library_version", info.library_version, kMaxNameBytes);
   if (!problem.empty()) return Bad("describe: {}", problem);
   if (!IsBackendName(info.name)) {
-    return Bad("describe: '{}' is no name of a backend; use lower case letters, digits, '-', '_'", info.name);
+    return Bad("describe: '{}' is not a valid name of a backend; use lower case letters, digits, '-', '_'", info.name);
   }
   return Good("{} {} of {}{}{}", info.name, info.version, info.vendor, *info.library_version == '\0' ? "" : ", ",
               info.library_version);
@@ -60,7 +60,7 @@ Finding Devices(PluginUnderTest& plugin) {
     return Skipped("there is no device: {}", error.str());
   }
   if (status != ASSAY_OK) return Bad("{}", DescribeStatus("device_count", status, error));
-  if (count > kMaxDevices) return Bad("device_count: {} devices are not credible", count);
+  if (count > kMaxDevices) return Bad("device_count: {} devices are not plausible", count);
   std::string names;
   for (uint32_t i = 0; i < count; ++i) {
     assay_device_info info{};

@@ -86,7 +86,7 @@ Finding Batches(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers, 
   return Good("");
 }
 
-bool Grew(const Holdings& per_cycle) {
+bool HasGrown(const Holdings& per_cycle) {
   return per_cycle.heap >= kLeakedHeap || per_cycle.resident >= kLeakedResident || per_cycle.files >= kLeakedFiles;
 }
 
@@ -111,7 +111,7 @@ Finding Leaks(PluginUnderTest& plugin) {
   Holdings least{1e300, 1e300, 1e300};
   int batches = kBatches;
   if (Finding f = Batches(plugin, offers, cycles, &least); f.kind != Finding::Kind::kOk) return f;
-  if (Grew(least)) {  // a leak does so again
+  if (HasGrown(least)) {  // a leak does so again
     batches += kBatches;
     if (Finding f = Batches(plugin, offers, cycles, &least); f.kind != Finding::Kind::kOk) return f;
   }
@@ -123,8 +123,8 @@ Finding Leaks(PluginUnderTest& plugin) {
   }
   if (least.resident >= kLeakedResident) {
     return Bad(
-        "resident memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; look for mappings "
-        "and buffers that are not given back",
+        "resident memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; look for mappings and "
+        "buffers that are not freed",
         least.resident, batches, cycles);
   }
   if (least.files >= kLeakedFiles) return Bad("{:.1f} file descriptors per cycle stay open", least.files);

@@ -91,7 +91,7 @@ Finding BufferHuge(PluginUnderTest& plugin) {
     reason = memory.error.str();
   }
   Allocation after(plugin, 64);
-  if (after.status != ASSAY_OK) return Bad("no 64 bytes can be had afterwards: {}", after.error.str());
+  if (after.status != ASSAY_OK) return Bad("64 bytes cannot be allocated afterwards: {}", after.error.str());
   return Good("\"{}\"", reason);
 }
 

@@ -12,7 +12,7 @@ namespace assay::plugin_check {
 // A flag of arguments that the header does not define.
 inline constexpr uint64_t kUnknownFlag = uint64_t{1} << 63;
 // Checks that a function refused arguments with the unknown flag, with an error text.
-Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error);
+Finding CheckRefusesFlags(const char* function, assay_status status, const ErrorText& error);
 
 // A copy of a description. Its structs have today's size or, like those of a newer caller, a larger one.
 class DescriptionCopy {

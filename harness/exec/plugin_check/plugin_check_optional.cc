@@ -43,7 +43,7 @@ Finding ReadTable(const assay_capabilities& table, std::set<Key>& keys) {
     if (problem.empty()) problem = ProblemOfText("features", line->features, kMaxTextBytes);
     if (!problem.empty()) return Bad("line {}: {}", i, problem);
     const std::string unknown = UnknownFeature(line->features);
-    if (!unknown.empty()) return Bad("line {}: '{}' is no feature that the header names", i, unknown);
+    if (!unknown.empty()) return Bad("line {}: '{}' is not a feature of the header", i, unknown);
     const Key key{line->op, line->type_code, line->bits};
     if (!keys.insert(key).second) return Bad("{} is listed twice", TextOf(key));
   }
@@ -81,11 +81,11 @@ Finding IsUsedInPlace(PluginUnderTest& plugin, const assay_memory& memory, unsig
   Finding finding = Good("");
   status = plugin.api->buffer_download(plugin.device, buffer, 20, got, sizeof got, error.out());
   if (status != ASSAY_OK || std::memcmp(got, bytes + 20, sizeof got) != 0) {
-    finding = Bad("{}: what its owner wrote there is not what buffer_download gives", what);
+    finding = Bad("{}: buffer_download does not return what its owner wrote there", what);
   }
   status = plugin.api->buffer_upload(plugin.device, buffer, 40, sent, sizeof sent, error.out());
   if (status != ASSAY_OK || std::memcmp(bytes + 40, sent, sizeof sent) != 0) {
-    finding = Bad("{}: what is uploaded does not come to the memory that was imported", what);
+    finding = Bad("{}: an upload does not reach the imported memory", what);
   }
   if (plugin.api->buffer_download(plugin.device, buffer, memory.bytes - 1, got, 2, error.out()) == ASSAY_OK) {
     finding = Bad("{}: a range that reaches outside of it is ASSAY_OK", what);

@@ -62,7 +62,7 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
   return Good("");
 }
 
-Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error) {
+Finding CheckRefusesFlags(const char* function, assay_status status, const ErrorText& error) {
   if (status == ASSAY_OK) {
     return Bad("{} of arguments with flags {:#x} is ASSAY_OK; refuse what the header does not name", function,
                kUnknownFlag);
@@ -124,7 +124,7 @@ Finding ExecuteTwice(PluginUnderTest& plugin) {
       if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
       const bool claims = ClaimsSameBits(implementation);
       if (claims && !same) {
-        return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or mend it", offer.name,
+        return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or fix it", offer.name,
                    implementation.name);
       }
       claimed += claims;
@@ -154,13 +154,13 @@ Finding ArgumentFlags(PluginUnderTest& plugin) {
     args.flags = kUnknownFlag;
     ErrorText alone, in_batch;
     const assay_status executed = plugin.api->execute(plan.get(), &args, alone.out());
-    if (Finding f = RefusesFlags("execute", executed, alone); f.kind != kOk) return f;
+    if (Finding f = CheckRefusesFlags("execute", executed, alone); f.kind != kOk) return f;
     if (plugin.api->execute_batch == nullptr) continue;
     const assay_args* all[] = {&args};
     double seconds = 0;
     assay_batch batch{sizeof batch, 1, all, ASSAY_CACHE_WARM, 0, &seconds, 0, 0};
     const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
-    if (Finding f = RefusesFlags("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
+    if (Finding f = CheckRefusesFlags("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
   }
   return Good("{}", Counted(std::ssize(plugin.offers), "operator"));
 }

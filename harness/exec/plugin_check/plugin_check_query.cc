@@ -17,7 +17,7 @@ std::string ProblemOf(const CheckedOffer::Implementation& implementation, std::s
   const std::string& name = implementation.name;
   if (name.empty() || implementation.contract.empty()) return "a name or a contract is NULL or empty";
   if (!IsImplementationName(name) || name.size() > kMaxNameBytes) {
-    return fmt::format("'{}' is no name; use lower case letters, digits, '-', '_', '.'", name);
+    return fmt::format("'{}' is not a valid name; use lower case letters, digits, '-', '_', '.'", name);
   }
   if (!names.insert(name).second) return fmt::format("'{}' is listed twice", name);
   const auto contract = ParseDeclaration(implementation.contract);
@@ -77,8 +77,8 @@ Finding UnknownAttribute(PluginUnderTest& plugin) {
     optional.AddAttr("assay_unknown_attribute", 0, ASSAY_ATTR_OPTIONAL);
     if (const Answer answer = Ask(plugin, optional.op()); answer.status != ASSAY_OK) {
       return Bad(
-          "query of {} with an unknown attribute that is flagged ASSAY_ATTR_OPTIONAL returned status {} ({}); leave "
-          "such an attribute out of account",
+          "query of {} with an unknown attribute that is flagged ASSAY_ATTR_OPTIONAL returned status {} ({}); ignore "
+          "such an attribute",
           offer.name, answer.status, answer.reason);
     }
   }

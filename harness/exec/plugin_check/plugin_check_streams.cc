@@ -49,7 +49,7 @@ class Overlap {
     ErrorText error;
     const assay_status status = plugin_->api->submit(plan, streams_[0], &args, &event, error.out());
     if (status == ASSAY_OK && event != nullptr) plugin_->api->event_destroy(event);
-    return RefusesFlags("submit", status, error);
+    return CheckRefusesFlags("submit", status, error);
   }
   // Waits for all, twice each: their times are alike, none ends before it begins, and those of a stream are in order.
   Finding Wait() {

@@ -32,7 +32,7 @@ struct GuardedText {
   explicit GuardedText(uint64_t room) : text{sizeof text, memory + kTailBytes, room} {
     std::memset(memory, kUntouched, sizeof memory);
   }
-  bool WroteOutside() const {
+  bool HasWrittenOutside() const {
     const size_t end = kTailBytes + text.capacity;
     return !IsUntouched(memory, kTailBytes) || !IsUntouched(memory + end, sizeof memory - end);
   }
@@ -68,7 +68,7 @@ Finding ErrorEmpty(PluginUnderTest& plugin) {
     const Failure failure = call(plugin, &nothing);
     GuardedText no_room(0);
     call(plugin, &no_room.text);
-    if (no_room.WroteOutside()) return Bad("{} wrote a text into a capacity of 0", failure.function);
+    if (no_room.HasWrittenOutside()) return Bad("{} wrote a text into a capacity of 0", failure.function);
     GuardedText older(kTailBytes);
     older.text.struct_size = sizeof older.text.struct_size;  // without data and capacity
     call(plugin, &older.text);
@@ -85,7 +85,7 @@ Finding ErrorShort(PluginUnderTest& plugin) {
       GuardedText guarded(capacity);
       const Failure failure = call(plugin, &guarded.text);
       if (failure.status == ASSAY_OK) continue;
-      if (guarded.WroteOutside()) {
+      if (guarded.HasWrittenOutside()) {
         return Bad("{} wrote outside of a text of capacity {}; the terminator counts", failure.function, capacity);
       }
       if (std::memchr(guarded.text.data, '\0', capacity) == nullptr) {

@@ -127,7 +127,7 @@ void AllowList::Grant(const fs::path& path, FileUse use) {
   }
 }
 
-void AllowList::GrantAsked(const fs::path& path) {
+void AllowList::GrantOnRequest(const fs::path& path) {
   const fs::path real = RealPath(path);
   const auto told = std::tuple(runs_, unsearched_, foreign_);  // of the plugin's folder alone
   HideRuns(real, real, kMostEntries);

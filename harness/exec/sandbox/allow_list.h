@@ -23,7 +23,7 @@ class AllowList {
   void Read(const std::filesystem::path& path) { Grant(path, FileUse::kRead); }
   void ReadAndWrite(const std::filesystem::path& path) { Grant(path, FileUse::kWrite); }
   // To read and write it, as the user asked, but for the runs and bundles in it.
-  void GrantAsked(const std::filesystem::path& path);
+  void GrantOnRequest(const std::filesystem::path& path);
   // Whether it lies in what is hidden, or lies in a run, or is a bundle, so that granting it shows nothing; whether
   // something hidden lies in it.
   bool Hides(const std::filesystem::path& path) const;

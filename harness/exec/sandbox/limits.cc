@@ -38,7 +38,7 @@ Result<uint64_t> ParseAmount(std::string_view text) {
       value <= std::numeric_limits<uint64_t>::max() >> 10 * power) {
     return value << 10 * power;
   }
-  return UsageError(fmt::format("'{}' is no amount: write a number, with K, M, G or T after it, or none", text));
+  return UsageError(fmt::format("'{}' is not an amount: write a number, with K, M, G or T after it, or none", text));
 }
 
 // "64G", as ParseAmount reads it.
@@ -88,7 +88,7 @@ Status SetLimit(const std::string& text, WorkerLimits& limits) {
     return {};
   }
   return UsageError(
-      fmt::format("'{}' is no limit: write memory=8G, file=500M, processes=100 or descriptors=1024", text));
+      fmt::format("'{}' is not a limit: write memory=8G, file=500M, processes=100 or descriptors=1024", text));
 }
 
 void ApplyLimits(const WorkerLimits& limits) {

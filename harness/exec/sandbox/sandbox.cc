@@ -16,8 +16,8 @@ namespace {
 std::vector<std::string> FileGaps(const LandlockSupport& support, const Sandbox& sandbox) {
   if (!support.files()) {
     return {
-        "this kernel has no Landlock, or one before Linux 5.19: the plugin can read and write what this user can, "
-        "and see the command lines of other processes"};
+        "this kernel has no Landlock of Linux 5.19 or later: the plugin can read and write what this user can, and see "
+        "the command lines of other processes"};
   }
   if (Status status = RestrictFiles(support, sandbox.files); !status) return {status.error().message};
   if (!support.devices()) return {"the kernel is older than 6.10: ioctl on open devices is not restricted"};

@@ -73,7 +73,7 @@ Result<WorkerSetup> MakeWorkerSetup(const SandboxRequest& options, const std::st
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);
   for (const std::string& path : options.readable) grants.Search(path);
-  for (const std::string& path : options.granted) grants.GrantAsked(fs::absolute(path));
+  for (const std::string& path : options.granted) grants.GrantOnRequest(fs::absolute(path));
   made.sandbox.files = grants.all();
   made.hidden = grants.HiddenText();
   AddNamedInVain(plugin, made.variables, made.hidden);

@@ -56,8 +56,7 @@ Result<std::optional<Json>> FrameBuffer::Next() {
   const size_t seen = std::min(pending_.size(), sizeof kMagic);
   if (std::memcmp(pending_.data(), kMagic, seen) != 0) {
     return Fail(ErrorCode::kInternal,
-                "these bytes are no message (wrong magic); did the plugin write to a descriptor "
-                "that it does not own?");
+                "this is not a message (wrong magic); did the plugin write to a descriptor that it does not own?");
   }
   if (pending_.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, pending_.data(), sizeof header);

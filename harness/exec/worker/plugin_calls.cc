@@ -77,7 +77,7 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
   }
   const auto prepared = plans_.find(plan);
   if (prepared == plans_.end())
-    return Failed(ASSAY_ERROR, fmt::format("worker: {} of plan {}, which is not here", call, plan));
+    return Failed(ASSAY_ERROR, fmt::format("worker: {} of plan {}, which does not exist", call, plan));
   return prepared->second.Answer(call, request, std::move(fds));
 }
 

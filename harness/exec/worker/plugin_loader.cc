@@ -34,7 +34,7 @@ Error LoadError(const std::string& path) {
   constexpr std::string_view kAbsent = ": cannot open shared object file: No such file or directory";
   std::string text = ::dlerror();
   if (text.ends_with("Permission denied")) {
-    text += "; where only the sandbox of workers forbids it, give --grant FOLDER or --no-sandbox";
+    text += "; if only the sandbox forbids it, give --grant FOLDER or --no-sandbox";
   }
   if (!text.ends_with(kAbsent)) return {ErrorCode::kUsage, fmt::format("cannot load {}: {}", path, text)};
   text.resize(text.size() - kAbsent.size());
@@ -43,7 +43,7 @@ Error LoadError(const std::string& path) {
                       text)};
 }
 
-std::string NoEntryText(void* library, const std::string& path) {
+std::string ExplainMissingEntry(void* library, const std::string& path) {
   for (int major = 2; major <= 9; ++major) {
     const std::string symbol = fmt::format("assay_backend_v{}", major);
     if (::dlsym(library, symbol.c_str()) == nullptr) continue;
@@ -100,7 +100,7 @@ Result<void*> OpenPluginLibrary(const std::string& path) {
 
 Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path) {
   const auto entry = reinterpret_cast<assay_backend_entry>(::dlsym(library, ASSAY_BACKEND_ENTRY));
-  if (entry == nullptr) return UsageError(NoEntryText(library, path));
+  if (entry == nullptr) return UsageError(ExplainMissingEntry(library, path));
   return entry;
 }
 

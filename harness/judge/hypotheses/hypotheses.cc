@@ -63,7 +63,7 @@ std::function<void(Contract&)> ByMatrixUnit(int bits, int block) {
 Hypothesis Truncates(const char* field, const char* name, int bits, int block) {
   const auto change = ByMatrixUnit(bits, block);
   return {field, name, change, nullptr, change, [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
-            return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision && LosesTypically(judge, got) &&
+            return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision && LosesLikeUnit(judge, got) &&
                    IsBiased(judge, got);
           }};
 }

@@ -56,7 +56,7 @@ bool DiffersAlong(const std::vector<Count>& at, const Count& all) {
 
 }  // namespace
 
-bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, const Tensor& got) {
+bool HasConfinedErrors(const ElementJudge& declared, const ElementJudge& by_class, const Tensor& got) {
   const std::vector<double> values = got.ToDoubles();
   const FloatFormat& out = FormatOf(got.dtype());
   std::vector<Count> counts(values.size());

@@ -12,6 +12,6 @@ namespace assay {
 // lead one to expect, and more than chance brings (2 times in 10^8). A lane is every 2nd to 64th coordinate of an axis,
 // a side all before or behind one, a tile 16 or 64 wide in the last two axes. Both judges have golden values of equal
 // operands.
-bool KeepsToPlaces(const ElementJudge& declared, const ElementJudge& by_class, const Tensor& got);
+bool HasConfinedErrors(const ElementJudge& declared, const ElementJudge& by_class, const Tensor& got);
 
 }  // namespace assay

@@ -104,13 +104,13 @@ class Search {
     if (order) name += (hypothesis.partials ? " " : ", ") + *order;
     const Contract contract = JudgingContract(hypothesis);
     const As as = order ? As::kRecognised : As::kMain;
-    auto metrics = MetricsIfHolds(hypothesis, contract, main, as);
+    auto metrics = MeasureIfHolds(hypothesis, contract, main, as);
     const auto holds = [&](const JudgedOutput& twin) {
-      return MetricsIfHolds(hypothesis, contract, twin, As::kTwin).has_value();
+      return MeasureIfHolds(hypothesis, contract, twin, As::kTwin).has_value();
     };
     if (!metrics || !std::ranges::all_of(twins, holds)) return std::nullopt;
     std::optional<double> stat_margin;
-    if (!SaysMoreThanStatistic(hypothesis, as)) stat_margin = metrics->statistic.margin;
+    if (!ReplacesStatistic(hypothesis, as)) stat_margin = metrics->statistic.margin;
     return Explanation{std::move(name), *std::move(metrics), stat_margin};
   }
 
@@ -119,7 +119,7 @@ class Search {
   enum class As { kMain, kRecognised, kTwin };
 
   // No random error is left for the statistic if every sum comes out as predicted.
-  static bool SaysMoreThanStatistic(const Hypothesis& hypothesis, As as) {
+  static bool ReplacesStatistic(const Hypothesis& hypothesis, As as) {
     return hypothesis.accumulator && as == As::kRecognised;
   }
 
@@ -206,7 +206,7 @@ class Search {
         op_.ComputeGolden(problem, hypothesis.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
   }
 
-  std::optional<ErrorMetrics> MetricsIfHolds(const Hypothesis& hypothesis, const Contract& contract,
+  std::optional<ErrorMetrics> MeasureIfHolds(const Hypothesis& hypothesis, const Contract& contract,
                                              const JudgedOutput& output, As as) const {
     const bool is_twin = as == As::kTwin;
     HypothesisGoldens::Made own;
@@ -233,9 +233,9 @@ class Search {
     held.precision = hypothesis.precision;
     if (is_twin && hypothesis.precision > 0 && !HoldsPrecision(held, *output.got)) return std::nullopt;
     if (as != As::kRecognised && NarrowsSums(contract) && KeepsToPlacesBy(judge, *output.got)) return std::nullopt;
-    if (is_twin || SaysMoreThanStatistic(hypothesis, as)) return metrics;
+    if (is_twin || ReplacesStatistic(hypothesis, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
-    if (own != nullptr && hypothesis.halves_errors && !LeavesLess(judge, *output.got)) return std::nullopt;
+    if (own != nullptr && hypothesis.halves_errors && !HalvesSquaredErrors(judge, *output.got)) return std::nullopt;
     if (hypothesis.fills && !hypothesis.fills(judge, *output.got, metrics)) return std::nullopt;
     if (contract.acc == Accumulator::kTensorCore && !ScattersLikeUnit(contract, judge, output)) return std::nullopt;
     return metrics;
@@ -252,7 +252,7 @@ class Search {
 
   // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for
   // the output's own rounding.
-  bool LeavesLess(const ElementJudge& by_class, const Tensor& got) const {
+  bool HalvesSquaredErrors(const ElementJudge& by_class, const Tensor& got) const {
     const BoundModel bound = op_.Bound(problem_, golden_, declared_);
     const ElementJudge as_declared(golden_, bound, declared_, got.dtype());
     const std::vector<double> values = got.ToDoubles();
@@ -273,7 +273,7 @@ class Search {
 
   bool KeepsToPlacesBy(const ElementJudge& by_class, const Tensor& got) const {
     const BoundModel bound = op_.Bound(problem_, by_class.golden(), declared_);
-    return KeepsToPlaces(ElementJudge(by_class.golden(), bound, declared_, got.dtype()), by_class, got);
+    return HasConfinedErrors(ElementJudge(by_class.golden(), bound, declared_, got.dtype()), by_class, got);
   }
 
   const Operator& op_;

@@ -165,7 +165,7 @@ bool IsBiased(const ElementJudge& judge, const Tensor& got) {
   return toward > 2 * away;
 }
 
-bool LosesTypically(const ElementJudge& judge, const Tensor& got) {
+bool LosesLikeUnit(const ElementJudge& judge, const Tensor& got) {
   double lost = 0, most = 0;
   int64_t off = 0, all = 0;
   ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {

@@ -29,7 +29,7 @@ bool HoldsPrecision(const FloatFormat& format, const Tensor& got);
 bool IsBiased(const ElementJudge& judge, const Tensor& got);
 
 // Whether most results are off, and by what a truncating unit loses in the mean.
-bool LosesTypically(const ElementJudge& judge, const Tensor& got);
+bool LosesLikeUnit(const ElementJudge& judge, const Tensor& got);
 
 // Whether errors scatter as those of a running sum of `terms` products do that are cut, `block` at a time, and lose
 // between nothing and a unit each: a wrong factor, or something added, leaves less scatter, a lost term of sums of one

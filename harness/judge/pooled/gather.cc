@@ -110,8 +110,8 @@ std::vector<double> WithoutGolden(const std::vector<PooledValue>& values, const 
   return rest;
 }
 
-PooledTest AnswerTo(const Effect& effect, const std::vector<PooledValue>& values, const Sums& asked,
-                    const Contract& contract) {
+PooledTest ComputeAnswer(const Effect& effect, const std::vector<PooledValue>& values, const Sums& asked,
+                         const Contract& contract) {
   if (effect.kind == Effect::Kind::kConstant) {
     PooledTest one = asked.Of(
         effect.question, [&](size_t i) { return effect.values[i]; }, Systematic::kGranted);
@@ -160,7 +160,7 @@ std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& 
   }
   if (HasRoundings(judge)) add(RoundingsOf(values, BlockOf(judge), drift));
   if (HasOutputBits(judge)) add(OutputBitsOf(judge, got));
-  for (const Effect& effect : effects) add(AnswerTo(effect, values, asked, contract));
+  for (const Effect& effect : effects) add(ComputeAnswer(effect, values, asked, contract));
   return evidence;
 }
 

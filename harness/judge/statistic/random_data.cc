@@ -142,7 +142,7 @@ bool RoundsOneWay(const std::vector<double>& terms, int precision) {
   return forward.IsBiased() || backward.IsBiased();
 }
 
-std::string WhyAxisTells(const std::vector<double>& values, const Ranks& ranks, const Shape& shape, size_t axis) {
+std::string ExplainAxisChoice(const std::vector<double>& values, const Ranks& ranks, const Shape& shape, size_t axis) {
   int64_t inner = 1;
   for (size_t k = axis + 1; k < shape.size(); ++k) inner *= shape[k];
   for (int64_t distance = 1; distance < shape[axis] && distance <= 1024; distance += distance < 16 ? 1 : distance) {
@@ -157,7 +157,7 @@ bool IsConstant(const std::vector<double>& values) {
 }
 
 // Overload for the values of an operand.
-std::string WhyNotRandom(const Tensor& tensor, const std::vector<double>& values) {
+std::string ExplainNotRandom(const Tensor& tensor, const std::vector<double>& values) {
   if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) return "it is not finite everywhere";
   const std::vector<double> sorted = SampleOf(values);
   if (Repeats(sorted)) return "values repeat";
@@ -166,26 +166,26 @@ std::string WhyNotRandom(const Tensor& tensor, const std::vector<double>& values
   if (IsComplex(tensor.dtype())) shape.push_back(2);
   const Ranks ranks(sorted);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
-    if (const std::string why = WhyAxisTells(values, ranks, shape, axis); !why.empty()) return why;
+    if (const std::string why = ExplainAxisChoice(values, ranks, shape, axis); !why.empty()) return why;
   }
   return "";
 }
 
 }  // namespace
 
-std::string WhyNotRandom(const Tensor& tensor) {
-  return WhyNotRandom(tensor, tensor.ToDoubles());
+std::string ExplainNotRandom(const Tensor& tensor) {
+  return ExplainNotRandom(tensor, tensor.ToDoubles());
 }
 
-std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, int64_t furthest,
-                         const Contract& contract) {
+std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                             int64_t furthest, const Contract& contract) {
   int64_t told = 0;
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Tensor& input = inputs[k];
     if ((!IsFloat(input.dtype()) && !IsComplex(input.dtype())) || input.size() < kFewestTold) continue;
     const std::vector<double> values = input.ToDoubles();
     if (IsConstant(values)) continue;
-    if (const std::string why = WhyNotRandom(input, values); !why.empty()) {
+    if (const std::string why = ExplainNotRandom(input, values); !why.empty()) {
       return fmt::format("{}: {}", problem.inputs[k].name, why);
     }
     told = std::max(told, input.size());

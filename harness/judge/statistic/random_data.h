@@ -20,11 +20,11 @@ namespace assay {
 // `contract`'s accumulator, have to be no further off than those of random terms. Constant operands and those of fewer
 // than kFewestTold elements are left out, and some other one has to be there. One in 10,000 sets of independent data of
 // a continuous distribution is refused.
-std::string WhyNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, int64_t furthest,
-                         const Contract& contract);
+std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                             int64_t furthest, const Contract& contract);
 
 // Overload for one operand by itself; precondition: it is of floats or complex numbers.
-std::string WhyNotRandom(const Tensor& tensor);
+std::string ExplainNotRandom(const Tensor& tensor);
 
 inline constexpr int64_t kFewestTold = 32;
 

@@ -146,7 +146,7 @@ class Calibration {
     return std::max(middle, *tail / kNormalTail);
   }
 
-  std::vector<int64_t> Searched() const {
+  std::vector<int64_t> ListSearched() const {
     std::vector<int64_t> order(chunks_.size());
     std::iota(order.begin(), order.end(), 0);
     const auto end = order.begin() + static_cast<int64_t>(std::min(kSearchedChunks, order.size()));
@@ -167,7 +167,7 @@ class Calibration {
   };
 
   void SearchLargest() {
-    const std::vector<int64_t> searched = Searched();
+    const std::vector<int64_t> searched = ListSearched();
     std::vector<Largest> found(searched.size());
     ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
       TileReader reader(judge_, got_);

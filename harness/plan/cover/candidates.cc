@@ -166,7 +166,7 @@ CoverLimits Candidates::CostOf(const Choice& choice) const {
   return problem ? CoverLimits{Elements(*problem), problem->flops} : CoverLimits{kInfinite, kInfinite};
 }
 
-std::string Candidates::WhyTooLarge(const DimensionLevel& part) const {
+std::string Candidates::ExplainTooLarge(const DimensionLevel& part) const {
   const std::vector<double>& least = space_.dimensions[static_cast<size_t>(part.dimension)].least_elements;
   const bool is_too_large = !least.empty() && least[static_cast<size_t>(part.level)] > limits_.elements;
   return is_too_large ? too_many_elements_ : "";

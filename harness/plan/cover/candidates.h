@@ -60,7 +60,7 @@ class Candidates {
   bool IsLimit(std::string_view refusal) const { return refusal == too_many_elements_ || refusal == too_many_flops_; }
 
   // Explains why no case within the limits has this level if its declaration alone tells, else "".
-  std::string WhyTooLarge(const DimensionLevel& part) const;
+  std::string ExplainTooLarge(const DimensionLevel& part) const;
 
   Levels LevelsOf(const CaseSpec& spec) const;
   // Faster overload for a choice whose case is known.

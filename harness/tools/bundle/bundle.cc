@@ -45,8 +45,8 @@ Status AddWaivers(JsonFields& environment, BundledRun& bundle) {
     const size_t space = text.rfind(" xxh3:");
     if (space == text.npos) {
       return UsageError(
-          fmt::format("environment.json: expectations has '{}', and has to name files with their hashes "
-                      "(PATH xxh3:HASH): give the file as the run wrote it",
+          fmt::format("environment.json: expectations has '{}' instead of files with their hashes (PATH xxh3:HASH): "
+                      "give the file as the run wrote it",
                       text));
     }
     const fs::path path = text.substr(0, space);
@@ -83,7 +83,7 @@ Result<Json> FilesOf(JsonFields& environment) {
       },
       kFine);
   if (changed.empty()) return now;
-  return UsageError(fmt::format("{} was changed since the run began: bundle a run of what is there now", changed));
+  return UsageError(fmt::format("{} was changed since the run began: run again and bundle that run", changed));
 }
 
 // The outputs of what was drawn and of what fails, as far as the run has kept them.
@@ -108,7 +108,7 @@ Status AddSample(const fs::path& run, const Plan& plan, const RecordView& record
                  BundledRun& bundle) {
   if (!bundle.files.contains(kEvidenceFile)) {
     if (!challenge.empty()) return UsageError("--challenge: the run kept no outputs: run with --evidence N");
-    bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
+    bundle.notes.emplace_back("the run kept no outputs, so they cannot be judged again: run with --evidence N");
     return {};
   }
   auto sample = ParseEvidence(bundle.files[kEvidenceFile]);
@@ -116,8 +116,7 @@ Status AddSample(const fs::path& run, const Plan& plan, const RecordView& record
   for (const EvidenceDraw& draw : sample->draws) {
     if (!draw.secret.empty()) continue;
     return UsageError(run.string() +
-                      ": the run has not come to its end, so that nothing can be drawn: begin it again with another "
-                      "--out");
+                      ": the run has not ended, so nothing can be drawn: begin it again with another --out");
   }
   sample->committed = CommittedHash(bundle.files), sample->challenge = challenge;
   sample->results = DrawTexts(FindKept(plan, records, sample->draws).names, *sample);

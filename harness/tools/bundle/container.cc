@@ -48,7 +48,7 @@ Result<std::string> Compress(const std::string& bytes) {
 Result<std::string> Decompress(std::string_view frame) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   const bool known = size != ZSTD_CONTENTSIZE_ERROR && size != ZSTD_CONTENTSIZE_UNKNOWN;
-  if (!known || size > kMostMemberBytes) return UsageError("it is no frame of a bundle");
+  if (!known || size > kMostMemberBytes) return UsageError("it is not a frame of a bundle");
   std::string out(size, '\0');
   const size_t got = ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size());
   if (ZSTD_isError(got) != 0 || got != size) return UsageError("it cannot be decompressed");
@@ -113,7 +113,7 @@ std::string NameOfFrame(size_t n, size_t count, const ManifestLines& manifest) {
 // "": it is what the manifest says.
 std::string TakeFrame(std::string_view frame, const IndexEntry& entry, const std::string& name, bool is_end,
                       const ManifestLines& manifest, BundleFiles& files) {
-  if (Sha256Hex(frame) != entry.hash) return "its bytes were changed: they do not have the SHA-256 of the index";
+  if (Sha256Hex(frame) != entry.hash) return "its bytes were changed: their SHA-256 is not that of the index";
   const auto bytes = Decompress(frame);
   if (!bytes) return bytes.error().message;
   if (is_end) return *bytes == TarEnd() ? "" : "it holds something else";
@@ -122,7 +122,7 @@ std::string TakeFrame(std::string_view frame, const IndexEntry& entry, const std
   // Without a manifest, whose damage is said already, any name is as good.
   if (file->name != name && !manifest.empty()) return fmt::format("in its place is {}", file->name);
   for (const auto& [listed, hash] : manifest) {
-    if (listed == name && hash != Sha256Hex(file->contents)) return "it does not have the SHA-256 of the MANIFEST";
+    if (listed == name && hash != Sha256Hex(file->contents)) return "its SHA-256 is not that of the MANIFEST";
   }
   files[name] = std::move(file->contents);
   return "";
@@ -169,7 +169,7 @@ Result<Container> ReadContainer(const std::filesystem::path& path) {
   Container container;
   if (index.size() < 2) {
     container.damage.push_back(
-        "the index at the file's end: it is damaged or cut off, or the file is no bundle of assay");
+        "the index at the file's end: it is damaged or cut off, or the file is not a bundle of assay");
     return container;
   }
   ManifestLines manifest;

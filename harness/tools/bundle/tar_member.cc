@@ -45,7 +45,7 @@ Status CheckMemberName(std::string_view name) {
   const bool good = !name.empty() && name.size() < kNameSize && std::ranges::all_of(name, plain);
   for (const std::string_view part : Split(name, '/')) {
     if (!good || part.empty() || part == "." || part == "..") {
-      return UsageError(fmt::format("'{}' is no name of a file of a bundle", name));
+      return UsageError(fmt::format("'{}' is not a valid file name of a bundle", name));
     }
   }
   return {};
@@ -63,7 +63,7 @@ std::string TarEnd() {
 }
 
 Result<TarFile> ParseTarMember(std::string_view bytes) {
-  const auto bad = [] { return UsageError("it is no file of a bundle"); };
+  const auto bad = [] { return UsageError("it is not a file of a bundle"); };
   if (bytes.size() < kBlock) return bad();
   const std::string_view field = bytes.substr(0, kNameSize);
   TarFile file{std::string(field.substr(0, field.find('\0'))), ""};

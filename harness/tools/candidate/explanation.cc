@@ -25,10 +25,10 @@ constexpr Advice kAdvice[] = {
      "The contract says det=yes, and two executions on the same data differ: leave det out, or fix "
      "the order of the sums."},
     {"flaky", "It failed once and passed once on the same data: look for races, and for memory that is not written."},
-    {"crash", "The interpreter ended within the kernel. Whatever it does must not end the process."},
+    {"crash", "The interpreter ended within the kernel. A kernel must not end the process."},
     {"timeout", "The kernel did not return. --timeout gives it more seconds."},
     {"error",
-     "The kernel raised, or what it returned is not what it has to return; the reason has the last lines of the "
+     "The kernel raised an exception or returned a wrong kind of value; the reason has the last lines of the "
      "traceback."},
     {"unsupported",
      "The reference takes this case, so the candidate has to. Where only a part is asked for, say so with "
@@ -94,7 +94,7 @@ std::string ExplainRejection(const Ruling& ruling) {
   const CandidateFailure& first = ruling.failures.front();
   std::string text = Ended(RejectedLine(ruling));
   if (first.what != "load") text += " " + CountsText(ruling);
-  if (!first.arithmetic.empty()) text += fmt::format(" The errors are those of {}.", first.arithmetic);
+  if (!first.arithmetic.empty()) text += fmt::format(" The errors look like those of {}.", first.arithmetic);
   if (ruling.visible.failed == 0 && ruling.hidden.failed > 0 && ruling.visible.passed > 0 &&
       first.what != "timing_invalid") {
     text += " Every visible case passes: what it computes depends on shapes or data that only those have.";
@@ -106,14 +106,14 @@ std::string ExplainRejection(const Ruling& ruling) {
 std::string ExplainAcceptance(const Ruling& ruling) {
   std::string text = CountsText(ruling);
   if (ruling.suspects > 0) {
-    text += fmt::format(" {} of the results are suspect: within what is permitted, with larger errors than usual.",
+    text += fmt::format(" {} of the results are suspect: within their bounds, with larger errors than usual.",
                         ruling.suspects);
   }
   return text + fmt::format(" Speed: {}.", SpeedText(ruling.speed));
 }
 
 std::string ExplainError(const Ruling& ruling) {
-  const std::string text = Ended("Nothing can be said of the candidate: " + ruling.reason);
+  const std::string text = Ended("The candidate cannot be judged: " + ruling.reason);
   return ruling.visible.cases == 0 ? text : text + " " + CountsText(ruling);
 }
 

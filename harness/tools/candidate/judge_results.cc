@@ -39,13 +39,13 @@ bool Fails(const Record* r) {
 }
 
 // Why no weaker arithmetic is named for a failure.
-std::string WhyUnexplained(const Record& r, std::string_view what) {
+std::string ExplainUnknownArithmetic(const Record& r, std::string_view what) {
   if (what == "below_contract") return "the kernel declares less than the case requires";
   if (what != "mismatch") return kNoFailureOfValues;
   if (r.decided_by == "memory") return "memory was written or read that is not the kernel's";
   if (r.nonfinite_mismatch.value_or(0) > 0) return "values are wrong among NaN and infinities";
   if (!r.decided_by.empty()) return "other executions than the first one failed: " + r.decided_by;
-  return "no weaker arithmetic that is known gives these values";
+  return "no known weaker arithmetic gives these values";
 }
 
 class Judging {
@@ -115,7 +115,7 @@ class Judging {
     failure.set = set, failure.what = what, failure.reason = reason;
     failure.case_id = r.case_id, failure.implementation = r.implementation;
     failure.where = r.where, failure.arithmetic = r.lower_class_name;
-    if (failure.arithmetic.empty()) failure.why_unexplained = WhyUnexplained(r, what);
+    if (failure.arithmetic.empty()) failure.why_unexplained = ExplainUnknownArithmetic(r, what);
     failure.worst_elements = r.worst_elements, failure.reproduce = r.reproduce;
   }
 
@@ -168,7 +168,7 @@ Ruling JudgeCandidate(const JudgedRun& run) {
   return Judging(run).Judge();
 }
 
-Ruling CannotLoadCandidate(const std::string& reason) {
+Ruling MakeUnloadedRuling(const std::string& reason) {
   Ruling ruling;
   ruling.verdict = RulingVerdict::kRejected;
   ruling.failures_in_all = 1;
@@ -180,7 +180,7 @@ Ruling CannotLoadCandidate(const std::string& reason) {
   return ruling;
 }
 
-Ruling CannotJudge(const std::string& reason) {
+Ruling MakeUnjudgedRuling(const std::string& reason) {
   Ruling ruling;
   ruling.reason = reason;
   ruling.explanation = ExplainError(ruling);

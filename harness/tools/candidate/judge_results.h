@@ -28,7 +28,7 @@ struct JudgedRun {
 Ruling JudgeCandidate(const JudgedRun& run);
 
 // Rulings for a candidate or a reference that could not be loaded.
-Ruling CannotLoadCandidate(const std::string& reason);
-Ruling CannotJudge(const std::string& reason);
+Ruling MakeUnloadedRuling(const std::string& reason);
+Ruling MakeUnjudgedRuling(const std::string& reason);
 
 }  // namespace assay

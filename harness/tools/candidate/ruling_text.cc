@@ -112,8 +112,8 @@ std::string RulingText(const Ruling& ruling, const RulingContext& context) {
     text += LineOf("visible", ruling.visible) + LineOf("hidden", ruling.hidden);
     if (context.undrawn > 0) {
       text += fmt::format(
-          "  {} hidden cases more were asked for, but the reference takes too few of the shapes that are drawn: let it "
-          "take more, or name further cases with --case\n",
+          "  {} hidden cases are missing, since the reference takes too few of the drawn shapes: let it take more, or "
+          "name further cases with --case\n",
           context.undrawn);
     }
   }
@@ -129,7 +129,7 @@ std::string RulingText(const Ruling& ruling, const RulingContext& context) {
     text += fmt::format("\nspeed: {}\n", SpeedText(ruling.speed));
     for (const std::string& note : ruling.speed.notes) text += fmt::format("  {}\n", note);
   }
-  if (!context.again.empty()) text += fmt::format("\nby the same hidden cases: {}\n", context.again);
+  if (!context.again.empty()) text += fmt::format("\nto judge by the same hidden cases: {}\n", context.again);
   if (!context.out.empty()) text += fmt::format("records: {}\n", context.out);
   return text;
 }

@@ -26,7 +26,7 @@ TimeComparison OfAll(const RunComparison& comparison) {
 }
 
 // Clears the doubt about a time: MakeUnsure() takes the doubts of all times into account in the end.
-Record WithoutDoubt(Record record) {
+Record ClearDoubt(Record record) {
   record.timing_unsure.clear();
   return record;
 }
@@ -52,7 +52,7 @@ struct ByOneClock {
   void Add(const Record& candidate, const Record& reference) {
     ResultComparison& result = comparison.results.emplace_back();
     result.case_id = candidate.case_id, result.op = candidate.op, result.backend = "candidate";
-    times.Add(comparison.results.size() - 1, WithoutDoubt(reference), WithoutDoubt(candidate), "");
+    times.Add(comparison.results.size() - 1, ClearDoubt(reference), ClearDoubt(candidate), "");
   }
   void Decide() {
     CompareSettings settings;
@@ -104,7 +104,7 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
                            .time = {}});
   }
   if (speed.cases.empty()) {
-    speed.why = "no case has a time of both that can be believed";
+    speed.why = "no case has a believable time of both";
     return speed;
   }
   told.Decide(), wall.Decide();
@@ -126,8 +126,8 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
   MakeUnsure(pairs, speed);
   if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {
     speed.notes.push_back(
-        "executions of the reference take less than 0.5 ms, and a candidate may leave 0.1 ms out of what it tells: see "
-        "wall_ratio, or judge by larger cases (--case, --suite)");
+        "executions of the reference take less than 0.5 ms, of which a candidate may hide 0.1 ms: see wall_ratio, or "
+        "judge by larger cases (--case, --suite)");
   }
   return speed;
 }

@@ -83,7 +83,7 @@ std::string AdviceFor(const UserCase& user, const CheckResult& result) {
     if (decision.result_class == ResultClass::kSuspect) return AdviseOnConstants(traits);
     return result.weak.value_or(false) ? AdviseOnWeak(user, result) : "";
   }
-  if (decision.verdict == Verdict::kInconclusive) return RemedyForData(evidence);
+  if (decision.verdict == Verdict::kInconclusive) return SuggestData(evidence);
   if (evidence.weaker_arithmetic) return AdviseOnWeakerArithmetic(user, result, traits);
   if (decision.verdict == Verdict::kBelowContract) {
     return "a contract that meets what is required, if the kernel's arithmetic does";

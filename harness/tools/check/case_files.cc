@@ -95,10 +95,10 @@ Status TakeCase(JsonFields& one, const fs::path& dir, const std::map<std::string
   const std::string id = again->planned.spec.Id();
   const auto planned = requirements.find(id);
   if (planned == requirements.end() || planned->second != RequirementOf(again->planned)) {
-    return UsageError(fmt::format(
-        "{} is not in its plan with that requirement: the manifest was changed; take the one that was sent out, or "
-        "write the inputs anew",
-        id));
+    return UsageError(
+        fmt::format("{} is not in its plan with that requirement: the manifest was changed; use the original, or write "
+                    "the inputs anew",
+                    id));
   }
   if (!seen.insert(id).second) {
     return UsageError(id + " is there twice: it would count twice; write the inputs anew");
@@ -116,7 +116,8 @@ Status WriteCaseFiles(const fs::path& dir, const Plan& plan, const std::vector<P
   for (const PlannedCase& planned : cases) {
     const std::string id = planned.spec.Id();
     if (!on_case(id)) {
-      return Fail(ErrorCode::kInternal, "interrupted: there is no manifest, and the folder is of no use");
+      return Fail(ErrorCode::kInternal,
+                  "interrupted before the manifest was written; remove the folder and write the inputs anew");
     }
     auto json = WriteOneCase(dir, planned, files);
     if (!json) return Fail(json.error().code, id + ": " + json.error().message);

@@ -64,7 +64,7 @@ Result<TensorSet> LoadTensors(const OpSchema& schema, const CheckRequest& reques
   for (const auto& [name, dtype] : *dtypes) {
     const auto is_name = [&name = name](const std::string& other) { return other == name; };
     if (std::ranges::any_of(input_names, is_name) || std::ranges::any_of(output_names, is_name)) continue;
-    return UsageError(fmt::format("--dtype {}={}: there is no tensor '{}'", name, dtype, name));
+    return UsageError(fmt::format("--dtype {}={}: unknown tensor '{}'", name, dtype, name));
   }
   auto loaded_inputs = Load(*inputs, *dtypes);
   if (!loaded_inputs) return tl::unexpected(loaded_inputs.error());

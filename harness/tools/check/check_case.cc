@@ -72,7 +72,7 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-bool TriesTooFew(const JudgeInputs& evidence) {
+bool HasTooFewFaults(const JudgeInputs& evidence) {
   return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
 }
 
@@ -158,7 +158,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   const ErrorMetrics& run = evidence.runs[0];
   if (run.Holds() && !run.statistic.Holds()) {
     const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
-    evidence.not_random = WhyNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
+    evidence.not_random = ExplainNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
@@ -200,14 +200,14 @@ const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
     const OutputFindings& output = loose.outputs[k];
     const bool needs_them = output.decision.verdict == Verdict::kPass && !IsPlainPass(tight.outputs[k].decision);
     if (!needs_them || !output.evidence.power) continue;
-    if (output.evidence.power->power < kWeakPower || TriesTooFew(output.evidence)) return &output;
+    if (output.evidence.power->power < kWeakPower || HasTooFewFaults(output.evidence)) return &output;
   }
   return nullptr;
 }
 
 std::string WeakText(const UserCase& user, const Contract& weaker, const OutputFindings& output) {
   const std::string noticed =
-      TriesTooFew(output.evidence)
+      HasTooFewFaults(output.evidence)
           ? "too few single faults could be tried to say what would be noticed"
           : fmt::format("{:.1f} % of single faults would be noticed", 100 * output.evidence.power->power);
   return fmt::format(
@@ -311,7 +311,7 @@ std::string FindUnnoticedFaults(const CheckRequest& request, const UserCase& use
   const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
   return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
                               {})
-      .BlindTo();
+      .DescribeMissedFaults();
 }
 
 // Judged in a millisecond or two by one thread.

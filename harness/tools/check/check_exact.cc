@@ -16,10 +16,10 @@ namespace {
 
 // Integers up to `held` are what `holder` has room for.
 tl::unexpected<Error> NotExact(const std::string& what, const std::string& holder, double held) {
-  return UsageError(fmt::format(
-      "--exact-ulp asks for data on which every order of operations is exact, but {}, and {} holds integers up to "
-      "2^{:g} exactly: leave --exact-ulp out, and the bound judges the result, or dump small integers",
-      what, holder, std::log2(held)));
+  return UsageError(
+      fmt::format("--exact-ulp needs data on which every order of operations is exact, but {}, and {} holds integers "
+                  "up to 2^{:g} exactly: leave --exact-ulp out to judge by the bound, or dump small integers",
+                  what, holder, std::log2(held)));
 }
 
 // Bits of a factor that the contract's input rounding keeps; none: all. 0: those of a scale that is not known.
@@ -54,8 +54,8 @@ Status CheckKeeps(const Operand& operand, const Tensor& tensor, const Contract& 
   if (!bits) return {};
   if (*bits == 0) {
     return UsageError(
-        fmt::format("--exact-ulp asks for operands that no rounding changes, but {} scales operand {} to "
-                    "fp8 by a factor that is not known here: leave --exact-ulp out",
+        fmt::format("--exact-ulp needs operands that no rounding changes, but {} scales operand {} to fp8 by an "
+                    "unknown factor: leave --exact-ulp out",
                     ToText(contract), operand.name));
   }
   const std::vector<double> values = tensor.ToDoubles();

@@ -107,7 +107,7 @@ std::string WeakerArithmeticLines(const CheckResult& result, Asker asker) {
 // Notes how many results the contract leaves unjudged.
 std::string OpenLine(const JudgeInputs& evidence) {
   if (!evidence.power || evidence.power->unbounded == 0) return "";
-  return fmt::format("note: {} of {} results were not judged: the contract bounds nothing there\n",
+  return fmt::format("note: {} of {} results were not judged: the contract gives no bound for them\n",
                      evidence.power->unbounded, NumElements(evidence.shape));
 }
 
@@ -133,10 +133,9 @@ std::string DefaultsLine(const UserCase& user, const Record& r) {
 std::string SuspectLine(const Record& r) {
   if (r.verdict != Name(Verdict::kPass)) return "";
   if (r.result_class != Name(ResultClass::kSuspect)) {
-    return r.weak_pass.value_or(false) ? "warning: most wrong results would pass as well; strict fails this result\n"
-                                       : "";
+    return r.weak_pass.value_or(false) ? "warning: most wrong results would pass too; strict fails this result\n" : "";
   }
-  return "warning: the bound holds, but such errors are hardly random roundings: look at them; strict fails this "
+  return "warning: the bound holds, but random roundings hardly make such errors: look at them; strict fails this "
          "result\n";
 }
 
@@ -144,15 +143,16 @@ std::string SuspectLine(const Record& r) {
 std::string FewFaultsLine(const CheckResult& result) {
   const JudgeInputs& evidence = result.worst().evidence;
   const bool passes = result.record.verdict == Name(Verdict::kPass);
-  if (!passes || !result.stricter || !result.stricter->holds || !TriesTooFew(evidence)) return "";
+  if (!passes || !result.stricter || !result.stricter->holds || !HasTooFewFaults(evidence)) return "";
   return fmt::format(
-      "note: with these data only {} could be tried, fewer than the {} that would say what is noticed: a lost term or "
-      "another divisor may not be\n",
+      "note: with these data only {} could be tried, and at least {} are needed to know what is noticed: a lost term "
+      "or another divisor may not be\n",
       Counted(evidence.power->omitted_total, "single fault"), kFewestFaults);
 }
 
 std::string MutationPowerLine(const JudgeInputs& evidence, bool passes) {
-  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
+  if (!evidence.power || !evidence.power->DescribeMissedFaults().empty() ||
+      evidence.power->power >= kRequiredMutationPower)
     return "";
   const std::string result = passes ? evidence.power->blank_result : "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",

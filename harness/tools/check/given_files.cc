@@ -19,7 +19,7 @@ constexpr const char* kGivenFill = "user";
 constexpr const char* kTheirsFolder = "theirs";
 
 // The case with these inputs. Errors name the operand that does not fit.
-Result<UserCase> CaseWith(const PlannedCase& planned, std::vector<NamedTensor> inputs) {
+Result<UserCase> MakeUserCase(const PlannedCase& planned, std::vector<NamedTensor> inputs) {
   UserCase user;
   user.planned = planned;
   const SharedCase bound = planned.Bound();
@@ -45,7 +45,7 @@ Status WriteTensors(const fs::path& folder, const std::vector<Operand>& operands
 }
 
 Result<Json> WriteOneGiven(const fs::path& dir, GivenCase& given, TensorFiles files, GivenOutputs outputs) {
-  auto user = CaseWith(given.planned, std::move(given.inputs));
+  auto user = MakeUserCase(given.planned, std::move(given.inputs));
   if (!user) return tl::unexpected(user.error());
   const Problem& problem = user->data.problem;
   const std::string folder = given.planned.spec.IdHash();
@@ -109,7 +109,7 @@ Result<UserCase> LoadGivenCase(const ReturnedCase& returned) {
     if (!tensor) return tl::unexpected(tensor.error());
     inputs.push_back({operand.name, *std::move(tensor)});
   }
-  return CaseWith(returned.planned, std::move(inputs));
+  return MakeUserCase(returned.planned, std::move(inputs));
 }
 
 }  // namespace assay

@@ -26,14 +26,14 @@ std::string StoredAs(DType dtype, TensorFiles files) {
 void AddFiles(Json& operands, const std::string& folder, TensorFiles files) {
   for (Json& operand : operands) {
     const auto dtype = ParseDType(operand["dtype"].get<std::string>());
-    operand["file"] = fmt::format("{}/{}{}", folder, operand["name"].get<std::string>(), EndingOf(files));
+    operand["file"] = fmt::format("{}/{}{}", folder, operand["name"].get<std::string>(), GetFileEnding(files));
     if (const std::string stored = StoredAs(*dtype, files); !stored.empty()) operand["stored_as"] = stored;
   }
 }
 
 }  // namespace
 
-const char* EndingOf(TensorFiles files) {
+const char* GetFileEnding(TensorFiles files) {
   return files == TensorFiles::kNpy ? ".npy" : ".safetensors";
 }
 
@@ -54,7 +54,7 @@ Status CheckEmptyFolder(const fs::path& dir) {
 }
 
 Status WriteTensorFile(const fs::path& folder, const Operand& operand, const Tensor& tensor, TensorFiles files) {
-  const fs::path path = folder / (operand.name + EndingOf(files));
+  const fs::path path = folder / (operand.name + GetFileEnding(files));
   const TensorRef ref{operand.name, operand.dtype, operand.shape, tensor.data()};
   return files == TensorFiles::kNpy ? WriteNpy(path, ref) : WriteSafetensors(path, {ref}, {});
 }
@@ -77,7 +77,7 @@ Status WriteManifest(const fs::path& dir, const Plan& plan, Json cases, TensorFi
 
 std::string TensorFileOf(const fs::path& folder, const std::string& name) {
   for (const TensorFiles files : {TensorFiles::kNpy, TensorFiles::kSafetensors}) {
-    const fs::path path = folder / (name + EndingOf(files));
+    const fs::path path = folder / (name + GetFileEnding(files));
     std::error_code error;
     if (fs::exists(path, error)) return path.string();
   }

@@ -13,7 +13,7 @@ namespace assay {
 
 inline constexpr const char* kOutputFolder = "out";  // below the folder of a case
 
-const char* EndingOf(TensorFiles files);
+const char* GetFileEnding(TensorFiles files);
 Status MakeFolder(const std::filesystem::path& path);
 Status CheckEmptyFolder(const std::filesystem::path& dir);
 Status WriteTensorFile(const std::filesystem::path& folder, const Operand& operand, const Tensor& tensor,

@@ -52,12 +52,12 @@ std::string KindOf(const CaseSpec& spec, const Record& record) {
 // would be known of what is smaller. A suspect (or what is inconclusive: what strict runs count alone) proves nothing,
 // and a smaller one would show less.
 bool MayBeSmaller(const Record& record) {
-  return FailsRun(record) && record.verdict != Name(Verdict::kTimeout) && !FailedAfterPassing(record);
+  return FailsRun(record) && record.verdict != Name(Verdict::kTimeout) && !HasFailedAfterPassing(record);
 }
 
 // Implementations seldom have a fault in common: then the case or what judges it may be at fault. "": not all give
 // results that are wrong; ends of workers and contracts that promise too little say nothing of the case.
-std::string AllFailText(std::span<const Record> records, const std::function<bool(const Record&)>& fails) {
+std::string ExplainAllFailing(std::span<const Record> records, const std::function<bool(const Record&)>& fails) {
   size_t results = 0, wrong = 0;
   for (const Record& record : records) {
     if (record.implementation.empty()) continue;
@@ -66,7 +66,7 @@ std::string AllFailText(std::span<const Record> records, const std::function<boo
     ++results, wrong += mismatch;
   }
   if (results < 2 || wrong == 0) return "";
-  return fmt::format("\n# all {} implementations fail: suspect the case, or what it is judged by", results);
+  return fmt::format("\n# all {} implementations fail: suspect the case or its golden value", results);
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
     if (is_failure(record)) Failed(planned, record, health);
   }
   if (const auto saved = saved_.find(planned.spec.Id()); saved != saved_.end()) {
-    const std::string suspicion = AllFailText(records, is_failure);
+    const std::string suspicion = ExplainAllFailing(records, is_failure);
     std::string& comment = saved->second.comment;
     if (comment.find(suspicion) == std::string::npos) comment += suspicion;
   }

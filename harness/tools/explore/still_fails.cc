@@ -29,13 +29,13 @@ std::optional<Record> JudgeOn(const PlannedCase& planned, const Device& device, 
 
 }  // namespace
 
-bool FailedAfterPassing(const Record& record) {
+bool HasFailedAfterPassing(const Record& record) {
   return record.decided_by == kLaterExecutions;
 }
 
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings) {
   const std::optional<Record> again = JudgeOn(planned, device, failed.implementation, settings);
-  return again && again->verdict == failed.verdict && FailsRun(*again) && !FailedAfterPassing(*again);
+  return again && again->verdict == failed.verdict && FailsRun(*again) && !HasFailedAfterPassing(*again);
 }
 
 bool PassesOn(const PlannedCase& planned, const Device& device, const std::string& implementation,

@@ -8,7 +8,7 @@
 namespace assay {
 
 // Whether only many executions showed it, which may not show it the next time.
-bool FailedAfterPassing(const Record& record);
+bool HasFailedAfterPassing(const Record& record);
 
 // Runs the case, without a record, by the implementation that failed. False too where the case cannot be prepared,
 // where an expectation explains it, and where the case passes at first.

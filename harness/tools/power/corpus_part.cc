@@ -53,17 +53,17 @@ Result<CorpusParts::Names> CorpusParts::NamesIn(const std::filesystem::path& lis
   Names names;
   std::ifstream file(list);
   if (!file) {
-    return UsageError(fmt::format(
-        "cannot read {}, which says what of the corpus is in which part: copy it from lib/assay/corpus of a "
-        "build (./scripts/build.sh release assay_backend_corpus_held puts it there)",
-        list.string()));
+    return UsageError(
+        fmt::format("cannot read {}, the list of a part of the corpus: copy it from lib/assay/corpus of a build "
+                    "(./scripts/build.sh release assay_backend_corpus_held puts it there)",
+                    list.string()));
   }
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.starts_with('#')) continue;
     const auto words = Split(line, ' ');
     if (words.size() != 2) {
-      return UsageError(fmt::format("{}:{}: '{}' is no line of an operator and an implementation; write two words",
+      return UsageError(fmt::format("{}:{}: '{}' is not an operator and an implementation; write two words",
                                     list.string(), number, line));
     }
     names.emplace(words[0], words[1]);

@@ -30,7 +30,7 @@ double EffectNoise(DType out) {
   return out == DType::kF64 || out == DType::kC128 ? 0x1p-53 : 0x1p-40;
 }
 
-bool CouldNotRun(Verdict verdict) {
+bool IsFailureToRun(Verdict verdict) {
   return verdict == Verdict::kError || verdict == Verdict::kUnsupported || verdict == Verdict::kUnavailable;
 }
 
@@ -114,7 +114,7 @@ class CaseMeasurement {
     std::vector<PeerCase> peers;
     for (const CaseOutput& one : data.outputs) peers.emplace_back(*data.op, one.problem, one.golden);
     runner.Judge(device_, [&](Attempt attempt) {
-      if (CouldNotRun(attempt.verdict)) {
+      if (IsFailureToRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
             fmt::format("{} on {}: {}", attempt.implementation, planned_.spec.Id(), attempt.record.reason));
         return;

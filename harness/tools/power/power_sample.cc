@@ -57,7 +57,7 @@ std::vector<PlannedCase> SampleCases(std::vector<PlannedCase> cases, size_t size
   return sample;
 }
 
-std::vector<PlannedCase> CasesUpTo(std::vector<PlannedCase> cases, double most_flops) {
+std::vector<PlannedCase> KeepCasesUpTo(std::vector<PlannedCase> cases, double most_flops) {
   std::erase_if(cases, [&](const PlannedCase& one) { return one.Bound()->problem.flops > most_flops; });
   return cases;
 }

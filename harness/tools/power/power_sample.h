@@ -16,6 +16,6 @@ std::vector<PlannedCase> SampleCases(std::vector<PlannedCase> cases, size_t size
 
 // Keeps cases of at most `most_flops` operations: the layers of public models among a suite's cases take as long as all
 // others. Cases of a million operations take a second each, as every schedule is executed on every seed.
-std::vector<PlannedCase> CasesUpTo(std::vector<PlannedCase> cases, double most_flops);
+std::vector<PlannedCase> KeepCasesUpTo(std::vector<PlannedCase> cases, double most_flops);
 
 }  // namespace assay

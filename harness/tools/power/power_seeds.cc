@@ -28,7 +28,7 @@ SeedResult ManySeeds::Judge(Seed& seed, const Contract& contract, Execution exec
   const std::vector<BoundModel>& bounds = BoundsOf(seed, contract);
   for (size_t k = 0; k < data.outputs.size(); ++k) {
     const CaseOutput& of = data.outputs[k];
-    const std::string wrong = FirstProblem(
+    const std::string wrong = DescribeFirstProblem(
         JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]),
         of.problem.output().shape);
     if (result.problem.empty()) result.problem = wrong;

@@ -167,11 +167,10 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
         "these cases are a random sample of {}, of each operator in proportion: --sample {} --sample-seed {}\n",
         run.sampled_from, run.cases, run.sample_seed);
   }
-  text += fmt::format("of the correct tensors {} went through the whole flow, the others were executed once\n",
+  text += fmt::format("{} of the correct tensors went through the whole flow, the others were executed once\n",
                       tally.legal_whole.tensors);
   if (tally.held_back.tensors < kLeastHeldBack) {
-    text +=
-        fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);
+    text += fmt::format("a release needs at least {} held-back tensors: give more with --held-back\n", kLeastHeldBack);
   }
   text += GroupText(tally);
   for (const std::string& line : tally.unsupported) text += fmt::format("not in the corpus: {}\n", line);

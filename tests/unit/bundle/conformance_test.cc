@@ -191,7 +191,7 @@ TEST(Conformance, TheControlHasToRejectWhatIsFaultyAndToAcceptWhatIsSound) {
   const ConformanceFinding finding = Submission().Judge(JudgeControl(kProfile, {sound}));
   EXPECT_FALSE(finding.Conforms());
   EXPECT_THAT(finding.Sentence(),
-              HasSubstr("the negative control: no result was found wrong of the faulty matmul:fault.b"));
+              HasSubstr("the negative control: none was found wrong of the results of the faulty matmul:fault.b"));
 }
 
 TEST(Profiles, TheShippedOneIsTheOneThatWasPublished) {

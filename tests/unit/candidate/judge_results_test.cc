@@ -108,13 +108,13 @@ TEST_F(JudgingResults, NamesTheArithmeticOfAFailureOrSaysWhyNot) {
   EXPECT_EQ(failures[0]["arithmetic"], "bf16 operands");
   EXPECT_FALSE(failures[0].contains("arithmetic_unknown"));
   EXPECT_TRUE(failures[1].at("arithmetic").is_null());
-  EXPECT_EQ(failures[1]["arithmetic_unknown"], "no weaker arithmetic that is known gives these values");
+  EXPECT_EQ(failures[1]["arithmetic_unknown"], "no known weaker arithmetic gives these values");
   EXPECT_EQ(failures[2]["arithmetic_unknown"], "values are wrong among NaN and infinities");
 }
 
 TEST_F(JudgingResults, SaysThatAFailureWithoutValuesHasNoArithmetic) {
   for (size_t i = 0; i < 3; ++i) Add(i, i == 0 ? "crash" : "pass", "pass");
-  for (const Ruling& ruling : {Judge(), CannotLoadCandidate("no such file")}) {
+  for (const Ruling& ruling : {Judge(), MakeUnloadedRuling("no such file")}) {
     const auto failure = RulingJson(ruling, {})["first_failure"];
     EXPECT_TRUE(failure.at("arithmetic").is_null());
     EXPECT_EQ(failure.at("arithmetic_unknown"), "it is no failure of values");

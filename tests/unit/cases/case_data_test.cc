@@ -89,10 +89,10 @@ TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {
     EXPECT_EQ(std::ssize(twin.Get()->expected), data.outputs[twin.output()].golden.size());
   }
   EXPECT_TRUE(has[0] && has[1]);
-  EXPECT_EQ(by.TwinOfAll(), nullptr);
+  EXPECT_EQ(by.FindSharedTwin(), nullptr);
   const CaseData one = Prepare("layer_norm/f32/rows=3,n=100/fill=normal/seed=0");
   const ContractData by_one = PrepareContract(one, ParseDeclaration("f32acc;math=2").value());
-  EXPECT_EQ(by_one.TwinOfAll(), &by_one.twins[0]);
+  EXPECT_EQ(by_one.FindSharedTwin(), &by_one.twins[0]);
 }
 
 TEST(SecondSet, TakesAnotherFillWhereTheSeedChangesNothing) {

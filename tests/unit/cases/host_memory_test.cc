@@ -160,27 +160,27 @@ TEST(AvailableBytes, AreNoMoreThanTheAddressSpaceHasLeft) {
   EXPECT_LT(available, 4294967296.0);
 }
 
-TEST(DevicesAtOnce, LargeCasesAreJudgedOneDeviceAfterTheOther) {
-  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), "auto", 4), 4u);
+TEST(CountParallelDevices, LargeCasesAreJudgedOneDeviceAfterTheOther) {
+  EXPECT_EQ(CountParallelDevices(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), "auto", 4), 4u);
   // 8 MB of inputs three times, and 52 bytes for each of 1e6 outputs: 76 MB, of which 134 MB hold one.
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4), 2u);
-  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), "auto", 4), 1u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 0), 1u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "auto", 4), 2u);
+  EXPECT_EQ(CountParallelDevices(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), "auto", 4), 1u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "auto", 0), 1u);
 }
 
-TEST(DevicesAtOnce, FurtherOnesHaveWhatTheCaseLeaves) {
+TEST(CountParallelDevices, FurtherOnesHaveWhatTheCaseLeaves) {
   const double bytes = BytesNeeded(Bound(kSquare), MemoryUse::kRun, "auto");
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [bytes] { return bytes + 80e6; }), 2u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [bytes] { return bytes + 70e6; }), 1u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "auto", 4, [] { return 0.0; }), 1u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "auto", 4, [bytes] { return bytes + 80e6; }), 2u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "auto", 4, [bytes] { return bytes + 70e6; }), 1u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "auto", 4, [] { return 0.0; }), 1u);
   const Problem small = Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0");
-  EXPECT_EQ(DevicesAtOnce(small, "auto", 4, [] { return 0.0; }), 4u) << "nobody asks";
+  EXPECT_EQ(CountParallelDevices(small, "auto", 4, [] { return 0.0; }), 4u) << "nobody asks";
 }
 
-TEST(DevicesAtOnce, ReproducibleGoldenValuesLeaveLessToFurtherOnes) {
+TEST(CountParallelDevices, ReproducibleGoldenValuesLeaveLessToFurtherOnes) {
   const auto available = [] { return BytesNeeded(Bound(kSquare), MemoryUse::kRun, "fast") + 80e6; };
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "fast", 4, available), 2u);
-  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), "reproducible", 4, available), 1u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "fast", 4, available), 2u);
+  EXPECT_EQ(CountParallelDevices(Bound(kSquare), "reproducible", 4, available), 1u);
 }
 
 // Sets the allocator up as a run does: it keeps freed memory, here below a block that is still in use.

@@ -104,34 +104,34 @@ TEST(MutationPower, ZeroWithinTheBoundIsMissed) {
 }
 
 TEST(MutationPower, BlindToZerosButNotToAConstantOrAMissingTerm) {
-  EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().BlindTo(), "");
+  EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().DescribeMissedFaults(), "");
   EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().blank_result, "");
   const RowSumCase cancels(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
-  EXPECT_EQ(cancels.Measure().BlindTo(), "an output of zeros");
+  EXPECT_EQ(cancels.Measure().DescribeMissedFaults(), "an output of zeros");
   // All outputs are equal, and single terms are below the bound.
   const RowSumCase constant(40, 1000, 0.01, [](int64_t, int64_t) { return 1.0; });
   EXPECT_EQ(constant.Measure().power, 0);
-  EXPECT_EQ(constant.Measure().BlindTo(), "");
+  EXPECT_EQ(constant.Measure().DescribeMissedFaults(), "");
   EXPECT_EQ(constant.Measure().blank_result, "a constant output at the mean");
   // Three of four rows cancel.
   const auto mostly = [](int64_t m, int64_t k) { return k == 0 ? 1.001 : m % 4 == 0 ? 1.0 : -1.0; };
-  EXPECT_EQ(RowSumCase(40, 2, 0.01, mostly).Measure().BlindTo(), "a zero in place of 30 of 40 results");
+  EXPECT_EQ(RowSumCase(40, 2, 0.01, mostly).Measure().DescribeMissedFaults(), "a zero in place of 30 of 40 results");
 }
 
 TEST(MutationPower, NanThatMayFollowFromOverflowTellsNothing) {
   RowSumCase c(40, 8, 1e-6, Distinct);
   c.bound.partial_overflow_at = 1;  // all sums reach it
   const MutationPower power = c.Measure();
-  EXPECT_EQ(power.BlindTo(), "an output of NaN");
+  EXPECT_EQ(power.DescribeMissedFaults(), "an output of NaN");
   EXPECT_EQ(power.missed, "an output of NaN");
   EXPECT_NEAR(power.power, 2.0 / 3, 1e-12);
   EXPECT_EQ(power.overflowing, 40);
   EXPECT_EQ(power.sampled, 40);
   c.bound.partial_signs = PartialSigns::kOfTerms;
-  EXPECT_EQ(c.Measure().BlindTo(), "") << "terms of one sign make infinities alone";
+  EXPECT_EQ(c.Measure().DescribeMissedFaults(), "") << "terms of one sign make infinities alone";
   EXPECT_EQ(c.Measure().power, 1);
   std::ranges::fill(c.golden.value, std::numeric_limits<double>::quiet_NaN());
-  EXPECT_EQ(c.Measure().BlindTo(), "") << "NaN is the result";
+  EXPECT_EQ(c.Measure().DescribeMissedFaults(), "") << "NaN is the result";
 }
 
 // Two outputs of 40 for which nothing is promised, be it by the operator's rules or by an infinite bound.

@@ -47,11 +47,11 @@ TEST(Roofline, WithoutATimeOrACeilingThereIsNoShare) {
   SetRoofline(r, {}, *r.flops);
   EXPECT_FALSE(r.roofline_fraction);
   EXPECT_EQ(r.bound_by, "");
-  EXPECT_THAT(r.roofline_note, HasSubstr("no ceiling of the bandwidth"));
+  EXPECT_THAT(r.roofline_note, HasSubstr("the peak bandwidth is unknown"));
   SetRoofline(r, {kMemory, {}, {}, kCache}, *r.flops);
   EXPECT_TRUE(r.roofline_fraction);
   EXPECT_EQ(r.bound_by, "");
-  EXPECT_THAT(r.roofline_note, HasSubstr("no compute rate"));
+  EXPECT_THAT(r.roofline_note, HasSubstr("the peak compute rate"));
 }
 
 TEST(Roofline, WhatIsFasterThanPossibleIsInvalidWarmOrCold) {

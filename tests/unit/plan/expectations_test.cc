@@ -168,13 +168,13 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
            {"op = 'matmul'\nattributes = 'kk<3'", "matmul has no key 'kk'; it takes m n k"},
            {"attributes = 'k<3'", "has a condition on k and no op"},
            {"op = 'reduce'\nattributes = 'kind=maximum'", "kind=maximum is not one of sum, mean"},
-           {"op = 'reduce'\nattributes = 'kind<3'", "is a name, which has no order"},
-           {"op = 'matmul'\nattributes = 'k<three'", "'three' is no number"},
-           {"op = 'matmul'\nattributes = 'k.1=3'", "is no list"},
+           {"op = 'reduce'\nattributes = 'kind<3'", "is a name; compare it with = only"},
+           {"op = 'matmul'\nattributes = 'k<three'", "'three' is not a number"},
+           {"op = 'matmul'\nattributes = 'k.1=3'", "is not a list"},
            {"dtype = 'f23'", "f23"},
            {"fill = 'specal'", "unknown fill 'specal'"},
            {"fill = 'specal*'", "no fill matches 'specal*'"},
-           {"library = 'new'", "no bound on a version"},
+           {"library = 'new'", "not a version bound"},
            {"declares = 'ac=f32'", "'ac' is not a field of a contract; known: in, acc"},
            {"requires = 'acc=f33'", "contract field acc=f33: expected i32|f64|f32"},
            {"shows.channel = 'exeptional'", "'exeptional' is not one of exact"},
@@ -209,7 +209,8 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
   EXPECT_THAT(RefusalOf(head + "verdicts = ['crash', 'mismach']"), HasSubstr("f:3: 'mismach' is not one of mismatch"));
   EXPECT_THAT(RefusalOf("[[known_failure]]\nid = 'a b'"), HasSubstr("f:2: the id 'a b' is not one word"));
   EXPECT_THAT(RefusalOf("[[known_falure]]\nid = 'a'"), HasSubstr("f:1: no key 'known_falure'; known: established"));
-  EXPECT_THAT(RefusalOf("[known_failure]\nid = 'a'"), HasSubstr("f:1: 'known_failure' is no list of tables; write [["));
+  EXPECT_THAT(RefusalOf("[known_failure]\nid = 'a'"),
+              HasSubstr("f:1: 'known_failure' must be a list of tables; write [["));
   EXPECT_THAT(RefusalOf("matmul/* | lib:* | known_failure | r"), StartsWith("f:1: not TOML"));
   EXPECT_THAT(RefusalOf(Rule("op = 'matmul'") + Rule("op = 'matmul'")), HasSubstr("f:7: the id 'name' is that of f:1"));
 }

@@ -88,7 +88,7 @@ TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {
   EXPECT_THAT(error(changed), HasSubstr("was changed"));
   auto no_part = json;
   no_part["shard_count"] = 0;
-  EXPECT_THAT(error(no_part), HasSubstr("shard_index 0 of shard_count 0 is no part of a plan"));
+  EXPECT_THAT(error(no_part), HasSubstr("shard_index 0 of shard_count 0 is not valid"));
   no_part["shard_count"] = 1;
   no_part["shard_index"] = 7;
   EXPECT_THAT(error(no_part), HasSubstr("shard_index 7 of shard_count 1"));

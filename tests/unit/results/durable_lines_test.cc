@@ -81,7 +81,7 @@ TEST(DurableLines, SayThatTheirFileWasDeleted) {
   fs::remove(path);
   const Status status = (*lines)->Append("one\n");
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("was deleted while the run went on"));
+  EXPECT_THAT(status.error().message, HasSubstr("was deleted during the run"));
 }
 
 TEST(DurableLines, WhatFitsOnlyInPartIsCutOffAgain) {
@@ -117,7 +117,7 @@ TEST(DurableLines, ASyncWaitsForTheOneThatIsUnderWay) {
   disk = Disk::kIsBroken;
   const Status status = synced.get();
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("cannot be brought to the disk: Input/output error"));
+  EXPECT_THAT(status.error().message, HasSubstr("cannot be synced to the disk: Input/output error"));
   EXPECT_FALSE((*lines)->Append("two\n"));
   lines->reset();
   disk = Disk::kGood;

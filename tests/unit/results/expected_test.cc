@@ -71,7 +71,7 @@ TEST(Expected, AKnownFailureSaysWhatIsAtFaultAndWhereToReadOn) {
   EXPECT_EQ(known.known_issue + " " + known.fault + " " + known.read_on, "sums driver https://a.b");
   ApplyExpectations(rules, false, newer);
   EXPECT_EQ(newer.outcome, "mismatch");
-  EXPECT_THAT(newer.reason, HasSubstr("as f:1 of other versions says: it is known; this is library 'A 3.0'"));
+  EXPECT_THAT(newer.reason, HasSubstr("f:1 lists it for other versions: it is known; this is library 'A 3.0'"));
   EXPECT_THAT(FindUnusedRules(rules, {newer}), ElementsAre("f:1"));
   EXPECT_THAT(FindUnusedRules(rules, {newer, known}), IsEmpty());
   // Without a place of its proof, the rule itself is named.
@@ -101,7 +101,7 @@ TEST(Expected, AProcessorThatNoFileKnowsIsNamed) {
   EXPECT_EQ(UnknownProcessor(set, {"onednn", "cpu"}, "x86-64-avx2"), "");
   EXPECT_EQ(UnknownProcessor(set, {"cpu"}, "x86-64-amx"), "");
   EXPECT_THAT(UnknownProcessor(set, {"onednn", "cpu"}, "x86-64-amx"),
-              HasSubstr("processor class x86-64-amx is none of those on which the known failures of onednn were "
+              HasSubstr("processor class x86-64-amx is not among those on which the known failures of onednn were "
                         "established (x86-64-avx2, x86-64-avx512)"));
 }
 

@@ -55,7 +55,7 @@ TEST(Missing, IsPerImplementationWhereTheBackendHasAnsweredElsePerColumn) {
   EXPECT_EQ(missing[1].seed, 7u);
   EXPECT_EQ(missing[1].fill, "ramp");
   EXPECT_EQ(missing[1].shape, "m=2,n=3,k=4");
-  EXPECT_THAT(missing[1].reason, HasSubstr("there is no record"));
+  EXPECT_THAT(missing[1].reason, HasSubstr("without a record"));
 }
 
 TEST(Missing, NothingIsOfARunThatCameToItsEnd) {

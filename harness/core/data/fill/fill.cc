@@ -88,7 +88,7 @@ FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
 }
 
 // Whether infinities and the lowest integer are meant.
-bool GoesToTheEnd(const FillSpec& fill) {
+bool MeansExtremes(const FillSpec& fill) {
   return fill.kind == FillKind::kMasked || fill.kind == FillKind::kExtremes;
 }
 
@@ -100,7 +100,7 @@ void FillByGenerator(Generator generate, const FillJob& job, Tensor& out) {
     for (int64_t first = begin; first < end; first += internal::kFillChunk) {
       const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
       generate(job, first, values);
-      if (!GoesToTheEnd(job.fill)) internal::ClampValues(values.data(), std::ssize(values), job.max_value);
+      if (!MeansExtremes(job.fill)) internal::ClampValues(values.data(), std::ssize(values), job.max_value);
       if (offset != 0) {
         for (double& x : values) x += offset;
       }

@@ -48,7 +48,7 @@ CancelPlan PlanFor(const FillJob& job) {
 }
 
 // Partner of x in a line of two. Their sum is the residue, or the format's spacing at x if that is larger.
-double LonePartner(const FillJob& job, const CancelPlan& plan, double x) {
+double FindLonePartner(const FillJob& job, const CancelPlan& plan, double x) {
   if (job.is_int) return -std::nearbyint(x) + std::copysign(plan.residue, x);
   const FloatFormat& format = FormatOf(job.dtype);
   const double stored = RoundTo(format, x);
@@ -80,7 +80,7 @@ void GenerateCancel(const FillJob& job, int64_t first, std::span<double> out) {
       out[i] = plan.residue * (1.0 + 0.25 * u);
     } else {
       const double x = std::copysign(plan.magnitude * (1.0 + u), bits & 1 ? -1.0 : 1.0);
-      out[i] = !second ? x : job.length == 2 ? LonePartner(job, plan, x) : -x;
+      out[i] = !second ? x : job.length == 2 ? FindLonePartner(job, plan, x) : -x;
     }
   }
 }

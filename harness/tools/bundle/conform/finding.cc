@@ -139,7 +139,8 @@ std::string FeatureFinding::Text() const {
 std::string ControlFinding::Text() const {
   if (Holds()) return fmt::format("all {} faulty kernels were rejected, all {} sound ones passed", faulty, sound);
   std::string text;
-  if (!accepted.empty()) text = fmt::format("no result was found wrong of the faulty {}", fmt::join(accepted, ", "));
+  if (!accepted.empty())
+    text = fmt::format("none was found wrong of the results of the faulty {}", fmt::join(accepted, ", "));
   if (rejected.empty()) return text;
   return fmt::format("{}{}not every result passed of the sound {}", text, text.empty() ? "" : "; ",
                      fmt::join(rejected, ", "));

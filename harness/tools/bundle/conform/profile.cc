@@ -121,7 +121,7 @@ class ProfileReader {
 };
 
 // "include" or "others" where a line of a suite begins so: its cases depend on more than the file.
-std::string WordBeyondTheFile(std::string_view suite) {
+std::string FindOutsideWord(std::string_view suite) {
   for (const std::string_view line : Split(suite, '\n')) {
     for (const char* word : {"include", "others"}) {
       if (Trim(line).starts_with(word)) return word;
@@ -135,7 +135,7 @@ Result<fs::path> FindProfile(const std::string& name) {
   const std::vector<std::string> known = ShippedProfiles();
   if (std::ranges::find(known, name) != known.end()) return ProfileFolder() / (name + kExtension);
   return UsageError(fmt::format(
-      "--profile {}: there is none of that name; known: {}{}. Give a path that ends in {} for one of your own", name,
+      "--profile {}: unknown profile; known: {}{}. Give a path that ends in {} for one of your own", name,
       known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), DidYouMean(name, known), kExtension));
 }
 
@@ -158,7 +158,7 @@ Result<Profile> LoadProfile(const std::string& name) {
   for (const fs::path& suite : {profile->cases, profile->control_cases}) {
     const auto lines = ReadWholeFile(suite);
     if (!lines) return UsageError(fmt::format("{}: {}", path->string(), lines.error().message));
-    if (const std::string word = WordBeyondTheFile(*lines); !word.empty()) {
+    if (const std::string word = FindOutsideWord(*lines); !word.empty()) {
       return UsageError(
           fmt::format("{}: a profile's cases stand in its own files, so that nothing changes them: leave "
                       "out the lines that begin with '{}'",

@@ -35,7 +35,7 @@ Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
 }
 
 // Explains why the plan does not match; "" if it has each case of the profile once, with its requirement, and no other.
-std::string WrongPlan(const Profile& profile, const Plan& plan) {
+std::string FindPlanProblem(const Profile& profile, const Plan& plan) {
   const auto wanted = CasesOfSuite(profile.cases);
   if (!wanted) return wanted.error().message;
   CasesAsked planned;
@@ -53,7 +53,7 @@ bool IsKernelOf(const Profile& profile, const Record& r) {
 }
 
 // Says what is wrong with the records of the control; "": they are of its cases and kernels, each once, with the seed.
-std::string WrongControl(const Profile& profile, const RecordView& records, uint64_t seed) {
+std::string FindControlProblem(const Profile& profile, const RecordView& records, uint64_t seed) {
   if (records.empty()) return "there is no record of the negative control";
   const auto wanted = CasesOfSuite(profile.control_cases);
   if (!wanted) return wanted.error().message;
@@ -63,9 +63,10 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
                           wanted->contains({IdWithoutSeed(*spec), r.required_contract});
     // A kernel may have no implementation for a case, which is then without one.
     if (is_of_it && !r.implementation.empty() && !IsKernelOf(profile, r)) {
-      return fmt::format("{} {} is no kernel of the control", r.case_id, r.implementation);
+      return fmt::format("{} {} is not a kernel of the control", r.case_id, r.implementation);
     }
-    if (!is_of_it) return fmt::format("{} of {} is no result of the control with seed {}", r.case_id, r.backend, seed);
+    if (!is_of_it)
+      return fmt::format("{} of {} is not a result of the control with seed {}", r.case_id, r.backend, seed);
   }
   const std::vector<std::string> doubled = FindDoubled(records);
   return doubled.empty() ? "" : "a second record of " + doubled.front();
@@ -73,7 +74,7 @@ std::string WrongControl(const Profile& profile, const RecordView& records, uint
 
 // Says what is wrong with the sample; "": it is as large as a statement needs, and nothing was kept from it for its
 // size.
-std::string WrongSample(const BundleContents& bundle, size_t results) {
+std::string FindSampleProblem(const BundleContents& bundle, size_t results) {
   const Sample& sample = *bundle.sample;
   const size_t least = std::min(kConformanceSample, results);
   if (sample.results.empty() || sample.results.size() < least) {
@@ -87,7 +88,7 @@ std::string WrongSample(const BundleContents& bundle, size_t results) {
 }
 
 // Explains why the seed does not match; "" if it follows from the draw.
-std::string WrongSeed(const EvidenceDraw& draw, const Plan& plan, uint64_t stated) {
+std::string FindSeedProblem(const EvidenceDraw& draw, const Plan& plan, uint64_t stated) {
   const uint64_t seed = SeedOf(draw.secret, draw.challenge, kDrawnSeeds);
   if (seed != stated) return fmt::format("the draw gives seed {}, and it states {}", seed, stated);
   const std::string end = fmt::format("/seed={}", seed);
@@ -117,7 +118,7 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
     return;
   }
   const Json stated = ParseJson(text);
-  if (!IsWhole(stated)) return contradict(kConformanceFile, "it is no statement of conformance");
+  if (!IsWhole(stated)) return contradict(kConformanceFile, "it is not a statement of conformance");
   const std::string name = stated["profile"];
   const auto profile = LoadProfile(own_profile.empty() ? name : own_profile);
   if (!profile) {
@@ -128,10 +129,10 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
   if (!bundle.sample || bundle.sample->draws.size() != 1)
     return contradict(kEvidenceFile, "there is no draw that could have hidden the seed");
   const RecordView records = bundle.run.records;
-  contradict(kConformanceFile, WrongSeed(bundle.sample->draws.front(), bundle.plan, seed));
-  contradict(kEvidenceFile, WrongSample(bundle, recomputed.results));
-  contradict("plan.json", WrongPlan(*profile, bundle.plan));
-  contradict(kControlFile, WrongControl(*profile, bundle.control, seed));
+  contradict(kConformanceFile, FindSeedProblem(bundle.sample->draws.front(), bundle.plan, seed));
+  contradict(kEvidenceFile, FindSampleProblem(bundle, recomputed.results));
+  contradict("plan.json", FindPlanProblem(*profile, bundle.plan));
+  contradict(kControlFile, FindControlProblem(*profile, bundle.control, seed));
   if (of_profile != name) contradict("environment.json", "its profile is another one: " + of_profile);
   if (!bundle.run.strict) contradict("environment.json", "a run of assay conform is strict, and it is not");
   const bool is_certified = std::ranges::all_of(
@@ -141,9 +142,9 @@ void VerifyConformance(const BundleContents& bundle, const Recomputed& recompute
       JudgeConformance(*profile, bundle.plan, records, JudgeControl(*profile, bundle.control));
   if (DumpJson(ConformanceJson(*profile, again, seed), 2) + "\n" != text) {
     return contradict(kConformanceFile,
-                      fmt::format("from profile, records and control follows something else: {}", again.Sentence()));
+                      fmt::format("profile, records and control give another result: {}", again.Sentence()));
   }
-  if (said != again.Sentence()) contradict("environment.json", "it says something else of the conformance: " + said);
+  if (said != again.Sentence()) contradict("environment.json", "it differs about the conformance: " + said);
   if (!found.contradicted.empty()) return;
   found.Confirm("conformance, with a seed that follows from the draw: {}; outputs of {} were judged again",
                 again.Sentence(), recomputed.ShareText());

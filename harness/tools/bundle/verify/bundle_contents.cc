@@ -15,25 +15,25 @@ namespace fs = std::filesystem;
 namespace {
 
 // "": it is of this version.
-std::string WrongVersion(const Json& statement) {
-  if (!statement.is_object() || !statement.contains("format")) return "it is no statement of a bundle";
+std::string FindVersionProblem(const Json& statement) {
+  if (!statement.is_object() || !statement.contains("format")) return "it is not a statement of a bundle";
   if (statement["format"] == kBundleFormat) return "";
   return fmt::format(
-      "the bundle has format {}, and this version of assay verifies format {} alone: make it again from a "
-      "run of this version",
+      "the bundle has format {}, and this version of assay verifies only format {}: make it again from a run of this "
+      "version",
       statement["format"].dump(), kBundleFormat);
 }
 
 Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
   BundleContents bundle{.files = files, .folder = folder};
   bundle.statement = ParseJson(TextOfFile(files, kStatementFile));
-  if (const std::string wrong = WrongVersion(bundle.statement); !wrong.empty()) {
+  if (const std::string wrong = FindVersionProblem(bundle.statement); !wrong.empty()) {
     return UsageError(fmt::format("{}: {}", kStatementFile, wrong));
   }
   bundle.environment = ParseJson(TextOfFile(files, "environment.json"));
-  if (!bundle.environment.is_object()) return UsageError("environment.json: it is no object");
+  if (!bundle.environment.is_object()) return UsageError("environment.json: it is not an object");
   if (!files.contains(kOffersFile)) {
-    return UsageError(fmt::format("{}: without what was offered nobody sees that a result is missing", kOffersFile));
+    return UsageError(fmt::format("{}: without the list of offers missing results cannot be found", kOffersFile));
   }
   auto plan = ParsePlanJson(TextOfFile(files, "plan.json"));
   if (!plan) return UsageError("plan.json: " + plan.error().message);

@@ -124,7 +124,7 @@ class Consistency {
       Expect(same, "results.jsonl: driver, library_version, pool or sandbox of " + r.case_id + " on " + r.backend +
                        " are not those of environment.json");
     }
-    Expect(SandboxAgrees(), "environment.json: its sandbox is not that of its backends");
+    Expect(AgreesWithSandbox(), "environment.json: its sandbox is not that of its backends");
   }
 
   // Every result is of the time between the beginning of the run and the bundle.
@@ -154,13 +154,13 @@ class Consistency {
     }
     const auto& draws = bundle_.sample->draws;
     if (draws.size() != stated.size()) {
-      return Expect(false, "evidence.json: it has another number of draws than the run has parts");
+      return Expect(false, "evidence.json: its number of draws differs from the run's number of parts");
     }
     Expect(std::ranges::equal(draws, stated, {}, TermsOf),
            "environment.json: shard, commitment, challenge or count of its evidence are not those of evidence.json, or "
            "stand in another order");
     Expect(!stated.empty() && said == stated.front(),
-           "environment.json: its evidence has not the terms of the first draw");
+           "environment.json: the terms of its evidence are not those of the first draw");
     for (const Shard& shard : draws | std::views::transform(&EvidenceDraw::shard)) {
       const bool fits = bundle_.IsMerged()
                             ? shard.index >= 0 && shard.index < shard.count && shard.count == draws.front().shard.count
@@ -185,7 +185,7 @@ class Consistency {
     return stated;
   }
 
-  bool SandboxAgrees() const {
+  bool AgreesWithSandbox() const {
     const std::string said = TextIn(environment_, "sandbox");
     for (const Json& device : ListIn(environment_, "backends")) {
       if (!TextIn(device, "sandbox").empty()) return TextIn(device, "sandbox") == said;

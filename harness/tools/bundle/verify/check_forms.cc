@@ -34,7 +34,7 @@ class Forms {
     for (const auto& [name, text] : bundle_.files) {
       const bool known = std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with(kWaiverFolder) ||
                          name.starts_with("outputs/");
-      if (!known) found_.Contradict("{}: a bundle has no such file", name);
+      if (!known) found_.Contradict("{}: unknown file in a bundle", name);
     }
   }
 
@@ -43,7 +43,7 @@ class Forms {
     const std::string text = TextOfFile(bundle_.files, name);
     if (text == expected) return;
     const auto place = std::ranges::mismatch(text, expected).in1;
-    found_.Contradict("{}:{}: it is not as assay {} writes it: a field is unknown, missing or of another form", name,
+    found_.Contradict("{}:{}: not in the form that assay {} writes: a field is unknown, missing or malformed", name,
                       1 + std::count(text.begin(), place, '\n'), bundle_.plan.tool_version);
   }
 
@@ -92,7 +92,7 @@ void CheckForms(const BundleContents& bundle, Verification& found) {
   }
   for (const char* key : {"expectations", "backends", "asked"}) {
     const Json& member = MemberIn(bundle.environment, key);
-    if (!member.is_null() && !member.is_array()) found.Contradict("environment.json: '{}' is no list", key);
+    if (!member.is_null() && !member.is_array()) found.Contradict("environment.json: '{}' is not a list", key);
   }
 }
 

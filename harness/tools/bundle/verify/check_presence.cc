@@ -33,7 +33,7 @@ class Presence {
       const auto all = std::ranges::count(bundle_.run.records, "missing", &Record::verdict);
       const Record first = *missing;
       found_.Contradict(
-          "results.jsonl: {} without a record, such as {} of {} {}: a bundle is of a run that has come to its end",
+          "results.jsonl: {} without a record, such as {} of {} {}: only a run that has ended makes a bundle",
           Counted(all, "planned result"), first.case_id, first.backend, first.implementation);
     }
     if (!found_.contradicted.empty()) return;

@@ -107,7 +107,7 @@ std::string FindContradictionOfPass(const Record& r) {
   const bool is_plain = r.verdict == "pass" && r.outcome == "pass";
   const bool is_suspect = r.result_class == Name(ResultClass::kSuspect);
   if (is_plain && is_suspect != (r.reason.find("suspect: ") != std::string::npos))
-    return "its reason is none of its class";
+    return "its reason does not fit its class";
   if (is_plain && !is_suspect && !r.reason.empty()) return "it has a reason";
   return "";
 }
@@ -128,7 +128,7 @@ std::string FindStrayFigure(const Record& r) {
 // Says what does not fit in a record by itself; "": all does.
 std::string FindContradiction(const Record& r) {
   if (const std::string word = FindUnknownWord(r); !word.empty())
-    return word + " is none that assay writes: the file was changed, and has to be given as the run left it";
+    return word + " is not one that assay writes: the file was changed; give it as the run left it";
   if (r.backend == kHarnessBackend && r.verdict != "error") return "assay itself has no result but an error";
   const auto spec = ParseId(r.case_id);
   if (!spec) return spec.error().message;

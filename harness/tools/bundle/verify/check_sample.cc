@@ -24,12 +24,12 @@ class SampleCheck {
     const auto [most_bytes, names] = FindKept(bundle_.plan, bundle_.run.records, sample_.draws);
     kept_.insert(names.begin(), names.end());
     for (const EvidenceDraw& draw : sample_.draws) {
-      if (Sha256Hex(draw.secret) != draw.commitment) Contradict("the secret is not the one that the commitment is of");
+      if (Sha256Hex(draw.secret) != draw.commitment) Contradict("the secret does not match the commitment");
     }
     if (sample_.committed != CommittedHash(bundle_.files)) {
-      Contradict("the hash of the run's files, by which the sample was drawn, is another one");
+      Contradict("the hash of the run's files differs from the one by which the sample was drawn");
     } else if (DrawTexts(names, sample_) != sample_.results) {
-      Contradict("other results follow from secret, challenges and files than those that it lists");
+      Contradict("secret, challenges and files give other results than those that it lists");
     }
     const auto could_be = static_cast<size_t>(
         std::ranges::count_if(bundle_.run.records, [](const Record& r) { return !r.output_hash.empty(); }));
@@ -52,8 +52,7 @@ class SampleCheck {
       expected.insert(file);
       if (bundle_.files.contains(file)) continue;
       if (drawn || kept_.contains(ResultName(r))) {
-        Contradict(
-            fmt::format("{}: {}, and its outputs ({}) are not there", Named(r), drawn ? "drawn" : "wrong", file));
+        Contradict(fmt::format("{}: {}, and its outputs ({}) are missing", Named(r), drawn ? "drawn" : "wrong", file));
       }
       unstored_ += !drawn;
     }
@@ -109,7 +108,7 @@ void CheckSample(const BundleContents& bundle, Verification& found) {
   if (!bundle.sample) {
     for (const auto& [name, contents] : bundle.files) {
       if (name.starts_with("outputs/"))
-        found.Contradict("{}: there is no {} that it was drawn by", name, kEvidenceFile);
+        found.Contradict("{}: the {} that it was drawn by is missing", name, kEvidenceFile);
     }
     return found.Open("any output: the run kept none (--evidence)");
   }

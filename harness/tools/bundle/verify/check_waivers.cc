@@ -31,14 +31,14 @@ class Waivers {
       const std::string path = text.substr(0, space), file = WaiverFile(n, path);
       files.insert(file);
       if (!bundle_.files.contains(file)) {
-        Contradict(file + ": it is not there, and the run went by it");
+        Contradict(file + ": it is missing, although the run used it");
       } else {
         ReadList(file, path, text.substr(space + 6));
       }
     }
     for (const auto& [name, contents] : bundle_.files) {
       if (name.starts_with(kWaiverFolder) && !files.contains(name)) {
-        Contradict(name + ": the run had no such list of known failures");
+        Contradict(name + ": the run did not use this list of known failures");
       }
     }
   }

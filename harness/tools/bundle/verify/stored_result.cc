@@ -115,7 +115,7 @@ Result<std::vector<Tensor>> ReadOutputs(const BundleContents& bundle, const Reco
   const std::filesystem::path again = bundle.folder / "again.safetensors";
   if (auto written = WriteOutputs(again, record, problem, outputs); !written) return tl::unexpected(written.error());
   if (ReadWholeFile(again).value_or("") != TextOfFile(bundle.files, name)) {
-    return UsageError("it is not as assay writes it: its header has something else");
+    return UsageError("its header is not as assay writes it");
   }
   if (HashOf(outputs) != record.output_hash) return UsageError("its record is of other outputs");
   return outputs;

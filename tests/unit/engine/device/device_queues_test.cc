@@ -178,7 +178,7 @@ TEST(DeviceQueues, WhatIsThrownEndsNoOtherWorkAndReachesTheCaller) {
 
 TEST(Lazy, IsMadeOnceForAllThreads) {
   Lazy<int> lazy;
-  EXPECT_EQ(lazy.IfMade(), nullptr);
+  EXPECT_EQ(lazy.GetIfMade(), nullptr);
   EXPECT_THROW(lazy.Get([]() -> int { throw std::runtime_error("no memory"); }), std::runtime_error);
   std::atomic<int> made = 0;
   std::vector<std::thread> threads;
@@ -187,7 +187,7 @@ TEST(Lazy, IsMadeOnceForAllThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, 1);
-  EXPECT_EQ(*lazy.IfMade(), 1);
+  EXPECT_EQ(*lazy.GetIfMade(), 1);
 }
 
 }  // namespace

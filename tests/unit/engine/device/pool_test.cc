@@ -54,7 +54,7 @@ TEST(Pool, IsRefusedWithEachFactThatDiffers) {
   devices[2].device.properties = "subnormals=no";
   devices[3].description.devices[2].name = "Other";
   EXPECT_THAT(WhyRefused(devices),
-              AllOf(HasSubstr("of b are not interchangeable: b:1 has the driver '2', b:0 '1'; b:1 has the properties "
+              AllOf(HasSubstr("of b are not alike: b:1 has the driver '2', b:0 '1'; b:1 has the properties "
                               "'subnormals=no', b:0 ''; b:2 has the name 'Other', b:0 'Board'. Choose")));
   devices = FourDevices();
   devices[3].device.memory_bytes = 4;

@@ -93,7 +93,7 @@ TEST(Plausibility, SaysNothingAgainstTheTruthOnABusyMachine) {
   }
 }
 
-// With twenty processes on two processors nearly every call waits, calls of nothing included.
+// With twenty processes on two processors nearly every call waits, empty calls included.
 TEST(Plausibility, OfATruthOnAHostThatIsOverloadedIsADoubtAtMost) {
   std::mt19937_64 random(5);
   int doubts = 0, runs = 0;

@@ -192,7 +192,7 @@ TEST_F(CaseRunnerOf, AContractThatIsNoneIsAnErrorOfOneImplementation) {
   const std::vector<Attempt> attempts = JudgeAll();
   ASSERT_EQ(attempts.size(), 2U);
   EXPECT_EQ(attempts[0].verdict, Verdict::kError);
-  EXPECT_THAT(attempts[0].reason, HasSubstr("declares 'acc=plenty' for vague, which is not a contract"));
+  EXPECT_THAT(attempts[0].reason, HasSubstr("declares 'acc=plenty' for vague, which is not a valid contract"));
   EXPECT_EQ(attempts[1].verdict, Verdict::kPass);
 }
 

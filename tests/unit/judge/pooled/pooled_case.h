@@ -39,7 +39,7 @@ class PooledRun {
   }
   std::vector<PooledAnswer> Answers() const { return PoolEvidence(records_); }
   // With this question; a margin of 0 where nothing was asked.
-  PooledAnswer AnswerTo(std::string_view question) const {
+  PooledAnswer ComputeAnswer(std::string_view question) const {
     for (PooledAnswer& answer : PoolEvidence(records_)) {
       if (answer.question == question) return std::move(answer);
     }

@@ -67,9 +67,9 @@ void ExpectFound(const std::string& form, const char* contract, int seeds, const
     if (Holds(c.Judge(got))) with.Add(c, got, "faulty");
     without.Add(c, right(c), "right");
   }
-  const PooledAnswer found = with.AnswerTo(expected.question);
+  const PooledAnswer found = with.ComputeAnswer(expected.question);
   fmt::print("{} {}: {} of {} results pass; {}; margin {:.2f}, without the fault {:.2f}\n", form, expected.question,
-             with.results(), seeds, found.Text(), found.margin, without.AnswerTo(expected.question).margin);
+             with.results(), seeds, found.Text(), found.margin, without.ComputeAnswer(expected.question).margin);
   EXPECT_GE(2 * with.results(), static_cast<size_t>(seeds));
   EXPECT_TRUE(found.IsFinding()) << found.Text();
   EXPECT_NEAR(found.answer, expected.answer, expected.about) << found.Text();

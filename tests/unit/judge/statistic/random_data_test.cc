@@ -32,7 +32,7 @@ TEST(RandomData, DrawnNumbersAreTakenForWhatTheyAre) {
   for (const Draw& draw : {Draw(Normal), uniform, Draw([](auto& random) { return 10 + Normal(random); })}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
       for (uint64_t seed = 0; seed < 5; ++seed) {
-        const std::string why = WhyNotRandom(Drawn(dtype, {33, 257}, seed, draw));
+        const std::string why = ExplainNotRandom(Drawn(dtype, {33, 257}, seed, draw));
         refused += why.empty() ? 0 : 1, ++tried;
         if (!why.empty()) ADD_FAILURE() << Name(dtype) << " seed " << seed << ": " << why;
       }
@@ -42,10 +42,10 @@ TEST(RandomData, DrawnNumbersAreTakenForWhatTheyAre) {
 }
 
 TEST(RandomData, ValuesOfNarrowTypesRepeatAsTheirPrecisionMakesThem) {
-  EXPECT_EQ(WhyNotRandom(Drawn(DType::kBF16, {64, 256}, 1, Normal)), "");
+  EXPECT_EQ(ExplainNotRandom(Drawn(DType::kBF16, {64, 256}, 1, Normal)), "");
   Tensor wide = Drawn(DType::kBF16, {64, 256}, 1, Normal), same(DType::kF32, {64, 256});
   same.SetDoubles(wide.ToDoubles());
-  EXPECT_EQ(WhyNotRandom(same), "");
+  EXPECT_EQ(ExplainNotRandom(same), "");
 }
 
 struct Made {
@@ -71,7 +71,7 @@ TEST(RandomData, MadeNumbersAreNot) {
     std::vector<double> values = tensor.ToDoubles();
     for (int64_t i = 0; i < std::ssize(values); ++i) values[i] = made.value(i / kColumns, i % kColumns, values[i]);
     tensor.SetDoubles(values);
-    const std::string why = WhyNotRandom(tensor);
+    const std::string why = ExplainNotRandom(tensor);
     EXPECT_NE(why, "") << made.what;
     EXPECT_NE(why.find(made.why), std::string::npos) << made.what << ": '" << why << "'";
   }
@@ -82,7 +82,7 @@ struct Asked {
     problem = op.Bind(spec).value();
   }
   std::string Why(const std::vector<Tensor>& inputs, int64_t furthest = 0) const {
-    return WhyNotRandom(op, problem, inputs, furthest, ParseDeclaration("acc=f32").value());
+    return ExplainNotRandom(op, problem, inputs, furthest, ParseDeclaration("acc=f32").value());
   }
   CaseSpec spec;
   const Operator& op;
