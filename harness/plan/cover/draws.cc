@@ -77,7 +77,7 @@ AllowedValues FindAllowed(const Candidates& candidates, const Tuple& tuple) {
   return allowed;
 }
 
-std::vector<bool> KnobsThatDecide(const Candidates& candidates, const Tuple& tuple) {
+std::vector<bool> FindDecidingKnobs(const Candidates& candidates, const Tuple& tuple) {
   std::vector<bool> decides(candidates.knobs());
   for (const DimensionLevel& part : tuple) {
     for (const int knob : candidates.KnobsOf(part.dimension)) decides[static_cast<size_t>(knob)] = true;
@@ -89,7 +89,7 @@ std::optional<Candidate> DrawCase(const Candidates& candidates, const Choice& ba
                                   bool begin_plain, std::mt19937_64& random) {
   const AllowedValues allowed = FindAllowed(candidates, tuple);
   if (std::ranges::any_of(allowed, [](const std::vector<int>& values) { return values.empty(); })) return std::nullopt;
-  const std::vector<bool> decides = KnobsThatDecide(candidates, tuple);
+  const std::vector<bool> decides = FindDecidingKnobs(candidates, tuple);
   const bool one_knob_each = std::ranges::all_of(
       tuple, [&](const DimensionLevel& part) { return candidates.KnobsOf(part.dimension).size() == 1; });
   std::set<std::string> refusals;

@@ -29,7 +29,7 @@ using AllowedValues = std::vector<std::vector<int>>;
 AllowedValues FindAllowed(const Candidates& candidates, const Tuple& tuple);
 
 // The knobs that decide some level of the combination.
-std::vector<bool> KnobsThatDecide(const Candidates& candidates, const Tuple& tuple);
+std::vector<bool> FindDecidingKnobs(const Candidates& candidates, const Tuple& tuple);
 
 // Draws some hundred choices and returns the first that is a case with the combination. Knobs that do not decide it
 // stay as in `base`, but for one in three; in the first draw all of them do, if `begin_plain`.
