@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-std::string TextOf(const CaseView& view, const std::string& key) {
+std::string TextOf(const SpaceView& view, const std::string& key) {
   if (key == "dtypes") return DTypeListText(view.spec.dtypes);
   if (key == "fill") return view.spec.fill;
   return view.attrs.Text(key);
@@ -31,7 +31,7 @@ void CaseSpace::AddKnob(std::string key, std::vector<std::string> values) {
 
 void CaseSpace::Vary(const std::string& key, std::vector<std::string> values, bool in_triples) {
   AddKnob(key, values);
-  const auto level = [key, values](const CaseView& view) {
+  const auto level = [key, values](const SpaceView& view) {
     const auto found = std::ranges::find(values, TextOf(view, key));
     return found == values.end() ? -1 : static_cast<int>(found - values.begin());
   };
@@ -59,13 +59,13 @@ void AddResidues(CaseSpace& space, const std::string& name, const std::vector<st
     const std::string text = fmt::format("{} mod {}", name, modulus);
     if (modulus >= 8) {
       AddRelation(space, text, keys, {"0", "1", "-1", "other"},
-                  [=](const CaseView& view) { return NearMultiple(extent(view), modulus); });
+                  [=](const SpaceView& view) { return NearMultiple(extent(view), modulus); });
       continue;
     }
     std::vector<std::string> levels;
     for (int64_t rest = 0; rest < modulus; ++rest) levels.push_back(std::to_string(rest));
     AddRelation(space, text, keys, std::move(levels),
-                [=](const CaseView& view) { return static_cast<int>(extent(view) % modulus); });
+                [=](const SpaceView& view) { return static_cast<int>(extent(view) % modulus); });
   }
 }
 
@@ -74,7 +74,7 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
   std::vector<std::string> levels;
   for (const int64_t end : ends) levels.push_back(fmt::format("<={}", end));
   levels.push_back(fmt::format(">{}", ends.back()));
-  const auto level = [=](const CaseView& view) {
+  const auto level = [=](const SpaceView& view) {
     return static_cast<int>(std::ranges::lower_bound(ends, extent(view)) - ends.begin());
   };
   AddRelation(space, name, keys, std::move(levels), level, in_triples);
@@ -82,7 +82,7 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
 }
 
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
-                 std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples) {
+                 std::vector<std::string> levels, std::function<int(const SpaceView&)> level, bool in_triples) {
   space.dimensions.push_back({name, std::move(levels), keys, std::move(level), in_triples});
 }
 
@@ -90,7 +90,7 @@ void AddComparison(CaseSpace& space, const std::string& one, const std::string& 
                    bool ones_apart) {
   std::vector<std::string> levels = {"equal", "below", "above"};
   if (ones_apart) levels.insert(levels.begin(), "both 1");
-  const auto level = [=](const CaseView& view) {
+  const auto level = [=](const SpaceView& view) {
     const int64_t a = view.Int(one), b = view.Int(other);
     const int first = ones_apart && (a != 1 || b != 1) ? 1 : 0;
     return first + (a == b ? 0 : a < b ? 1 : 2);

@@ -16,7 +16,7 @@
 namespace assay {
 
 // A case as its properties are read from it.
-struct CaseView {
+struct SpaceView {
   const CaseSpec& spec;
   AttrReader attrs;
   int64_t Int(std::string_view key) const { return attrs.Int(key); }
@@ -33,10 +33,10 @@ struct Knob {
 struct Dimension {
   std::string name;
   std::vector<std::string> levels;
-  std::vector<std::string> keys;              // of the knobs that decide it
-  std::function<int(const CaseView&)> level;  // index into levels; -1: none of them
-  bool in_triples = false;                    // whether `cover triples` combines it in threes, not in pairs alone
-  bool grows = false;                         // the level falls with none of the sizes that decide it
+  std::vector<std::string> keys;               // of the knobs that decide it
+  std::function<int(const SpaceView&)> level;  // index into levels; -1: none of them
+  bool in_triples = false;                     // whether `cover triples` combines it in threes, not in pairs alone
+  bool grows = false;                          // the level falls with none of the sizes that decide it
   // How many elements the operands of a case with each level have at least; empty: nobody knows.
   std::vector<double> least_elements = {};
 };
@@ -46,7 +46,7 @@ struct CaseSpace {
   std::vector<Dimension> dimensions;
   std::function<void(AttrList&)> compose;  // replaces keys that are not the operator's; empty: there are none
   // Why a case that the operator takes would prove nothing; "": it would. Empty: every case would.
-  std::function<std::string(const CaseView&)> useless;
+  std::function<std::string(const SpaceView&)> useless;
 
   // A knob of one key.
   void AddKnob(std::string key, std::vector<std::string> values);
@@ -56,7 +56,7 @@ struct CaseSpace {
 
 inline constexpr bool kInTriples = true, kOnesApart = true;
 
-using Extent = std::function<int64_t(const CaseView&)>;
+using Extent = std::function<int64_t(const SpaceView&)>;
 
 // Numbers up to `largest` that meet every pair of the residues below, and those around powers of two.
 std::vector<std::string> ExtentValues(int64_t largest);
@@ -69,7 +69,7 @@ void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<s
                   const std::vector<int64_t>& ends, bool in_triples = false);
 // Adds a dimension with these levels; `level` returns the index of a case's level.
 void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
-                 std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
+                 std::vector<std::string> levels, std::function<int(const SpaceView&)> level, bool in_triples = false);
 // Compares the attributes of two keys: equal, below, above. `ones_apart` gives the pair of 1 and 1 a level of its own,
 // because it cannot show that one was mistaken for the other.
 void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false,

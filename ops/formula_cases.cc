@@ -58,7 +58,7 @@ double WorkOf(const formula::Graph& graph) {
   return work * static_cast<double>(graph.outputs.size());
 }
 
-CaseDrawer::CaseDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t seed)
+SizeDrawer::SizeDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t seed)
     : op_(&op), limits_(std::move(limits)), random_(seed, HashBytes(op.schema().op.data(), op.schema().op.size())) {
   Knob types{.key = "dtypes", .values = {}};
   for (const std::vector<DType>& row : op.types()) {
@@ -74,7 +74,7 @@ CaseDrawer::CaseDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t se
 }
 
 // Draws an extent, uniform in its logarithm except for long axes.
-int64_t CaseDrawer::Extent(bool is_long, bool any) {
+int64_t SizeDrawer::Extent(bool is_long, bool any) {
   const int64_t least = any ? 1 : is_long ? limits_.long_least : limits_.others_least;
   const int64_t most = any || is_long ? limits_.long_most : limits_.others_most;
   if (is_long && !any) return least + Below(most - least + 1);
@@ -83,7 +83,7 @@ int64_t CaseDrawer::Extent(bool is_long, bool any) {
   return std::clamp<int64_t>(static_cast<int64_t>(extent), least, most);
 }
 
-CaseSpec CaseDrawer::Write(const AttrList& given, size_t long_axis, bool any_extents) {
+CaseSpec SizeDrawer::Write(const AttrList& given, size_t long_axis, bool any_extents) {
   CaseSpec spec{.op = op_->schema().op, .dtypes = {}, .attrs = {}, .fill = "", .seed = 0};
   size_t axis = 0;
   for (const Knob& knob : knobs_) {
@@ -105,7 +105,7 @@ CaseSpec CaseDrawer::Write(const AttrList& given, size_t long_axis, bool any_ext
   return spec;
 }
 
-Result<Problem> CaseDrawer::Draw(const AttrList& given, size_t long_axis) {
+Result<Problem> SizeDrawer::Draw(const AttrList& given, size_t long_axis) {
   std::string why;
   for (int tried = 0; tried < kTries; ++tried) {
     Result<Problem> problem = op_->Bind(Write(given, long_axis, tried >= kTries / 2));
@@ -125,14 +125,14 @@ Result<Problem> CaseDrawer::Draw(const AttrList& given, size_t long_axis) {
                   op_->schema().op, kTries, with.empty() ? "" : " with", with, why));
 }
 
-DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, size_t least) {
+DrawnSizes SizeDrawer::DrawFew(const std::vector<std::vector<DType>>& types, size_t least) {
   std::vector<Knob> wanted = knobs_;
   wanted[0].values.clear();
   for (const std::vector<DType>& row : types) {
     wanted[0].values.push_back(DTypeListText(CanonicalDTypes(row, op_->schema()).value()));
   }
   const std::vector<std::string> lists = wanted[0].values;
-  DrawnCases drawn;
+  DrawnSizes drawn;
   // Takes from every knob a value that is still wanted, or from the target alone, and one of `types`.
   const auto given_with = [&](const Knob* target) {
     AttrList given;
@@ -175,7 +175,7 @@ DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, siz
 std::vector<CaseSpec> FormulaOperator::FewCases() const {
   const DrawLimits limits{.long_least = 33, .long_most = 80, .others_least = 5, .others_most = 20, .most_work = 4e4};
   std::vector<CaseSpec> few;
-  for (Problem& problem : CaseDrawer(*this, limits, 0).DrawFew(types_, 3).cases) {
+  for (Problem& problem : SizeDrawer(*this, limits, 0).DrawFew(types_, 3).cases) {
     few.push_back(std::move(problem.spec));
     few.back().seed = 0;
   }

@@ -35,15 +35,15 @@ struct RefusedValue {
   std::string key, value, why;
 };
 
-struct DrawnCases {
+struct DrawnSizes {
   std::vector<Problem> cases;
   std::vector<RefusedValue> refused;
 };
 
-class CaseDrawer {
+class SizeDrawer {
  public:
   // `op` outlives this.
-  CaseDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t seed);
+  SizeDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t seed);
 
   // Axes are attributes without a default, counted in the order of the schema.
   size_t axes() const { return axes_; }
@@ -53,7 +53,7 @@ class CaseDrawer {
 
   // Few cases in which each of these lists of types occurs, each fill, and each value of ValuesToTry, and each axis is
   // long in turn; at least `least` of them.
-  DrawnCases DrawFew(const std::vector<std::vector<DType>>& types, size_t least);
+  DrawnSizes DrawFew(const std::vector<std::vector<DType>>& types, size_t least);
 
  private:
   struct Knob {

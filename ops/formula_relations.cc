@@ -51,7 +51,7 @@ bool HoldsTimes(const Tensor& tensor, double factor) {
 }
 
 // Elements on the way to which nothing underflows or overflows: bounds without what underflow costs are the same.
-std::vector<bool> StayNormal(const ExecutedCase& executed, const Graph& graph, std::span<const Tensor> inputs) {
+std::vector<bool> StayNormal(const ExecutedSet& executed, const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
   ErrorRules rules[2];
@@ -68,7 +68,7 @@ std::vector<bool> StayNormal(const ExecutedCase& executed, const Graph& graph, s
 }
 
 // `normal`: of the inputs as they are.
-std::optional<OtherExecution> MakeScaled(const ExecutedCase& executed, const Graph& graph,
+std::optional<OtherExecution> MakeScaled(const ExecutedSet& executed, const Graph& graph,
                                          const std::vector<int>& scaled, const std::vector<bool>& normal,
                                          double factor) {
   OtherExecution other{.inputs = Clones(executed.inputs)};
@@ -120,7 +120,7 @@ std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& proble
   });
   if (scaled.empty()) return std::nullopt;
   Relation relation{.name = "scale", .claim = Claim::kScalable, .needs_golden = true, .make = nullptr};
-  relation.make = [&op, scaled = std::move(scaled)](const ExecutedCase& executed) -> std::optional<OtherExecution> {
+  relation.make = [&op, scaled = std::move(scaled)](const ExecutedSet& executed) -> std::optional<OtherExecution> {
     const formula::Definition computed = op.DefinitionOf(executed.problem, executed.contract.alg);
     const std::vector<bool> normal = StayNormal(executed, computed.graph(), executed.inputs);
     if (std::ranges::find(normal, true) == normal.end()) return std::nullopt;

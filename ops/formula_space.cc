@@ -11,14 +11,14 @@ namespace {
 void AddTails(CaseSpace& space, const std::string& key, const Extent& extent) {
   AddRelation(
       space, key + " in vectors", {key}, {"whole", "one left", "one missing", "others left"},
-      [extent](const CaseView& view) {
+      [extent](const SpaceView& view) {
         const int64_t rest = extent(view) % 16;
         return rest == 0 ? 0 : rest == 1 ? 1 : rest == 15 ? 2 : 3;
       },
       kInTriples);
   AddRelation(
       space, key + " in blocks", {key}, {"less than one", "whole", "with a rest"},
-      [extent](const CaseView& view) {
+      [extent](const SpaceView& view) {
         const int64_t n = extent(view);
         return n < 64 ? 0 : n % 64 == 0 ? 1 : 2;
       },
@@ -37,7 +37,7 @@ CaseSpace FormulaOperator::Space() const {
   space.Vary("dtypes", types, kInTriples);
   const bool many = axes.size() > 2;
   for (const std::string& key : axes) {
-    const Extent extent = [key](const CaseView& view) { return view.Int(key); };
+    const Extent extent = [key](const SpaceView& view) { return view.Int(key); };
     space.AddKnob(key, ExtentValues(many ? 130 : 8193));
     AddResidues(space, key, {key}, extent, {2, 3, 5, 8, 16, 32});
     const std::vector<int64_t> ends = many ? std::vector<int64_t>{1, 8} : std::vector<int64_t>{1, 16, 256, 4095};
@@ -49,7 +49,7 @@ CaseSpace FormulaOperator::Space() const {
     space.Vary(attr.key, ValuesToTry(attr), attr.type != AttrType::kFloat);
   }
   space.Vary("fill", {"normal", "uniform", "lognormal", "outlier", "special", "edges", "near_one", "pow2"}, kInTriples);
-  space.useless = [last = axes.back()](const CaseView& view) {
+  space.useless = [last = axes.back()](const SpaceView& view) {
     return std::string(view.Int(last) < 4 ? "lines of so few elements prove little" : "");
   };
   return space;

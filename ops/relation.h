@@ -33,7 +33,7 @@ enum class Claim : uint8_t {
 bool IsClaimed(Claim claim, const Contract& contract, DType in);
 
 // A case that was executed.
-struct ExecutedCase {
+struct ExecutedSet {
   const Operator& op;
   const Problem& problem;
   std::span<const Tensor> inputs;
@@ -58,7 +58,7 @@ struct Relation {
   std::optional<Problem> problem = {};  // what the other execution computes; none: the same
   bool needs_golden = false;            // `make` takes about as long as a golden value of the case
   // nullopt: it says nothing about this data.
-  std::function<std::optional<OtherExecution>(const ExecutedCase&)> make;
+  std::function<std::optional<OtherExecution>(const ExecutedSet&)> make;
 };
 
 }  // namespace assay

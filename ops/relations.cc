@@ -32,7 +32,7 @@ bool MayOverflow(const Golden& golden, const BoundModel& bound, int64_t i) {
 Relation Slices(std::string name, Claim claim, const SliceAxes& axes, std::vector<int64_t> indices,
                 std::optional<Problem> problem = {}) {
   Relation relation{.name = std::move(name), .claim = claim, .problem = problem, .make = nullptr};
-  relation.make = [axes, indices = std::move(indices), problem = std::move(problem)](const ExecutedCase& executed) {
+  relation.make = [axes, indices = std::move(indices), problem = std::move(problem)](const ExecutedSet& executed) {
     OtherExecution other;
     for (size_t i = 0; i < executed.inputs.size(); ++i) {
       const int64_t axis = axes.inputs[i];
@@ -61,7 +61,7 @@ Magnitudes MagnitudesOf(const Tensor& tensor) {
 
 // Whether no product, no part of one (an intermediate sum that cancels holds at least the last bit of its terms) and no
 // sum leaves the accumulator's normal numbers, before or after scaling by `factor`.
-bool StaysNormal(const ScaleSpec& spec, const ExecutedCase& executed, double factor) {
+bool StaysNormal(const ScaleSpec& spec, const ExecutedSet& executed, double factor) {
   double low = spec.gain_low, high = spec.gain_high * spec.terms;
   for (const int i : spec.factors) {
     const Magnitudes m = MagnitudesOf(executed.inputs[i]);
@@ -79,7 +79,7 @@ bool StaysNormal(const ScaleSpec& spec, const ExecutedCase& executed, double fac
   return low >= contract.AccMinNormal() && high * factor < contract.AccMaxFinite() / 4;
 }
 
-std::optional<OtherExecution> MakeScaled(const ScaleSpec& spec, const ExecutedCase& executed) {
+std::optional<OtherExecution> MakeScaled(const ScaleSpec& spec, const ExecutedSet& executed) {
   if (!IsFloat(executed.inputs[0].dtype()) && !IsComplex(executed.inputs[0].dtype())) return std::nullopt;
   double factor = 64;
   while (factor > 1 && !StaysNormal(spec, executed, factor)) factor /= factor == 64 ? 32 : 2;
@@ -173,7 +173,7 @@ Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
 
 Relation TermOrder(std::vector<SliceAxes> axes) {
   Relation relation{.name = "term_order", .claim = Claim::kBound, .make = nullptr};
-  relation.make = [axes = std::move(axes)](const ExecutedCase& executed) {
+  relation.make = [axes = std::move(axes)](const ExecutedSet& executed) {
     OtherExecution other{.inputs = Clones(executed.inputs), .expected = executed.golden.value};
     for (const SliceAxes& of : axes) {
       for (size_t i = 0; i < of.inputs.size(); ++i) {
@@ -223,7 +223,7 @@ std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const
 
 Relation Negated(std::vector<int> scaled, double sign) {
   Relation relation{.name = "negation", .claim = Claim::kSymmetric, .make = nullptr};
-  relation.make = [scaled = std::move(scaled), sign](const ExecutedCase& executed) -> std::optional<OtherExecution> {
+  relation.make = [scaled = std::move(scaled), sign](const ExecutedSet& executed) -> std::optional<OtherExecution> {
     OtherExecution other{.inputs = Clones(executed.inputs)};
     for (const int i : scaled) {
       if (!NegatesExactly(executed.inputs[i])) return std::nullopt;
@@ -238,12 +238,12 @@ Relation Negated(std::vector<int> scaled, double sign) {
 }
 
 Relation Scaled(Claim claim, const ScaleSpec& spec) {
-  return {.name = "scale", .claim = claim, .make = [spec](const ExecutedCase& executed) {
+  return {.name = "scale", .claim = claim, .make = [spec](const ExecutedSet& executed) {
             return MakeScaled(spec, executed);
           }};
 }
 
-OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs) {
+OtherExecution JudgedByBound(const ExecutedSet& executed, const Problem& problem, std::vector<Tensor> inputs) {
   const Golden golden = executed.op.ComputeGolden(problem, inputs, executed.golden.tier);
   const BoundModel bound = executed.op.Bound(problem, golden, executed.contract);
   OtherExecution other{.inputs = std::move(inputs), .expected = golden.value};

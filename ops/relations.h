@@ -48,7 +48,7 @@ Relation TermOrder(std::vector<SliceAxes> axes);
 std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound);
 
 // Inputs that are judged by their golden value and the contract's bound; finite golden values alone.
-OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs);
+OtherExecution JudgedByBound(const ExecutedSet& executed, const Problem& problem, std::vector<Tensor> inputs);
 
 std::vector<Tensor> Clones(std::span<const Tensor> tensors);
 // In the tensor's type, rounded where that does not hold it.

@@ -54,13 +54,13 @@ struct Norms {
 };
 
 // Weight of half-spectrum element i in the full spectrum: 1 where it is its own mirror image's plane, else 2.
-double Weight(const FftCase& fft, int64_t i) {
+double Weight(const FftArgs& fft, int64_t i) {
   if (fft.kind != FftKind::kC2R) return 1;
   const int64_t last = fft.n.back(), k = i % (last / 2 + 1);
   return k == 0 || 2 * k == last ? 1 : 2;
 }
 
-Norms Measure(const FftCase& fft, const double* x, int64_t elements, double min_normal) {
+Norms Measure(const FftArgs& fft, const double* x, int64_t elements, double min_normal) {
   const int parts = fft.InputParts();
   Norms norms;
   for (int64_t i = 0; i < elements * parts; ++i) {
@@ -90,7 +90,7 @@ DD InverseSquareRoot(double n) {
   return DD{r, 0} + r * residual.hi / 2;
 }
 
-DD ScaleOf(const FftCase& fft) {
+DD ScaleOf(const FftArgs& fft) {
   const auto points = static_cast<double>(fft.Points());
   if (fft.norm == FftNorm::kOrtho) return InverseSquareRoot(points);
   if (fft.norm == FftNorm::kNone || !fft.inverse) return {1, 0};
@@ -99,7 +99,7 @@ DD ScaleOf(const FftCase& fft) {
 }
 
 // Relative, of ||y||_2: every axis, and the scale with its product.
-double RelativeError(const FftCase& fft, bool fast) {
+double RelativeError(const FftArgs& fft, bool fast) {
   // A double-double operation errs by at most 5 * 2^-106.
   const double u = fast ? 0x1p-53 : 0x1p-103;
   const FftArithmetic arithmetic{.u = u, .twiddle = fast ? u * (1 + 0x1p-40) : 2 * kUnitRootError};
@@ -126,7 +126,7 @@ R Load(double x, int exponent) {
 
 class FftGolden {
  public:
-  FftGolden(const FftCase& fft, std::vector<double> x, bool wide, double min_normal)
+  FftGolden(const FftArgs& fft, std::vector<double> x, bool wide, double min_normal)
       : fft_(fft),
         x_(std::move(x)),
         wide_(wide),
@@ -249,7 +249,7 @@ class FftGolden {
     }
   }
 
-  const FftCase& fft_;
+  const FftArgs& fft_;
   std::vector<double> x_;
   bool wide_;
   int64_t points_, in_, out_;  // per transform
@@ -259,7 +259,7 @@ class FftGolden {
 
 }  // namespace
 
-Shape FftCase::Half() const {
+Shape FftArgs::Half() const {
   Shape half = n;
   half.back() = half.back() / 2 + 1;
   return half;
@@ -279,7 +279,7 @@ HalfIndex ToHalf(const Shape& n, int64_t full) {
   return {MirrorRow(n, row) * half + last - column, true};
 }
 
-Golden GoldenFft(const FftCase& fft, const Tensor& x, Tier tier, bool wide, double min_normal) {
+Golden GoldenFft(const FftArgs& fft, const Tensor& x, Tier tier, bool wide, double min_normal) {
   FftGolden golden(fft, x.ToDoubles(), wide, min_normal);
   return tier == Tier::kFast && !wide ? golden.Compute<double>() : golden.Compute<DD>();
 }

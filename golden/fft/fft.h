@@ -13,7 +13,7 @@ namespace assay {
 enum class FftKind : uint8_t { kC2C, kR2C, kC2R };
 enum class FftNorm : uint8_t { kNone, kOrtho, kBackward };  // scale 1; 1/sqrt(N); 1/N on the inverse only
 
-struct FftCase {
+struct FftArgs {
   FftKind kind = FftKind::kC2C;
   Shape n;  // of the full transform: the real side's shape for r2c and c2r
   int64_t batch = 1;
@@ -34,10 +34,10 @@ struct FftCase {
 // "subnormal_mass" (the part of ||x||_1 below min_normal), sigma 0.6 max(sqrt(log2 N) ||y||_2 / sqrt(N), ||y||_max),
 // all times scale. `wide`: the output has 64-bit parts; such cases are always computed in the reproducible tier.
 // Non-finite inputs: fft_special.cc.
-Golden GoldenFft(const FftCase& fft, const Tensor& x, Tier tier, bool wide, double min_normal);
+Golden GoldenFft(const FftArgs& fft, const Tensor& x, Tier tier, bool wide, double min_normal);
 
 // Marks what the non-finite inputs x [InputParts per element] of transform `batch` make of its outputs.
-void MarkNonFinite(const FftCase& fft, std::span<const double> x, int64_t batch, Golden& golden);
+void MarkNonFinite(const FftArgs& fft, std::span<const double> x, int64_t batch, Golden& golden);
 
 // The flat index in the half spectrum of the element that a full-spectrum index stands for, and whether the full
 // element is its conjugate. Row-major over n.

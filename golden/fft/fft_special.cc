@@ -37,7 +37,7 @@ Effect EffectOf(double x, bool weight) {
 
 class Contamination {
  public:
-  Contamination(const FftCase& fft, std::span<const double> x) : fft_(fft) {
+  Contamination(const FftArgs& fft, std::span<const double> x) : fft_(fft) {
     for (const int64_t n : fft.n) common_ = std::lcm(common_, n);
     const int parts = fft.InputParts();
     const Shape axes = fft.InputAxes();
@@ -66,7 +66,7 @@ class Contamination {
   }
 
  private:
-  const FftCase& fft_;
+  const FftArgs& fft_;
   int64_t common_ = 1;
   std::vector<Culprit> culprits_;
 };
@@ -90,7 +90,7 @@ void Mark(Golden& golden, int64_t i, Effect effect) {
 
 }  // namespace
 
-void MarkNonFinite(const FftCase& fft, std::span<const double> x, int64_t batch, Golden& golden) {
+void MarkNonFinite(const FftArgs& fft, std::span<const double> x, int64_t batch, Golden& golden) {
   const Contamination contamination(fft, x);
   const Shape axes = fft.OutputAxes();
   const int64_t outputs = NumElements(axes);

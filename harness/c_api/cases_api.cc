@@ -16,7 +16,7 @@ struct assay_cases {
 };
 
 struct assay_case {
-  assay::UserCase user;  // keeps the golden values of the first judgement
+  assay::UserTensors user;  // keeps the golden values of the first judgement
   std::string text;
 };
 
@@ -34,8 +34,8 @@ std::vector<std::string> SplitAtCommas(const char* text) {
   return words;
 }
 
-Result<CaseOptions> OptionsOf(const assay_selection& selection) {
-  CaseOptions options;
+Result<PlanOptions> OptionsOf(const assay_selection& selection) {
+  PlanOptions options;
   options.suite = TextOr(selection.suite);
   options.ops = SplitAtCommas(selection.ops);
   options.dtypes = SplitAtCommas(selection.dtypes);

@@ -32,7 +32,7 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   return request;
 }
 
-Result<UserCase> Bind(const assay_question& question, const CheckRequest& request) {
+Result<UserTensors> Bind(const assay_question& question, const CheckRequest& request) {
   const auto op = FindOperator(request.op);
   if (!op) return tl::unexpected(op.error());
   const OpSchema& schema = (*op)->schema();
@@ -55,7 +55,7 @@ Result<UserCase> Bind(const assay_question& question, const CheckRequest& reques
 
 }  // namespace
 
-std::unique_ptr<assay_verdict> MakeVerdict(const UserCase& user, const CheckResult& judged) {
+std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged) {
   const Record& record = judged.record;
   auto verdict = std::make_unique<assay_verdict>();
   verdict->passed = judged.worst().decision.verdict == Verdict::kPass;

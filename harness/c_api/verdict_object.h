@@ -15,6 +15,6 @@ struct assay_verdict {
 
 namespace assay::c_api {
 
-std::unique_ptr<assay_verdict> MakeVerdict(const UserCase& user, const CheckResult& judged);
+std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged);
 
 }  // namespace assay::c_api

@@ -52,7 +52,7 @@ class Judging {
 
  private:
   void JudgeOne(int64_t i, bool large) {
-    const ReturnedCase& one = returned_.cases[static_cast<size_t>(i)];
+    const ReturnedTensors& one = returned_.cases[static_cast<size_t>(i)];
     if (IsLarge(one.planned.Bound()->problem) != large || Interrupted()) return;
     std::optional<Record> record;
     if (HasReturned(one)) record = JudgeReturned(one, options_.contract, options_.backend);
@@ -107,9 +107,9 @@ int Report(const ManifestOptions& options, const Returned& returned, RunFolder& 
 // Whoever judges may ask for less, or more, than the suite did: plan and records say what was asked for.
 void Require(const std::string& requirement, Returned& returned) {
   if (requirement.empty()) return;
-  for (ReturnedCase& one : returned.cases) one.planned.requirement = requirement;
+  for (ReturnedTensors& one : returned.cases) one.planned.requirement = requirement;
   std::map<std::string, std::string> required;
-  for (const ReturnedCase& one : returned.cases) required[one.planned.spec.Id()] = RequirementOf(one.planned);
+  for (const ReturnedTensors& one : returned.cases) required[one.planned.spec.Id()] = RequirementOf(one.planned);
   for (PlanEntry& entry : returned.plan.entries) {
     if (const auto it = required.find(entry.id); it != required.end()) entry.requirement = it->second;
   }

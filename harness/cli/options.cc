@@ -24,7 +24,7 @@ std::string DrawSeed(std::string& text) {
 
 }  // namespace
 
-void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
+void AddCaseChoice(CLI::App& app, PlanOptions& o, const std::string& usual) {
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; default without --case: " + usual)
       ->type_name("NAME|PATH");
@@ -37,12 +37,12 @@ void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
   AddDTypes(app, o);
 }
 
-void AddDTypes(CLI::App& app, CaseOptions& o) {
+void AddDTypes(CLI::App& app, PlanOptions& o) {
   app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
       ->delimiter(',');
 }
 
-void AddCases(CLI::App& app, CaseOptions& o) {
+void AddCases(CLI::App& app, PlanOptions& o) {
   AddCaseChoice(app, o, "default");
   app.add_option("--shard", o.shard,
                  "I/N: only shard I of N, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. An empty shard "

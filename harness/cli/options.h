@@ -16,10 +16,10 @@ class App;
 namespace assay::cli {
 
 // --suite, --case, --contract, --filter, --op and --dtype; `usual`: the suite where neither of the first two is given.
-void AddCaseChoice(CLI::App& app, CaseOptions& options, const std::string& usual);
-void AddDTypes(CLI::App& app, CaseOptions& options);  // --dtype
+void AddCaseChoice(CLI::App& app, PlanOptions& options, const std::string& usual);
+void AddDTypes(CLI::App& app, PlanOptions& options);  // --dtype
 // These, with `default` as the usual suite, and --shard, --balance and --seed.
-void AddCases(CLI::App& app, CaseOptions& options);
+void AddCases(CLI::App& app, PlanOptions& options);
 void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& help);  // --seed, a number or random
 void AddPython(CLI::App& app, BackendOptions& options);
 void AddTimeout(CLI::App& app, BackendOptions& options);

@@ -79,7 +79,7 @@ ResultKind NpyResult() {
   return {".npy file", [](const fs::path& file) { return FileBeginsWith(file, "\x93NUMPY"); }};
 }
 
-ReadFile SuiteFile(const CaseOptions& options) {
+ReadFile SuiteFile(const PlanOptions& options) {
   const std::string name = SuiteName(options);
   const auto path = name.empty() ? Result<std::string>("") : FindSuite(name, SuiteDirectories());
   return {path.value_or(""), "the suite"};

@@ -40,6 +40,6 @@ bool FileBeginsWith(const std::filesystem::path& file, std::string_view text);
 ResultKind NpyResult();
 
 // The file of --suite; without a path where no suite is read, or none of that name is found.
-ReadFile SuiteFile(const CaseOptions& options);
+ReadFile SuiteFile(const PlanOptions& options);
 
 }  // namespace assay::cli

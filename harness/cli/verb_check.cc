@@ -35,9 +35,9 @@ struct CheckOptions {
 };
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
-Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
+Status WriteGolden(const std::filesystem::path& path, const PreparedCase& data) {
   std::vector<TensorRef> tensors;
-  for (const CaseOutput& output : data.outputs) {
+  for (const PreparedOutput& output : data.outputs) {
     const Operand& operand = output.problem.output();
     const DType dtype = IsComplex(operand.dtype) ? DType::kC128 : DType::kF64;
     tensors.push_back({operand.name, dtype, operand.shape, output.golden.value.data()});

@@ -33,7 +33,7 @@ struct CheckPluginOptions {
 
 // Problems for the plugin to try: the cases of the smoke suite, or those of --case.
 Result<std::vector<Problem>> ProblemsToTry(const CheckPluginOptions& options) {
-  CaseOptions selection;
+  PlanOptions selection;
   if (options.cases.empty()) selection.suite = "smoke";
   selection.cases = options.cases;
   const auto planned = PlanCases(selection);

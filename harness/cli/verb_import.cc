@@ -66,11 +66,11 @@ int WriteSuite(const ImportOptions& options, const Imports& imports, const std::
 
 // A suite has shapes alone; a folder has the data too, for what runs elsewhere.
 int WriteFolder(const ImportOptions& options, Imports& imports) {
-  std::vector<GivenCase> cases;
+  std::vector<GivenTensors> cases;
   for (ImportedCase& one : imports.TakeCases()) {
-    GivenCase given{{.spec = std::move(one.spec), .where = std::move(one.where), .held = std::move(one.bound)},
-                    std::move(one.tensors.inputs),
-                    std::move(one.tensors.outputs)};
+    GivenTensors given{{.spec = std::move(one.spec), .where = std::move(one.where), .held = std::move(one.bound)},
+                       std::move(one.tensors.inputs),
+                       std::move(one.tensors.outputs)};
     if (!one.label.empty()) given.planned.tags.push_back(one.label);
     given.planned.asked = given.planned.held->op->RequiredFields(given.planned.held->problem);
     cases.push_back(std::move(given));

@@ -19,7 +19,7 @@ namespace assay::cli {
 namespace {
 
 struct InputsOptions {
-  CaseOptions selection;
+  PlanOptions selection;
   std::filesystem::path out;
   std::string format = "npy", progress = "auto";
 };

@@ -45,17 +45,17 @@ struct JudgeOptions {
   bool json = false;
 };
 
-struct JudgeCases {
+struct JudgeSelection {
   std::vector<PlannedCase> visible, hidden;
   size_t undrawn = 0;   // hidden ones that were asked for, of which the reference takes too few
   std::string problem;  // "" or why there are none
 };
 
 // The reference says what the task is: cases that it does not take are none.
-Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& reference, uint64_t secret) {
+Result<JudgeSelection> CasesFor(const JudgeOptions& options, const JudgeSide& reference, uint64_t secret) {
   const auto planned = PlanCases(options.run.selection, [](const char*) { return nullptr; });
   if (!planned) return tl::unexpected(planned.error());
-  JudgeCases cases;
+  JudgeSelection cases;
   const auto is_taken = [&](const PlannedCase& one) { return Takes(reference, one); };
   std::ranges::copy_if(planned->selection.cases, std::back_inserter(cases.visible), is_taken);
   if (cases.visible.empty()) {
@@ -85,7 +85,7 @@ Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& refere
 
 // The line that judges by the same hidden cases.
 std::string WriteAgainLine(const JudgeOptions& options, uint64_t secret) {
-  const CaseOptions& cases = options.run.selection;
+  const PlanOptions& cases = options.run.selection;
   std::string line =
       fmt::format("{} judge {} --against {} --hidden-seed {}", ProgramWord(), Quoted(fs::absolute(options.candidate)),
                   Quoted(fs::absolute(options.reference)), secret);
@@ -133,7 +133,7 @@ std::string ExplainBrokenRun(const LoopResult& result) {
   return result.lost;
 }
 
-PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& reference, const JudgeCases& cases) {
+PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& reference, const JudgeSelection& cases) {
   return [&](const RunOptions&, std::vector<std::string>&) {
     PreparedRun prepared;
     prepared.plan.suite = "judge";
@@ -151,8 +151,8 @@ PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& refere
   };
 }
 
-int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSide& reference, const JudgeCases& cases,
-                RulingContext context) {
+int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSide& reference,
+                const JudgeSelection& cases, RulingContext context) {
   auto begun = BeginRun(options.run, PreparedWith(candidate, reference, cases));
   if (!begun) return begun.error();
   BegunRun& run = **begun;
@@ -250,7 +250,7 @@ void AddJudgeVerb(CLI::App& app, Action& action) {
   verb->add_flag("--json", o->json, "print one JSON object instead of text");
   AddProgress(*verb, run.progress);
   verb->callback([o, &action] {
-    CaseOptions& cases = o->run.selection;
+    PlanOptions& cases = o->run.selection;
     if (cases.suite.empty() && cases.cases.empty()) cases.suite = kUsualSuite;
     action = [o] { return Judge(*o); };
   });

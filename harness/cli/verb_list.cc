@@ -81,7 +81,7 @@ int ListMissing(const std::vector<std::string>& names) {
   return lacking == 0 ? kExitOk : kExitFailed;
 }
 
-int ListCases(const CaseOptions& options, bool verbose) {
+int ListCases(const PlanOptions& options, bool verbose) {
   for (const std::string& name : options.ops) {
     const bool is_case = name.find('/') != name.npos;
     if (!is_case && (Catalog().find(name) != nullptr || !FindSuite(name, SuiteDirectories()))) continue;
@@ -115,7 +115,7 @@ int PrintSuites() {
 }  // namespace
 
 void AddListVerb(CLI::App& app, Action& action) {
-  auto selection = std::make_shared<CaseOptions>();
+  auto selection = std::make_shared<PlanOptions>();
   // Apart from --op, as an option replaces what another one wrote to its list.
   auto names = std::make_shared<std::vector<std::string>>();
   const auto take_names = [=] { std::ranges::copy(*names, std::back_inserter(selection->ops)); };

@@ -35,7 +35,7 @@ constexpr uint64_t kLastHeldBackSeed = 1'000'000'000'000;
 constexpr const char *kCorpusName = "corpus", *kWithHeldName = "corpus_held";
 
 struct PowerOptions {
-  CaseOptions selection;
+  PlanOptions selection;
   std::string corpus;  // empty: beside the program
   bool full = false, quick = false, json = false;
   int jobs = 0;
@@ -102,7 +102,7 @@ int Power(const PowerOptions& options) {
   if (auto found = CheckCorpus(options); !found) return Complain(kExitUsage, found.error().message);
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   if (const std::string unset = FindUnset(options.sandbox); !unset.empty()) Complain(kExitOk, unset);
-  CaseOptions selection = options.selection;
+  PlanOptions selection = options.selection;
   if (selection.suite.empty()) selection.suite = options.full ? "power-full" : "power-quick";
   auto planned = PlanCases(selection);
   if (!planned) return Complain(kExitUsage, planned.error().message);
@@ -130,7 +130,7 @@ int Power(const PowerOptions& options) {
   const auto show = [&](size_t done, size_t alarms, const std::string& current) {
     progress.Update(done, alarms, current);
   };
-  const MeasuredCases measured =
+  const MeasuredPower measured =
       MeasureCases(cases, {run.corpus, options.timeout_s, options.sandbox, jobs}, run.settings, show);
   const PowerTally& tally = measured.tally;
   run.complete = measured.complete;

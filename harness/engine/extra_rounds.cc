@@ -64,9 +64,9 @@ void ExtraRounds::TimeAll(std::mt19937_64& random, const Progress& progress) {
 }
 
 void ExtraRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult*> results, std::mt19937_64& random) {
-  const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
+  const Result<PreparedCase> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) return NoteNoMore(planned, data.error().message);
-  CaseRunner runner(planned, *data, settings_.runner);
+  TrialRunner runner(planned, *data, settings_.runner);
   std::erase_if(results, [&](const TimedResult* timed) {
     return !timed->attempt.holds_as_declared || lost_devices_.contains(timed->place.device);
   });
@@ -80,9 +80,9 @@ void ExtraRounds::TimeCase(const PlannedCase& planned, std::vector<TimedResult*>
 }
 
 // Times the results from `begin` on as one group.
-void ExtraRounds::TimeLast(const PlannedCase& planned, const CaseData& data, CaseRunner& runner,
+void ExtraRounds::TimeLast(const PlannedCase& planned, const PreparedCase& data, TrialRunner& runner,
                            std::vector<TimedResult*>& results, size_t begin) {
-  std::vector<CaseRunner::Timed> group;
+  std::vector<TrialRunner::Timed> group;
   std::vector<Attempt> before;
   for (TimedResult* timed : std::span(results).subspan(begin)) {
     group.push_back({.device = &devices_[timed->place.device], .attempt = &timed->attempt});

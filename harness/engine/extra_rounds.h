@@ -39,7 +39,7 @@ class ExtraRounds {
     Attempt attempt;  // without its output
   };
   void TimeCase(const PlannedCase& planned, std::vector<TimedResult*> results, std::mt19937_64& random);
-  void TimeLast(const PlannedCase& planned, const CaseData& data, CaseRunner& runner,
+  void TimeLast(const PlannedCase& planned, const PreparedCase& data, TrialRunner& runner,
                 std::vector<TimedResult*>& results, size_t begin);
   void NoteNoMore(const PlannedCase& planned, const std::string& why);
   void NoteLost(const PlannedCase& planned, size_t device, const std::string& why);

@@ -15,16 +15,16 @@ bool Interleaving::CanHoldAll(const Problem& problem) const {
   return settings_.rounds > 1 && CountParallelDevices(problem, settings_.tier, devices_.size()) == devices_.size();
 }
 
-void Interleaving::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
+void Interleaving::Time(TrialRunner& runner, std::vector<TrialRunner::Timed>& group) {
   try {
     if (group.size() > 1) return runner.TimeInTurns(group);
-    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
+    for (const TrialRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
   } catch (const std::exception& fault) {
-    for (const CaseRunner::Timed& timed : group) timed.attempt->SetFault(fault);
+    for (const TrialRunner::Timed& timed : group) timed.attempt->SetFault(fault);
   }
 }
 
-void Interleaving::Retry(CaseRunner& runner, const Device& device, Attempt& attempt) const {
+void Interleaving::Retry(TrialRunner& runner, const Device& device, Attempt& attempt) const {
   if (settings_.runner.interrupted() || !IsRetried(device, attempt, settings_.retries)) return;
   // Nothing else lost it meanwhile.
   if (const auto& reset = settings_.retries.reset) {

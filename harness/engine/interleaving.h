@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
@@ -24,10 +24,10 @@ class Interleaving {
   bool CanHoldAll(const Problem& problem) const;
 
   // One round of timing. Where the harness itself fails in it, that is an error of these results.
-  static void Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group);
+  static void Time(TrialRunner& runner, std::vector<TrialRunner::Timed>& group);
 
   // After a round of timing. One that is tried again is judged and timed.
-  void Retry(CaseRunner& runner, const Device& device, Attempt& attempt) const;
+  void Retry(TrialRunner& runner, const Device& device, Attempt& attempt) const;
 
  private:
   const std::vector<Device>& devices_;

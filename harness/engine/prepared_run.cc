@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 // Takes the swept cases in place of those of --case.
-Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
+Result<std::optional<Sweep>> ApplySweep(const std::string& text, PlanOptions& options) {
   if (text.empty()) return std::optional<Sweep>();
   auto sweep = ParseSweep(text);
   if (!sweep) return UsageError("--sweep: " + sweep.error().message);
@@ -38,7 +38,7 @@ tl::unexpected<Refusal> Usage(const Error& error) {
 // The cases, as the selection and the sweep name them.
 tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::vector<std::string>& notes) {
   PreparedRun run;
-  CaseOptions chosen = options.selection;
+  PlanOptions chosen = options.selection;
   const auto sweep = ApplySweep(options.sweep, chosen);
   if (!sweep) return Usage(sweep.error());
   run.sweep = *sweep;

@@ -53,12 +53,12 @@ bool RepeatedPasses::IsTimeOver() const {
 // On all devices at once, as far as there are threads and memory. No two devices
 // of a pool have a case at once.
 void RepeatedPasses::JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass) {
-  const Result<CaseData> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
+  const Result<PreparedCase> data = PrepareCase(*planned.Bound(), settings_.tier, settings_.store);
   if (!data) {
     return settings_.observer->Noted(
         fmt::format("{}: {}; pass {} leaves it out", planned.spec.Id(), data.error().message, pass));
   }
-  CaseRunner runner(planned, *data, settings_.runner);
+  TrialRunner runner(planned, *data, settings_.runner);
   const auto judge = [&](size_t, size_t lane) {
     for (const RecordPlace& place : places) {
       // No other device of the queue is at work: it has this case alone.
@@ -81,7 +81,7 @@ std::optional<size_t> RepeatedPasses::DeviceFor(const RecordPlace& place, const 
   return health_.FindFor(place.device, op, lost_devices_);
 }
 
-void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass) {
+void RepeatedPasses::JudgeOne(TrialRunner& runner, const PreparedCase& data, const RecordPlace& place, int64_t pass) {
   const Record record = results_.At(place);   // nobody else changes this one
   if (Tries(record).count() >= pass) return;  // a run that is continued has it already
   const std::string& op = data.problem.spec.op;
@@ -101,7 +101,8 @@ void RepeatedPasses::JudgeOne(CaseRunner& runner, const CaseData& data, const Re
   Keep(attempt, data, runner, place);
 }
 
-void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place) {
+void RepeatedPasses::Keep(Attempt& attempt, const PreparedCase& data, const TrialRunner& runner,
+                          const RecordPlace& place) {
   const Record record = results_.At(place);
   Tries tries(record);
   tries.Add(attempt.verdict);

@@ -48,8 +48,8 @@ class RepeatedPasses {
   bool IsTimeOver() const;
   void JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass);
   std::optional<size_t> DeviceFor(const RecordPlace& place, const std::string& op);
-  void JudgeOne(CaseRunner& runner, const CaseData& data, const RecordPlace& place, int64_t pass);
-  void Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place);
+  void JudgeOne(TrialRunner& runner, const PreparedCase& data, const RecordPlace& place, int64_t pass);
+  void Keep(Attempt& attempt, const PreparedCase& data, const TrialRunner& runner, const RecordPlace& place);
   void NoteLost(const PlannedCase& planned, size_t device, const std::string& why);
 
   const std::vector<PlannedCase>& cases_;

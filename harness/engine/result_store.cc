@@ -119,7 +119,7 @@ void ResultStore::Add(const RecordPlace& place, Attempt attempt) {
   }
 }
 
-void ResultStore::EndCase(size_t index, const CaseData& data, const CaseRunner& runner) {
+void ResultStore::EndCase(size_t index, const PreparedCase& data, const TrialRunner& runner) {
   const std::lock_guard lock(mutex_);
   const auto begin = failing_.lower_bound(RecordPlace{index}), end = failing_.lower_bound(RecordPlace{index + 1});
   std::vector<Attempt*> failing;
@@ -156,7 +156,8 @@ std::vector<Record> ResultStore::TakeNewRecords() {
   return records;
 }
 
-void ResultStore::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
+void ResultStore::Change(const RecordPlace& place, Attempt& attempt, const PreparedCase& data,
+                         const TrialRunner& runner) {
   const std::lock_guard lock(mutex_);
   if (!attempt.holds_as_declared) ClearTiming(attempt.record);  // it held in the rounds before
   Record changed = attempt.record;
@@ -290,7 +291,8 @@ void ResultStore::Keep(const RecordPlace& place, const Record& record) {
   if (places_.emplace(place, records_.size()).second) records_.push_back(record);
 }
 
-void ResultStore::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+void ResultStore::WriteFailures(const PreparedCase& data, const TrialRunner& runner,
+                                const std::vector<Attempt*>& failing) {
   const Span span(Phase::kFailures);
   std::string problem;
   try {

@@ -18,8 +18,8 @@
 #include "harness/engine/results/expected.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/engine/results/run_folder.h"
-#include "harness/engine/trial/case_runner.h"
 #include "harness/engine/trial/failure_folder.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
@@ -56,13 +56,13 @@ class ResultStore {
   void Add(const RecordPlace& place, Attempt attempt);
 
   // Writes the failure folder of case `index` and its records. No Add may run during this or any of the calls below.
-  void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
+  void EndCase(size_t index, const PreparedCase& data, const TrialRunner& runner);
 
   // Returns all records added since the last call, in plan order, including those that the file leaves out.
   std::vector<Record> TakeNewRecords();
 
   // Updates a record after another round of timing or another try.
-  void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
+  void Change(const RecordPlace& place, Attempt& attempt, const PreparedCase& data, const TrialRunner& runner);
 
   // Updates how often a record's result was tried. `change` may turn it into a failure, or back.
   void Amend(const RecordPlace& place, const std::function<void(Record&)>& change);
@@ -89,7 +89,7 @@ class ResultStore {
   void KeepOrDropQuiet(size_t index);
   bool IsFlushDue() const;
   void WriteAgain();
-  void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
+  void WriteFailures(const PreparedCase& data, const TrialRunner& runner, const std::vector<Attempt*>& failing);
   void Keep(const RecordPlace& place, const Record& record);
   void PutInOrder();
   void NoteWriteError(const Status& status);

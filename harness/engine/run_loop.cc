@@ -39,13 +39,13 @@ struct Untimed {
 };
 
 // A case while its group is judged and timed.
-struct CaseAtWork {
-  CaseAtWork(size_t at, const PlannedCase& planned, const CaseData& prepared, const RunnerSettings& settings)
+struct InFlight {
+  InFlight(size_t at, const PlannedCase& planned, const PreparedCase& prepared, const RunnerSettings& settings)
       : index(at), data(prepared), runner(planned, prepared, settings) {}
 
   const size_t index;  // in the plan
-  const CaseData& data;
-  CaseRunner runner;
+  const PreparedCase& data;
+  TrialRunner runner;
   std::vector<Untimed> untimed;
   std::vector<Untimed> retried;
   std::string broken;  // why it could not be brought to its end
@@ -146,7 +146,7 @@ class Loop {
 
   // Consumes the prepared cases.
   void RunGroup(size_t first, PreparedCases prepared) {
-    std::deque<CaseAtWork> group;
+    std::deque<InFlight> group;
     for (size_t i = 0; i < prepared.size(); ++i) {
       if (!prepared[i]) {
         AddUnrunCase(first + i, prepared[i].error().message);
@@ -165,10 +165,10 @@ class Loop {
     if (source_ != nullptr && !settings_.runner.interrupted()) source_->Judged(ids, results_.TakeNewRecords(), health_);
   }
 
-  void JudgeAndTime(std::deque<CaseAtWork>& group) {
+  void JudgeAndTime(std::deque<InFlight>& group) {
     if (group.empty()) return;
     JudgeAll(group);
-    for (CaseAtWork& work : group) {
+    for (InFlight& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
       if (work.broken.empty()) Retry(work);
       for (auto& [place, attempt] : work.retried) {
@@ -190,28 +190,28 @@ class Loop {
     settings_.observer->Progressed(done, total, results_.failed(), status + current);
   }
 
-  void NoteStore(const CaseData& data) {
+  void NoteStore(const PreparedCase& data) {
     if (!data.note.empty()) settings_.observer->Noted(data.note);
     // A full disk refuses all of them.
     if (data.unsaved.empty() || std::exchange(said_unsaved_, true)) return;
     settings_.observer->Noted(data.unsaved + ", or use --no-store");
   }
 
-  bool IsTimed(const CaseAtWork& work) const { return settings_.runner.perf_time_s > 0 && CaseAt(work.index).timed; }
+  bool IsTimed(const InFlight& work) const { return settings_.runner.perf_time_s > 0 && CaseAt(work.index).timed; }
 
   // All devices at once, as far as there are threads and memory, and of cases that are not timed several on one device
   // that has the workers. Keeps what is final at once.
-  void JudgeAll(std::deque<CaseAtWork>& group) {
-    const bool beside = std::ranges::none_of(group, [&](const CaseAtWork& work) { return IsTimed(work); });
+  void JudgeAll(std::deque<InFlight>& group) {
+    const bool beside = std::ranges::none_of(group, [&](const InFlight& work) { return IsTimed(work); });
     size_t at_once = beside ? queues_.lanes() : devices_.size();
-    for (const CaseAtWork& work : group) {
+    for (const InFlight& work : group) {
       at_once = std::min(at_once, CountParallelDevices(work.data.problem, settings_.tier, at_once));
     }
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), queues_.queues());
     const auto judge = [&](size_t item, size_t lane) {
       if (settings_.runner.interrupted()) return;
-      CaseAtWork& work = group[item];
+      InFlight& work = group[item];
       {
         const std::lock_guard lock(mutex);
         const auto ended = static_cast<size_t>(std::ranges::count(left, size_t{0}));
@@ -244,7 +244,7 @@ class Loop {
   }
 
   // `mutex` guards the case's list of what is to be timed.
-  void JudgeOnDevice(CaseAtWork& work, size_t lane, std::mutex& mutex) {
+  void JudgeOnDevice(InFlight& work, size_t lane, std::mutex& mutex) {
     const Device& device = queues_.DeviceOf(lane);
     const size_t index = queues_.IndexOf(lane);
     if (case_queue_.IsDone(work.index, device)) return;
@@ -287,7 +287,7 @@ class Loop {
   }
 
   // Alone, as timing is.
-  void Retry(CaseAtWork& work) {
+  void Retry(InFlight& work) {
     const std::string& op = work.data.problem.spec.op;
     try {
       for (auto& [place, attempt] : work.retried) {
@@ -303,7 +303,7 @@ class Loop {
     }
   }
 
-  void TimeAll(CaseAtWork& work) {
+  void TimeAll(InFlight& work) {
     try {
       TimeInRandomOrder(work);
     } catch (const std::exception& e) {
@@ -311,14 +311,14 @@ class Loop {
     }
   }
 
-  void TimeInRandomOrder(CaseAtWork& work) {
+  void TimeInRandomOrder(InFlight& work) {
     std::vector<Untimed>& untimed = work.untimed;
     const auto name = [this](const Untimed& u) { return interleaving_.TurnOf(u.attempt); };
     ShuffleSideBySide(untimed, name, random_);
     if (!untimed.empty()) AwaitIdleWorkers();
     // Nothing else may run while timing.
     while (!untimed.empty() && prefetch_.Await(settings_.runner.interrupted)) {
-      std::vector<CaseRunner::Timed> group;
+      std::vector<TrialRunner::Timed> group;
       const size_t begin =
           interleaving_.CanHoldAll(work.data.problem) ? FindLastGroup(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
@@ -340,7 +340,7 @@ class Loop {
   void AddUnrunCase(size_t index, const std::string& why) {
     const PlannedCase& planned = CaseAt(index);
     Attempt attempt;
-    attempt.record = MakeCaseRecord(planned, CaseData{}, Device{});
+    attempt.record = MakeCaseRecord(planned, PreparedCase{}, Device{});
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
     attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);

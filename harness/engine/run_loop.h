@@ -15,8 +15,8 @@
 #include "harness/engine/results/expected.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/engine/results/run_folder.h"
-#include "harness/engine/trial/case_runner.h"
 #include "harness/engine/trial/retries.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 

@@ -53,7 +53,7 @@ struct CaseSource {
   std::string origin;  // for messages
 };
 
-Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
+Result<CaseSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
   CaseSource source;
   source.name = SuiteName(options);
   if (!source.name.empty()) {
@@ -123,7 +123,7 @@ OpCatalog Catalog() {
   return catalog;
 }
 
-std::string SuiteName(const CaseOptions& options) {
+std::string SuiteName(const PlanOptions& options) {
   return options.suite.empty() && options.cases.empty() ? "default" : options.suite;
 }
 
@@ -166,11 +166,11 @@ std::string ExplainMissingFolder(const char* name, const char* in_tree) {
                      folder.string());
 }
 
-Result<PlannedRun> PlanCases(const CaseOptions& options) {
+Result<PlannedRun> PlanCases(const PlanOptions& options) {
   return PlanCases(options, [](const char* name) { return std::getenv(name); });
 }
 
-Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
+Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
   const OpCatalog ops = Catalog();
   auto source = CasesOf(options, ops);

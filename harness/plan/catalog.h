@@ -22,7 +22,7 @@ std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
 // The suite that the options ask for: "default" where they name neither one nor a case; "" for none.
-std::string SuiteName(const CaseOptions& options);
+std::string SuiteName(const PlanOptions& options);
 
 // The folder that bin/ or lib/ is in: of the program, or of the shared library that this code is part of, whatever
 // program has loaded it.
@@ -44,7 +44,7 @@ struct PlannedRun {
   Plan plan;
 };
 // `env`: where a shard may be stated; null: nobody has one but the options.
-Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env);
-Result<PlannedRun> PlanCases(const CaseOptions& options);  // std::getenv
+Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env);
+Result<PlannedRun> PlanCases(const PlanOptions& options);  // std::getenv
 
 }  // namespace assay

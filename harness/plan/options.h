@@ -12,7 +12,7 @@
 namespace assay {
 
 // Which cases: the suite's and those named by id, as far as they match everything else that is given.
-struct CaseOptions {
+struct PlanOptions {
   std::string suite;               // "": default, or none where there are cases
   std::vector<std::string> cases;  // ids
   std::string contract;            // replaces every case's required contract
@@ -53,7 +53,7 @@ inline constexpr const char* kEach = "each";
 inline constexpr const char* kPool = "pool";  // of RunOptions::devices
 
 struct RunOptions {
-  CaseOptions selection;
+  PlanOptions selection;
   BackendOptions backend;
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
   bool resume = false;                       // the run in `out` goes on

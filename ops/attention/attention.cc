@@ -16,7 +16,7 @@
 
 namespace assay {
 
-AttentionCase::AttentionCase(const Problem& problem)
+AttentionArgs::AttentionArgs(const Problem& problem)
     : batch(problem.Int("b")),
       heads(problem.Int("h")),
       hkv(problem.Int("hkv")),
@@ -36,7 +36,7 @@ AttentionCase::AttentionCase(const Problem& problem)
 }
 
 // Query i stands at key position i (tl) or i + s - l (br). window=w: only keys less than w away.
-AttentionCase::Range AttentionCase::KeysOf(int64_t row) const {
+AttentionArgs::Range AttentionArgs::KeysOf(int64_t row) const {
   const int64_t at = row % l + (top_left ? 0 : s - l);
   int64_t first = 0, last = s;
   if (causal) last = std::min(last, at + 1);
@@ -115,7 +115,7 @@ double SumWithin(int64_t l, int64_t s, int64_t offset) {
 
 // Pairs of a query and a key that it sees by causality and window; the rest is skipped by any kernel worth its name.
 // In closed form: l may be absurd.
-double VisiblePairs(const AttentionCase& op) {
+double VisiblePairs(const AttentionArgs& op) {
   const int64_t at = op.top_left ? 0 : op.s - op.l, reach = std::min(op.window, op.l + op.s);
   double pairs = static_cast<double>(op.l) * static_cast<double>(op.s);
   if (op.causal || op.window > 0) pairs = SumWithin(op.l, op.s, at + (op.causal ? 1 : reach));
@@ -168,7 +168,7 @@ class Attention final : public Operator {
                                              DTypeListText(problem->spec.dtypes)));
     }
     if (const std::string text = CheckAttention(*problem); !text.empty()) return BindError(*problem, text);
-    const AttentionCase op(*problem);
+    const AttentionArgs op(*problem);
     problem->inputs = {{"q", type, {op.batch, op.heads, op.l, op.d}},
                        {"k", type, {op.batch, op.hkv, op.s, op.d}},
                        {"v", type, {op.batch, op.hkv, op.s, op.dv}}};
@@ -187,11 +187,11 @@ class Attention final : public Operator {
 
   // The count knows causal masks and windows, but not what an operand hides.
   double FewestFlops(const Problem& problem) const override {
-    return AttentionCase(problem).mask == MaskKind::kNone ? problem.flops : 0;
+    return AttentionArgs(problem).mask == MaskKind::kNone ? problem.flops : 0;
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
-    const AttentionCase op(problem);
+    const AttentionArgs op(problem);
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, 3, 0));
     inputs.push_back(FillInput(problem, 1, 3, 1));

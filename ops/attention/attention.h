@@ -22,8 +22,8 @@ enum class MaskKind : uint8_t { kNone, kBool, kAdd };
 struct RowSums;
 
 // The attributes of a bound attention. A query row is (b, h, i), numbered row-major.
-struct AttentionCase {
-  explicit AttentionCase(const Problem& problem);
+struct AttentionArgs {
+  explicit AttentionArgs(const Problem& problem);
   int64_t Rows() const { return batch * heads * l; }
   int64_t KeyHead(int64_t row) const {  // b * hkv + g
     const int64_t head = row / l % heads;
@@ -49,7 +49,7 @@ struct AttentionCase {
 // Operands as doubles, k by head as [d, s] for loops along the keys.
 struct AttentionData {
   // `narrow`: with what attention_tile.h needs, where the operands are in its range.
-  AttentionData(const AttentionCase& op, std::span<const Tensor> inputs, bool narrow = false);
+  AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, bool narrow = false);
   // Component c of a head's keys.
   const double* K(int64_t head, int64_t c) const { return k_by_dim.data() + (head * d + c) * k_stride; }
 
@@ -69,7 +69,7 @@ struct AttentionData {
   PackedValues packed_v;
 
  private:
-  void Narrow(const AttentionCase& op);
+  void Narrow(const AttentionArgs& op);
 };
 
 // One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
@@ -101,7 +101,7 @@ struct AttentionRow {
   double operand = 0;   // largest finite |q| and |k| that is read, behind an added -inf too
   double sunk = 0;      // how far below zero the largest t + mask lies: a unit may round all of them to -inf
 };
-AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
+AttentionRow ComputeRow(const AttentionArgs& op, const AttentionData& data, int64_t row);
 
 // The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
 // sees, and the sums of their terms' magnitudes.
@@ -116,10 +116,10 @@ struct RawScores {
   std::vector<double> magnitudes;  // none where the operands are narrow
   std::vector<float> narrow_magnitudes;
 };
-void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
+void ScoreRows(const AttentionArgs& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
 // Computes the row from scores that are known already, at `index` in `raw`. `out` may hold another row; its memory is
 // reused.
-void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+void ComputeRow(const AttentionArgs& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; "may_be_nan", 1 where NaN is right too, 2 where infinities are as well; magnitude sum p |v|;
@@ -151,17 +151,17 @@ inline constexpr double kDead = 150;
 Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
 // Adds "largest_operand".
-void AddLargestOperands(const AttentionCase& op, const AttentionData& data, Golden& golden);
+void AddLargestOperands(const AttentionArgs& op, const AttentionData& data, Golden& golden);
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
 // Its statistic, attention_statistic.cc.
-void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, DType in,
+void SetAttentionStatistic(const AttentionArgs& op, const Golden& golden, const Contract& contract, DType in,
                            BoundModel& bound);
 
 // The mask operand: bool (i8, 1 = visible) or additive.
-Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin);
+Tensor MakeAttentionMask(const AttentionArgs& op, const Operand& operand, uint64_t seed, bool twin);
 // Makes the keys that no query sees NaN, in k and v.
-void PoisonUnseenKeys(const AttentionCase& op, std::vector<Tensor>& inputs);
+void PoisonUnseenKeys(const AttentionArgs& op, std::vector<Tensor>& inputs);
 
 std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contract, int variant);
 

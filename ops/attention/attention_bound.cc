@@ -43,7 +43,7 @@ class Bounder {
   struct RowErrors;
 
  public:
-  Bounder(const AttentionCase& op, const Contract& contract, DType in, const Golden& golden)
+  Bounder(const AttentionArgs& op, const Contract& contract, DType in, const Golden& golden)
       : op_(op), e_(contract), join_(e_) {
     const Plane& rows = *golden.Extra("rows");
     hidden_reach_ = golden.Extra("hidden_reach");
@@ -244,7 +244,7 @@ class Bounder {
     return (y + (1 + of_row.log_all) * (4 * most * (1 + of_row.sums) + underflow)) * (1 + 0x1p-40);
   }
 
-  const AttentionCase& op_;
+  const AttentionArgs& op_;
   const OperationErrors e_;
   const LogSumErrors join_;
   const Plane *hidden_reach_ = nullptr, *range_ = nullptr, *values_ = nullptr;
@@ -265,7 +265,7 @@ class Bounder {
 }  // namespace
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   BoundModel bound = OutputBound(contract, problem.output().dtype);
   SetAttentionStatistic(op, golden, contract, problem.inputs[0].dtype, bound);
   const Plane& rows = *golden.Extra("rows");

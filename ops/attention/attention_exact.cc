@@ -19,14 +19,14 @@ namespace {
 
 enum AttentionStream : uint64_t { kKeyCode = 32, kScoreCode };
 
-double ValueCode(const AttentionCase& op, int64_t head, int64_t key, int variant) {
+double ValueCode(const AttentionArgs& op, int64_t head, int64_t key, int variant) {
   const int64_t magnitude = 1 + (key * 5 + head * 3 + variant) % 7;
   const bool negative = TwinFactor(kKeyCode + static_cast<uint64_t>(variant), head * op.s + key, 2) == 1;
   return static_cast<double>(negative ? -magnitude : magnitude);
 }
 
 // Value of q that puts scores beyond kDead where k is -1; 1 where a cap or a small scale does not let it.
-double SteepFactor(const AttentionCase& op) {
+double SteepFactor(const AttentionArgs& op) {
   constexpr double kMost = 4096;  // whose products f16 holds
   const double factor = std::exp2(std::ceil(std::log2(1.1 * kDead / std::abs(op.scale))));
   const bool capped = op.softcap > 0 && op.softcap < 2 * kDead;
@@ -34,13 +34,13 @@ double SteepFactor(const AttentionCase& op) {
 }
 
 // A key that causality and window leave visible to the middle row.
-int64_t LiveKey(const AttentionCase& op) {
-  const AttentionCase::Range keys = op.KeysOf(op.l / 2);
+int64_t LiveKey(const AttentionArgs& op) {
+  const AttentionArgs::Range keys = op.KeysOf(op.l / 2);
   return std::min(op.s - 1, (keys.first + keys.last) / 2);
 }
 
 // q lives in even dimensions, k in odd ones: products are zero, though no operand is. Variant 1 adds one pair.
-void SetScores(const AttentionCase& op, int variant, Tensor& q, Tensor& k) {
+void SetScores(const AttentionArgs& op, int variant, Tensor& q, Tensor& k) {
   std::vector<double> qs(static_cast<size_t>(q.size())), ks(static_cast<size_t>(k.size()));
   const auto code = [&](int64_t i) { return static_cast<double>(TwinFactor(kScoreCode, i, 3)); };
   for (int64_t row = 0; row < op.Rows(); ++row) {
@@ -57,7 +57,7 @@ void SetScores(const AttentionCase& op, int variant, Tensor& q, Tensor& k) {
   k.SetDoubles(ks);
 }
 
-Tensor CodedValues(const AttentionCase& op, const Operand& operand, int variant) {
+Tensor CodedValues(const AttentionArgs& op, const Operand& operand, int variant) {
   Tensor v(operand.dtype, operand.shape);
   std::vector<double> values(static_cast<size_t>(v.size()));
   for (int64_t key = 0; key < op.batch * op.hkv * op.s; ++key) {
@@ -68,7 +68,7 @@ Tensor CodedValues(const AttentionCase& op, const Operand& operand, int variant)
 }
 
 // Whether every legal order gives p and the sums of query `row` exactly, up to the output's rounding.
-bool IsExact(const AttentionCase& op, const AttentionData& data, const Contract& contract, int64_t row) {
+bool IsExact(const AttentionArgs& op, const AttentionData& data, const Contract& contract, int64_t row) {
   if (contract.math_ulp > 1 || contract.out != OutputRounding::kNearest || contract.ftz != Flush::kNone) return false;
   const auto seen = static_cast<double>(ComputeRow(op, data, row).keys.size());
   const double largest_sum = 8 * seen, held = std::ldexp(1.0, contract.AccExactBits());
@@ -77,7 +77,7 @@ bool IsExact(const AttentionCase& op, const AttentionData& data, const Contract&
 
 // The twin's golden and bound are the operator's own.
 void Expect(const Problem& problem, const Contract& contract, bool exact_rows, Twin& twin) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   const FloatFormat& format = FormatOf(problem.output().dtype);
   const Tier tier = problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast;
   const Golden golden = AttentionGolden(problem, twin.inputs, tier);
@@ -103,7 +103,7 @@ void Expect(const Problem& problem, const Contract& contract, bool exact_rows, T
 }  // namespace
 
 std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contract, int variant) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   Twin twin;
   for (const Operand& operand : problem.inputs) twin.inputs.emplace_back(operand.dtype, operand.shape);
@@ -118,7 +118,7 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
 
 std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                           std::span<const double> values, std::span<const int64_t> outputs) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   const AttentionData data(op, inputs);
   const FloatFormat& format = FormatOf(problem.output().dtype);
   std::vector<Mutant> mutants;

@@ -208,7 +208,7 @@ class Builder {
   }
 
   // Whether the row sees all keys of its range, with scores as they are.
-  bool IsPlain(int64_t row, const AttentionCase::Range& keys) const {
+  bool IsPlain(int64_t row, const AttentionArgs::Range& keys) const {
     if (!data_.narrow || keys.last <= keys.first || op_.softcap > 0) return false;
     if (op_.mask == MaskKind::kNone) return true;
     const auto mask = data_.mask.begin() + op_.MaskOffset(row);
@@ -219,7 +219,7 @@ class Builder {
   // Does for a plain row what ComputeRow and Begin do, without arrays of its keys. False: it is none, or has keys that
   // lie far below the largest.
   bool BeginPlain(RowWork& w, int64_t index, BlockWork& work) {
-    const AttentionCase::Range keys = op_.KeysOf(w.row);
+    const AttentionArgs::Range keys = op_.KeysOf(w.row);
     if (!IsPlain(w.row, keys)) return false;
     const int64_t n = keys.last - keys.first;
     const size_t at = work.scores.At(index, keys.first, n);
@@ -376,7 +376,7 @@ class Builder {
     }
   }
 
-  const AttentionCase op_;
+  const AttentionArgs op_;
   const AttentionData data_;
   const Tier tier_;
   Golden golden_;

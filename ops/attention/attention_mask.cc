@@ -13,11 +13,11 @@ namespace {
 constexpr uint64_t kMaskStream = 0x6d61736b;
 
 // The last eighth of the keys is padding, as in a batch of texts of unequal length.
-int64_t Padding(const AttentionCase& op) {
+int64_t Padding(const AttentionArgs& op) {
   return op.s / 8;
 }
 
-bool IsMasked(const AttentionCase& op, const Tensor& mask, int64_t offset) {
+bool IsMasked(const AttentionArgs& op, const Tensor& mask, int64_t offset) {
   const double value = ValueAt(mask, offset);
   return op.mask == MaskKind::kBool ? value == 0 : value == -HUGE_VAL;
 }
@@ -26,7 +26,7 @@ bool IsMasked(const AttentionCase& op, const Tensor& mask, int64_t offset) {
 
 // One query in 16 sees nothing; of the others' entries three in 16 are masked. Additive entries that are not are
 // N(0, 1), one in 16 of them as far below zero as the type goes: masks are often written that way.
-Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin) {
+Tensor MakeAttentionMask(const AttentionArgs& op, const Operand& operand, uint64_t seed, bool twin) {
   Tensor mask(operand.dtype, operand.shape);
   const RandomStream random(seed, kMaskStream);
   const bool is_bool = op.mask == MaskKind::kBool;
@@ -48,10 +48,10 @@ Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64
   return mask;
 }
 
-void PoisonUnseenKeys(const AttentionCase& op, std::vector<Tensor>& inputs) {
+void PoisonUnseenKeys(const AttentionArgs& op, std::vector<Tensor>& inputs) {
   std::vector<bool> seen(static_cast<size_t>(op.batch * op.hkv * op.s));
   for (int64_t row = 0; row < op.Rows(); ++row) {
-    const AttentionCase::Range keys = op.KeysOf(row);
+    const AttentionArgs::Range keys = op.KeysOf(row);
     for (int64_t j = keys.first; j < keys.last; ++j) {
       // An additive mask does not hide a NaN: NaN - inf is NaN.
       if (op.mask == MaskKind::kBool && IsMasked(op, inputs[3], op.MaskOffset(row) + j)) continue;

@@ -157,7 +157,7 @@ class NarrowedAttention final : public NarrowedOrders {
     return w;
   }
 
-  const AttentionCase op_;
+  const AttentionArgs op_;
   const AttentionData data_;
   const FloatFormat format_;
   const std::vector<Order> orders_;

@@ -10,13 +10,13 @@
 
 namespace assay {
 
-void AddLargestOperands(const AttentionCase& op, const AttentionData& data, Golden& golden) {
+void AddLargestOperands(const AttentionArgs& op, const AttentionData& data, Golden& golden) {
   const auto finite = [](double x) { return std::isfinite(x) ? std::abs(x) : 0.0; };
   if (std::ranges::none_of(data.v, [&](double x) { return finite(x) >= kNarrowestOverflow; })) return;
   Plane plane(golden.size(), golden.magnitude.wide());
   ParallelFor(op.Rows(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const AttentionCase::Range keys = op.KeysOf(row);
+      const AttentionArgs::Range keys = op.KeysOf(row);
       std::vector<double> largest(static_cast<size_t>(op.dv));
       for (int64_t j = keys.first; j < keys.last; ++j) {
         // An added -inf leaves a weight of zero, which is multiplied.

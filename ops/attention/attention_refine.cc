@@ -17,7 +17,7 @@ DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a
 }
 
 // Powers of two that keep quotients of the largest numbers, and what is computed on the way, within range.
-std::vector<double> ScaleOfColumns(const AttentionCase& op, const RowWork& w) {
+std::vector<double> ScaleOfColumns(const AttentionArgs& op, const RowWork& w) {
   std::vector<double> scale(static_cast<size_t>(op.dv), 1.0);
   for (const auto& key : w.keys) {
     for (int64_t c = 0; c < op.dv; ++c) {
@@ -27,7 +27,7 @@ std::vector<double> ScaleOfColumns(const AttentionCase& op, const RowWork& w) {
   return scale;
 }
 
-double PlainScore(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t head, int64_t key) {
+double PlainScore(const AttentionArgs& op, const AttentionData& data, int64_t row, int64_t head, int64_t key) {
   double dot = 0;
   for (int64_t c = 0; c < op.d; ++c) dot += data.q[row * op.d + c] * data.K(head, c)[key];
   return dot * op.scale;
@@ -35,7 +35,7 @@ double PlainScore(const AttentionCase& op, const AttentionData& data, int64_t ro
 
 }  // namespace
 
-void RefineRow(const AttentionCase& op, const AttentionData& data, RowWork& w) {
+void RefineRow(const AttentionArgs& op, const AttentionData& data, RowWork& w) {
   if (w.keys.empty()) return;
   const AttentionRow& r = w.weights;
   const int64_t row = w.row, head = op.KeyHead(row);

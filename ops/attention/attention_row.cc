@@ -97,7 +97,7 @@ std::vector<bool> HaveAny(std::span<const double> values, int64_t width, Is is) 
 }
 
 // k by head as [d, k_stride].
-std::vector<double> ByComponent(const AttentionCase& op, const std::vector<double>& k, int64_t stride) {
+std::vector<double> ByComponent(const AttentionArgs& op, const std::vector<double>& k, int64_t stride) {
   const int64_t heads = op.batch * op.hkv, d = op.d;
   std::vector<double> by_dim(static_cast<size_t>(heads * d * stride));
   ParallelFor(heads * op.s, kRowsAtOnce, [&](int64_t begin, int64_t end) {
@@ -113,14 +113,14 @@ std::vector<double> ByComponent(const AttentionCase& op, const std::vector<doubl
   return by_dim;
 }
 
-double Capped(const AttentionCase& op, double s) {
+double Capped(const AttentionArgs& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
 }
 
 // ReadScores for a row without mask and softcap whose operands are tame (AttentionData::narrow).
-size_t ReadPlainScores(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
+size_t ReadPlainScores(const AttentionArgs& op, const AttentionData& data, int64_t row, const RawScores& raw,
                        int64_t index, AttentionRow& out) {
-  const AttentionCase::Range range = op.KeysOf(row);
+  const AttentionArgs::Range range = op.KeysOf(row);
   const int64_t n = std::max<int64_t>(0, range.last - range.first), first = op.KeyHead(row) * op.s + range.first;
   const size_t at = raw.At(index, range.first, n);
   if (std::ssize(out.keys) != n || n == 0 || out.keys.front() != range.first || out.keys.back() != range.last - 1) {
@@ -144,9 +144,9 @@ size_t ReadPlainScores(const AttentionCase& op, const AttentionData& data, int64
 
 // The keys that a row sees, with `dot`, their scores in `t` and their masks in `added`; and what is said of all of
 // them. Returns which has the largest score with its mask.
-size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+size_t ReadScores(const AttentionArgs& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                   AttentionRow& out) {
-  const AttentionCase::Range range = op.KeysOf(row);
+  const AttentionArgs::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
   const size_t at_raw = raw.At(index, range.first, range.last - range.first);
   const double* dots = raw.dots.data() + at_raw;
@@ -206,7 +206,7 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
 
 }  // namespace
 
-AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> inputs, bool narrowed)
+AttentionData::AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, bool narrowed)
     // A cache line more than the keys: with a power of two the components of a key would share few places of a cache.
     : d(op.d), k_stride(op.s + 8), q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
   const std::vector<double> k = inputs[1].ToDoubles();
@@ -228,7 +228,7 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
   if (narrowed) Narrow(op);
 }
 
-void AttentionData::Narrow(const AttentionCase& op) {
+void AttentionData::Narrow(const AttentionArgs& op) {
   const auto range = [](const std::vector<double>& x) { return RangeOf(x.data(), std::ssize(x)); };
   const ValueRange of_q = range(q), of_k = range(k_by_dim), of_v = range(v);
   const double products = of_q.max_abs * of_k.max_abs * static_cast<double>(d);
@@ -245,7 +245,7 @@ void AttentionData::Narrow(const AttentionCase& op) {
   packed_v = PackedValues(v, op.batch * op.hkv, op.s, op.dv);
 }
 
-void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
+void ScoreRows(const AttentionArgs& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
   int64_t end = op.KeysOf(row).last;
   scores.first = op.KeysOf(row).first;
   for (int64_t r = row; r < row + rows; ++r) {
@@ -267,7 +267,7 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
   ScoresOf(q, rows, k, data.k_stride, op.d, scores.count, dots, magnitudes);
 }
 
-AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row) {
+AttentionRow ComputeRow(const AttentionArgs& op, const AttentionData& data, int64_t row) {
   RawScores scores;
   AttentionRow out;
   ScoreRows(op, data, row, 1, scores);
@@ -275,7 +275,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
   return out;
 }
 
-void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+void ComputeRow(const AttentionArgs& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out) {
   const bool plain = data.narrow && op.mask == MaskKind::kNone && !(op.softcap > 0);
   const size_t top = (plain ? ReadPlainScores : ReadScores)(op, data, row, raw, index, out);

@@ -47,7 +47,7 @@ double StepsOf(double d) {
 // The largest error of a score that weighs anything.
 class ScoreErrors {
  public:
-  ScoreErrors(const AttentionCase& op, const Golden& golden, double u, double u_mid)
+  ScoreErrors(const AttentionArgs& op, const Golden& golden, double u, double u_mid)
       : rows_(*golden.Extra("rows")), u_mid_(u_mid) {
     of_dot_ = kRoundingDeviation * u * StepsOf(static_cast<double>(op.d));
   }
@@ -63,7 +63,7 @@ class ScoreErrors {
 // Deviation of an element, in units of v, caused by weights in the accumulator's own format.
 class WeightErrors {
  public:
-  WeightErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
+  WeightErrors(const AttentionArgs& op, const Golden& golden, const OperationErrors& e, double u)
       : rows_(*golden.Extra("rows")), dot_(*golden.Extra("dot_weight")), added_(*golden.Extra("added_weight")) {
     const auto d = static_cast<double>(op.d);
     of_dot_ = kRoundingDeviation * u * StepsOf(d);
@@ -97,7 +97,7 @@ class WeightErrors {
 
 // Adds the deviation and the systematic error that a row's scores cause. `flushed` is the largest score that a flushed
 // operand takes away, per unit of the other one.
-void AddScoreErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u, double flushed,
+void AddScoreErrors(const AttentionArgs& op, const Golden& golden, const OperationErrors& e, double u, double flushed,
                     BoundModel& bound) {
   const double u_mid = e.mid;
   const ScoreErrors errors(op, golden, u, u_mid);
@@ -134,7 +134,7 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, const Operati
 
 }  // namespace
 
-void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, DType in,
+void SetAttentionStatistic(const AttentionArgs& op, const Golden& golden, const Contract& contract, DType in,
                            BoundModel& bound) {
   const OperationErrors e(contract);
   StatisticModel& statistic = bound.statistic;

@@ -8,7 +8,7 @@ namespace assay {
 
 std::vector<std::vector<double>> AttentionTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                 int64_t output) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   const AttentionData data(op, inputs);
   const int64_t query = output / op.dv, head = op.KeyHead(query);
   const AttentionRow row = ComputeRow(op, data, query);

@@ -43,7 +43,7 @@ double LogSumErrors::OfAll(double keys, double largest) const {
   return Growth(log_keys, u_ * SizeOf(largest + log_keys), others);
 }
 
-UnitDeviation::UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
+UnitDeviation::UnitDeviation(const AttentionArgs& op, const Golden& golden, const OperationErrors& e, double u)
     : op_(op), value_(golden.value), rows_(*golden.Extra("rows")), u_(u), eps_(e.eps) {
   for (int64_t row = 0; row < op.Rows(); ++row) of_rows_.push_back(RowOf(row));
 }

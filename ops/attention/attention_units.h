@@ -43,7 +43,7 @@ class LogSumErrors {
 // How errors of units are distributed: of the statistic. u: of the accumulator.
 class UnitDeviation {
  public:
-  UnitDeviation(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u);
+  UnitDeviation(const AttentionArgs& op, const Golden& golden, const OperationErrors& e, double u);
   // The deviation of an element, and what is systematic. `shift` and `move` are those of the planes.
   double At(int64_t i, int64_t row, double shift, double move) const;
   double Systematic(int64_t i, int64_t row) const { return of_rows_[static_cast<size_t>(row)].systematic * Size(i); }
@@ -60,7 +60,7 @@ class UnitDeviation {
     return std::isfinite(y) ? std::fabs(y) : 0;
   }
 
-  const AttentionCase& op_;
+  const AttentionArgs& op_;
   const std::vector<double>& value_;
   const Plane& rows_;
   double u_, eps_;

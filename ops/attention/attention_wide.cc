@@ -27,8 +27,8 @@ struct WideRow {
   bool overflows = false;  // in double
 };
 
-bool MayOverflow(const AttentionCase& op, const AttentionData& data, int64_t row) {
-  const AttentionCase::Range range = op.KeysOf(row);
+bool MayOverflow(const AttentionArgs& op, const AttentionData& data, int64_t row) {
+  const AttentionArgs::Range range = op.KeysOf(row);
   const int64_t head = op.KeyHead(row) * op.s;
   const double largest_q = data.largest_q[static_cast<size_t>(row)] * static_cast<double>(op.d);
   for (int64_t j = range.first; j < range.last; ++j) {
@@ -41,8 +41,8 @@ bool MayOverflow(const AttentionCase& op, const AttentionData& data, int64_t row
 }
 
 // Has no keys where an operand is not finite: that decides the result.
-WideRow WeightsOf(const AttentionCase& op, const AttentionData& data, int64_t row) {
-  const AttentionCase::Range range = op.KeysOf(row);
+WideRow WeightsOf(const AttentionArgs& op, const AttentionData& data, int64_t row) {
+  const AttentionArgs::Range range = op.KeysOf(row);
   const int64_t head = op.KeyHead(row);
   WideRow out;
   Quad top = -HUGE_VALQ;
@@ -69,7 +69,7 @@ WideRow WeightsOf(const AttentionCase& op, const AttentionData& data, int64_t ro
 
 }  // namespace
 
-void ReplaceBeyondDouble(const AttentionCase& op, const AttentionData& data, Golden& golden) {
+void ReplaceBeyondDouble(const AttentionArgs& op, const AttentionData& data, Golden& golden) {
   ParallelFor(op.Rows(), kTileQueries, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       if (!MayOverflow(op, data, row)) continue;

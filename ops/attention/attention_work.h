@@ -70,10 +70,10 @@ class SeenKeys {
 };
 
 // The values of w.columns again in double-double.
-void RefineRow(const AttentionCase& op, const AttentionData& data, RowWork& w);
+void RefineRow(const AttentionArgs& op, const AttentionData& data, RowWork& w);
 
 // Replaces the values of rows whose scores overflow in double though their operands are finite by those of exact
 // arithmetic. Their error is infinite, as nothing is promised of them.
-void ReplaceBeyondDouble(const AttentionCase& op, const AttentionData& data, Golden& golden);
+void ReplaceBeyondDouble(const AttentionArgs& op, const AttentionData& data, Golden& golden);
 
 }  // namespace assay

@@ -17,14 +17,14 @@ void AddHeads(CaseSpace& space) {
   space.knobs.push_back({{"h", "hkv"}, heads});
   std::vector<std::string> levels;
   for (const auto& pair : heads) levels.push_back(fmt::format("{} on {}", pair[0], pair[1]));
-  AddRelation(space, "heads", {"h"}, std::move(levels), [heads](const CaseView& view) {
+  AddRelation(space, "heads", {"h"}, std::move(levels), [heads](const SpaceView& view) {
     const std::vector<std::string> own = {std::to_string(view.Int("h")), std::to_string(view.Int("hkv"))};
     const auto found = std::ranges::find(heads, own);
     return found == heads.end() ? -1 : static_cast<int>(found - heads.begin());
   });
   AddRelation(
       space, "grouping of heads", {"h"}, {"one", "several", "shared by groups", "shared by all"},
-      [](const CaseView& view) {
+      [](const SpaceView& view) {
         const int64_t h = view.Int("h"), hkv = view.Int("hkv");
         return h == 1 ? 0 : h == hkv ? 1 : hkv > 1 ? 2 : 3;
       },
@@ -33,7 +33,7 @@ void AddHeads(CaseSpace& space) {
 
 void AddSequences(CaseSpace& space) {
   for (const auto& [key, largest] : {std::pair{"l", 4097}, {"s", 4097}, {"d", 257}, {"dv", 257}}) {
-    const Extent extent = [key = key](const CaseView& view) { return view.Int(key); };
+    const Extent extent = [key = key](const SpaceView& view) { return view.Int(key); };
     space.AddKnob(key, ExtentValues(largest));
     AddResidues(space, key, {key}, extent);
     const bool keys = std::string_view(key) == "s", width = largest == 257;
@@ -53,7 +53,7 @@ void AddMasks(CaseSpace& space) {
   space.Vary("window", {"0", "1", "2", "5", "64", "1000"});
   AddRelation(
       space, "reach of the window", {"window", "s"}, {"none", "some keys", "all keys"},
-      [](const CaseView& view) {
+      [](const SpaceView& view) {
         const int64_t window = view.Int("window");
         return window == 0 ? 0 : window < view.Int("s") ? 1 : 2;
       },
@@ -62,7 +62,7 @@ void AddMasks(CaseSpace& space) {
       {{"mask", "mask_per_head"}, {{"none", "0"}, {"bool", "0"}, {"bool", "1"}, {"add", "0"}, {"add", "1"}}});
   AddRelation(
       space, "mask", {"mask"}, {"none", "bool", "bool per head", "add", "add per head"},
-      [](const CaseView& view) {
+      [](const SpaceView& view) {
         const std::string mask = view.attrs.Text("mask");
         const int per_head = static_cast<int>(view.Int("mask_per_head"));
         return mask == "none" ? 0 : (mask == "bool" ? 1 : 3) + per_head;
@@ -73,17 +73,17 @@ void AddMasks(CaseSpace& space) {
 
 void AddAttentionTensors(CaseSpace& space) {
   AddTensorSize(space, "q", {"b", "h", "l", "d"},
-                [](const CaseView& view) { return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("d"); });
+                [](const SpaceView& view) { return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("d"); });
   AddTensorSize(space, "k", {"b", "h", "s", "d"},
-                [](const CaseView& view) { return view.Int("b") * view.Int("hkv") * view.Int("s") * view.Int("d"); });
-  const Extent scores = [](const CaseView& view) {
+                [](const SpaceView& view) { return view.Int("b") * view.Int("hkv") * view.Int("s") * view.Int("d"); });
+  const Extent scores = [](const SpaceView& view) {
     return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("s");
   };
   AddTensorSize(space, "the scores", {"b", "h", "l", "s"}, scores, /*is_operand=*/false);
 }
 
 // Queries of one head that see a key which no mask hides as padding, as far as four.
-int64_t QueriesThatSee(const CaseView& view) {
+int64_t QueriesThatSee(const SpaceView& view) {
   const int64_t l = view.Int("l"), s = view.Int("s"), window = view.Int("window");
   const bool causal = view.Int("causal") != 0;
   const int64_t shown = view.attrs.Text("mask") == "none" ? s : s - s / 8;  // as attention_mask.cc does it
@@ -99,7 +99,7 @@ int64_t QueriesThatSee(const CaseView& view) {
 }
 
 // Cases in which a constant, or zeros, would be right as well.
-std::string WhyUselessAttention(const CaseView& view) {
+std::string WhyUselessAttention(const SpaceView& view) {
   const int64_t heads = view.Int("b") * view.Int("h"), dv = view.Int("dv"), s = view.Int("s");
   const std::string& fill = view.spec.fill;
   const int64_t d = view.Int("d"), window = view.Int("window"), results = heads * view.Int("l") * dv;

@@ -16,8 +16,8 @@ struct Keys {
   int64_t first = 0, last = 0;
 };
 
-bool Sees(const AttentionCase& op, const ExecutedCase& executed, int64_t row, const Keys& keys) {
-  const AttentionCase::Range range = op.KeysOf(row);
+bool Sees(const AttentionArgs& op, const ExecutedSet& executed, int64_t row, const Keys& keys) {
+  const AttentionArgs::Range range = op.KeysOf(row);
   for (int64_t j = std::max(range.first, keys.first); j < std::min(range.last, keys.last); ++j) {
     if (op.mask == MaskKind::kNone) return true;
     const double mask = ValueAt(executed.inputs[3], op.MaskOffset(row) + j);
@@ -27,7 +27,7 @@ bool Sees(const AttentionCase& op, const ExecutedCase& executed, int64_t row, co
 }
 
 // The keys that are hidden from some queries: of a few candidates those with the most (query, key) pairs.
-std::optional<Keys> HiddenKeys(const AttentionCase& op, const ExecutedCase& executed) {
+std::optional<Keys> HiddenKeys(const AttentionArgs& op, const ExecutedSet& executed) {
   std::vector<Keys> candidates;
   for (const int64_t part : {4, 2}) candidates.push_back({op.s - op.s / part, op.s});
   for (const int64_t key : {int64_t{0}, op.s / 3, op.s / 2, op.s - 1}) candidates.push_back({key, key + 1});
@@ -49,8 +49,8 @@ std::optional<Keys> HiddenKeys(const AttentionCase& op, const ExecutedCase& exec
 enum class Hidden : uint8_t { kOtherValues, kNanValues, kOtherKeys };
 
 // Replaces hidden rows by their values times -0.75, or by NaN. Queries that see one of them may give anything.
-std::optional<OtherExecution> WithOtherHidden(const ExecutedCase& executed, Hidden hidden) {
-  const AttentionCase op(executed.problem);
+std::optional<OtherExecution> WithOtherHidden(const ExecutedSet& executed, Hidden hidden) {
+  const AttentionArgs op(executed.problem);
   const std::optional<Keys> keys = HiddenKeys(op, executed);
   if (!keys) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
@@ -79,8 +79,8 @@ std::optional<OtherExecution> WithOtherHidden(const ExecutedCase& executed, Hidd
 }
 
 // Every value is the one of key 0: the weights sum to one, so that is the output.
-std::optional<OtherExecution> WithEqualValues(const ExecutedCase& executed) {
-  const AttentionCase op(executed.problem);
+std::optional<OtherExecution> WithEqualValues(const ExecutedSet& executed) {
+  const AttentionArgs op(executed.problem);
   std::vector<Tensor> inputs = Clones(executed.inputs);
   std::vector<double> v = inputs[2].ToDoubles();
   for (int64_t head = 0; head < op.batch * op.hkv; ++head) {
@@ -93,7 +93,7 @@ std::optional<OtherExecution> WithEqualValues(const ExecutedCase& executed) {
 }
 
 // Every query sees every key.
-bool AreAlike(const AttentionCase& c) {
+bool AreAlike(const AttentionArgs& c) {
   return !c.causal && c.window == 0 && c.mask == MaskKind::kNone;
 }
 
@@ -101,7 +101,7 @@ struct AttentionAxes {
   SliceAxes sequences, heads, queries, columns, keys;  // heads: of keys, with the queries that read them
 };
 
-AttentionAxes AttentionAxesOf(const AttentionCase& c) {
+AttentionAxes AttentionAxesOf(const AttentionArgs& c) {
   AttentionAxes all{.sequences = {.inputs = {0, 0, 0}, .output = 0, .extent = c.batch},
                     .heads = {.inputs = {1, 1, 1}, .output = 1, .extent = c.hkv},
                     .queries = {.inputs = {2, -1, -1}, .output = 2, .extent = c.causal || c.window != 0 ? 1 : c.l},
@@ -117,12 +117,12 @@ AttentionAxes AttentionAxesOf(const AttentionCase& c) {
 }  // namespace
 
 std::vector<SliceAxes> AttentionSlices(const Problem& problem) {
-  const auto [sequences, heads, queries, columns, keys] = AttentionAxesOf(AttentionCase(problem));
+  const auto [sequences, heads, queries, columns, keys] = AttentionAxesOf(AttentionArgs(problem));
   return Several({sequences, heads, queries, columns, keys});
 }
 
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem) {
-  const AttentionCase c(problem);
+  const AttentionArgs c(problem);
   const auto [sequences, heads, queries, columns, keys] = AttentionAxesOf(c);
   SliceAxes axes = sequences;
   std::function<AttrList(int64_t)> resized = [](int64_t count) { return AttrList{{"b", std::to_string(count)}}; };
@@ -133,7 +133,7 @@ std::vector<Relation> AttentionRelations(const Operator& op, const Problem& prob
   std::vector<Relation> all;
   if (axes.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, axes));
   const auto add_hidden = [&](const char* name, Claim claim, Hidden hidden) {
-    all.push_back({.name = name, .claim = claim, .make = [hidden](const ExecutedCase& executed) {
+    all.push_back({.name = name, .claim = claim, .make = [hidden](const ExecutedSet& executed) {
                      return WithOtherHidden(executed, hidden);
                    }});
   };

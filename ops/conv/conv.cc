@@ -70,7 +70,7 @@ std::string CheckConvTypes(DType x, DType w, DType y) {
 // Gives every spatial attribute one number per axis of i.
 std::string ExpandLists(Problem& problem) {
   const size_t rank = problem.List("i").size();
-  if (rank < 1 || rank > ConvCase::kAxes) {
+  if (rank < 1 || rank > ConvArgs::kAxes) {
     return fmt::format("i={} has {} axes; 1 to 3 are possible, such as i=56x56", fmt::join(problem.List("i"), "x"),
                        rank);
   }
@@ -126,7 +126,7 @@ std::string CheckChannels(const Problem& problem, bool integers) {
   return fmt::format("{:.0f} terms c/groups * k can overflow i32; at most {} for i8", terms, kMostI8Products);
 }
 
-Shape WithSpatial(int64_t outer, int64_t inner, const ConvCase& op, const ConvCase::Extents& extents) {
+Shape WithSpatial(int64_t outer, int64_t inner, const ConvArgs& op, const ConvArgs::Extents& extents) {
   Shape shape{outer, inner};
   shape.insert(shape.end(), extents.end() - op.rank, extents.end());
   return shape;
@@ -141,7 +141,7 @@ class Conv final : public Operator {
 
   Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
     const Shape &x = FindOperand(inputs, "x")->shape, &w = FindOperand(inputs, "w")->shape;
-    if (x.size() < 3 || x.size() > 2 + ConvCase::kAxes || w.size() != x.size()) {
+    if (x.size() < 3 || x.size() > 2 + ConvArgs::kAxes || w.size() != x.size()) {
       return UsageError(
           fmt::format("conv: x has shape {} and w {}, but they need to be [n,c,i...] and [o,c/groups,k...] "
                       "with one to three spatial axes",
@@ -169,7 +169,7 @@ class Conv final : public Operator {
                               std::function<std::string()>([&] { return CheckChannels(*problem, IsInt(x)); })}) {
       if (const std::string text = check(); !text.empty()) return BindError(*problem, text);
     }
-    const ConvCase op(*problem);
+    const ConvArgs op(*problem);
     problem->inputs = {{"x", x, WithSpatial(op.n, op.c, op, op.in)},
                        {"w", w, WithSpatial(op.o, op.GroupInputs(), op, op.kernel)}};
     if (op.bias) problem->inputs.push_back({"bias", y, {op.o}});
@@ -183,7 +183,7 @@ class Conv final : public Operator {
   }
 
   double FewestFlops(const Problem& problem) const override {
-    const ConvCase op(problem);
+    const ConvArgs op(problem);
     return problem.flops * op.ShareOfTapsSeen();
   }
 
@@ -199,7 +199,7 @@ class Conv final : public Operator {
   }
 
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
-    const ConvCase op(problem);
+    const ConvArgs op(problem);
     Golden golden = ConvGolden(op, problem, inputs, tier);
     if (golden.exact) return golden;
     if (op.IsWinograd()) AddWinogradPlanes(op, inputs, golden);
@@ -218,7 +218,7 @@ class Conv final : public Operator {
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return ConvBound(ConvCase(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
+    return ConvBound(ConvArgs(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
   }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
@@ -236,24 +236,24 @@ class Conv final : public Operator {
   std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                const Contract& /*contract*/, int64_t output) const override {
     std::vector<double> terms;
-    for (const ConvTerm& term : VisibleTerms(ConvCase(problem), output)) {
+    for (const ConvTerm& term : VisibleTerms(ConvArgs(problem), output)) {
       terms.push_back(ValueAt(inputs[0], term.x) * ValueAt(inputs[1], term.w));
     }
     return {std::move(terms)};
   }
 
   std::optional<SumForm> SumOf(const Problem& problem) const override {
-    return SumForm{.factors = 2, .bias = ConvCase(problem).bias};
+    return SumForm{.factors = 2, .bias = ConvArgs(problem).bias};
   }
 
   bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
   PeerForm FormForPeers(const Problem& problem) const override {
-    const ConvCase op(problem);
+    const ConvArgs op(problem);
     return {.kind = PeerForm::Kind::kConvolution, .terms = op.Terms(), .bias = op.bias};
   }
 
   double LargestIntegerSum(const Problem& problem) const override {
-    return LargestSumOfIntegers(problem.inputs[0].dtype, ConvCase(problem).Terms(), 2);
+    return LargestSumOfIntegers(problem.inputs[0].dtype, ConvArgs(problem).Terms(), 2);
   }
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return ConvSlices(problem); }
@@ -270,7 +270,7 @@ const RegisterOperator<Conv> registered_conv;
 
 }  // namespace
 
-ConvCase::ConvCase(const Problem& problem)
+ConvArgs::ConvArgs(const Problem& problem)
     : n(problem.Int("n")),
       c(problem.Int("c")),
       o(problem.Int("o")),
@@ -288,11 +288,11 @@ ConvCase::ConvCase(const Problem& problem)
   for (int a = 0; a < kAxes; ++a) out[a] = (in[a] + 2 * pad[a] - Span(kernel[a], dilation[a])) / stride[a] + 1;
 }
 
-ConvCase::Extents ConvCase::Split(int64_t index, const Extents& extents) {
+ConvArgs::Extents ConvArgs::Split(int64_t index, const Extents& extents) {
   return {index / extents[2] / extents[1], index / extents[2] % extents[1], index % extents[2]};
 }
 
-bool ConvCase::SeesPaddingAlone(int64_t position) const {
+bool ConvArgs::SeesPaddingAlone(int64_t position) const {
   const Extents p = Split(position, out);
   for (int axis = 0; axis < kAxes; ++axis) {
     bool sees = false;
@@ -302,14 +302,14 @@ bool ConvCase::SeesPaddingAlone(int64_t position) const {
   return false;
 }
 
-ConvCase::Range ConvCase::Seeing(int axis, int64_t t) const {
+ConvArgs::Range ConvArgs::Seeing(int axis, int64_t t) const {
   const int64_t shift = t * dilation[axis] - pad[axis];
   const int64_t begin = std::max<int64_t>(0, -FloorDivide(shift, stride[axis]));
   const int64_t end = std::min(out[axis], FloorDivide(in[axis] - 1 - shift, stride[axis]) + 1);
   return {std::min(begin, out[axis]), std::max(std::min(begin, out[axis]), end)};
 }
 
-double ConvCase::ShareOfTapsSeen() const {
+double ConvArgs::ShareOfTapsSeen() const {
   double share = 1;
   for (int axis = 0; axis < kAxes; ++axis) {
     int64_t seen = 0;
@@ -319,16 +319,16 @@ double ConvCase::ShareOfTapsSeen() const {
   return share;
 }
 
-bool ConvCase::IsWinograd() const {
+bool ConvArgs::IsWinograd() const {
   return rank == 2 && kernel == Extents{1, 3, 3} && stride == Extents{1, 1, 1} && dilation == Extents{1, 1, 1};
 }
 
-std::vector<ConvTerm> VisibleTerms(const ConvCase& op, int64_t output) {
+std::vector<ConvTerm> VisibleTerms(const ConvArgs& op, int64_t output) {
   const int64_t channel = op.ChannelOf(output), image = output / op.Positions() / op.o;
-  const ConvCase::Extents p = op.PositionOf(output);
+  const ConvArgs::Extents p = op.PositionOf(output);
   std::vector<ConvTerm> taps;
   for (int64_t tap = 0; tap < op.Taps(); ++tap) {
-    const ConvCase::Extents t = ConvCase::Split(tap, op.kernel);
+    const ConvArgs::Extents t = ConvArgs::Split(tap, op.kernel);
     if (!op.Sees(0, p[0], t[0]) || !op.Sees(1, p[1], t[1]) || !op.Sees(2, p[2], t[2])) continue;
     const int64_t row = op.Source(0, p[0], t[0]) * op.in[1] + op.Source(1, p[1], t[1]);
     taps.push_back({row * op.in[2] + op.Source(2, p[2], t[2]), tap});

@@ -14,11 +14,11 @@
 namespace assay {
 
 // The attributes of a bound convolution. Always three spatial axes: leading ones of extent 1 stand in for absent ones.
-struct ConvCase {
+struct ConvArgs {
   static constexpr int kAxes = 3;
   using Extents = std::array<int64_t, kAxes>;
 
-  explicit ConvCase(const Problem& problem);
+  explicit ConvArgs(const Problem& problem);
 
   int64_t GroupInputs() const { return c / groups; }   // channels that one output sums over
   int64_t GroupOutputs() const { return o / groups; }  // outputs that share them
@@ -58,36 +58,36 @@ struct ConvCase {
 struct ConvTerm {
   int64_t x = 0, w = 0;
 };
-std::vector<ConvTerm> VisibleTerms(const ConvCase& op, int64_t output);
+std::vector<ConvTerm> VisibleTerms(const ConvArgs& op, int64_t output);
 
 // x w + bias with all planes. A weight that is infinite or NaN makes 0 * w of a padded tap: NaN where padding is
 // multiplied, nothing where it is skipped. Both are in use: the golden value skips, and the plane "padded_nonfinite" is
 // 1 where NaN is as right.
-Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier);
+Golden ConvGolden(const ConvArgs& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
 // Sums the elements with a padded tap whose weight is infinite or NaN over their other taps; 1 for each of them in the
 // plane that is returned, which is empty when there is none. Before the bias.
-Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x, const Tensor& w, Golden& golden);
+Plane SkipPaddedNonFinite(const ConvArgs& op, const Tensor& x, const Tensor& w, Golden& golden);
 // The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
 // the subnormal to zero first. Absent when there is no such element.
-void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+void AddLostInfinities(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden);
 
 // The plane "largest_operand": the largest finite |x| and |w| among the factors of each element, padded taps included,
 // whose zeros may be multiplied; only where some of them becomes infinite in a narrower class's rounding of operands.
-void AddLargestOperands(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+void AddLargestOperands(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden);
 
-BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
+BoundModel ConvBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 // Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc, conv_winograd_planes.cc).
-void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+void AddWinogradPlanes(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden);
 // nullopt: no planes for the contract's tile.
-std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
+std::optional<BoundModel> WinogradBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType in,
                                         DType out);
 
 // Tables of what a transform of the image can be off by (conv_fft.cc), for a contract with alg=fft.
-void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+void AddFftPlanes(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden);
 // nullopt: no tables, of integers.
-std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType out);
+std::optional<BoundModel> FftConvBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType out);
 
 // The bound of F(4,3)'s error, before bias and output rounding, where |x| and |w| are 1 in `channels` channels that add
 // up to one output, and 0 in the others.

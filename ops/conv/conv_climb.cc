@@ -54,7 +54,7 @@ std::string ConvClimb::Describe() const {
   return fmt::format("sums of terms of one sign, |x| = {}-{}, |w| = {}-{}", x - x_spread, x, w - w_spread, w);
 }
 
-std::optional<ConvClimb> PlanConvClimb(const ConvCase& op, const Problem& problem, const Contract& contract,
+std::optional<ConvClimb> PlanConvClimb(const ConvArgs& op, const Problem& problem, const Contract& contract,
                                        double added) {
   const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
   if (contract.alg != Algorithm::kDirect || !ShowsAllBits(contract, out)) return std::nullopt;

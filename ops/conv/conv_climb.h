@@ -25,7 +25,7 @@ struct ConvClimb {
 };
 
 // nullopt: the output cannot show all bits of the accumulator, or there is no room for terms.
-std::optional<ConvClimb> PlanConvClimb(const ConvCase& op, const Problem& problem, const Contract& contract,
+std::optional<ConvClimb> PlanConvClimb(const ConvArgs& op, const Problem& problem, const Contract& contract,
                                        double added);
 
 }  // namespace assay

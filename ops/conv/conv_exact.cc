@@ -52,12 +52,12 @@ struct Form {
 constexpr int64_t kNarrowTerm = 7 * 8;
 
 // A tap that is padding for no output, -1 when there is none.
-int64_t AlwaysSeen(const ConvCase& op) {
+int64_t AlwaysSeen(const ConvArgs& op) {
   int64_t tap = 0;
-  for (int axis = 0; axis < ConvCase::kAxes; ++axis) {
+  for (int axis = 0; axis < ConvArgs::kAxes; ++axis) {
     int64_t found = -1;
     for (int64_t t = 0; t < op.kernel[axis] && found < 0; ++t) {
-      const ConvCase::Range seen = op.Seeing(axis, t);
+      const ConvArgs::Range seen = op.Seeing(axis, t);
       if (seen.begin == 0 && seen.end == op.out[axis]) found = t;
     }
     if (found < 0) return -1;
@@ -77,7 +77,7 @@ bool Separates(const Form& form, const Contract& contract, DType out, double y) 
   return SignsTolerance(form, contract, out, y) + SignsTolerance(form, contract, out, std::abs(y) + 1) < 1;
 }
 
-std::optional<Form> PlanSigns(const ConvCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Form> PlanSigns(const ConvArgs& op, const Problem& problem, const Contract& contract) {
   const DType out = problem.output().dtype;
   if (contract.winograd_m != 4 || contract.winograd_r != 3 || !op.IsWinograd() || !IsFloat(out) ||
       contract.mid != Intermediate::kNone || contract.acc == Accumulator::kTensorCore) {
@@ -94,7 +94,7 @@ std::optional<Form> PlanSigns(const ConvCase& op, const Problem& problem, const 
 }
 
 // The carrier, 1.25 times 2^p for outputs of p bits, has so few bits that every operand holds it.
-std::optional<Form> PlanTies(const ConvCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Form> PlanTies(const ConvArgs& op, const Problem& problem, const Contract& contract) {
   const DType out = problem.output().dtype;
   const bool rounds = IsFloat(out) && contract.out == OutputRounding::kNearest && contract.alg == Algorithm::kDirect;
   if (!rounds || contract.in == InputRounding::kFP8 || !IsFloat(problem.inputs[1].dtype)) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<Form> PlanTies(const ConvCase& op, const Problem& problem, const C
   return form;
 }
 
-std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const Contract& contract, int variant) {
+std::optional<Form> PlanForm(const ConvArgs& op, const Problem& problem, const Contract& contract, int variant) {
   if (variant == kTieVariant && contract.alg == Algorithm::kDirect) return PlanTies(op, problem, contract);
   const bool winograd = contract.alg == Algorithm::kWinograd;
   if (winograd && contract.winograd_m != 2) return PlanSigns(op, problem, contract);
@@ -152,7 +152,7 @@ int64_t FactorOf(const Form& form, int64_t output) {
 }
 
 // v_k of a group's outputs: the digits of k in base w, the lower one in variant 0, the next one in variant 1.
-int64_t TapValue(const ConvCase& op, const Form& form, int64_t k, int variant) {
+int64_t TapValue(const ConvArgs& op, const Form& form, int64_t k, int variant) {
   if (form.parts > 0) {
     const bool used = form.parts == 1 || k / op.Taps() % form.parts == variant;
     return used ? Sign(kTaps + 64 * static_cast<uint64_t>(variant), k) : 0;
@@ -194,7 +194,7 @@ Tensor TwinImage(const Form& form, const Operand& operand, int variant) {
   return x;
 }
 
-Tensor TwinWeights(const ConvCase& op, const Form& form, const Operand& operand, int variant) {
+Tensor TwinWeights(const ConvArgs& op, const Form& form, const Operand& operand, int variant) {
   Tensor w(operand.dtype, operand.shape);
   std::vector<double> values(static_cast<size_t>(w.size()));
   for (int64_t i = 0; i < w.size(); ++i) {
@@ -205,15 +205,15 @@ Tensor TwinWeights(const ConvCase& op, const Form& form, const Operand& operand,
 }
 
 // sum over k of x v_k for one image and group: [positions]. Integers below 2^53, so doubles hold them.
-std::vector<double> GroupSum(const ConvCase& op, const Form& form, std::span<const double> x, int64_t image,
+std::vector<double> GroupSum(const ConvArgs& op, const Form& form, std::span<const double> x, int64_t image,
                              int64_t group, int variant) {
   std::vector<double> sums(static_cast<size_t>(op.Positions()));
   for (int64_t k = 0; k < op.Terms(); ++k) {
     const auto v = static_cast<double>(TapValue(op, form, k, variant));
     if (v == 0) continue;
-    const ConvCase::Extents t = ConvCase::Split(k % op.Taps(), op.kernel);
+    const ConvArgs::Extents t = ConvArgs::Split(k % op.Taps(), op.kernel);
     const double* channel = &x[(image * op.c + group * op.GroupInputs() + k / op.Taps()) * op.Pixels()];
-    const ConvCase::Range seen = op.Seeing(2, t[2]);
+    const ConvArgs::Range seen = op.Seeing(2, t[2]);
     for (int64_t row = 0; row < op.out[0] * op.out[1]; ++row) {
       const int64_t p0 = row / op.out[1], p1 = row % op.out[1];
       if (!op.Sees(0, p0, t[0]) || !op.Sees(1, p1, t[1])) continue;
@@ -225,7 +225,7 @@ std::vector<double> GroupSum(const ConvCase& op, const Form& form, std::span<con
 }
 
 // False: no result has terms, some result is zero that has, or its rounding is not the one legal one.
-bool Expect(const ConvCase& op, const Problem& problem, const Contract& contract, std::span<double> values) {
+bool Expect(const ConvArgs& op, const Problem& problem, const Contract& contract, std::span<double> values) {
   bool any_terms = false;
   for (size_t i = 0; i < values.size(); ++i) {
     const bool terms = !op.SeesPaddingAlone(static_cast<int64_t>(i) % op.Positions());
@@ -271,7 +271,7 @@ std::string Describe(const Form& form, int variant) {
 }  // namespace
 
 std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, int variant) {
-  const ConvCase op(problem);
+  const ConvArgs op(problem);
   const std::optional<Form> form = PlanForm(op, problem, contract, variant);
   if (!form) return std::nullopt;
   Twin twin;
@@ -313,15 +313,15 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
 }
 
 int ConvTwinVariants(const Problem& problem, const Contract& contract) {
-  const std::optional<Form> form = PlanForm(ConvCase(problem), problem, contract, 0);
+  const std::optional<Form> form = PlanForm(ConvArgs(problem), problem, contract, 0);
   if (!form) return 0;
-  const bool has_ties = form->parts == 0 && PlanForm(ConvCase(problem), problem, contract, kTieVariant).has_value();
+  const bool has_ties = form->parts == 0 && PlanForm(ConvArgs(problem), problem, contract, kTieVariant).has_value();
   return has_ties && contract.alg == Algorithm::kDirect ? kTieVariant + 1 : std::max(2, form->parts);
 }
 
 std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                      std::span<const double> values, std::span<const int64_t> outputs) {
-  const ConvCase op(problem);
+  const ConvArgs op(problem);
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
     const std::vector<ConvTerm> terms = VisibleTerms(op, output);

@@ -63,9 +63,9 @@ std::vector<Norms> NormsOf(const Tensor& tensor, int64_t count, int64_t size) {
 }
 
 // N: the image with its padding and the kernel around it, in two dimensions at least.
-double TransformPoints(const ConvCase& op) {
+double TransformPoints(const ConvArgs& op) {
   double points = 1;
-  for (int axis = ConvCase::kAxes - std::max(op.rank, 2); axis < ConvCase::kAxes; ++axis) {
+  for (int axis = ConvArgs::kAxes - std::max(op.rank, 2); axis < ConvArgs::kAxes; ++axis) {
     const int64_t reach = op.in[axis] + 2 * op.pad[axis] + (op.kernel[axis] - 1) * op.dilation[axis];
     points *= static_cast<double>(std::bit_ceil(std::max(kLeastSide, static_cast<uint64_t>(reach))));
   }
@@ -73,7 +73,7 @@ double TransformPoints(const ConvCase& op) {
 }
 
 // A table of [n, o] for each element.
-Plane Spread(const ConvCase& op, const Plane& table, int64_t size) {
+Plane Spread(const ConvArgs& op, const Plane& table, int64_t size) {
   Plane plane(size, table.wide());
   ParallelFor(size, 1024, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) plane.Set(i, table[i / op.Positions()]);
@@ -83,19 +83,19 @@ Plane Spread(const ConvCase& op, const Plane& table, int64_t size) {
 
 // e: twice what radix 2 costs, and a stage in which real numbers are packed as half as many complex ones, or taken
 // apart.
-double TransformError(const ConvCase& op, const FftArithmetic& a) {
+double TransformError(const ConvArgs& op, const FftArithmetic& a) {
   return std::expm1(2 * std::log1p(RadixError(static_cast<int64_t>(TransformPoints(op)), a)) +
                     std::log1p(PackingError(a)));
 }
 
 // Bound on the joint norm of tiles that are added along each axis, relative to the image's norm.
-double TileNorms(const ConvCase& op) {
+double TileNorms(const ConvArgs& op) {
   return std::pow(2.0, 0.5 * std::max(op.rank, 2));
 }
 
 }  // namespace
 
-void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void AddFftPlanes(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   const int64_t channels = op.GroupInputs();
   const std::vector<Norms> x = NormsOf(inputs[0], op.n * op.c, op.Pixels());
   const std::vector<Norms> w = NormsOf(inputs[1], op.o * channels, op.Taps());
@@ -123,7 +123,7 @@ void AddFftPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& go
   golden.extra.emplace_back("fft_peak", std::move(peak));
 }
 
-std::optional<BoundModel> FftConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType out) {
+std::optional<BoundModel> FftConvBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType out) {
   const Plane* peak = golden.Extra("fft_peak");
   if (peak == nullptr) return std::nullopt;
   const double u = contract.AccUnitRoundoff(), error = TransformError(op, ArithmeticOf(contract));

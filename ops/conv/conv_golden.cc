@@ -23,7 +23,7 @@ struct Tile {
   int64_t image = 0, group = 0, groups = 1, row = 0, rows = 1;
 };
 
-std::vector<Tile> TilesOf(const ConvCase& op) {
+std::vector<Tile> TilesOf(const ConvArgs& op) {
   const int64_t all_rows = op.out[0] * op.out[1], row_size = op.Terms() * op.out[2];
   const int64_t rows = std::clamp<int64_t>(kPatchElements / row_size, 1, all_rows);
   const int64_t groups = std::clamp<int64_t>(kPatchElements / (row_size * rows), 1, op.groups);
@@ -40,9 +40,9 @@ std::vector<Tile> TilesOf(const ConvCase& op) {
 
 // One (channel, tap) of a tile: rows * out[2] elements; padding stays zero.
 template <class Bits>
-void CopyTap(const ConvCase& op, const Tile& tile, const Bits* channel, int64_t tap, Bits* to) {
-  const ConvCase::Extents t = ConvCase::Split(tap, op.kernel);
-  const ConvCase::Range seen = op.Seeing(2, t[2]);
+void CopyTap(const ConvArgs& op, const Tile& tile, const Bits* channel, int64_t tap, Bits* to) {
+  const ConvArgs::Extents t = ConvArgs::Split(tap, op.kernel);
+  const ConvArgs::Range seen = op.Seeing(2, t[2]);
   for (int64_t row = tile.row; row < tile.row + tile.rows; ++row, to += op.out[2]) {
     const int64_t p0 = row / op.out[1], p1 = row % op.out[1];
     if (!op.Sees(0, p0, t[0]) || !op.Sees(1, p1, t[1])) continue;
@@ -53,7 +53,7 @@ void CopyTap(const ConvCase& op, const Tile& tile, const Bits* channel, int64_t 
 
 // [groups, K, rows * out[2]]
 template <class Bits>
-void CopyPatches(const ConvCase& op, const Tile& tile, const Tensor& x, Tensor& patches) {
+void CopyPatches(const ConvArgs& op, const Tile& tile, const Tensor& x, Tensor& patches) {
   const Bits* from = x.As<Bits>().data() + (tile.image * op.c + tile.group * op.GroupInputs()) * op.Pixels();
   Bits* to = patches.As<Bits>().data();
   const int64_t taps = op.Taps(), size = tile.rows * op.out[2];
@@ -62,7 +62,7 @@ void CopyPatches(const ConvCase& op, const Tile& tile, const Tensor& x, Tensor& 
   });
 }
 
-Tensor Patches(const ConvCase& op, const Tile& tile, const Tensor& x) {
+Tensor Patches(const ConvArgs& op, const Tile& tile, const Tensor& x) {
   Tensor patches(x.dtype(), {tile.groups, op.Terms(), tile.rows * op.out[2]});
   std::memset(patches.data(), 0, patches.bytes());
   switch (SizeOf(x.dtype())) {
@@ -82,7 +82,7 @@ Tensor Patches(const ConvCase& op, const Tile& tile, const Tensor& x) {
 }
 
 // The weights of the tile's groups, a contiguous part of w.
-Tensor Weights(const ConvCase& op, const Tile& tile, const Tensor& w) {
+Tensor Weights(const ConvArgs& op, const Tile& tile, const Tensor& w) {
   Tensor part(w.dtype(), {tile.groups, op.GroupOutputs(), op.Terms()});
   const int64_t first = tile.group * op.GroupOutputs() * op.Terms() * SizeOf(w.dtype());
   std::memcpy(part.data(), w.data() + first, part.bytes());
@@ -99,7 +99,7 @@ void CopyPlane(const Plane& from, int64_t first, int64_t count, int64_t to, Plan
 }
 
 // Puts a tile's result [groups, o/groups, rows * out[2]] in its place in y.
-void CopyTile(const ConvCase& op, const Tile& tile, const Golden& part, bool wide, Golden& golden) {
+void CopyTile(const ConvArgs& op, const Tile& tile, const Golden& part, bool wide, Golden& golden) {
   const Plane* mass = part.Extra("subnormal_mass");
   if (mass != nullptr && golden.Extra("subnormal_mass") == nullptr) golden.AddExtra("subnormal_mass", wide);
   const int64_t size = tile.rows * op.out[2];
@@ -125,7 +125,7 @@ void AddBiasTo(Golden& golden, int64_t i, double bias) {
   golden.error.SetUp(i, error);
 }
 
-void AddBias(const ConvCase& op, const Tensor& bias, bool wide, Golden& golden) {
+void AddBias(const ConvArgs& op, const Tensor& bias, bool wide, Golden& golden) {
   const double min_normal = FormatOf(bias.dtype()).MinNormal();
   const std::vector<double> values = bias.ToDoubles();
   const auto is_subnormal = [&](double b) { return b != 0 && std::abs(b) < min_normal; };
@@ -146,7 +146,7 @@ void AddBias(const ConvCase& op, const Tensor& bias, bool wide, Golden& golden) 
 }
 
 // Elements of f64 whose magnitude leaves double's range, once more.
-void SumBeyondDouble(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void SumBeyondDouble(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   if (inputs[0].dtype() != DType::kF64) return;
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (std::isfinite(golden.error[i])) continue;
@@ -158,7 +158,7 @@ void SumBeyondDouble(const ConvCase& op, std::span<const Tensor> inputs, Golden&
 }
 
 // Winograd's algorithm on a shape that it does not fit, and transforms of integers, are held to the direct one's bound.
-BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+BoundModel FiniteBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   if (contract.alg == Algorithm::kWinograd) {
     if (std::optional<BoundModel> bound = WinogradBound(op, golden, contract, in, out)) return *std::move(bound);
   }
@@ -176,7 +176,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
 }
 
 // Applies NeedsWidePlanes to the largest S that these operands can have.
-bool HasWidePlanes(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs) {
+bool HasWidePlanes(const ConvArgs& op, const Problem& problem, std::span<const Tensor> inputs) {
   const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
   const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.Terms());
@@ -185,7 +185,7 @@ bool HasWidePlanes(const ConvCase& op, const Problem& problem, std::span<const T
 
 }  // namespace
 
-Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
+Golden ConvGolden(const ConvArgs& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
   const bool wide = HasWidePlanes(op, problem, inputs);
   Golden golden{.tier = tier};
   golden.shape = problem.output().shape;
@@ -213,7 +213,7 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
   return golden;
 }
 
-BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+BoundModel ConvBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = FiniteBound(op, golden, contract, in, out);
   if (IsInt(out)) return bound;
   const bool flushes = contract.FlushesInputs();

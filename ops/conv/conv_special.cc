@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 // Element i over the taps that are not padding: without the products of zeros and infinities or NaN.
-void SumVisible(const ConvCase& op, std::span<const double> x, std::span<const double> w, int64_t i, Golden& golden) {
+void SumVisible(const ConvArgs& op, std::span<const double> x, std::span<const double> w, int64_t i, Golden& golden) {
   DD sum{0, 0};
   double nonfinite = 0;
   for (const ConvTerm& term : VisibleTerms(op, i)) {
@@ -46,7 +46,7 @@ void SumVisible(const ConvCase& op, std::span<const double> x, std::span<const d
 
 }  // namespace
 
-Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x_tensor, const Tensor& w, Golden& golden) {
+Plane SkipPaddedNonFinite(const ConvArgs& op, const Tensor& x_tensor, const Tensor& w, Golden& golden) {
   Plane flags;
   const std::vector<double> weights = w.ToDoubles();
   if (std::ranges::all_of(weights, [](double v) { return std::isfinite(v); })) return flags;
@@ -54,9 +54,9 @@ Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x_tensor, const Tens
   for (int64_t k = 0; k < std::ssize(weights); ++k) {
     if (std::isfinite(weights[k])) continue;
     const int64_t channel = k / op.Terms();
-    const ConvCase::Extents t = ConvCase::Split(k % op.Taps(), op.kernel);
+    const ConvArgs::Extents t = ConvArgs::Split(k % op.Taps(), op.kernel);
     for (int64_t position = 0; position < op.Positions(); ++position) {
-      const ConvCase::Extents p = ConvCase::Split(position, op.out);
+      const ConvArgs::Extents p = ConvArgs::Split(position, op.out);
       if (op.Sees(0, p[0], t[0]) && op.Sees(1, p[1], t[1]) && op.Sees(2, p[2], t[2])) continue;
       for (int64_t image = 0; image < op.n; ++image) {
         const int64_t i = (image * op.o + channel) * op.Positions() + position;
@@ -70,7 +70,7 @@ Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x_tensor, const Tens
   return flags;
 }
 
-void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void AddLostInfinities(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   if (AllFinite(golden.value) || std::ranges::none_of(golden.value, [](double y) { return std::isinf(y); })) return;
   const std::vector<double> x = inputs[0].ToDoubles(), w = inputs[1].ToDoubles();
   const double min_normal = FormatOf(inputs[0].dtype()).MinNormal();
@@ -89,7 +89,7 @@ void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golde
   golden.extra.emplace_back("lost_infinity", std::move(flags));
 }
 
-void AddLargestOperands(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void AddLargestOperands(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   if (LargestFinite(inputs[0]) < kNarrowestOverflow && LargestFinite(inputs[1]) < kNarrowestOverflow) return;
   const std::vector<double> x = inputs[0].ToDoubles(), w = inputs[1].ToDoubles();
   const auto finite = [](double v) { return std::isfinite(v) ? std::abs(v) : 0.0; };

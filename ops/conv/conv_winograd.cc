@@ -39,7 +39,7 @@ std::vector<Tables> TablesOf(const Golden& golden, int m) {
 
 // body(element, image and group, channel, row, column)
 template <class Body>
-void ForElements(const ConvCase& op, const Body& body) {
+void ForElements(const ConvArgs& op, const Body& body) {
   ParallelFor(op.n * op.o, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t channel = i % op.o, image = i / op.o * op.groups + channel / op.GroupOutputs();
@@ -53,7 +53,7 @@ void ForElements(const ConvCase& op, const Body& body) {
 }
 
 // "absolute" of all elements, the larger ones of the sets of points.
-Plane Absolutes(const ConvCase& op, const Golden& golden, int m, bool wide) {
+Plane Absolutes(const ConvArgs& op, const Golden& golden, int m, bool wide) {
   const std::vector<Tables> sets = TablesOf(golden, m);
   const TileGrid grid(op, m);
   Plane absolutes(golden.size(), wide);
@@ -76,7 +76,7 @@ bool Reaches(const Plane& plane, double at) {
 }
 
 // Admits anything where "peak" reaches `at`.
-void AdmitPeaks(const ConvCase& op, const Golden& golden, int m, double at, BoundModel& bound) {
+void AdmitPeaks(const ConvArgs& op, const Golden& golden, int m, double at, BoundModel& bound) {
   const std::vector<Tables> sets = TablesOf(golden, m);
   const auto reaches = [&](const Tables& t) { return Reaches(*t.tile_peak, at) || Reaches(*t.channel_peak, at); };
   if (std::ranges::none_of(sets, reaches)) return;
@@ -132,7 +132,7 @@ double WinogradUnitError(const Contract& contract, int64_t channels) {
   return (gamma + Gamma(winograd::kF4.alpha, u) * (1 + gamma)) * terms * largest * largest * winograd::kRoundUp;
 }
 
-std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
+std::optional<BoundModel> WinogradBound(const ConvArgs& op, const Golden& golden, const Contract& contract, DType in,
                                         DType out) {
   const Plane* w = golden.Extra(winograd::PlaneName(contract.winograd_m));
   if (w == nullptr || contract.winograd_r != 3) return std::nullopt;

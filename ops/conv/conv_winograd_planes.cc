@@ -64,7 +64,7 @@ double Finite(double x, double& peak) {
 
 class Planes {
  public:
-  Planes(const ConvCase& op, const Transform& f, std::span<const Tensor> inputs, Golden& golden)
+  Planes(const ConvArgs& op, const Transform& f, std::span<const Tensor> inputs, Golden& golden)
       : op_(op),
         f_(f),
         x_(inputs[0].ToDoubles()),
@@ -237,7 +237,7 @@ class Planes {
     }
   }
 
-  const ConvCase& op_;
+  const ConvArgs& op_;
   const Transform& f_;
   std::vector<double> x_, w_;
   bool wide_;
@@ -249,7 +249,7 @@ class Planes {
 }  // namespace
 }  // namespace winograd
 
-void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void AddWinogradPlanes(const ConvArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   for (const winograd::Transform* f : {&winograd::kF2, &winograd::kF4, &winograd::kF4Fractions})
     winograd::Planes(op, *f, inputs, golden).Fill();
 }

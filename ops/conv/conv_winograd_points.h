@@ -81,7 +81,7 @@ inline std::string TableName(const Transform& f, const char* of) {
 
 // The tables' extents and indices.
 struct TileGrid {
-  TileGrid(const ConvCase& of, int side)
+  TileGrid(const ConvArgs& of, int side)
       : op(of), m(side), down((op.out[1] + m - 1) / m), across((op.out[2] + m - 1) / m) {}
   int64_t Images() const { return op.n * op.groups; }
   int64_t Places() const { return Images() * op.out[1] * op.out[2]; }
@@ -96,7 +96,7 @@ struct TileGrid {
     return (channel * m + row % m) * m + column % m;
   }
 
-  const ConvCase& op;
+  const ConvArgs& op;
   int64_t m, down, across;
 };
 

@@ -20,13 +20,13 @@ void ComposeConv(AttrList& attrs) {
   attrs.emplace_back("i", lead.empty() ? width : lead + "x" + width);
 }
 
-int64_t Takes(const CaseView& view) {
+int64_t Takes(const SpaceView& view) {
   return view.Int("c") / view.Int("groups");
 }
-int64_t Gives(const CaseView& view) {
+int64_t Gives(const SpaceView& view) {
   return view.Int("o") / view.Int("groups");
 }
-int64_t Width(const CaseView& view) {
+int64_t Width(const SpaceView& view) {
   return view.attrs.List("i").back();
 }
 
@@ -35,7 +35,7 @@ int64_t ProductOf(const std::vector<int64_t>& list) {
 }
 
 // One number stands for all axes of the image.
-int64_t WindowTaps(const CaseView& view) {
+int64_t WindowTaps(const SpaceView& view) {
   std::vector<int64_t> k = view.attrs.List("k");
   k.resize(view.attrs.List("i").size(), k[0]);
   return ProductOf(k);
@@ -45,7 +45,7 @@ int64_t WindowTaps(const CaseView& view) {
 void AddWindow(CaseSpace& space) {
   const std::vector<std::string> windows = {"1", "2", "3", "5", "1x3", "3x2", "7", "1x1x3", "3x2x1", "2x3x4"};
   space.AddKnob("k", windows);
-  AddRelation(space, "k", {"k"}, windows, [windows](const CaseView& view) {
+  AddRelation(space, "k", {"k"}, windows, [windows](const SpaceView& view) {
     const std::vector<int64_t> k = view.attrs.List("k");
     const bool equal = std::ranges::all_of(k, [&](int64_t extent) { return extent == k[0]; });
     auto found = std::ranges::find(windows, ShapeText(k));
@@ -63,9 +63,9 @@ void AddChannels(CaseSpace& space) {
   AddResidues(space, "channels out of a group", {"gives"}, Gives, {2, 3, 8, 16, 64});
   AddMagnitude(space, "channels out of a group", {"gives"}, Gives, {1, 16, 256}, kInTriples);
   AddMagnitude(
-      space, "groups", {"grouped"}, [](const CaseView& view) { return view.Int("groups"); }, {1, 16, 128}, kInTriples);
+      space, "groups", {"grouped"}, [](const SpaceView& view) { return view.Int("groups"); }, {1, 16, 128}, kInTriples);
   AddRelation(space, "grouping", {"grouped", "takes", "gives"},
-              {"none", "grouped", "depthwise", "depthwise with multiplier"}, [](const CaseView& view) {
+              {"none", "grouped", "depthwise", "depthwise with multiplier"}, [](const SpaceView& view) {
                 if (view.Int("groups") == 1) return 0;
                 return Takes(view) > 1 ? 1 : Gives(view) == 1 ? 2 : 3;
               });
@@ -78,9 +78,9 @@ void AddImage(CaseSpace& space) {
   AddMagnitude(space, "width", {"width"}, Width, {1, 16, 256});
   AddRelation(
       space, "spatial axes", {"lead"}, {"1", "2", "3"},
-      [](const CaseView& view) { return static_cast<int>(view.attrs.List("i").size()) - 1; }, kInTriples);
+      [](const SpaceView& view) { return static_cast<int>(view.attrs.List("i").size()) - 1; }, kInTriples);
   AddRelation(space, "extents of the image", {"lead", "width"}, {"one", "all equal", "some equal", "all different"},
-              [](const CaseView& view) {
+              [](const SpaceView& view) {
                 std::vector<int64_t> i = view.attrs.List("i");
                 const size_t rank = i.size();
                 std::ranges::sort(i);
@@ -99,7 +99,7 @@ bool MeetsImage(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dila
   return false;
 }
 
-std::string WhyUselessConvolution(const CaseView& view) {
+std::string WhyUselessConvolution(const SpaceView& view) {
   const std::vector<int64_t> in = view.attrs.List("i");
   std::vector<std::vector<int64_t>> lists;
   for (const char* key : {"k", "stride", "pad", "dilation"}) {
@@ -127,9 +127,9 @@ std::string WhyUselessConvolution(const CaseView& view) {
 
 void AddConvTensors(CaseSpace& space) {
   AddTensorSize(space, "x", {"lead", "width", "takes", "grouped", "n"},
-                [](const CaseView& view) { return view.Int("n") * view.Int("c") * ProductOf(view.attrs.List("i")); });
+                [](const SpaceView& view) { return view.Int("n") * view.Int("c") * ProductOf(view.attrs.List("i")); });
   AddTensorSize(space, "w", {"lead", "k", "takes", "gives", "grouped"},
-                [](const CaseView& view) { return view.Int("o") * Takes(view) * WindowTaps(view); });
+                [](const SpaceView& view) { return view.Int("o") * Takes(view) * WindowTaps(view); });
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 // The kernel of channel o is one at term o (mod K) and zero elsewhere.
-std::optional<OtherExecution> SelectingTaps(const ExecutedCase& executed) {
-  const ConvCase op(executed.problem);
+std::optional<OtherExecution> SelectingTaps(const ExecutedSet& executed) {
+  const ConvArgs op(executed.problem);
   if (!AllFinite(executed.inputs[0])) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
   for (size_t i = 1; i < other.inputs.size(); ++i) {
@@ -24,11 +24,11 @@ std::optional<OtherExecution> SelectingTaps(const ExecutedCase& executed) {
   std::vector<double> values(static_cast<size_t>(y.size()));
   for (int64_t i = 0; i < y.size(); ++i) {
     const int64_t o = op.ChannelOf(i), term = o % op.Terms(), image = i / (op.o * op.Positions());
-    const ConvCase::Extents p = op.PositionOf(i), t = ConvCase::Split(term % op.Taps(), op.kernel);
+    const ConvArgs::Extents p = op.PositionOf(i), t = ConvArgs::Split(term % op.Taps(), op.kernel);
     const int64_t channel = o / op.GroupOutputs() * op.GroupInputs() + term / op.Taps();
     int64_t at = image * op.c + channel;
     bool seen = true;
-    for (int axis = 0; axis < ConvCase::kAxes; ++axis) {
+    for (int axis = 0; axis < ConvArgs::kAxes; ++axis) {
       seen = seen && op.Sees(axis, p[axis], t[axis]);
       at = at * op.in[axis] + op.Source(axis, p[axis], t[axis]);
     }
@@ -43,7 +43,7 @@ struct ConvAxes {
   SliceAxes images, channels;  // channels: with all that they read where they are grouped
 };
 
-ConvAxes ConvAxesOf(const ConvCase& c) {
+ConvAxes ConvAxesOf(const ConvArgs& c) {
   ConvAxes all{.images = {.inputs = {0, -1}, .output = 0, .extent = c.n},
                .channels = {.inputs = {-1, 0}, .output = 1, .extent = c.o}};
   if (c.groups > 1) all.channels = {.inputs = {1, 0}, .output = 1, .extent = c.groups};
@@ -54,16 +54,16 @@ ConvAxes ConvAxesOf(const ConvCase& c) {
 }  // namespace
 
 std::vector<SliceAxes> ConvSlices(const Problem& problem) {
-  const auto [images, channels] = ConvAxesOf(ConvCase(problem));
+  const auto [images, channels] = ConvAxesOf(ConvArgs(problem));
   return Several({images, channels});
 }
 
 std::vector<int> ConvScaledInputs(const Problem& problem) {
-  return ConvCase(problem).bias ? std::vector{0, 2} : std::vector{0};
+  return ConvArgs(problem).bias ? std::vector{0, 2} : std::vector{0};
 }
 
 std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem) {
-  const ConvCase c(problem);
+  const ConvArgs c(problem);
   const auto [images, channels] = ConvAxesOf(c);
   const std::vector<int> scaled = op.ScaledInputs(problem);
   std::vector<Relation> all;

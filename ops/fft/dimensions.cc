@@ -17,7 +17,7 @@ void ComposeFft(AttrList& attrs) {
   attrs.emplace_back("n", lead.empty() ? last : lead + "x" + last);
 }
 
-int64_t LastAxis(const CaseView& view) {
+int64_t LastAxis(const SpaceView& view) {
   return view.attrs.List("n").back();
 }
 
@@ -37,7 +37,7 @@ void AddRadix(CaseSpace& space) {
   levels.emplace_back("above");
   AddRelation(
       space, "largest prime of the last axis", {"last"}, std::move(levels),
-      [=](const CaseView& view) {
+      [=](const SpaceView& view) {
         const int64_t largest = LargestPrime(LastAxis(view));
         return static_cast<int>(std::ranges::find(kPrimes, largest) - std::begin(kPrimes));
       },
@@ -52,7 +52,7 @@ void AddKindsAndTypes(CaseSpace& space) {
   for (const auto& pair : pairs) levels.push_back(pair[0] + " of " + pair[1]);
   AddRelation(
       space, "kind", {"kind"}, std::move(levels),
-      [pairs](const CaseView& view) {
+      [pairs](const SpaceView& view) {
         const std::vector<std::string> own = {view.attrs.Text("kind"), DTypeListText(view.spec.dtypes)};
         const auto found = std::ranges::find(pairs, own);
         return found == pairs.end() ? -1 : static_cast<int>(found - pairs.begin());
@@ -75,7 +75,7 @@ std::vector<std::string> FftLengths() {
 CaseSpace FftSpace() {
   CaseSpace space;
   space.compose = ComposeFft;
-  space.useless = [](const CaseView& view) {
+  space.useless = [](const SpaceView& view) {
     const std::vector<int64_t> n = view.attrs.List("n");
     const int64_t points = std::accumulate(n.begin(), n.end(), int64_t{1}, std::multiplies<>());
     const bool wide = SizeOf(view.spec.dtypes.front()) + SizeOf(view.spec.dtypes.back()) > 16;
@@ -90,7 +90,7 @@ CaseSpace FftSpace() {
   space.AddKnob("last", FftLengths());
   space.AddKnob("lead", {"", "2", "3", "5", "8", "13", "2x3", "4x4", "7x5"});
   space.AddKnob("batch", ExtentValues(129));
-  const Extent batch = [](const CaseView& view) { return view.Int("batch"); };
+  const Extent batch = [](const SpaceView& view) { return view.Int("batch"); };
   AddResidues(space, "last axis", {"last"}, LastAxis);
   AddMagnitude(space, "last axis", {"last"}, LastAxis, {1, 16, 256, 1024, 4095}, kInTriples);
   AddRadix(space);
@@ -98,8 +98,8 @@ CaseSpace FftSpace() {
   AddMagnitude(space, "batch", {"batch"}, batch, {1, 16}, kInTriples);
   AddRelation(
       space, "axes", {"lead"}, {"1", "2", "3"},
-      [](const CaseView& view) { return static_cast<int>(view.attrs.List("n").size()) - 1; }, kInTriples);
-  AddTensorSize(space, "the real side", {"last", "lead", "batch"}, [](const CaseView& view) {
+      [](const SpaceView& view) { return static_cast<int>(view.attrs.List("n").size()) - 1; }, kInTriples);
+  AddTensorSize(space, "the real side", {"last", "lead", "batch"}, [](const SpaceView& view) {
     const std::vector<int64_t> n = view.attrs.List("n");
     return std::accumulate(n.begin(), n.end(), view.Int("batch"), std::multiplies<>());
   });

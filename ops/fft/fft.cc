@@ -18,7 +18,7 @@
 
 namespace assay {
 
-FftCase FftCaseOf(const Problem& problem) {
+FftArgs FftArgsOf(const Problem& problem) {
   const std::string &kind = problem.Text("kind"), &norm = problem.Text("norm");
   return {.kind = kind == "c2c"   ? FftKind::kC2C
                   : kind == "r2c" ? FftKind::kR2C
@@ -31,7 +31,7 @@ FftCase FftCaseOf(const Problem& problem) {
                                     : FftNorm::kBackward};
 }
 
-void MakeHermitian(const FftCase& fft, std::span<double> x) {
+void MakeHermitian(const FftArgs& fft, std::span<double> x) {
   const int64_t last = fft.n.back(), half = last / 2 + 1, rows = fft.Points() / last;
   for (int64_t b = 0; b < fft.batch; ++b) {
     double* spectrum = x.data() + 2 * b * rows * half;
@@ -163,7 +163,7 @@ class Fft final : public Operator {
     Result<Problem> problem = StartProblem(spec, schema());
     if (!problem) return problem;
     if (const std::string text = CheckTransform(*problem); !text.empty()) return BindError(*problem, text);
-    const FftCase fft = FftCaseOf(*problem);
+    const FftArgs fft = FftArgsOf(*problem);
     const DType x = problem->spec.dtypes.front(), y = problem->spec.dtypes.back();
     if (const std::string text = CheckFftTypes(fft.kind, x, y); !text.empty()) return BindError(*problem, text);
     problem->inputs = {{"x", x, WithBatch(fft.batch, fft.InputAxes())}};
@@ -177,7 +177,7 @@ class Fft final : public Operator {
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
-    const FftCase fft = FftCaseOf(problem);
+    const FftArgs fft = FftArgsOf(problem);
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, -1, 0));
     if (fft.kind == FftKind::kC2R) {
@@ -191,13 +191,13 @@ class Fft final : public Operator {
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
     const FloatFormat& format = FormatOf(problem.output().dtype);
     const bool wide = problem.output().dtype == DType::kC128 || problem.output().dtype == DType::kF64;
-    Golden golden = GoldenFft(FftCaseOf(problem), inputs[0], tier, wide, format.MinNormal());
+    Golden golden = GoldenFft(FftArgsOf(problem), inputs[0], tier, wide, format.MinNormal());
     golden.shape = problem.output().shape;
     return golden;
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return FftBound(FftCaseOf(problem), golden, contract, problem.output().dtype);
+    return FftBound(FftArgsOf(problem), golden, contract, problem.output().dtype);
   }
 
   // The count is the usual one, of radix 2.

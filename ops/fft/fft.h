@@ -11,36 +11,36 @@
 
 namespace assay {
 
-FftCase FftCaseOf(const Problem& problem);
+FftArgs FftArgsOf(const Problem& problem);
 
 // Makes the half spectra x [batch, InputAxes, 2] those of real signals: terms that are their own mirror image get an
 // imaginary part of zero, and pairs of mirror images within the given half become each other's conjugate.
-void MakeHermitian(const FftCase& fft, std::span<double> x);
+void MakeHermitian(const FftArgs& fft, std::span<double> x);
 
 // Error bound of the contract's algorithm, for every output: norm2 ||y||_2 + norm1 ||x||_1.
 struct FftErrorCoefficients {
   double norm2 = 0, norm1 = 0;
 };
-FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract);
+FftErrorCoefficients FftErrors(const FftArgs& fft, const Contract& contract);
 
 // Whether a transform along some axis is a convolution (Bluestein, Rader), whose errors reach all outputs alike.
-bool IsFftConvolution(const FftCase& fft, Algorithm algorithm);
+bool IsFftConvolution(const FftArgs& fft, Algorithm algorithm);
 // Whether the contract says enough for a deviation of the errors to be known.
 bool HasFftStatistic(const Contract& contract);
 // How many times larger the deviation of a stage is with twiddles of the contract's accuracy.
 double FftTwiddleScale(const Contract& contract);
 
-BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out);
+BoundModel FftBound(const FftArgs& fft, const Golden& golden, const Contract& contract, DType out);
 
 std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant);
 int FftTwinVariants(const Problem& problem, const Contract& contract);
 
 // Twins of impulses, behind the others (fft_impulse.cc). Precondition of the second: variant < the first.
-int FftImpulseVariants(const FftCase& fft, const Contract& contract);
+int FftImpulseVariants(const FftArgs& fft, const Contract& contract);
 Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant);
 
 // The standard deviation of an impulse's outputs over their modulus (fft_impulse_spread.cc); 0: the contract has none.
-double FftImpulseDeviation(const FftCase& fft, const Contract& contract);
+double FftImpulseDeviation(const FftArgs& fft, const Contract& contract);
 
 std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                     std::span<const int64_t> outputs);

@@ -25,14 +25,14 @@ double AxisError(int64_t n, Algorithm algorithm, const FftArithmetic& a) {
   }
 }
 
-bool HasLargeFactor(const FftCase& fft) {
+bool HasLargeFactor(const FftArgs& fft) {
   return std::ranges::any_of(fft.n, [](int64_t n) {
     const std::vector<int64_t> factors = PrimeFactors(n);
     return !factors.empty() && factors.back() > kLargestButterfly;
   });
 }
 
-double RelativeError(const FftCase& fft, Algorithm algorithm, const FftArithmetic& a) {
+double RelativeError(const FftArgs& fft, Algorithm algorithm, const FftArithmetic& a) {
   double sum = 0;
   for (const int64_t n : fft.n) sum += std::log1p(AxisError(n, algorithm, a));
   if (fft.kind != FftKind::kC2C && algorithm != Algorithm::kDirect) sum += std::log1p(PackingError(a));
@@ -45,7 +45,7 @@ double RelativeError(const FftCase& fft, Algorithm algorithm, const FftArithmeti
 
 // How far intermediate results may exceed ||x||_1 in either part. Butterflies add up partial sums of the transform; a
 // chirp's spectrum multiplies by up to 2.5 sqrt(n), and the way back may leave its division by M to the end.
-double Growth(const FftCase& fft, bool convolution) {
+double Growth(const FftArgs& fft, bool convolution) {
   double growth = 2;
   if (!convolution) return growth;
   for (const int64_t n : fft.n)
@@ -55,7 +55,7 @@ double Growth(const FftCase& fft, bool convolution) {
 
 // Operations whose underflow can reach one output, each with the largest factor that follows: at most 16 per point and
 // stage; through a convolution, those of the padded length times the chirp's spectrum.
-double Underflows(const FftCase& fft, bool convolution) {
+double Underflows(const FftArgs& fft, bool convolution) {
   double count = 1, stages = 2;
   for (const int64_t n : fft.n) {
     const auto length = static_cast<double>(n);
@@ -87,7 +87,7 @@ double ConvolutionVariance(int64_t n) {
   return 6 * std::log2(static_cast<double>(PaddedLength(n)));
 }
 
-double SigmaScale(const FftCase& fft, Algorithm algorithm) {
+double SigmaScale(const FftArgs& fft, Algorithm algorithm) {
   const auto points = static_cast<double>(fft.Points());
   if (points < 2) return 1;
   double variance = 0;
@@ -107,7 +107,7 @@ double SigmaScale(const FftCase& fft, Algorithm algorithm) {
 // output. Where that is far above the others, as of data around 1, its terms are of one direction and p of them lose
 // 0.425 u |y| sqrt(p / 3) (golden/sigma.md); a convolution's variance is that of outputs which are alike. So it is
 // added where |y|^2 is more than four times the mean, which one output in 50 of random data is.
-void AddOrderedSums(const FftCase& fft, const Golden& golden, const Contract& contract, bool complex,
+void AddOrderedSums(const FftArgs& fft, const Golden& golden, const Contract& contract, bool complex,
                     BoundModel& bound) {
   const Plane* norm = golden.Extra("norm2");
   double terms = 0;
@@ -131,7 +131,7 @@ void AddOrderedSums(const FftCase& fft, const Golden& golden, const Contract& co
 }
 
 // An error made anywhere reaches every output: shared.
-StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
+StatisticModel FftStatistic(const FftArgs& fft, const Contract& contract) {
   StatisticModel statistic;
   statistic.applicable = HasFftStatistic(contract);
   statistic.shared = true;
@@ -143,7 +143,7 @@ StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
 }
 
 // One point is its own transform: every factor is 1, and the sum has one term. A convolution would round.
-bool IsCopy(const FftCase& fft, const Contract& contract) {
+bool IsCopy(const FftArgs& fft, const Contract& contract) {
   return fft.Points() == 1 && (contract.alg == Algorithm::kFft || contract.alg == Algorithm::kDirect) &&
          contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
          contract.acc != Accumulator::kTensorCore && contract.ftz == Flush::kNone;
@@ -151,7 +151,7 @@ bool IsCopy(const FftCase& fft, const Contract& contract) {
 
 }  // namespace
 
-bool IsFftConvolution(const FftCase& fft, Algorithm algorithm) {
+bool IsFftConvolution(const FftArgs& fft, Algorithm algorithm) {
   return algorithm == Algorithm::kBluestein || (algorithm != Algorithm::kDirect && HasLargeFactor(fft));
 }
 
@@ -167,7 +167,7 @@ double FftTwiddleScale(const Contract& contract) {
   return contract.math_ulp > 0.6 ? std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6) : 1;
 }
 
-FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
+FftErrorCoefficients FftErrors(const FftArgs& fft, const Contract& contract) {
   const FftArithmetic arithmetic = ArithmeticOf(contract);
   const auto of = [&](Algorithm algorithm) { return RelativeError(fft, algorithm, arithmetic) * (1 + 0x1p-40); };
   switch (contract.alg) {
@@ -182,7 +182,7 @@ FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
   }
 }
 
-BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
+BoundModel FftBound(const FftArgs& fft, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   if (IsCopy(fft, contract)) return bound;
   const FftArithmetic arithmetic = ArithmeticOf(contract);

@@ -29,12 +29,12 @@ constexpr double kCoarsest = 0x1p-4;  // an error beyond that shows nothing
 // products by three multiplications instead of four, which have 2.6 to 3 of it, and standard deviations of the mean.
 constexpr double kMeanSquareExcess = 3.5, kMeanSquareLimit = 6;
 
-bool IsImpulseConvolution(const FftCase& fft, const Contract& contract) {
+bool IsImpulseConvolution(const FftArgs& fft, const Contract& contract) {
   return IsFftConvolution(fft, contract.alg) && FftImpulseDeviation(fft, contract) > 0;
 }
 
 // |dy_k| over the sum of |x|; 0: an output has no bound of its own.
-double RelativeImpulseError(const FftCase& fft, const Contract& contract) {
+double RelativeImpulseError(const FftArgs& fft, const Contract& contract) {
   const bool is_direct = contract.alg == Algorithm::kDirect;
   if ((!is_direct && contract.alg != Algorithm::kFft) || contract.acc == Accumulator::kTensorCore) return 0;
   const FftArithmetic arithmetic = ArithmeticOf(contract);
@@ -60,7 +60,7 @@ int64_t PlaceAlong(int64_t extent, int64_t i) {
 }
 
 // The flat place of the impulse among the elements of one transform.
-int64_t PlaceOf(const FftCase& fft, int64_t i) {
+int64_t PlaceOf(const FftArgs& fft, int64_t i) {
   const Shape axes = fft.InputAxes();
   const int64_t column = PlaceAlong(axes.back(), i), last = fft.n.back();
   // Elsewhere in these columns half a spectrum holds an impulse and its mirror image.
@@ -83,7 +83,7 @@ double TurnsOf(int64_t n, int64_t place, bool mirrors) {
 }
 
 // Mean over the rows of a variant's batch; several axes have the largest.
-double TurnsOfRows(const FftCase& fft, int variant) {
+double TurnsOfRows(const FftArgs& fft, int variant) {
   const Shape axes = fft.InputAxes();
   double sum = 0;
   for (int64_t b = 0; b < fft.batch; ++b) {
@@ -97,7 +97,7 @@ double TurnsOfRows(const FftCase& fft, int variant) {
   return sum / static_cast<double>(fft.batch);
 }
 
-std::vector<Tensor> ImpulseInputs(const FftCase& fft, const Operand& operand, int variant) {
+std::vector<Tensor> ImpulseInputs(const FftArgs& fft, const Operand& operand, int variant) {
   const int64_t elements = NumElements(fft.InputAxes()), parts = fft.InputParts();
   std::vector<double> x(static_cast<size_t>(fft.batch * elements * parts));
   for (int64_t b = 0; b < fft.batch; ++b) {
@@ -112,7 +112,7 @@ std::vector<Tensor> ImpulseInputs(const FftCase& fft, const Operand& operand, in
 
 }  // namespace
 
-int FftImpulseVariants(const FftCase& fft, const Contract& contract) {
+int FftImpulseVariants(const FftArgs& fft, const Contract& contract) {
   const int64_t points = fft.Points();
   if (points < kFewestImpulsePoints || points * fft.batch > kMostImpulseNumbers) return 0;
   if (RelativeImpulseError(fft, contract) == 0 && !IsImpulseConvolution(fft, contract)) return 0;
@@ -120,7 +120,7 @@ int FftImpulseVariants(const FftCase& fft, const Contract& contract) {
 }
 
 Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const FloatFormat& format = FormatOf(problem.output().dtype);
   const double error = RelativeImpulseError(fft, contract), deviation = FftImpulseDeviation(fft, contract);
   // In the accumulator's own format the output is one of the roundings that the deviation has. A golden value is a

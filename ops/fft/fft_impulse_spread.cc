@@ -51,7 +51,7 @@ double AxisVariance(int64_t n, Algorithm algorithm) {
 
 }  // namespace
 
-double FftImpulseDeviation(const FftCase& fft, const Contract& contract) {
+double FftImpulseDeviation(const FftArgs& fft, const Contract& contract) {
   if (!HasFftStatistic(contract)) return 0;
   // Taking packed reals apart and scaling are a product more each.
   double variance = (fft.kind == FftKind::kC2C ? 0 : 1) + (fft.norm == FftNorm::kNone ? 0 : 1);

@@ -23,7 +23,7 @@ struct Contribution {
 
 class Contributions {
  public:
-  Contributions(const FftCase& fft, const Tensor& x) : fft_(fft), x_(&x), in_(fft.InputAxes()), out_(fft.OutputAxes()) {
+  Contributions(const FftArgs& fft, const Tensor& x) : fft_(fft), x_(&x), in_(fft.InputAxes()), out_(fft.OutputAxes()) {
     const auto points = static_cast<double>(fft.Points());
     if (fft.norm == FftNorm::kOrtho) scale_ = 1 / std::sqrt(points);
     if (fft.norm == FftNorm::kBackward && fft.inverse) scale_ = 1 / points;
@@ -65,7 +65,7 @@ class Contributions {
   }
 
  private:
-  const FftCase& fft_;
+  const FftArgs& fft_;
   const Tensor* x_;
   Shape in_, out_;
   double scale_ = 1;
@@ -77,7 +77,7 @@ class Contributions {
 
 std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                     std::span<const int64_t> outputs) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const int parts = fft.OutputParts();
   const int64_t inputs = NumElements(fft.InputAxes()), elements = NumElements(fft.OutputAxes());
   Contributions contributions(fft, x);

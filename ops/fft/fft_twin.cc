@@ -23,7 +23,7 @@ constexpr int kMostFftParts = 16;  // each is one more execution
 constexpr double kLeastEffect = 0.7;
 
 // Twice the bound, for a faulty result errs as well, against the effect; both in units of the scale.
-bool Separates(const FftCase& fft, const Contract& contract, int parts) {
+bool Separates(const FftArgs& fft, const Contract& contract, int parts) {
   const auto [norm2, norm1] = FftErrors(fft, contract);
   const auto points = static_cast<double>(fft.Points());
   // Each element of half a spectrum may stand for two.
@@ -35,14 +35,14 @@ bool Separates(const FftCase& fft, const Contract& contract, int parts) {
   return 2 * (error + rounding) < kLeastEffect;
 }
 
-int PartsOf(const FftCase& fft, const Contract& contract) {
+int PartsOf(const FftArgs& fft, const Contract& contract) {
   for (int parts = 1; parts <= kMostFftParts; parts *= 2) {
     if (Separates(fft, contract, parts)) return parts;
   }
   return 0;
 }
 
-Tensor TwinSignal(const FftCase& fft, const Operand& operand, int parts, int variant) {
+Tensor TwinSignal(const FftArgs& fft, const Operand& operand, int parts, int variant) {
   const int64_t elements = NumElements(fft.InputAxes());
   const int components = fft.InputParts();
   std::vector<double> x(static_cast<size_t>(fft.batch * elements * components));
@@ -61,14 +61,14 @@ Tensor TwinSignal(const FftCase& fft, const Operand& operand, int parts, int var
 }  // namespace
 
 int FftTwinVariants(const Problem& problem, const Contract& contract) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const int parts = PartsOf(fft, contract);
   // Impulses are never alone: the first twin is the second input set of timed loops, which shows every input.
   return parts == 0 ? 0 : parts + FftImpulseVariants(fft, contract);
 }
 
 std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const int parts = PartsOf(fft, contract);
   if (parts == 0) return std::nullopt;
   if (variant >= parts) return FftImpulseTwin(op, problem, contract, variant - parts);

@@ -15,23 +15,23 @@ namespace {
 constexpr double kSlack = 1 + 0x1p-20;
 
 // T_hard of both parts of a complex output element.
-double Tolerance(const ExecutedCase& executed, int64_t element) {
+double Tolerance(const ExecutedSet& executed, int64_t element) {
   return HardBound(executed.bound, executed.golden, 2 * element) +
          HardBound(executed.bound, executed.golden, 2 * element + 1);
 }
 
-bool Applies(const ExecutedCase& executed) {
+bool Applies(const ExecutedSet& executed) {
   return AllFinite(executed.inputs[0]) && AllFinite(executed.output);
 }
 
-double ScaleOf(const FftCase& fft) {
+double ScaleOf(const FftArgs& fft) {
   const auto points = static_cast<double>(fft.Points());
   if (fft.norm == FftNorm::kOrtho) return 1 / std::sqrt(points);
   return fft.norm == FftNorm::kBackward && fft.inverse ? 1 / points : 1;
 }
 
-std::optional<OtherExecution> Impulse(const ExecutedCase& executed) {
-  const FftCase fft = FftCaseOf(executed.problem);
+std::optional<OtherExecution> Impulse(const ExecutedSet& executed) {
+  const FftArgs fft = FftArgsOf(executed.problem);
   const int64_t points = NumElements(fft.InputAxes());
   const int64_t at = fft.kind == FftKind::kC2R ? 0 : points / 3;  // elsewhere half a spectrum needs its mirror image
   std::vector<double> x(static_cast<size_t>(fft.batch * points * fft.InputParts()));
@@ -42,9 +42,9 @@ std::optional<OtherExecution> Impulse(const ExecutedCase& executed) {
 }
 
 // x rolled by s along the last axis, to x_{j+s}: y_k turns by 2 pi s k / n.
-std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
+std::optional<OtherExecution> Rolled(const ExecutedSet& executed) {
   if (!Applies(executed)) return std::nullopt;
-  const FftCase fft = FftCaseOf(executed.problem);
+  const FftArgs fft = FftArgsOf(executed.problem);
   const int64_t n = fft.n.back(), s = n / 3 + 1, width = fft.OutputAxes().back();
   std::vector<int64_t> indices;
   for (int64_t j = 0; j < n; ++j) indices.push_back((j + s) % n);
@@ -66,7 +66,7 @@ std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
 // The inverse transform: the opposite sign and, between reals and half spectra, the opposite kind. For several axes
 // only c2c: a half spectrum with errors is not that of a real signal, and algorithms treat the mirrored halves of one
 // plane differently.
-std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const FftCase& fft) {
+std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const FftArgs& fft) {
   AttrList changes = {{"dir", fft.inverse ? "fwd" : "inv"}};
   if (fft.kind == FftKind::kC2C) return Rebind(op, problem, changes);
   if (fft.n.size() > 1) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const 
 }
 
 // A half spectrum whose terms that mirror themselves are real: what they are in truth, so no farther from it.
-Tensor HalfSpectrum(const FftCase& fft, const Tensor& output) {
+Tensor HalfSpectrum(const FftArgs& fft, const Tensor& output) {
   std::vector<double> y = output.ToDoubles();
   const int64_t n = fft.n.back(), width = n / 2 + 1;
   for (int64_t b = 0; b < fft.batch; ++b) {
@@ -90,9 +90,9 @@ Tensor HalfSpectrum(const FftCase& fft, const Tensor& output) {
 }
 
 // The output transformed back. Its error e comes back as at most scale * sum |e|, half spectra as their wholes.
-std::optional<OtherExecution> Back(const ExecutedCase& executed, const Problem& back) {
+std::optional<OtherExecution> Back(const ExecutedSet& executed, const Problem& back) {
   if (!Applies(executed)) return std::nullopt;
-  const FftCase fft = FftCaseOf(executed.problem);
+  const FftArgs fft = FftArgsOf(executed.problem);
   std::vector<Tensor> inputs;
   const bool half = fft.kind == FftKind::kR2C;
   inputs.push_back(half ? HalfSpectrum(fft, executed.output) : executed.output.Clone());
@@ -106,16 +106,16 @@ std::optional<OtherExecution> Back(const ExecutedCase& executed, const Problem& 
     for (int64_t i = b * values; i < (b + 1) * values; ++i) sum += HardBound(executed.bound, executed.golden, i);
     if (half) sum *= 2;
     for (int64_t i = b * restored; i < (b + 1) * restored; ++i) {
-      other.tolerance[i] += kSlack * ScaleOf(FftCaseOf(back)) * sum;
+      other.tolerance[i] += kSlack * ScaleOf(FftArgsOf(back)) * sum;
     }
   }
   return other;
 }
 
 // ||y|| = scale sqrt(N) ||x||, off by at most the norm of y's error.
-std::optional<OtherExecution> Parseval(const ExecutedCase& executed) {
+std::optional<OtherExecution> Parseval(const ExecutedSet& executed) {
   if (!Applies(executed)) return std::nullopt;
-  const FftCase fft = FftCaseOf(executed.problem);
+  const FftArgs fft = FftArgsOf(executed.problem);
   const int64_t points = fft.Points();
   const std::vector<double> x = executed.inputs[0].ToDoubles(), y = executed.output.ToDoubles();
   const double gain = ScaleOf(fft) * std::sqrt(static_cast<double>(points));
@@ -135,11 +135,11 @@ std::optional<OtherExecution> Parseval(const ExecutedCase& executed) {
 }  // namespace
 
 std::vector<SliceAxes> FftSlices(const Problem& problem) {
-  return Several({{.inputs = {0}, .output = 0, .extent = FftCaseOf(problem).batch}});
+  return Several({{.inputs = {0}, .output = 0, .extent = FftArgsOf(problem).batch}});
 }
 
 std::vector<Relation> FftRelations(const Operator& op, const Problem& problem) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const SliceAxes axes{.inputs = {0}, .output = 0, .extent = fft.batch};
   std::vector<Relation> all;
   if (fft.batch > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, axes));
@@ -152,7 +152,7 @@ std::vector<Relation> FftRelations(const Operator& op, const Problem& problem) {
                    .claim = Claim::kBound,
                    .problem = back,
                    .needs_golden = true,
-                   .make = [back = *back](const ExecutedCase& executed) { return Back(executed, back); }});
+                   .make = [back = *back](const ExecutedSet& executed) { return Back(executed, back); }});
   }
   // Twiddles near zero may make products that underflow, whatever the data.
   all.push_back(Scaled(Claim::kNone, {.scaled = {0}, .factors = {0}, .terms = 4 * static_cast<double>(fft.Points())}));

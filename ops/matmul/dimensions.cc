@@ -10,7 +10,7 @@ constexpr const char* kFineFactor = "1.000244140625";  // 1 + 2^-12, which f16, 
 
 void AddMatmulExtents(CaseSpace& space) {
   for (const char* key : {"m", "n", "k"}) {
-    const Extent extent = [key](const CaseView& view) { return view.Int(key); };
+    const Extent extent = [key](const SpaceView& view) { return view.Int(key); };
     space.AddKnob(key, ExtentValues(65537));
     AddResidues(space, key, {key}, extent);
     AddMagnitude(space, key, {key}, extent, {1, 16, 256, 4096, 65535}, kInTriples);
@@ -23,7 +23,7 @@ void AddMatmulExtents(CaseSpace& space) {
 
 void AddMatmulTensors(CaseSpace& space) {
   const auto product = [](const char* one, const char* other) {
-    return [=](const CaseView& view) { return view.Int("batch") * view.Int(one) * view.Int(other); };
+    return [=](const SpaceView& view) { return view.Int("batch") * view.Int(one) * view.Int(other); };
   };
   AddTensorSize(space, "a", {"batch", "m", "k"}, product("m", "k"));
   AddTensorSize(space, "b", {"batch", "k", "n"}, product("k", "n"));
@@ -34,7 +34,7 @@ void AddMatmulTensors(CaseSpace& space) {
 
 CaseSpace MatmulSpace() {
   CaseSpace space;
-  space.useless = [](const CaseView& view) {
+  space.useless = [](const SpaceView& view) {
     const bool few = view.Int("m") * view.Int("n") * view.Int("batch") < 4;
     if (few && view.Int("k") > 4096) return "so few long sums may be equal within their bound";
     const bool fine = view.attrs.Text("alpha") == kFineFactor || view.attrs.Text("beta") == kFineFactor;

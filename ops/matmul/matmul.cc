@@ -15,7 +15,7 @@
 
 namespace assay {
 
-MatmulCase::MatmulCase(const Problem& problem)
+MatmulArgs::MatmulArgs(const Problem& problem)
     : gemm{.m = problem.Int("m"),
            .n = problem.Int("n"),
            .k = problem.Int("k"),
@@ -27,11 +27,11 @@ MatmulCase::MatmulCase(const Problem& problem)
       bias(problem.Int("bias") != 0),
       rounded(problem.Text("epilogue") == "rounded") {}
 
-int64_t MatmulCase::OffsetInA(int64_t batch, int64_t row, int64_t k) const {
+int64_t MatmulArgs::OffsetInA(int64_t batch, int64_t row, int64_t k) const {
   return batch * gemm.m * gemm.k + (gemm.transa ? k * gemm.m + row : row * gemm.k + k);
 }
 
-int64_t MatmulCase::OffsetInB(int64_t batch, int64_t k, int64_t column) const {
+int64_t MatmulArgs::OffsetInB(int64_t batch, int64_t k, int64_t column) const {
   return batch * gemm.k * gemm.n + (gemm.transb ? column * gemm.k + k : k * gemm.n + column);
 }
 
@@ -115,7 +115,7 @@ std::string CheckProduct(const Problem& problem, bool integers) {
 }
 
 // Applies NeedsWidePlanes to the largest S' that these operands can have.
-bool HasWidePlanes(const MatmulCase& op, const Problem& problem, std::span<const Tensor> inputs) {
+bool HasWidePlanes(const MatmulArgs& op, const Problem& problem, std::span<const Tensor> inputs) {
   const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
   const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.gemm.k);
@@ -140,7 +140,7 @@ class Matmul final : public Operator {
     if (const std::string text = CheckProductTypes(a, b, y); !text.empty()) return BindError(*problem, text);
     if (const std::string text = CheckProduct(*problem, IsInt(a)); !text.empty()) return BindError(*problem, text);
 
-    const MatmulCase op(*problem);
+    const MatmulArgs op(*problem);
     const auto batched = [&](int64_t rows, int64_t columns) {
       return op.gemm.batch > 1 ? Shape{op.gemm.batch, rows, columns} : Shape{rows, columns};
     };
@@ -161,7 +161,7 @@ class Matmul final : public Operator {
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
-    const MatmulCase op(problem);
+    const MatmulArgs op(problem);
     const int batch_axes = op.gemm.batch > 1 ? 1 : 0;
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, batch_axes + (op.gemm.transa ? 0 : 1), 0));
@@ -173,7 +173,7 @@ class Matmul final : public Operator {
   }
 
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
-    const MatmulCase op(problem);
+    const MatmulArgs op(problem);
     Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, HasWidePlanes(op, problem, inputs));
     golden.shape = problem.output().shape;
     if (golden.exact) return golden;
@@ -185,7 +185,7 @@ class Matmul final : public Operator {
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return MatmulBound(MatmulCase(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
+    return MatmulBound(MatmulArgs(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
   }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
@@ -201,7 +201,7 @@ class Matmul final : public Operator {
   }
 
   std::optional<SumForm> SumOf(const Problem& problem) const override {
-    const MatmulCase op(problem);
+    const MatmulArgs op(problem);
     return SumForm{.factors = 2, .alpha = op.alpha, .beta = op.beta, .bias = op.bias};
   }
   std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const override {
@@ -210,18 +210,18 @@ class Matmul final : public Operator {
 
   std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                const Contract& /*contract*/, int64_t output) const override {
-    return {MatmulTerms(MatmulCase(problem), inputs, output)};
+    return {MatmulTerms(MatmulArgs(problem), inputs, output)};
   }
 
   bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
   PeerForm FormForPeers(const Problem& problem) const override {
-    const MatmulCase op(problem);
+    const MatmulArgs op(problem);
     return {
         .kind = PeerForm::Kind::kProduct, .terms = op.gemm.k, .bias = op.bias, .plain = op.alpha == 1 && op.beta == 0};
   }
 
   double LargestIntegerSum(const Problem& problem) const override {
-    return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulCase(problem).gemm.k, 2);
+    return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulArgs(problem).gemm.k, 2);
   }
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return MatmulSlices(problem); }

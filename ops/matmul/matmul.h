@@ -14,8 +14,8 @@
 namespace assay {
 
 // The attributes of a bound matmul, and where its operands are.
-struct MatmulCase {
-  explicit MatmulCase(const Problem& problem);
+struct MatmulArgs {
+  explicit MatmulArgs(const Problem& problem);
   bool HasEpilogue() const { return alpha != 1 || beta != 0 || bias; }
   int64_t RowsOfA(int64_t i) const { return i / gemm.n; }             // b * m + i of output element i
   int64_t BatchOf(int64_t i) const { return i / (gemm.m * gemm.n); }  // of output element i
@@ -36,22 +36,22 @@ Result<AttrList> InferMatmul(const std::vector<Operand>& inputs, AttrList given)
 
 // golden = alpha ab + beta c + bias in double-double, with S' = |alpha| S + |beta||c| + |bias| (VERDICT.md 1), and the
 // plane "rounded_product" |alpha ab| for epilogue=rounded.
-Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tensor> inputs);
+Golden ApplyEpilogue(const MatmulArgs& op, Golden product, std::span<const Tensor> inputs);
 
 // Computes elements of f64 whose magnitude leaves double's range, epilogue included, once more by
 // golden/sums/scaled_sum.h. With epilogue=rounded the error stays infinite: an infinity may come from either rounding.
-void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golden& golden);
+void SumBeyondDouble(const MatmulArgs& op, std::span<const Tensor> inputs, Golden& golden);
 
 // The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
 // the subnormal to zero first. Absent when there is no such element.
-void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+void AddLostInfinities(const MatmulArgs& op, const Tensor& a, const Tensor& b, Golden& golden);
 
 // The planes "largest_operand" and "operand_sum": the largest finite |a| and |b| among the factors of each element, and
 // the sum of all of these. The first where some operand becomes infinite in a narrower class's rounding (f32's largest
 // numbers in tf32 and bf16) or multiplied by alpha, the second where alpha changes magnitudes.
-void AddOperandPlanes(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+void AddOperandPlanes(const MatmulArgs& op, const Tensor& a, const Tensor& b, Golden& golden);
 
-BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
+BoundModel MatmulBound(const MatmulArgs& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant);
 // Two that name terms, and one of ties where the contract says how they are broken.
@@ -61,7 +61,7 @@ std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const T
                                        std::span<const double> values, std::span<const int64_t> outputs);
 
 // The products that output element `output` adds, without an epilogue's terms.
-std::vector<double> MatmulTerms(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output);
+std::vector<double> MatmulTerms(const MatmulArgs& op, std::span<const Tensor> inputs, int64_t output);
 // nullptr where an epilogue follows.
 std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs);
 

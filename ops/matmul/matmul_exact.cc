@@ -20,7 +20,7 @@ namespace {
 constexpr double kLeastRest = 1e-6;
 enum MatmulStream : uint64_t { kRows, kColumns, kC, kAddedBias };
 
-std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, const Contract& contract, int variant) {
+std::optional<ExactCode> PlanTwin(const MatmulArgs& op, const Problem& problem, const Contract& contract, int variant) {
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   // Everything is a multiple of `unit`, so integers below 2^p in that unit are exact.
   const double unit = std::min({1.0, LowestBit(op.alpha), LowestBit(op.beta)});
@@ -86,7 +86,7 @@ Tensor Addends(const Operand& operand, uint64_t stream, double factor, double al
 }
 
 // y without term k, when y - term is not to be had.
-double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output, int64_t omitted) {
+double SumWithout(const MatmulArgs& op, std::span<const Tensor> inputs, int64_t output, int64_t omitted) {
   const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
   double sum = 0;
   for (int64_t k = 0; k < op.gemm.k; ++k) {
@@ -99,13 +99,13 @@ double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t 
   return sum;
 }
 
-std::optional<TieCode> PlanTies(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TieCode> PlanTies(const MatmulArgs& op, const Problem& problem, const Contract& contract) {
   if (std::abs(op.alpha) != 1 || !PlanTwin(op, problem, contract, 0)) return std::nullopt;
   return TieCode::Plan(op.gemm.k, problem.inputs[0].dtype, problem.output().dtype, contract);
 }
 
 // Rows of a as TieCode has them, columns of b all 1 or all -1; what the epilogue adds is zero.
-std::optional<Twin> TieTwin(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Twin> TieTwin(const MatmulArgs& op, const Problem& problem, const Contract& contract) {
   const GemmShape& gemm = op.gemm;
   const std::optional<TieCode> code = PlanTies(op, problem, contract);
   if (!code) return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<Twin> TieTwin(const MatmulCase& op, const Problem& problem, const 
 }  // namespace
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant) {
-  const MatmulCase op(problem);
+  const MatmulArgs op(problem);
   if (variant == kTieVariant) return TieTwin(op, problem, contract);
   const std::optional<ExactCode> code = PlanTwin(op, problem, contract, variant);
   if (!code) return std::nullopt;
@@ -174,12 +174,12 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
 }
 
 int MatmulTwinVariants(const Problem& problem, const Contract& contract) {
-  return PlanTies(MatmulCase(problem), problem, contract) ? kTieVariant + 1 : kTieVariant;
+  return PlanTies(MatmulArgs(problem), problem, contract) ? kTieVariant + 1 : kTieVariant;
 }
 
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const double> values, std::span<const int64_t> outputs) {
-  const MatmulCase op(problem);
+  const MatmulArgs op(problem);
   std::vector<Mutant> mutants;
   mutants.reserve(outputs.size() * kMostSampledTerms);
   for (int64_t output : outputs) {

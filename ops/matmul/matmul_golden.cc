@@ -27,7 +27,7 @@ struct EpilogueInput {
   double flushed = 0;  // |beta c| and |bias| as far as c and bias are subnormal
 };
 
-EpilogueInput ReadEpilogueInput(const MatmulCase& op, std::span<const Tensor> inputs, int64_t i) {
+EpilogueInput ReadEpilogueInput(const MatmulArgs& op, std::span<const Tensor> inputs, int64_t i) {
   EpilogueInput in;
   if (op.beta != 0) {
     const Tensor& c = inputs[op.c_index()];
@@ -46,7 +46,7 @@ double FiniteOrZero(double x) {
   return std::isfinite(x) ? x : 0;
 }
 
-void FinishElement(const MatmulCase& op, Golden& golden, Plane& subnormal, Plane& rounded, int64_t i,
+void FinishElement(const MatmulArgs& op, Golden& golden, Plane& subnormal, Plane& rounded, int64_t i,
                    const EpilogueInput& in) {
   const double product = golden.value[i];
   const double product_lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
@@ -81,7 +81,7 @@ bool AnySubnormal(const std::vector<double>& x, const FloatFormat& format) {
 }
 
 // Flags every output element that adds a product of an infinity in a and a subnormal in b, or the other way round.
-void FlagLostInfinities(const MatmulCase& op, const std::vector<double>& a, const std::vector<double>& b,
+void FlagLostInfinities(const MatmulArgs& op, const std::vector<double>& a, const std::vector<double>& b,
                         const FloatFormat& format, Plane& flags) {
   const auto [m, n, k, batch, transa, transb] = op.gemm;
   for (int64_t row = 0; row < batch * m; ++row) {
@@ -119,7 +119,7 @@ void AdmitOverflowOfProduct(const Golden& golden, const Contract& contract, cons
 
 }  // namespace
 
-void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+void AddLostInfinities(const MatmulArgs& op, const Tensor& a, const Tensor& b, Golden& golden) {
   if (AllFinite(golden.value)) return;
   const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
   const FloatFormat& format = FormatOf(a.dtype());
@@ -131,7 +131,7 @@ void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, G
   golden.extra.emplace_back("lost_infinity", std::move(flags));
 }
 
-void AddOperandPlanes(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+void AddOperandPlanes(const MatmulArgs& op, const Tensor& a, const Tensor& b, Golden& golden) {
   const bool scales = std::abs(op.alpha) != 1;
   const double scale = std::max(1.0, std::abs(op.alpha)), largest = std::max(LargestFinite(a), LargestFinite(b));
   const bool overflows =
@@ -162,7 +162,7 @@ void AddOperandPlanes(const MatmulCase& op, const Tensor& a, const Tensor& b, Go
   if (overflows) golden.extra.emplace_back("largest_operand", of_factors(largest_of));
 }
 
-void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golden& golden) {
+void SumBeyondDouble(const MatmulArgs& op, std::span<const Tensor> inputs, Golden& golden) {
   if (inputs[0].dtype() != DType::kF64) return;
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (golden.error[i] < std::numeric_limits<double>::infinity()) continue;
@@ -180,7 +180,7 @@ void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golde
   }
 }
 
-Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {
+Golden ApplyEpilogue(const MatmulArgs& op, Golden golden, std::span<const Tensor> inputs) {
   if (!op.HasEpilogue()) return golden;
   constexpr int64_t kGrain = 4096;
   const bool wide = golden.magnitude.wide();
@@ -204,7 +204,7 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor
 
 // Underflow error of the epilogue: a product with alpha, one with beta, the additions of c and bias. A unit that
 // flushes may also lose the operands of each product.
-double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType type) {
+double EpilogueUnderflow(const MatmulArgs& op, const Contract& contract, DType type) {
   const double once = AccumulatorUnderflow(contract) * (contract.ftz != Flush::kNone ? 2 : 1);
   const double addition = AdditionUnderflow(contract, type);
   double lost = 0;
@@ -216,7 +216,7 @@ double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType t
 
 // One rounding for alpha, for c and for bias, of the sum or of what it begins with. Where the accumulator does not hold
 // c or bias, these are converted first.
-double EpilogueRoundings(const MatmulCase& op, const Contract& contract, DType type) {
+double EpilogueRoundings(const MatmulArgs& op, const Contract& contract, DType type) {
   const bool added = op.beta != 0 || op.bias;
   return (op.alpha != 1 ? 1 : 0) + (op.beta != 0 ? 1 : 0) + (op.bias ? 1 : 0) +
          (added && !AccumulatorHolds(contract, type) ? 1 : 0);
@@ -224,7 +224,7 @@ double EpilogueRoundings(const MatmulCase& op, const Contract& contract, DType t
 
 // alpha may be multiplied into a or b first, in the accumulator's format, as the reference BLAS does (TEMP = ALPHA B).
 // Where that overflows the result is infinite or NaN; what it loses to underflow is multiplied by the other factor.
-void AdmitScaledOperands(const MatmulCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
+void AdmitScaledOperands(const MatmulArgs& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
   const double scale = std::abs(op.alpha), range = contract.AccMaxFinite() * (1 - 4 * contract.AccUnitRoundoff());
   if (const Plane* largest = golden.Extra("largest_operand"); largest != nullptr && scale > 1) {
     AdmitWhere(bound, *largest, range / scale, kAlsoNan | kAlsoInfinity);
@@ -235,7 +235,7 @@ void AdmitScaledOperands(const MatmulCase& op, const Golden& golden, const Contr
   }
 }
 
-BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+BoundModel MatmulBound(const MatmulArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.gemm.k);
   const double height = PathRoundings(contract, terms, true, in) + EpilogueRoundings(op, contract, out);
   BoundModel bound = SumBound(golden, contract, out, {.terms = terms, .height = height, .type_a = in, .type_b = in});

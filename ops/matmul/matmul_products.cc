@@ -9,7 +9,7 @@ namespace {
 
 class Products : public SumProducts {
  public:
-  Products(const MatmulCase& op, std::span<const Tensor> inputs)
+  Products(const MatmulArgs& op, std::span<const Tensor> inputs)
       : op_(op), a_(inputs[0].ToDoubles()), b_(inputs[1].ToDoubles()) {}
 
   int64_t terms() const override { return op_.gemm.k; }
@@ -23,20 +23,20 @@ class Products : public SumProducts {
   }
 
  private:
-  MatmulCase op_;
+  MatmulArgs op_;
   std::vector<double> a_, b_;
 };
 
 }  // namespace
 
-std::vector<double> MatmulTerms(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output) {
+std::vector<double> MatmulTerms(const MatmulArgs& op, std::span<const Tensor> inputs, int64_t output) {
   std::vector<double> terms(static_cast<size_t>(op.gemm.k));
   Products(op, inputs).Read(output, terms);
   return terms;
 }
 
 std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs) {
-  const MatmulCase op(problem);
+  const MatmulArgs op(problem);
   if (op.HasEpilogue()) return nullptr;
   return std::make_unique<Products>(op, inputs);
 }

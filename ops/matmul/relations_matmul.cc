@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 // The axes of a, b, c and bias for what runs along axis `output` of y.
-SliceAxes Axes(const MatmulCase& op, int64_t a, int64_t b, int64_t output, int64_t extent) {
+SliceAxes Axes(const MatmulArgs& op, int64_t a, int64_t b, int64_t output, int64_t extent) {
   SliceAxes axes{.inputs = {a, b}, .output = output, .extent = extent};
   if (op.beta != 0) axes.inputs.push_back(output);
   const bool columns = b >= 0 && a < 0;
@@ -23,7 +23,7 @@ struct MatmulAxes {
   SliceAxes rows, columns, outer, terms;
 };
 
-MatmulAxes MatmulAxesOf(const MatmulCase& c) {
+MatmulAxes MatmulAxesOf(const MatmulArgs& c) {
   const auto [m, n, k, batch, transa, transb] = c.gemm;
   const int64_t first = batch > 1 ? 1 : 0;  // of the axes m, n and k
   const int64_t m_of_a = first + (transa ? 1 : 0), n_of_b = first + (transb ? 0 : 1);
@@ -34,8 +34,8 @@ MatmulAxes MatmulAxesOf(const MatmulCase& c) {
 }
 
 // Column j of b is one at k = 7 j + 3 (mod K) and zero elsewhere, so that y[i,j] is a[i,k].
-std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
-  const MatmulCase op(executed.problem);
+std::optional<OtherExecution> SelectingColumns(const ExecutedSet& executed) {
+  const MatmulArgs op(executed.problem);
   if (op.alpha != 1 || op.rounded || !AllFinite(executed.inputs[0])) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
   for (size_t i = 1; i < other.inputs.size(); ++i) {
@@ -62,7 +62,7 @@ std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
 }  // namespace
 
 std::vector<SliceAxes> MatmulSlices(const Problem& problem) {
-  const auto [rows, columns, outer, terms] = MatmulAxesOf(MatmulCase(problem));
+  const auto [rows, columns, outer, terms] = MatmulAxesOf(MatmulArgs(problem));
   return Several({rows, columns, outer, terms});
 }
 
@@ -73,7 +73,7 @@ std::vector<int> MatmulScaledInputs(const Problem& problem) {
 }
 
 std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem) {
-  const MatmulCase c(problem);
+  const MatmulArgs c(problem);
   const auto [rows, columns, outer, terms] = MatmulAxesOf(c);
   const std::vector<int> scaled = op.ScaledInputs(problem);
   const double alpha = std::abs(c.alpha), beta = c.beta == 0 ? 1 : std::abs(c.beta);

@@ -32,7 +32,7 @@ void ComposeReduce(AttrList& attrs) {
 }
 
 struct ReduceShape {
-  explicit ReduceShape(const CaseView& view) : shape(view.attrs.List("shape")) {
+  explicit ReduceShape(const SpaceView& view) : shape(view.attrs.List("shape")) {
     const std::vector<int64_t> axes = view.attrs.List("axes");
     reduced_axes = static_cast<int>(axes.size());
     for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
@@ -56,10 +56,10 @@ void AddReduceExtents(CaseSpace& space) {
   space.AddKnob("terms", ExtentValues(65537));
   space.AddKnob("inner", ExtentValues(641));
   space.AddKnob("also", {"none", "front", "behind", "both"});
-  const Extent last = [](const CaseView& view) { return ReduceShape(view).last; };
-  const Extent terms = [](const CaseView& view) { return ReduceShape(view).terms; };
-  const Extent rows = [](const CaseView& view) { return ReduceShape(view).rows; };
-  const Extent inner = [](const CaseView& view) { return ReduceShape(view).inner; };
+  const Extent last = [](const SpaceView& view) { return ReduceShape(view).last; };
+  const Extent terms = [](const SpaceView& view) { return ReduceShape(view).terms; };
+  const Extent rows = [](const SpaceView& view) { return ReduceShape(view).rows; };
+  const Extent inner = [](const SpaceView& view) { return ReduceShape(view).inner; };
   AddResidues(space, "last reduced axis", {"terms"}, last);
   AddMagnitude(space, "terms", {"also", "terms"}, terms, {1, 16, 256, 4096, 65535}, kInTriples);
   AddResidues(space, "kept behind", {"inner"}, inner, {2, 3, 8, 32});
@@ -68,8 +68,8 @@ void AddReduceExtents(CaseSpace& space) {
   AddMagnitude(space, "rows", {"outer", "inner"}, rows, {1, 16, 256, 65535}, kInTriples);
   AddRelation(
       space, "reduced axes", {"also"}, {"1", "2", "3"},
-      [](const CaseView& view) { return std::min(ReduceShape(view).reduced_axes, 3) - 1; }, kInTriples);
-  AddTensorSize(space, "x", kReduceKeys, [](const CaseView& view) {
+      [](const SpaceView& view) { return std::min(ReduceShape(view).reduced_axes, 3) - 1; }, kInTriples);
+  AddTensorSize(space, "x", kReduceKeys, [](const SpaceView& view) {
     const ReduceShape shape(view);
     return shape.terms * shape.rows;
   });
@@ -80,7 +80,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
 }
 
 // Indices of few or equal lines are zero by chance.
-std::string WhyUselessIndices(const CaseView& view, const ReduceShape& shape) {
+std::string WhyUselessIndices(const SpaceView& view, const ReduceShape& shape) {
   const std::string& fill = view.spec.fill;
   if (view.spec.dtypes.size() == 1) return "argmax and argmin are written with their output's type";
   if (shape.last < 4 || shape.rows < 8) return "so few indices may be 0 by chance";
@@ -90,7 +90,7 @@ std::string WhyUselessIndices(const CaseView& view, const ReduceShape& shape) {
 }
 
 // Maxima and minima are useless if many terms are equal to them.
-std::string WhyUselessMaxima(const CaseView& view, const ReduceShape& shape) {
+std::string WhyUselessMaxima(const SpaceView& view, const ReduceShape& shape) {
   const std::string& fill = view.spec.fill;
   if (IsOneOf(fill, {"ties", "extremes"}) || (fill == "pow2" && shape.terms > 8) ||
       (fill == "ramp" && shape.terms > 64))
@@ -102,7 +102,7 @@ std::string WhyUselessMaxima(const CaseView& view, const ReduceShape& shape) {
 }
 
 // Explains why omitting a term of a norm, or of a sum of exponentials, would change less than the rounding, or nothing.
-std::string WhyUselessNorm(const CaseView& view, const ReduceShape& shape, bool is_norm) {
+std::string WhyUselessNorm(const SpaceView& view, const ReduceShape& shape, bool is_norm) {
   const std::string& fill = view.spec.fill;
   if (fill == "subnormal") return is_norm ? "squares of subnormal numbers are 0" : "their exponentials are all 1";
   if (!is_norm && shape.last < 4 && IsOneOf(fill, {"special", "edges"})) return "an infinity hides what is left out";
@@ -115,7 +115,7 @@ std::string WhyUselessNorm(const CaseView& view, const ReduceShape& shape, bool 
 }
 
 // Cases in which a constant, or zeros, would be right as well.
-std::string WhyUselessReduction(const CaseView& view) {
+std::string WhyUselessReduction(const SpaceView& view) {
   const std::string kind = view.attrs.Text("kind"), &fill = view.spec.fill;
   const ReduceShape shape(view);
   const bool sums = IsOneOf(kind, {"sum", "mean"});

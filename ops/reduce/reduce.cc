@@ -152,7 +152,7 @@ class Reduce final : public Operator {
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
-    const ReduceCase op(problem);
+    const ReduceArgs op(problem);
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, static_cast<int>(op.reduced.back()), 0, static_cast<double>(op.terms)));
     return inputs;
@@ -180,7 +180,7 @@ class Reduce final : public Operator {
 
   std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                const Contract& /*contract*/, int64_t output) const override {
-    const ReduceCase op(problem);
+    const ReduceArgs op(problem);
     if (IsSelection(op.kind) || op.kind == ReduceKind::kProd) return {};
     std::vector<double> row = op.Row(inputs[0], output);
     if (op.kind == ReduceKind::kLogSumExp) return {Exponentials(std::move(row))};
@@ -189,16 +189,16 @@ class Reduce final : public Operator {
   }
 
   std::optional<SumForm> SumOf(const Problem& problem) const override {
-    return ReduceCase(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
+    return ReduceArgs(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
   }
-  bool Selects(const Problem& problem) const override { return IsSelection(ReduceCase(problem).kind); }
+  bool Selects(const Problem& problem) const override { return IsSelection(ReduceArgs(problem).kind); }
 
   PeerForm FormForPeers(const Problem& problem) const override {
-    return {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = ReduceCase(problem).terms};
+    return {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = ReduceArgs(problem).terms};
   }
 
   double LargestIntegerSum(const Problem& problem) const override {
-    const ReduceCase op(problem);
+    const ReduceArgs op(problem);
     return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;
   }
 
@@ -209,14 +209,14 @@ class Reduce final : public Operator {
   // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not
   // what the case asks for; elsewhere the policy shows in nothing.
   std::string RequiredFields(const Problem& problem) const override {
-    const bool asks = IsSelection(ReduceCase(problem).kind) && IsFloat(problem.inputs[0].dtype);
+    const bool asks = IsSelection(ReduceArgs(problem).kind) && IsFloat(problem.inputs[0].dtype);
     return asks && HasNaN(*ParseFill(problem.spec.fill)) ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
   }
 
   // tie=any: an index of an equal value is as good as the golden one. Equal means the same value, zeros of either
   // sign alike, and NaN like NaN.
   void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override {
-    const ReduceCase op(problem);
+    const ReduceArgs op(problem);
     if (!IsArg(op.kind) || !op.tie_any) return;
     const std::span<int64_t> indices = got.As<int64_t>();
     for (int64_t row = 0; row < op.rows; ++row) {
@@ -240,7 +240,7 @@ std::optional<ReduceKind> ParseReduceKind(std::string_view name) {
   return it == kKinds.end() ? std::nullopt : std::optional(it->second);
 }
 
-ReduceCase::ReduceCase(const Problem& problem)
+ReduceArgs::ReduceArgs(const Problem& problem)
     : kind(*ParseReduceKind(problem.Text("kind"))),
       tie_any(problem.Text("tie") == "any"),
       ignore_nan(problem.Text("nan") == "ignore"),

@@ -26,8 +26,8 @@ inline bool WantsSmallest(ReduceKind kind) {
 
 // The attributes of a bound reduction. Rows are the output's elements in order; a row's terms are numbered row-major
 // over the reduced axes, in the order of the shape.
-struct ReduceCase {
-  explicit ReduceCase(const Problem& problem);
+struct ReduceArgs {
+  explicit ReduceArgs(const Problem& problem);
   int64_t OffsetOfRow(int64_t row) const;                       // of the row's term 0 in x
   int64_t OffsetOfTerm(int64_t k) const;                        // to add for term k
   std::vector<int64_t> OffsetsOfTerms() const;                  // of all
@@ -47,7 +47,7 @@ struct ReduceCase {
 
 // The index that max, min, argmax and argmin select: the first best one; NaN beats everything under nan=propagate and
 // loses under nan=ignore (a row of NaN gives 0).
-int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row);
+int64_t SelectedTerm(const ReduceArgs& op, std::span<const double> row);
 
 // Planes beyond value, magnitude and error: l2 "inverse" (1 / |y|), prod "log2_up", "log2_down" (both >= 0),
 // "lost_infinity"; logsumexp "spread", "log_part", "mean_rank"; "subnormal_mass" where subnormal inputs change the
@@ -80,7 +80,7 @@ double FinalTolerance(const Contract& contract, DType out, double acc_ulps);
 
 // x whose term k of row r is term(r, k).
 template <class Term>
-Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {
+Tensor FillRows(const ReduceArgs& op, const Operand& operand, const Term& term) {
   Tensor x(operand.dtype, operand.shape);
   std::vector<double> values(static_cast<size_t>(x.size()));
   const std::vector<int64_t> offsets = op.OffsetsOfTerms();

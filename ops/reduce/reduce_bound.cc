@@ -36,7 +36,7 @@ void AddFlushedInputs(BoundModel& bound, const Golden& golden, const Contract& c
   if (mass != nullptr && contract.FlushesInputs()) bound.terms.push_back({mass, 1});
 }
 
-BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+BoundModel MeanBound(const ReduceArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.terms);
   // Division, or multiplication by a rounded reciprocal; the count itself may round (K in f16).
   const double division = MathError(contract) + 4 * contract.AccUnitRoundoff();
@@ -78,7 +78,7 @@ void AddSquareBias(BoundModel& bound, const Golden& golden, const Contract& cont
 // sqrt(Q (1 + d)) with |d| <= gamma_{K+1}: each square rounds once, then K - 1 additions; half of it after the root
 // (to first order; gamma of 2u is twice what rounding to nearest needs). Underflow: |sqrt(Q + e) - sqrt(Q)| <=
 // e / sqrt(Q), which reaches |y| itself where the squares vanish, so that 0 is accepted there.
-BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType out) {
+BoundModel L2Bound(const ReduceArgs& op, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
   const double gamma = SumError(terms + 1, 2 * contract.AccUnitRoundoff());
@@ -117,7 +117,7 @@ void AdmitPartialProducts(const Golden& golden, double up_at, double down_at, Bo
 }
 
 // gamma_{K-1}(2u) |y| unless some order's partial product leaves the accumulator's normal range.
-BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType out) {
+BoundModel ProdBound(const ReduceArgs& op, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
   const double gamma = SumError(terms - 1, 2 * contract.AccUnitRoundoff());
@@ -146,7 +146,7 @@ void AddRunningSum(const Golden& golden, const Contract& contract, double terms,
 
 // The running sum's error, u sum p |x - m|, eps_log |LSE - m| and the final addition (VERDICT.md 2). The differences of
 // all rescalings that a term meets add up to its own |x - m|: their errors are within its share of the second.
-BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+BoundModel LogSumExpBound(const ReduceArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
   const OperationErrors errors(contract);
@@ -171,7 +171,7 @@ BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Cont
 }
 
 // Exact, but for subnormals where the contract flushes them: then the winner, or its index, is one of many.
-BoundModel SelectionBound(const ReduceCase& op, const Golden& golden, const Contract& contract, bool integers) {
+BoundModel SelectionBound(const ReduceArgs& op, const Golden& golden, const Contract& contract, bool integers) {
   BoundModel bound;
   bound.exact = true;
   if (integers) return bound;
@@ -220,7 +220,7 @@ double LogOfSumError(const Contract& contract, double n, double mean_rank) {
 }
 
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
   if (IsSelection(op.kind)) return SelectionBound(op, golden, contract, IsInt(in));
   BoundModel bound;

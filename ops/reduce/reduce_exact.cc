@@ -26,7 +26,7 @@ bool IsPowerOfTwo(int64_t n) {
   return (n & (n - 1)) == 0;
 }
 
-std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+std::optional<ExactCode> PlanSum(const ReduceArgs& op, const Problem& problem, const Contract& contract, int variant) {
   const double held = std::ldexp(1.0, TwinPartialBits(contract));
   const double shown = std::ldexp(1.0, TwinOutputBits(problem.output().dtype));
   const CodeBudget budget{.terms = op.terms,
@@ -43,7 +43,7 @@ std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, c
   return ExactCode::Plan(budget);
 }
 
-std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+std::optional<Twin> SumTwin(const ReduceArgs& op, const Problem& problem, const Contract& contract, int variant) {
   const std::optional<ExactCode> code = PlanSum(op, problem, contract, variant);
   if (!code) return std::nullopt;
   const bool mean = op.kind == ReduceKind::kMean;
@@ -72,7 +72,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
 }
 
 // Dividing by a power of two, or scaling by its inverse at any time, is exact where quotients are faithful.
-std::optional<TieCode> PlanTies(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TieCode> PlanTies(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const bool divides = op.kind == ReduceKind::kMean && IsPowerOfTwo(op.terms) && contract.math_ulp <= 1;
   if ((op.kind != ReduceKind::kSum && !divides) || !PlanSum(op, problem, contract, 0)) return std::nullopt;
   const auto least = std::max(FormatOf(problem.output().dtype).MinNormal(), contract.AccMinNormal());
@@ -85,7 +85,7 @@ double RowSign(int64_t row) {
 }
 
 // Rows as TieCode has them, of either sign.
-std::optional<Twin> TieTwin(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Twin> TieTwin(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const std::optional<TieCode> code = PlanTies(op, problem, contract);
   if (!code) return std::nullopt;
   const double count = op.kind == ReduceKind::kMean ? static_cast<double>(op.terms) : 1;
@@ -97,7 +97,7 @@ std::optional<Twin> TieTwin(const ReduceCase& op, const Problem& problem, const 
   return twin;
 }
 
-bool HasProductTies(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+bool HasProductTies(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
   if (op.kind != ReduceKind::kProd || op.terms < 2 || !IsFloat(out) || contract.out != OutputRounding::kNearest) {
     return false;
@@ -107,7 +107,7 @@ bool HasProductTies(const ReduceCase& op, const Problem& problem, const Contract
 }
 
 // 3 times an odd number, in the first and the last term, has one bit more than the output; all other terms are 1.
-Twin ProductTieTwin(const ReduceCase& op, const Problem& problem) {
+Twin ProductTieTwin(const ReduceArgs& op, const Problem& problem) {
   const FloatFormat& out = FormatOf(problem.output().dtype);
   const double base = std::ldexp(1.0, out.precision);
   const auto odd = [&](int64_t row) { return 2 * std::floor(base / 6) + 3 + 2 * static_cast<double>(row % 8); };
@@ -121,7 +121,7 @@ Twin ProductTieTwin(const ReduceCase& op, const Problem& problem) {
 }
 
 // +-1/2 and +-2 at hashed places, -1 elsewhere. At most `twos` of either, so that no partial product leaves the range.
-std::optional<Twin> ProdTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+std::optional<Twin> ProdTwin(const ReduceArgs& op, const Problem& problem, const Contract& contract, int variant) {
   const double range = std::min(std::log2(contract.AccMaxFinite()), -std::log2(contract.AccMinNormal()));
   const double out_range = -std::log2(FormatOf(problem.output().dtype).MinNormal());
   const auto most = static_cast<int64_t>(std::min(range, out_range)) - 1;
@@ -147,7 +147,7 @@ std::optional<Twin> ProdTwin(const ReduceCase& op, const Problem& problem, const
 }
 
 // One row's faulty result without term k; NaN-safe only where value and term are finite.
-double Without(const ReduceCase& op, double value, double term) {
+double Without(const ReduceArgs& op, double value, double term) {
   switch (op.kind) {
     case ReduceKind::kSum:
       return value - term;
@@ -165,7 +165,7 @@ double Without(const ReduceCase& op, double value, double term) {
 }
 
 // Whether almost nothing is left of a result without a term: the difference has lost its digits.
-bool Cancels(const ReduceCase& op, double rest, double term) {
+bool Cancels(const ReduceArgs& op, double rest, double term) {
   constexpr double kLeast = 1e-6;
   if (op.kind == ReduceKind::kLogSumExp) return rest < term + std::log(kLeast);
   if (op.kind == ReduceKind::kMean) rest *= static_cast<double>(op.terms);
@@ -173,7 +173,7 @@ bool Cancels(const ReduceCase& op, double rest, double term) {
 }
 
 // Recomputes the result without a term, if value or term is infinite, NaN or zero, or the closed form cancels.
-double Recompute(const ReduceCase& op, std::span<const double> row, int64_t omitted) {
+double Recompute(const ReduceArgs& op, std::span<const double> row, int64_t omitted) {
   double sum = 0, product = 1, largest = -HUGE_VAL, total = 0;
   for (int64_t k = 0; k < std::ssize(row); ++k) {
     if (k == omitted) continue;
@@ -197,13 +197,13 @@ bool Same(double a, double b) {
 }
 
 // Whether term k takes no part in the result, so that omitting it is no fault.
-bool IsNeutral(const ReduceCase& op, double term) {
+bool IsNeutral(const ReduceArgs& op, double term) {
   if (op.kind == ReduceKind::kProd) return term == 1;
   return op.kind == ReduceKind::kLogSumExp ? term == -HUGE_VAL : term == 0;
 }
 
 // Selections: the second best, as if the winner had not been seen.
-void OmitWinner(const ReduceCase& op, std::span<const double> row, int64_t output, std::vector<Mutant>& mutants) {
+void OmitWinner(const ReduceArgs& op, std::span<const double> row, int64_t output, std::vector<Mutant>& mutants) {
   const int64_t winner = SelectedTerm(op, row);
   if (op.terms == 1) {
     if (!IsArg(op.kind)) mutants.push_back({output, WantsSmallest(op.kind) ? HUGE_VAL : -HUGE_VAL});
@@ -227,7 +227,7 @@ double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
 }
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   if (IsSelection(op.kind) || contract.alg != Algorithm::kDirect) return std::nullopt;
   // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
   if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
@@ -245,7 +245,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
 }
 
 int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
   if (rounded) return MeanTwinVariants(problem, contract);
@@ -255,7 +255,7 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                        std::span<const int64_t> outputs) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
     if (IsSelection(op.kind)) {

@@ -220,12 +220,12 @@ Golden LogSumExp(const Rows& rows, Tier tier, bool wide) {
 }
 
 // max, min, argmax, argmin: exact.
-Golden Selection(const ReduceCase& op, const Rows& rows, double min_normal, bool wide) {
+Golden Selection(const ReduceArgs& op, const Rows& rows, double min_normal, bool wide) {
   Golden golden;
   golden.exact = true;
   golden.value.resize(static_cast<size_t>(rows.rows));
   golden.magnitude = golden.sigma = golden.error = Plane(rows.rows, wide);
-  ReduceCase other = op;
+  ReduceArgs other = op;
   other.ignore_nan = !op.ignore_nan;
   Plane other_policy(rows.rows, wide);
   Plane nan_inputs(rows.rows, false), subnormal(rows.rows, wide), subnormal_winner(rows.rows, false);
@@ -252,7 +252,7 @@ Golden Selection(const ReduceCase& op, const Rows& rows, double min_normal, bool
   return golden;
 }
 
-Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, bool wide) {
+Golden Compute(const ReduceArgs& op, Rows& rows, Tier tier, double min_normal, bool wide) {
   switch (op.kind) {
     case ReduceKind::kSum:
       return GoldenRowSums(rows.x, rows.rows, rows.terms, tier, false, min_normal, wide);
@@ -270,7 +270,7 @@ Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, b
 }
 
 // Sums and means again whose magnitude leaves double's range.
-void SumBeyondDouble(const ReduceCase& op, const Rows& rows, Golden& golden) {
+void SumBeyondDouble(const ReduceArgs& op, const Rows& rows, Golden& golden) {
   const double divisor = op.kind == ReduceKind::kMean ? static_cast<double>(op.terms) : 1;
   for (int64_t row = 0; row < rows.rows; ++row) {
     double largest = 0;
@@ -309,7 +309,7 @@ void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
 }  // namespace
 
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const bool integers = IsInt(x.dtype());
   const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
   const bool wide =

@@ -32,7 +32,7 @@ struct Errors {
   double output = 0;    // u_out
 };
 
-Errors ErrorsOf(const ReduceCase& op, const Contract& contract, DType out) {
+Errors ErrorsOf(const ReduceArgs& op, const Contract& contract, DType out) {
   const double u = contract.AccUnitRoundoff();
   // Each reduced axis may be divided by its own length. A division of the contract's accuracy, or a product with a
   // rounded reciprocal of a rounded length.
@@ -61,7 +61,7 @@ struct Plan {
 };
 
 // Terms of variant `part`: k = part, part + parts, ...
-int64_t TermsOf(const ReduceCase& op, int parts, int part) {
+int64_t TermsOf(const ReduceArgs& op, int parts, int part) {
   return (op.terms - part + parts - 1) / parts;
 }
 
@@ -86,7 +86,7 @@ std::optional<ExactCode> PlanPart(const Problem& problem, const Contract& contra
                           .unscaled = positive});
 }
 
-std::optional<Plan> PlanMean(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Plan> PlanMean(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const DType out = problem.output().dtype;
   const double count = static_cast<double>(op.terms), u = contract.AccUnitRoundoff();
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore && u > 0;
@@ -107,12 +107,12 @@ std::optional<Plan> PlanMean(const ReduceCase& op, const Problem& problem, const
 }  // namespace
 
 int MeanTwinVariants(const Problem& problem, const Contract& contract) {
-  const std::optional<Plan> plan = PlanMean(ReduceCase(problem), problem, contract);
+  const std::optional<Plan> plan = PlanMean(ReduceArgs(problem), problem, contract);
   return plan ? std::max(2, plan->parts) : 0;
 }
 
 std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, int variant) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const std::optional<Plan> plan = PlanMean(op, problem, contract);
   if (!plan) return std::nullopt;
   const int parts = plan->parts, part = parts > 1 ? variant : 0, digit = parts > 1 ? 0 : variant;

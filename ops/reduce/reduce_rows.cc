@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 // Offset in x of the element whose coordinates along `axes` count up row-major to `index`, all others zero.
-int64_t OffsetAlong(const ReduceCase& op, const std::vector<int64_t>& axes, int64_t index) {
+int64_t OffsetAlong(const ReduceArgs& op, const std::vector<int64_t>& axes, int64_t index) {
   int64_t offset = 0;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     offset += index % op.shape[*axis] * op.strides[*axis];
@@ -20,7 +20,7 @@ int64_t OffsetAlong(const ReduceCase& op, const std::vector<int64_t>& axes, int6
   return offset;
 }
 
-bool Beats(const ReduceCase& op, double x, double best) {
+bool Beats(const ReduceArgs& op, double x, double best) {
   if (std::isnan(best)) return op.ignore_nan && !std::isnan(x);
   if (std::isnan(x)) return !op.ignore_nan;
   return WantsSmallest(op.kind) ? x < best : x > best;
@@ -28,21 +28,21 @@ bool Beats(const ReduceCase& op, double x, double best) {
 
 }  // namespace
 
-int64_t ReduceCase::OffsetOfRow(int64_t row) const {
+int64_t ReduceArgs::OffsetOfRow(int64_t row) const {
   return dense_rows ? row * terms : OffsetAlong(*this, kept, row);
 }
 
-int64_t ReduceCase::OffsetOfTerm(int64_t k) const {
+int64_t ReduceArgs::OffsetOfTerm(int64_t k) const {
   return dense_rows ? k : OffsetAlong(*this, reduced, k);
 }
 
-std::vector<int64_t> ReduceCase::OffsetsOfTerms() const {
+std::vector<int64_t> ReduceArgs::OffsetsOfTerms() const {
   std::vector<int64_t> offsets(static_cast<size_t>(terms));
   for (int64_t k = 0; k < terms; ++k) offsets[k] = OffsetOfTerm(k);
   return offsets;
 }
 
-std::vector<double> ReduceCase::Rows(const Tensor& x) const {
+std::vector<double> ReduceArgs::Rows(const Tensor& x) const {
   std::vector<double> dense = x.ToDoubles();
   if (dense_rows) return dense;
   const std::vector<int64_t> offsets = OffsetsOfTerms();
@@ -57,7 +57,7 @@ std::vector<double> ReduceCase::Rows(const Tensor& x) const {
   return permuted;
 }
 
-std::vector<double> ReduceCase::Row(const Tensor& x, int64_t row) const {
+std::vector<double> ReduceArgs::Row(const Tensor& x, int64_t row) const {
   const int64_t origin = OffsetOfRow(row);
   std::vector<double> values(static_cast<size_t>(terms));
   if (dense_rows) {
@@ -68,7 +68,7 @@ std::vector<double> ReduceCase::Row(const Tensor& x, int64_t row) const {
   return values;
 }
 
-int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row) {
+int64_t SelectedTerm(const ReduceArgs& op, std::span<const double> row) {
   int64_t best = 0;
   for (int64_t k = 1; k < std::ssize(row); ++k) {
     if (Beats(op, row[k], row[best])) best = k;

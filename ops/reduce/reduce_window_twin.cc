@@ -28,17 +28,17 @@ struct TermWindow {
   double tolerance_ulp = 0;
 };
 
-int64_t WindowsOf(const ReduceCase& op, const TermWindow& window) {
+int64_t WindowsOf(const ReduceArgs& op, const TermWindow& window) {
   return (op.terms + window.shown - 1) / window.shown;
 }
 
 // Whether a row of the variant that shows this many has term k among them. The last window reaches back.
-bool Shows(const ReduceCase& op, const TermWindow& window, int variant, int64_t shown, int64_t k) {
+bool Shows(const ReduceArgs& op, const TermWindow& window, int variant, int64_t shown, int64_t k) {
   const int64_t begin = std::min(variant * window.shown, op.terms - shown);
   return k >= begin && k < begin + shown;
 }
 
-std::string WindowText(const ReduceCase& op, const TermWindow& window, int variant) {
+std::string WindowText(const ReduceArgs& op, const TermWindow& window, int variant) {
   if (window.shown == op.terms) return {};
   const int64_t begin = std::min(variant * window.shown, op.terms - window.shown);
   return fmt::format("; of terms {} to {}", begin, begin + window.shown - 1);
@@ -75,7 +75,7 @@ struct Squares {
   double total = 0, tolerance_ulp = 0;
 };
 
-std::optional<Squares> PlanSquares(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Squares> PlanSquares(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   Squares plan{.twos = TwosForSquare(op.terms).value_or(op.terms / 4)};
   plan.total = static_cast<double>(op.terms + 3 * plan.twos);
   // Four times the total: scaled by a maximum of 2, squares are multiples of 1/4.
@@ -89,7 +89,7 @@ std::optional<Squares> PlanSquares(const ReduceCase& op, const Problem& problem,
   return plan;
 }
 
-std::optional<TermWindow> PlanOnes(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TermWindow> PlanOnes(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   for (int64_t windows = 1; windows <= kMostWindows; ++windows) {
     const auto root = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(op.terms) / windows)));
     const int64_t shown = root * root;
@@ -100,7 +100,7 @@ std::optional<TermWindow> PlanOnes(const ReduceCase& op, const Problem& problem,
   return std::nullopt;
 }
 
-Twin SquaresTwin(const ReduceCase& op, const Problem& problem, const Squares& plan, int variant) {
+Twin SquaresTwin(const ReduceArgs& op, const Problem& problem, const Squares& plan, int variant) {
   // Spread evenly by a stride that visits every term once, rotated by row and variant.
   const auto term = [&](int64_t row, int64_t k) {
     const int64_t place = (k + row * 7 + variant * 3) % op.terms;
@@ -137,7 +137,7 @@ Level LevelOf(const Problem& problem, const Contract& contract, int64_t shown) {
 }
 
 // Every other row of a window shows one term more: else a constant would be right for all of them.
-int64_t ShownIn(const ReduceCase& op, const TermWindow& window, int64_t row) {
+int64_t ShownIn(const ReduceArgs& op, const TermWindow& window, int64_t row) {
   return window.shown == op.terms ? op.terms : window.shown + row % 2;
 }
 
@@ -151,14 +151,14 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
 }
 
 // Tolerance of a row that shows this many terms, in ulp of the output.
-double LevelTolerance(const ReduceCase& op, const Problem& problem, const Contract& contract, const Level& level,
+double LevelTolerance(const ReduceArgs& op, const Problem& problem, const Contract& contract, const Level& level,
                       int64_t shown) {
   const double ulp = UlpAt(FormatOf(problem.output().dtype), LogOf(shown) + level.x);
   return (level.error + LevelSumError(contract, shown, op.terms)) / ulp +
          (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
 }
 
-std::optional<TermWindow> PlanLevels(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<TermWindow> PlanLevels(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   for (int64_t windows = 1; windows <= kMostWindows; ++windows) {
     const TermWindow window{(op.terms + windows - 1) / windows};
     if (window.shown < 2) break;  // nothing would be left of it
@@ -177,7 +177,7 @@ std::optional<TermWindow> PlanLevels(const ReduceCase& op, const Problem& proble
 }  // namespace
 
 int WindowTwinVariants(const Problem& problem, const Contract& contract) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const bool l2 = op.kind == ReduceKind::kL2;
   if (l2 && PlanSquares(op, problem, contract)) return 2;
   const auto window = l2 ? PlanOnes(op, problem, contract) : PlanLevels(op, problem, contract);
@@ -185,7 +185,7 @@ int WindowTwinVariants(const Problem& problem, const Contract& contract) {
 }
 
 std::optional<Twin> L2Twin(const Problem& problem, const Contract& contract, int variant) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   if (const auto plan = PlanSquares(op, problem, contract)) return SquaresTwin(op, problem, *plan, variant);
   const std::optional<TermWindow> window = PlanOnes(op, problem, contract);
   if (!window) return std::nullopt;
@@ -200,7 +200,7 @@ std::optional<Twin> L2Twin(const Problem& problem, const Contract& contract, int
 }
 
 std::optional<Twin> LogSumExpTwin(const Problem& problem, const Contract& contract, int variant) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const std::optional<TermWindow> window = PlanLevels(op, problem, contract);
   if (!window) return std::nullopt;
   const Level level = LevelOf(problem, contract, window->shown);

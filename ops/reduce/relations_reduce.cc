@@ -23,7 +23,7 @@ SliceAxes Along(const Problem& problem, int64_t axis, int64_t output) {
 }
 
 // Slices along the axes that the output keeps (KeptAxes), or along the reduced ones (TermAxes).
-std::vector<SliceAxes> KeptAxes(const Problem& problem, const ReduceCase& c) {
+std::vector<SliceAxes> KeptAxes(const Problem& problem, const ReduceArgs& c) {
   std::vector<SliceAxes> axes;
   for (size_t i = 0; i < c.kept.size(); ++i) {
     const int64_t axis = c.kept[i];
@@ -31,7 +31,7 @@ std::vector<SliceAxes> KeptAxes(const Problem& problem, const ReduceCase& c) {
   }
   return axes;
 }
-std::vector<SliceAxes> TermAxes(const Problem& problem, const ReduceCase& c) {
+std::vector<SliceAxes> TermAxes(const Problem& problem, const ReduceArgs& c) {
   std::vector<SliceAxes> axes;
   for (const int64_t axis : c.reduced) axes.push_back(Along(problem, axis, -1));
   return axes;
@@ -55,8 +55,8 @@ std::vector<Relation> RelateRows(const Operator& op, const Problem& problem, con
 }
 
 // Row r keeps only its term 5 r + 1 (mod terms).
-std::optional<OtherExecution> Single(const ExecutedCase& executed) {
-  const ReduceCase op(executed.problem);
+std::optional<OtherExecution> Single(const ExecutedSet& executed) {
+  const ReduceArgs op(executed.problem);
   const std::vector<double> x = executed.inputs[0].ToDoubles();
   std::vector<double> kept(x.size()), y(static_cast<size_t>(op.rows));
   for (int64_t row = 0; row < op.rows; ++row) {
@@ -73,7 +73,7 @@ std::optional<OtherExecution> Single(const ExecutedCase& executed) {
 }
 
 // Scores that are multiples of 1/8 up to 4 stay such when 16 is added, in 8 bits and more; so do their differences.
-std::optional<OtherExecution> Shifted(const ExecutedCase& executed) {
+std::optional<OtherExecution> Shifted(const ExecutedSet& executed) {
   std::vector<double> x = executed.inputs[0].ToDoubles(), shifted = x;
   for (size_t i = 0; i < x.size(); ++i) {
     if (!std::isfinite(x[i])) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<OtherExecution> Shifted(const ExecutedCase& executed) {
 }  // namespace
 
 std::vector<SliceAxes> ReduceSlices(const Problem& problem) {
-  const ReduceCase c(problem);
+  const ReduceArgs c(problem);
   std::vector<SliceAxes> axes = KeptAxes(problem, c);
   // The order of terms may change which of several equal ones is selected, and its index always changes.
   if (!IsArg(c.kind)) std::ranges::move(TermAxes(problem, c), std::back_inserter(axes));
@@ -97,11 +97,11 @@ std::vector<SliceAxes> ReduceSlices(const Problem& problem) {
 }
 
 std::vector<int> ReduceScaledInputs(const Problem& problem) {
-  return IsHomogeneous(ReduceCase(problem).kind) ? std::vector{0} : std::vector<int>();
+  return IsHomogeneous(ReduceArgs(problem).kind) ? std::vector{0} : std::vector<int>();
 }
 
 std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem) {
-  const ReduceCase c(problem);
+  const ReduceArgs c(problem);
   std::vector<Relation> all;
   if (!c.kept.empty()) all = RelateRows(op, problem, KeptAxes(problem, c)[0]);
   const bool linear = c.kind == ReduceKind::kSum || c.kind == ReduceKind::kMean;
@@ -121,7 +121,7 @@ std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem
 
 // Rows, then the elements of each, whose sum is the same in another order.
 std::vector<SliceAxes> SoftmaxSlices(const Problem& problem) {
-  const int64_t along = SoftmaxCase(problem).axis;
+  const int64_t along = SoftmaxArgs(problem).axis;
   std::vector<SliceAxes> axes;
   for (int64_t axis = 0; axis < std::ssize(problem.inputs[0].shape); ++axis) {
     if (axis != along) axes.push_back(Along(problem, axis, axis));
@@ -132,7 +132,7 @@ std::vector<SliceAxes> SoftmaxSlices(const Problem& problem) {
 }
 
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem) {
-  const SoftmaxCase c(problem);
+  const SoftmaxArgs c(problem);
   const int64_t rank = std::ssize(problem.inputs[0].shape);
   std::vector<Relation> all;
   if (rank > 1) {

@@ -25,7 +25,7 @@ void ComposeSoftmax(AttrList& attrs) {
 }
 
 struct SoftmaxShape {
-  explicit SoftmaxShape(const CaseView& view) {
+  explicit SoftmaxShape(const SpaceView& view) {
     const std::vector<int64_t> shape = view.attrs.List("shape");
     rank = std::ssize(shape);
     const int64_t axis = (view.Int("axis") + rank) % rank;
@@ -37,7 +37,7 @@ struct SoftmaxShape {
 // One of n alike terms is about 1/n of their sum, and e^-3.5 of that where it lies three deviations low. Kernels of
 // fast functions may be off by 2^9 roundings of f32 and the n of the sum: at n = 480 the one is as large as the other.
 // The logarithm of the sum, some log n, is rounded as a whole.
-std::string WhyTermsAreLost(const CaseView& view, int64_t terms) {
+std::string WhyTermsAreLost(const SpaceView& view, int64_t terms) {
   const std::string& fill = view.spec.fill;
   if (view.Int("log") == 1) {
     const int64_t most = view.spec.dtypes.front() == DType::kBF16 ? 16 : 192;
@@ -48,7 +48,7 @@ std::string WhyTermsAreLost(const CaseView& view, int64_t terms) {
 }
 
 // Cases in which a constant would be right as well.
-std::string WhyUselessSoftmax(const CaseView& view) {
+std::string WhyUselessSoftmax(const SpaceView& view) {
   const int64_t terms = SoftmaxShape(view).terms;
   if (terms == 1) return "terms=1 gives 1 whatever the input";
   const bool alike = view.spec.fill == "ties" || view.spec.fill == "coded" || view.spec.fill == "subnormal";
@@ -70,9 +70,9 @@ CaseSpace SoftmaxSpace() {
   space.AddKnob("outer", ExtentValues(65537));
   space.AddKnob("terms", ExtentValues(65537));
   space.AddKnob("inner", ExtentValues(641));
-  const Extent terms = [](const CaseView& view) { return SoftmaxShape(view).terms; };
-  const Extent inner = [](const CaseView& view) { return SoftmaxShape(view).inner; };
-  const Extent rows = [](const CaseView& view) {
+  const Extent terms = [](const SpaceView& view) { return SoftmaxShape(view).terms; };
+  const Extent inner = [](const SpaceView& view) { return SoftmaxShape(view).inner; };
+  const Extent rows = [](const SpaceView& view) {
     const SoftmaxShape shape(view);
     return shape.outer * shape.inner;
   };
@@ -84,8 +84,8 @@ CaseSpace SoftmaxSpace() {
   AddMagnitude(space, "rows", {"lead", "outer", "inner"}, rows, {1, 16, 256, 65535}, kInTriples);
   AddRelation(
       space, "rank", {"lead", "outer", "inner"}, {"1", "2", "3", "4"},
-      [](const CaseView& view) { return static_cast<int>(SoftmaxShape(view).rank) - 1; }, kInTriples);
-  AddTensorSize(space, "x", kSoftmaxKeys, [](const CaseView& view) {
+      [](const SpaceView& view) { return static_cast<int>(SoftmaxShape(view).rank) - 1; }, kInTriples);
+  AddTensorSize(space, "x", kSoftmaxKeys, [](const SpaceView& view) {
     const std::vector<int64_t> shape = view.attrs.List("shape");
     return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   });

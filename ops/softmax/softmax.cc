@@ -17,7 +17,7 @@
 
 namespace assay {
 
-SoftmaxCase::SoftmaxCase(const Problem& problem) : log(problem.Int("log") != 0), axis(problem.Int("axis")) {
+SoftmaxArgs::SoftmaxArgs(const Problem& problem) : log(problem.Int("log") != 0), axis(problem.Int("axis")) {
   const Shape& shape = problem.inputs[0].shape;
   if (axis < 0) axis += std::ssize(shape);
   terms = shape[axis];
@@ -34,7 +34,7 @@ struct BaseFactors {
 };
 
 // Results of a kernel that stores differences and exponentials; `sums`: these and their logarithms, too.
-std::vector<double> StoreElements(const SoftmaxCase& softmax, const Plane& x, const FloatFormat& format,
+std::vector<double> StoreElements(const SoftmaxArgs& softmax, const Plane& x, const FloatFormat& format,
                                   const BaseFactors& base, bool sums) {
   std::vector<double> results;
   for (int64_t row = 0; row < x.size(); row += softmax.terms) {
@@ -64,7 +64,7 @@ BaseFactors StoreBase2(const FloatFormat& format) {
 
 // The largest exponential is 1, so that the largest result has nothing but the sum.
 SharedSteps SoftmaxSteps(const Problem& problem, const Golden& golden, const FloatFormat& format) {
-  const SoftmaxCase softmax(problem);
+  const SoftmaxArgs softmax(problem);
   SharedSteps steps{.values = {{}}};
   for (int64_t row = 0; row < softmax.rows; ++row) {
     const auto first = golden.value.begin() + row * softmax.terms;
@@ -148,7 +148,7 @@ class Softmax final : public Operator {
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
     std::vector<Tensor> inputs;
-    inputs.push_back(FillInput(problem, 0, static_cast<int>(SoftmaxCase(problem).axis), 0));
+    inputs.push_back(FillInput(problem, 0, static_cast<int>(SoftmaxArgs(problem).axis), 0));
     return inputs;
   }
 
@@ -174,7 +174,7 @@ class Softmax final : public Operator {
 
   std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                const Contract& /*contract*/, int64_t output) const override {
-    const SoftmaxCase softmax(problem);
+    const SoftmaxArgs softmax(problem);
     std::vector<double> row;
     for (int64_t k = 0; k < softmax.terms; ++k) {
       row.push_back(ValueAt(inputs[0], softmax.Offset(softmax.RowOf(output), k)));
@@ -183,12 +183,12 @@ class Softmax final : public Operator {
   }
 
   PeerForm FormForPeers(const Problem& problem) const override {
-    return {.kind = SoftmaxCase(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
+    return {.kind = SoftmaxArgs(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
   }
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return SoftmaxSlices(problem); }
   int64_t CountSharingSlices(const Problem& problem) const override {
-    const SoftmaxCase softmax(problem);
+    const SoftmaxArgs softmax(problem);
     return softmax.inner == 1 ? softmax.rows : 0;
   }
   SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override {

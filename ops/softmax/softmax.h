@@ -13,8 +13,8 @@
 namespace assay {
 
 // The attributes of a bound softmax. Rows are numbered row-major over the other axes.
-struct SoftmaxCase {
-  explicit SoftmaxCase(const Problem& problem);
+struct SoftmaxArgs {
+  explicit SoftmaxArgs(const Problem& problem);
   int64_t Offset(int64_t row, int64_t k) const { return (row / inner * terms + k) * inner + row % inner; }
   int64_t RowOf(int64_t element) const { return element / (terms * inner) * inner + element % inner; }
 
@@ -24,7 +24,7 @@ struct SoftmaxCase {
 };
 
 // Terms of a row, from the element `first` on.
-void ReadSoftmaxRow(const SoftmaxCase& op, const Plane& plane, int64_t first, std::span<double> row);
+void ReadSoftmaxRow(const SoftmaxArgs& op, const Plane& plane, int64_t first, std::span<double> row);
 
 // Planes beyond value, magnitude, sigma and error: x as "input.0"; and "masked", 1 in rows of nothing but -inf, where
 // there are any. Such rows are NaN, by the formula; what a contract promises for them is its `masked` field. NaN or

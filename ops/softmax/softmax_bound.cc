@@ -345,7 +345,7 @@ class RowErrors {
   }
 
   const Problem& problem_;
-  const SoftmaxCase op_;
+  const SoftmaxArgs op_;
   const Golden& golden_;
   const Contract& contract_;
   const OperationErrors errors_;
@@ -366,7 +366,7 @@ void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract&
 
 // Errors of one exponential, logarithm or division may lie anywhere within the contract's ulp, and those of the row's
 // sum are the same for the whole row: systematic. Of the rescalings of an online sum, about log2 n meet a new maximum.
-StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Contract& contract, const OperationErrors& errors) {
+StatisticModel SoftmaxStatistic(const SoftmaxArgs& op, const Contract& contract, const OperationErrors& errors) {
   StatisticModel statistic;
   statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
   statistic.shared = true;
@@ -382,14 +382,14 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Contract& contract,
 }  // namespace
 
 double SoftmaxReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, int64_t k) {
-  const Graph graph = SoftmaxGraph(SoftmaxCase(problem).log, 1, std::ssize(row));
+  const Graph graph = SoftmaxGraph(SoftmaxArgs(problem).log, 1, std::ssize(row));
   const bool dd = SizeOf(problem.output().dtype) == 8;
   const formula::ErrorRules rules = RulesFor(problem, contract, dd);
   return formula::Evaluate(graph, graph.outputs[0], {&row, 1}, dd, {&rules, 1}).reach[0][static_cast<size_t>(k)];
 }
 
 BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Contract& contract) {
-  const SoftmaxCase op(problem);
+  const SoftmaxArgs op(problem);
   BoundModel bound = OutputBound(contract, problem.output().dtype);
   bound.statistic = SoftmaxStatistic(op, contract, OperationErrors(contract));
   RowErrors(problem, golden, contract).Add(bound);

@@ -50,7 +50,7 @@ std::optional<double> ReachOfExactSum(const Contract& contract, double visible) 
   return 2 * errors.eps + 4 * errors.u;
 }
 
-ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
+ShownTerms ShownTermsOf(const SoftmaxArgs& op, const Problem& problem, const Contract& contract, int64_t visible) {
   const double u_out = OutputRoundoff(contract, problem.output().dtype), v = static_cast<double>(visible);
   std::vector<double> row(static_cast<size_t>(op.terms), -kInfinity);
   std::fill_n(row.begin(), visible, 0.0);
@@ -67,7 +67,7 @@ ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Con
 }
 
 // The largest 2^j of which a single missing term can be told.
-std::optional<ShownTerms> FindShownTerms(const SoftmaxCase& op, const Problem& problem, const Contract& contract) {
+std::optional<ShownTerms> FindShownTerms(const SoftmaxArgs& op, const Problem& problem, const Contract& contract) {
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   int64_t visible = 1;
   while (2 * visible <= op.terms) visible *= 2;
@@ -103,7 +103,7 @@ std::vector<int64_t> VisibleOrder(int64_t row, int64_t terms) {
 }
 
 // The element of the row where a wrong sum shows best: the largest finite one. -1: there is none.
-int64_t MostTelling(const SoftmaxCase& op, std::span<const double> values, int64_t row) {
+int64_t MostTelling(const SoftmaxArgs& op, std::span<const double> values, int64_t row) {
   int64_t best = -1;
   for (int64_t k = 0; k < op.terms; ++k) {
     const int64_t i = op.Offset(row, k);
@@ -115,7 +115,7 @@ int64_t MostTelling(const SoftmaxCase& op, std::span<const double> values, int64
 }  // namespace
 
 std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract, int variant) {
-  const SoftmaxCase op(problem);
+  const SoftmaxArgs op(problem);
   const std::optional<ShownTerms> terms = FindShownTerms(op, problem, contract);
   if (!terms || (variant == 1 && terms->visible == op.terms)) return std::nullopt;
   const double v = static_cast<double>(terms->visible), shown = op.log ? -std::log(v) : 1 / v;
@@ -139,7 +139,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
 
 std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                         std::span<const int64_t> outputs) {
-  const SoftmaxCase op(problem);
+  const SoftmaxArgs op(problem);
   const FloatFormat& format = FormatOf(problem.output().dtype);
   std::vector<Mutant> mutants;
   std::set<int64_t> done;

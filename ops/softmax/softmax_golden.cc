@@ -281,7 +281,7 @@ class Builder {
     }
   }
 
-  const SoftmaxCase op_;
+  const SoftmaxArgs op_;
   const Tier tier_;
   const int64_t stretch_;  // terms
   Golden golden_;
@@ -290,7 +290,7 @@ class Builder {
 
 }  // namespace
 
-void ReadSoftmaxRow(const SoftmaxCase& op, const Plane& plane, int64_t first, std::span<double> row) {
+void ReadSoftmaxRow(const SoftmaxArgs& op, const Plane& plane, int64_t first, std::span<double> row) {
   if (op.inner == 1) return plane.Read(first, row);
   for (size_t k = 0; k < row.size(); ++k) row[k] = plane[first + static_cast<int64_t>(k) * op.inner];
 }

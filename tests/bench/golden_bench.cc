@@ -105,7 +105,7 @@ class OperatorGolden {
   void Compute(Tier tier) const { benchmark::DoNotOptimize(op_->ComputeGolden(problem_, inputs_, tier)); }
   // Without the planes that only Winograd's contracts need.
   void ComputeDirectConv() const {
-    benchmark::DoNotOptimize(ConvGolden(ConvCase(problem_), problem_, inputs_, Tier::kFast));
+    benchmark::DoNotOptimize(ConvGolden(ConvArgs(problem_), problem_, inputs_, Tier::kFast));
   }
 
  private:

@@ -34,7 +34,7 @@ constexpr size_t kFirstBatch = 12;  // a median can be known to be known
 // executions as there were before, and the outputs of the last one.
 class FewestCalls {
  public:
-  FewestCalls(Session& session, uint64_t plan, TimedCase timed, TimingRequest request)
+  FewestCalls(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request)
       : session_(session), plan_(plan), case_(std::move(timed)), request_(std::move(request)) {}
 
   Call<Timing> Run() {
@@ -107,7 +107,7 @@ class FewestCalls {
 
   Session& session_;
   uint64_t plan_;
-  TimedCase case_;
+  TimedTrial case_;
   TimingRequest request_;
   Timing timing_;
 };
@@ -123,7 +123,7 @@ int RunSuite(const std::string& suite, bool with_measures, const std::filesystem
   if (!folder) return cli::Complain(1, folder.error().message);
   LoopSettings settings = cli::LoopSettingsFor(options, prepared->plan, prepared->expectations);
   if (!with_measures) {
-    settings.runner.timing = [](Session& session, uint64_t plan, TimedCase timed, TimingRequest request) {
+    settings.runner.timing = [](Session& session, uint64_t plan, TimedTrial timed, TimingRequest request) {
       return FewestCalls(session, plan, std::move(timed), std::move(request)).Run();
     };
   }

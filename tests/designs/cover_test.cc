@@ -33,9 +33,9 @@ class ThreeSizes : public SampleOperator {
       space.AddKnob(key, values);
     }
     AddRelation(space, "m and n", {"m", "n"}, {"60", "other"},
-                [](const CaseView& view) { return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1; });
+                [](const SpaceView& view) { return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1; });
     AddRelation(space, "all", {"m", "n", "k"}, {"negative", "positive"},
-                [](const CaseView& view) { return view.Int("m") + view.Int("n") + view.Int("k") < 0 ? 0 : 1; });
+                [](const SpaceView& view) { return view.Int("m") + view.Int("n") + view.Int("k") < 0 ? 0 : 1; });
     space.Vary("bias", {"0", "1"});
     return space;
   }
@@ -54,7 +54,7 @@ class OneOfManySizes : public SampleOperator {
     }
     space.AddKnob("k", {"1"});
     AddRelation(space, "sum", {"m", "n"}, {"even", "odd"},
-                [](const CaseView& view) { return static_cast<int>((view.Int("m") + view.Int("n")) % 2); });
+                [](const SpaceView& view) { return static_cast<int>((view.Int("m") + view.Int("n")) % 2); });
     space.Vary("transa", {"0", "1"});
     return space;
   }

@@ -19,13 +19,13 @@ class SampleOperator : public Operator {
     space.AddKnob("m", ExtentValues(129));
     space.AddKnob("n", {"1"});
     space.AddKnob("k", {"1"});
-    const Extent m = [](const CaseView& view) { return view.Int("m"); };
+    const Extent m = [](const SpaceView& view) { return view.Int("m"); };
     AddResidues(space, "m", {"m"}, m, {2, 3, 8});
     AddMagnitude(space, "m", {"m"}, m, {1, 16, 64}, kInTriples);
     space.Vary("transa", {"0", "1"}, kInTriples);
     space.Vary("bias", {"0", "1"}, kInTriples);
     space.Vary("fill", {"normal", "ramp", "special"}, kInTriples);
-    space.useless = [](const CaseView& view) {
+    space.useless = [](const SpaceView& view) {
       return view.spec.fill == "ramp" && view.Int("transa") == 1 ? "ramps look alike" : "";
     };
     return space;

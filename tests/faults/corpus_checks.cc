@@ -16,8 +16,8 @@ constexpr std::string_view kEffect = ".effect";
 // Classes that round on the way.
 constexpr const char* kNarrow[] = {"mid=", "f16acc", "bf16acc", "tf32"};
 
-CaseData PrepareEffect(const std::string& case_id) {
-  CaseData data = Corpus::Prepare(case_id);
+PreparedCase PrepareEffect(const std::string& case_id) {
+  PreparedCase data = Corpus::Prepare(case_id);
   data.problem = ForEffects(data.problem);
   return data;
 }
@@ -44,7 +44,7 @@ int64_t Changed(const Golden& golden, const Tensor& effect, const EffectLimits& 
   return changed;
 }
 
-int64_t ChangedBy(Corpus& corpus, const CaseData& data, const std::string& effect, const EffectLimits& limits) {
+int64_t ChangedBy(Corpus& corpus, const PreparedCase& data, const std::string& effect, const EffectLimits& limits) {
   const std::vector<Tensor> outputs = corpus.RunAll(data.problem, data.inputs, effect);
   int64_t changed = 0;
   for (size_t k = 0; k < outputs.size(); ++k) changed += Changed(data.outputs[k].golden, outputs[k], limits);
@@ -71,7 +71,7 @@ void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<cons
 void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults,
                            const EffectLimits& limits) {
   Corpus corpus;
-  const CaseData data = PrepareEffect(case_id);
+  const PreparedCase data = PrepareEffect(case_id);
   size_t offered = 0;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
     if (!info.name.ends_with(kEffect)) continue;
@@ -89,7 +89,7 @@ void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::st
 
 void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits& limits) {
   Corpus corpus;
-  const CaseData data = PrepareEffect(case_id);
+  const PreparedCase data = PrepareEffect(case_id);
   int compared = 0;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.")) {
     const std::string& contract = info.contract_text;
@@ -104,13 +104,13 @@ void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits
 
 void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits) {
   Corpus corpus;
-  const CaseData data = PrepareEffect(case_id);
+  const PreparedCase data = PrepareEffect(case_id);
   EXPECT_GT(ChangedBy(corpus, data, fault + std::string(kEffect), limits), 0)
       << fault << " changes nothing of " << case_id;
 }
 
 CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id) {
-  const CaseData data = PrepareEffect(case_id);
+  const PreparedCase data = PrepareEffect(case_id);
   CaseFaults faults;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
     if (!info.name.ends_with(kEffect)) continue;
@@ -124,7 +124,7 @@ CaseFaults FaultsOf(Corpus& corpus, const std::string& case_id) {
 std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part,
                                        const std::set<std::string>& names) {
   Corpus corpus;
-  const CaseData data = PrepareEffect(case_id);
+  const PreparedCase data = PrepareEffect(case_id);
   std::set<std::string> found;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.", part)) {
     if (!info.name.ends_with(kEffect)) continue;

@@ -57,7 +57,7 @@ Corpus::Corpus(const std::string& plugin) {
   column_.device = column_.description.devices.at(0);
 }
 
-CaseData Corpus::Prepare(const std::string& case_id) {
+PreparedCase Corpus::Prepare(const std::string& case_id) {
   const CaseSpec spec = Require(ParseId(case_id), case_id);
   return Require(PrepareCase(spec, "auto", GoldenStore({})), case_id);
 }
@@ -77,7 +77,7 @@ std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const st
 }
 
 std::vector<Judged> Corpus::Judge(const std::string& case_id, const std::string& prefix) {
-  const CaseData data = Prepare(case_id);
+  const PreparedCase data = Prepare(case_id);
   PlannedCase planned;
   planned.spec = data.problem.spec;
   planned.requirement = kAnyClass;
@@ -86,7 +86,7 @@ std::vector<Judged> Corpus::Judge(const std::string& case_id, const std::string&
   for (const ImplementationInfo& info : Offered(data.problem, prefix)) settings.implementations.push_back(info.name);
   std::vector<Judged> judged;
   if (settings.implementations.empty()) return judged;
-  CaseRunner(planned, data, settings).Judge(column_, [&](const Attempt& attempt) {
+  TrialRunner(planned, data, settings).Judge(column_, [&](const Attempt& attempt) {
     judged.push_back({attempt.implementation, attempt.verdict, attempt.record.reason});
   });
   return judged;
@@ -106,7 +106,7 @@ Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, co
   return std::move(RunAll(problem, inputs, implementation)[0]);
 }
 
-std::vector<Tensor> Corpus::RunOften(const CaseData& data, const std::string& implementation, int times,
+std::vector<Tensor> Corpus::RunOften(const PreparedCase& data, const std::string& implementation, int times,
                                      const std::vector<Tensor>& other) {
   const Prepared prepared = Require(column_.session->Prepare(0, data.problem, implementation), implementation);
   std::vector<Tensor> outputs;

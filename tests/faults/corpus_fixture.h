@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 #include "harness/tools/power/corpus_part.h"
 
 namespace assay {
@@ -36,11 +36,11 @@ class Corpus {
                              const std::string& implementation);
   Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);
   // The outputs of several executions of one plan, the last one with `other` inputs.
-  std::vector<Tensor> RunOften(const CaseData& data, const std::string& implementation, int times,
+  std::vector<Tensor> RunOften(const PreparedCase& data, const std::string& implementation, int times,
                                const std::vector<Tensor>& other);
 
   // Inputs and golden values of a case; the test fails when the id is wrong.
-  static CaseData Prepare(const std::string& case_id);
+  static PreparedCase Prepare(const std::string& case_id);
 
  private:
   Device column_;

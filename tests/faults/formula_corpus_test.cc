@@ -23,7 +23,7 @@ namespace {
 std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string> fills, uint64_t seed) {
   const DrawLimits limits{
       .long_least = 18, .long_most = 40, .others_most = 5, .most_work = 3000, .fills = std::move(fills)};
-  return CaseDrawer(op, limits, seed).DrawFew(op.types(), 3).cases;
+  return SizeDrawer(op, limits, seed).DrawFew(op.types(), 3).cases;
 }
 
 TEST(CorpusFormulas, LegalSchedulesPass) {

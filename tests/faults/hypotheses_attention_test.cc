@@ -28,12 +28,12 @@ const Contract& FullAttention() {
   return contract;
 }
 
-bool HoldsAsDeclared(const CaseData& data, const Tensor& got) {
+bool HoldsAsDeclared(const PreparedCase& data, const Tensor& got) {
   const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, FullAttention()), FullAttention(), got);
   return metrics.Holds() && metrics.statistic.Holds();
 }
 
-std::optional<WeakerArithmetic> ClassOf(const CaseData& data, const Tensor& got) {
+std::optional<WeakerArithmetic> ClassOf(const PreparedCase& data, const Tensor& got) {
   return FindWeakerArithmetic(*data.op, data.problem, FullAttention(), data.golden(), {data.inputs, &got}, {});
 }
 
@@ -42,7 +42,7 @@ class HypothesesOfAttention : public testing::TestWithParam<NarrowAttention> {};
 TEST_P(HypothesesOfAttention, NamesNarrowIntermediatesAndTheirOrder) {
   const NarrowAttention& c = GetParam();
   Corpus corpus;
-  const CaseData data = Corpus::Prepare(c.case_id);
+  const PreparedCase data = Corpus::Prepare(c.case_id);
   const Tensor got = corpus.Run(data.problem, data.inputs, c.implementation);
   EXPECT_FALSE(HoldsAsDeclared(data, got)) << "the declaration holds: these data show nothing";
   const auto found = ClassOf(data, got);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(HypothesesOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass) {
   Corpus corpus;
   for (const char* id : {kF32, kLong}) {
-    const CaseData data = Corpus::Prepare(id);
+    const PreparedCase data = Corpus::Prepare(id);
     Tensor got = corpus.Run(data.problem, data.inputs, "fault.weights-in-bf16");
     ASSERT_TRUE(ClassOf(data, got)) << id;
     got.As<float>()[100] += 0.02f;  // beside values of 0.05 to 0.1 in the mean
@@ -91,7 +91,7 @@ TEST(HypothesesOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates)
   Corpus corpus;
   int seen = 0;
   for (const char* id : {kF32, kBF16, kMasked}) {
-    const CaseData data = Corpus::Prepare(id);
+    const PreparedCase data = Corpus::Prepare(id);
     for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
       const auto is = [&](const char* part) { return info.name.find(part) != std::string::npos; };
       if (is("weights-in") || is("scores-in") || is("exp-to-bf16")) continue;

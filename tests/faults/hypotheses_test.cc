@@ -37,7 +37,7 @@ double SmallBoth(size_t operand, double x) {
   return x * (operand == 0 ? 0x1p-3 : 0x1p-15);
 }
 
-void Change(CaseData& data, double (*change)(size_t, double)) {
+void Change(PreparedCase& data, double (*change)(size_t, double)) {
   for (size_t operand = 0; operand < data.inputs.size(); ++operand) {
     std::vector<double> values = data.inputs[operand].ToDoubles();
     for (double& x : values) x = change(operand, x);
@@ -51,7 +51,7 @@ class Hypotheses : public testing::TestWithParam<Rung> {};
 TEST_P(Hypotheses, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Rung& rung = GetParam();
   Corpus corpus;
-  CaseData data = Corpus::Prepare(rung.case_id);
+  PreparedCase data = Corpus::Prepare(rung.case_id);
   if (rung.change != nullptr) Change(data, rung.change);
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
@@ -95,7 +95,7 @@ TEST(HypothesesOfFormulas, WrongScoresOfAttentionAreNoClass) {
                          "attention/bf16/b=1,h=2,l=64,d=64,softcap=30/fill=normal/seed=0",
                          "attention/bf16/b=1,h=2,l=64,d=64,softcap=10/fill=normal/seed=0",
                          "attention/bf16/b=1,h=2,l=64,d=64,causal=1/fill=normal/seed=0"}) {
-    const CaseData data = Corpus::Prepare(id);
+    const PreparedCase data = Corpus::Prepare(id);
     const Contract declared = ParseDeclaration("f32acc;math=2;det=yes").value();
     for (const char* fault : {"fault.softcap-missing", "fault.scale-of-d-plus-1"}) {
       if (corpus.Offered(data.problem, fault).empty()) continue;  // no cap
@@ -113,7 +113,7 @@ TEST(HypothesesOfFormulas, WrongScoresOfAttentionAreNoClass) {
 // A term that is missing from one of the elements leaves no class.
 TEST(HypothesesOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   Corpus corpus;
-  const CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
+  const PreparedCase data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
   const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});

@@ -10,7 +10,7 @@ PlannedCase Planned(const std::string& id) {
   return planned;
 }
 
-CaseData DataOf(const PlannedCase& planned) {
+PreparedCase DataOf(const PlannedCase& planned) {
   return PrepareCase(*planned.Bound(), "auto", GoldenStore({})).value();
 }
 
@@ -46,7 +46,7 @@ FakeSession::Offered Offering(std::vector<ImplementationInfo> implementations) {
 
 std::vector<Attempt> EngineTest::JudgeAll() {
   std::vector<Attempt> attempts;
-  CaseRunner(planned_, data_, settings_).Judge(device_, [&](Attempt attempt) {
+  TrialRunner(planned_, data_, settings_).Judge(device_, [&](Attempt attempt) {
     attempts.push_back(std::move(attempt));
   });
   return attempts;
@@ -60,7 +60,7 @@ Attempt EngineTest::Judge() {
 
 Attempt EngineTest::Time() {
   settings_.perf_time_s = 0.01;
-  CaseRunner runner(planned_, data_, settings_);
+  TrialRunner runner(planned_, data_, settings_);
   Attempt timed;
   runner.Judge(device_, [&](Attempt attempt) { timed = std::move(attempt); });
   EXPECT_EQ(timed.verdict, Verdict::kPass) << timed.reason;

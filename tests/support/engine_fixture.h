@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 #include "tests/support/fake_session.h"
 
 namespace assay::test {
@@ -18,7 +18,7 @@ inline constexpr const char* kSum = "reduce/f32/shape=4x8,axes=1/fill=normal/see
 
 // Bound, as the plan of a run has it. The test fails when the id is wrong.
 PlannedCase Planned(const std::string& id);
-CaseData DataOf(const PlannedCase& planned);
+PreparedCase DataOf(const PlannedCase& planned);
 
 Device FakeDevice(const std::string& backend, std::shared_ptr<FakeSession> session);
 
@@ -46,7 +46,7 @@ class EngineTest : public testing::Test {
   void ExpectNoPlanLeft() const;
 
   PlannedCase planned_;
-  CaseData data_;
+  PreparedCase data_;
   RunnerSettings settings_ = QuietSettings();
   std::shared_ptr<FakeSession> session_ = std::make_shared<FakeSession>();
   Device device_ = FakeDevice("fake", session_);

@@ -13,7 +13,7 @@ namespace assay::test {
 
 class ReferenceDft {
  public:
-  ReferenceDft(const FftCase& fft, std::vector<double> values) : fft_(fft), x_(std::move(values)) {
+  ReferenceDft(const FftArgs& fft, std::vector<double> values) : fft_(fft), x_(std::move(values)) {
     for (const int64_t n : fft.n) common_ = std::lcm(common_, n);
     cos_ = std::make_unique<Mpfr[]>(common_), sin_ = std::make_unique<Mpfr[]>(common_);
     for (int64_t j = 0; j < common_; ++j) {
@@ -72,7 +72,7 @@ class ReferenceDft {
     mpfr_div(sum_.x, sum_.x, term_.x, MPFR_RNDN);
   }
 
-  FftCase fft_;
+  FftArgs fft_;
   std::vector<double> x_;
   int64_t common_ = 1;
   std::unique_ptr<Mpfr[]> cos_, sin_;

@@ -14,7 +14,7 @@
 namespace assay::cli {
 
 struct GoldenOptions {
-  CaseOptions selection;
+  PlanOptions selection;
   std::string store;  // folder; empty: GoldenStore::DefaultRoot()
   std::string tier = "auto";
   std::string manifest, out;

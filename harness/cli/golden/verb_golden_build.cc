@@ -10,7 +10,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/stopwatch.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "reports/text.h"
 
 namespace assay::cli {
@@ -23,7 +23,7 @@ struct BuildResult {
   std::string message;  // what was damaged, or what failed
 };
 
-BuildResult BuildOutput(const CaseData& data, size_t output, const GoldenKey& key, const GoldenStore& store) {
+BuildResult BuildOutput(const PreparedCase& data, size_t output, const GoldenKey& key, const GoldenStore& store) {
   const auto stored = store.Load(key);
   if (stored && *stored) return {BuildOutcome::kPresent, ""};
   const Golden golden = data.op->ComputeGolden(data.outputs[output].problem, data.inputs, key.tier);

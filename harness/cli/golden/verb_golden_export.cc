@@ -14,7 +14,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/data/npy.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "reports/text.h"
 
 namespace assay::cli {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "golden/store/store.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 
 namespace assay::cli {
 
 struct ManifestEntry {
   std::string id;
-  std::string inputs;  // CaseData::input_hash
+  std::string inputs;  // PreparedCase::input_hash
   std::string golden;  // GoldenHash
 };
 

@@ -16,7 +16,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/json_text.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/plan/selection.h"
 
 namespace assay::cli {
@@ -54,7 +54,7 @@ std::string DifferenceOf(const Golden& stored, const Golden& fresh) {
 
 // The cases that files and manifests name by their ids, each bound once. One that its operator refuses counts when it
 // would be computed.
-class NamedCases {
+class NameMatcher {
  public:
   void Add(const CaseSpec& spec) {
     auto bound = BindCase(spec);
@@ -85,7 +85,7 @@ std::optional<GoldenFinding> VerifyFile(const StoreFile& file, const Result<Shar
     return GoldenFinding{"different", id,
                          fmt::format("its inputs have hash {}, made now {}", file.key.input_hash, data->input_hash)};
   }
-  const auto output = std::ranges::find_if(data->outputs, [&](const CaseOutput& of) {
+  const auto output = std::ranges::find_if(data->outputs, [&](const PreparedOutput& of) {
     return file.key.output.empty() || of.problem.output().name == file.key.output;
   });
   if (output == data->outputs.end()) {
@@ -138,7 +138,7 @@ int VerifyStore(const GoldenOptions& options) {
   if (!files)
     return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
   std::vector<const StoreFile*> golden;
-  NamedCases named;
+  NameMatcher named;
   std::vector<GoldenFinding> damaged;
   size_t others = 0;
   for (const StoreFile& f : *files) {
@@ -175,7 +175,7 @@ int VerifyManifest(const GoldenOptions& options) {
     return Complain(kExitNothing, fmt::format("{}: --filter {} matches none of its cases", options.manifest,
                                               options.selection.filter));
   }
-  NamedCases named;
+  NameMatcher named;
   for (const ManifestEntry& entry : *manifest) {
     const auto spec = SpecOfId(entry.id);
     if (!spec) return Complain(kExitUsage, fmt::format("{}: {}", options.manifest, spec.error().message));

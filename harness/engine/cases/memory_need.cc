@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
 
 namespace assay {

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
-Result<CaseData> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
   const SpanContext context(bound.problem.spec.Id(), "", "");
   try {
-    Result<CaseData> data = PrepareCase(bound, tier, store);
+    Result<PreparedCase> data = PrepareCase(bound, tier, store);
     if (data && IsLarge(data->problem)) ReturnFreedMemory();
     return data;
   } catch (const std::exception& e) {

@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "harness/engine/cases/case_data.h"
 #include "harness/engine/cases/case_groups.h"
+#include "harness/engine/cases/prepared_case.h"
 
 namespace assay {
 
-using PreparedCases = std::vector<Result<CaseData>>;
+using PreparedCases = std::vector<Result<PreparedCase>>;
 
 class Prefetch {
  public:

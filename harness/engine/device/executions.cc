@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/judge/verdict.h"
 
 namespace assay {

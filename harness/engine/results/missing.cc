@@ -43,9 +43,9 @@ class Places {
 };
 
 // The offers and records of each case, found by its place in the plan; those of no planned case are left out.
-class ByCase {
+class RecordGroups {
  public:
-  ByCase(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) : offers_(offers) {
+  RecordGroups(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) : offers_(offers) {
     const CaseIndex cases = IndexOf(plan.entries);
     const auto add = [&cases](const std::string& id, uint32_t what, Pairs& pairs) {
       if (const auto at = cases.find(id); at != cases.end()) pairs.emplace_back(at->second, what);
@@ -160,7 +160,7 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
 
 RecordList MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers, const RecordView& records) {
   RecordList missing;
-  ByCase by_case(plan, offers, records);
+  RecordGroups by_case(plan, offers, records);
   for (uint32_t index = 0; index < plan.entries.size(); ++index) {
     const PlanEntry& entry = plan.entries[index];
     const CaseCounts counts = by_case.Take(index);

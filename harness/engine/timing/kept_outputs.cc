@@ -8,7 +8,7 @@
 
 namespace assay {
 
-KeptOutputs::KeptOutputs(const TimedCase& timed, const OperandSets& sets, size_t most)
+KeptOutputs::KeptOutputs(const TimedTrial& timed, const OperandSets& sets, size_t most)
     : case_(timed), sets_(sets), most_(most), kinds_(2 * timed.contents.size()) {}
 
 // One of a content says enough.

@@ -17,7 +17,7 @@ class KeptOutputs {
  public:
   // Keeps at most `most` outputs of each content, and again of those in the case's own order. Both references outlive
   // this.
-  KeptOutputs(const TimedCase& timed, const OperandSets& sets, size_t most);
+  KeptOutputs(const TimedTrial& timed, const OperandSets& sets, size_t most);
 
   // Adds the output of a set as it was downloaded.
   void Add(size_t set, Execution execution, std::mt19937_64& random);
@@ -38,7 +38,7 @@ class KeptOutputs {
   // Returns nothing if the output is known to be right or has a side effect, which is kept as a fault.
   std::optional<TimedOutput> Unknown(size_t set, Execution execution);
 
-  const TimedCase& case_;
+  const TimedTrial& case_;
   const OperandSets& sets_;
   size_t most_;
   std::vector<Kind> kinds_;  // by content, and for each as the case has it or not

@@ -60,7 +60,7 @@ size_t NumberOfSets(const Problem& problem, double cache_bytes, double expected_
   return static_cast<size_t>(std::clamp(room / BytesOfSet(problem), 2.0, std::min(needed, kMostSets)));
 }
 
-OperandSets::OperandSets(Session& session, uint64_t plan, const TimedCase& timed, size_t count, bool unused)
+OperandSets::OperandSets(Session& session, uint64_t plan, const TimedTrial& timed, size_t count, bool unused)
     : session_(session),
       plan_(plan),
       case_(timed),

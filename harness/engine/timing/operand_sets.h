@@ -18,7 +18,7 @@ class OperandSets {
  public:
   // `count` sets that are executed, whose contents alternate. One more is not, where `unused` says so. The session and
   // what the case points to outlive this.
-  OperandSets(Session& session, uint64_t plan, const TimedCase& timed, size_t count, bool unused);
+  OperandSets(Session& session, uint64_t plan, const TimedTrial& timed, size_t count, bool unused);
 
   // Uploads all of them, changed; but for the first of each content where `keep_own` says so.
   Call<void> Fill(std::mt19937_64& random, bool keep_own);
@@ -67,7 +67,7 @@ class OperandSets {
 
   Session& session_;
   uint64_t plan_;
-  const TimedCase& case_;
+  const TimedTrial& case_;
   size_t count_;
   bool unused_;
   std::vector<int> scaled_;    // inputs

@@ -58,7 +58,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
   if (chosen.empty()) return times;
   const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
-  const TimedCase timed{.op = &op, .problem = &problem, .contents = {PointersTo(inputs)}};
+  const TimedTrial timed{.op = &op, .problem = &problem, .contents = {PointersTo(inputs)}};
   TimingRequest request;
   request.min_repetitions = 10;
   request.max_seconds = settings.max_seconds;

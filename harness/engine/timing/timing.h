@@ -29,7 +29,7 @@ struct TimingRequest {
 };
 
 // The operands of a timed loop, and what is known about them.
-struct TimedCase {
+struct TimedTrial {
   const Operator* op = nullptr;
   const Problem* problem = nullptr;
   std::vector<InputSet> contents;  // the case's own inputs, and other ones
@@ -69,6 +69,6 @@ struct Timing {
 
 // How a plan is timed: RunTiming() where nobody brings another way.
 using TimingMethod =
-    std::function<Call<Timing>(Session& session, uint64_t plan, TimedCase timed, TimingRequest request)>;
+    std::function<Call<Timing>(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request)>;
 
 }  // namespace assay

@@ -29,7 +29,7 @@ double Sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-size_t SetsOf(const TimedCase& timed, const TimingRequest& request) {
+size_t SetsOf(const TimedTrial& timed, const TimingRequest& request) {
   return NumberOfSets(*timed.problem, timed.cache_bytes, request.expected_seconds);
 }
 
@@ -40,7 +40,7 @@ std::string_view Name(StopReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request)
+TimingRun::TimingRun(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request)
     : session_(session),
       plan_(plan),
       case_(std::move(timed)),
@@ -57,7 +57,7 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingReq
   case_.known.resize(case_.contents.size());
 }
 
-Call<std::shared_ptr<TimingRun>> TimingRun::Begin(Session& session, uint64_t plan, TimedCase timed,
+Call<std::shared_ptr<TimingRun>> TimingRun::Begin(Session& session, uint64_t plan, TimedTrial timed,
                                                   TimingRequest request) {
   std::shared_ptr<TimingRun> run(new TimingRun(session, plan, std::move(timed), std::move(request)));
   if (Call<void> prepared = run->Prepare(); !prepared) return tl::unexpected(prepared.error());
@@ -303,7 +303,7 @@ Call<Timing> TimingRun::End() {
   return std::move(timing_);
 }
 
-Call<Timing> RunTiming(Session& session, uint64_t plan, TimedCase timed, TimingRequest request) {
+Call<Timing> RunTiming(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request) {
   const auto run = TimingRun::Begin(session, plan, std::move(timed), std::move(request));
   if (!run) return tl::unexpected(run.error());
   for (;;) {

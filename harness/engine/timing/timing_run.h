@@ -21,7 +21,7 @@ namespace assay {
 class TimingRun {
  public:
   // The session, and what the case points to, outlive what comes back; after a failure it is of no more use.
-  static Call<std::shared_ptr<TimingRun>> Begin(Session& session, uint64_t plan, TimedCase timed,
+  static Call<std::shared_ptr<TimingRun>> Begin(Session& session, uint64_t plan, TimedTrial timed,
                                                 TimingRequest request);
 
   // False: there is nothing more to do than to end it. `processor` is where the calls begin, and then where they began:
@@ -32,7 +32,7 @@ class TimingRun {
  private:
   static constexpr size_t kEnoughDownloads = 10;  // to end with, and after which fewer come
 
-  TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
+  TimingRun(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request);
   Call<void> Prepare();
   Call<double> CallEmpty();
 
@@ -64,7 +64,7 @@ class TimingRun {
 
   Session& session_;
   uint64_t plan_;
-  TimedCase case_;
+  TimedTrial case_;
   TimingRequest request_;
   OperandSets sets_;
   TimeEvidence evidence_;
@@ -95,6 +95,6 @@ class TimingRun {
 };
 
 // All steps of it.
-Call<Timing> RunTiming(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
+Call<Timing> RunTiming(Session& session, uint64_t plan, TimedTrial timed, TimingRequest request);
 
 }  // namespace assay

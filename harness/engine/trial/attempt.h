@@ -23,7 +23,7 @@ namespace assay {
 struct KeptOutputSet {
   static constexpr int kOwn = -1, kSecondSet = -2, kRandomSet = -3;
   std::string label;  // "run1", "twin0", "second", "random", "timed"
-  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseContext::SecondSet or RandomSet
+  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of TrialContext::SecondSet or RandomSet
   std::vector<Tensor> outputs;
 };
 

@@ -16,9 +16,9 @@
 #include "harness/engine/timing/timing_fields.h"
 #include "harness/engine/timing/timing_run.h"
 #include "harness/engine/timing/witnesses.h"
-#include "harness/engine/trial/case_runner.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/repeated_calls.h"
+#include "harness/engine/trial/trial_runner.h"
 #include "harness/judge/judge_output.h"
 
 namespace assay {
@@ -103,14 +103,14 @@ double UsualLaunchUs(const Device& device) {
 
 }  // namespace
 
-SpanContext CaseRunner::LabelOf(const Timed& timed) const {
+SpanContext TrialRunner::LabelOf(const Timed& timed) const {
   return SpanContext(context_.planned().spec.Id(), timed.device->selector, timed.attempt->implementation);
 }
 
-bool CaseRunner::Prepare(Timed& timed) {
+bool TrialRunner::Prepare(Timed& timed) {
   Attempt& attempt = *timed.attempt;
   Session& session = *timed.device->session;
-  const CaseData& data = context_.data();
+  const PreparedCase& data = context_.data();
   timed.by = &context_.DataFor(attempt.contract);
   auto plan = PreparedPlan::Make(*timed.device, data.problem, attempt.implementation);
   if (!plan) {
@@ -126,18 +126,18 @@ bool CaseRunner::Prepare(Timed& timed) {
 }
 
 // The second set has other data, so that a kernel cannot get away with an old result.
-void CaseRunner::SetContents(Timed& timed) {
-  const CaseData& data = context_.data();
+void TrialRunner::SetContents(Timed& timed) {
+  const PreparedCase& data = context_.data();
   const CachedTwin* twin = timed.by->FindSharedTwin();
-  const CaseData* second = twin == nullptr ? context_.SecondSet() : nullptr;
+  const PreparedCase* second = twin == nullptr ? context_.SecondSet() : nullptr;
   timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (twin != nullptr) timed.coded = twin->Inputs();
   const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
   timed.contents = {PointersTo(data.inputs), PointersTo(other)};
 }
 
-Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by,
-                              Attempt& attempt) {
+Call<void> TrialRunner::Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by,
+                               Attempt& attempt) {
   const bool thorough = context_.planned().thorough;
   const size_t executions = thorough ? settings_.repetitions : (settings_.repetitions + 1) / 2;
   const size_t most_judged = thorough ? 6 : 2;  // of each content
@@ -149,8 +149,8 @@ Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, co
   return {};
 }
 
-TimedCase CaseRunner::CaseOf(const Timed& timed) const {
-  const CaseData& data = context_.data();
+TimedTrial TrialRunner::CaseOf(const Timed& timed) const {
+  const PreparedCase& data = context_.data();
   const Attempt& attempt = *timed.attempt;
   const std::string& second = attempt.second_set == "same" ? attempt.output_hash : attempt.second_hash;
   return {.op = data.op,
@@ -162,7 +162,7 @@ TimedCase CaseRunner::CaseOf(const Timed& timed) const {
               1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(UsualLaunchUs(*timed.device))};
 }
 
-void CaseRunner::Time(const Device& device, Attempt& attempt) {
+void TrialRunner::Time(const Device& device, Attempt& attempt) {
   Timed timed{.device = &device, .attempt = &attempt};
   const SpanContext context = LabelOf(timed);
   const Span span(Phase::kTiming);
@@ -174,7 +174,7 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
   if (attempt.memory_fault) device.session->Restart();
 }
 
-void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
+void TrialRunner::TimeInTurns(std::vector<Timed>& results) {
   const Span span(Phase::kTiming);
   std::vector<Timed*> unfinished, begun;
   const PackageState before = ReadPackageState();
@@ -210,7 +210,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
 }
 
 // Whether there is more to time.
-bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
+bool TrialRunner::TakeTurn(Timed& timed, int64_t& processor) {
   const SpanContext context = LabelOf(timed);
   const Call<bool> more = timed.run->Step(processor);
   // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
@@ -219,7 +219,7 @@ bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
   return more && *more;
 }
 
-void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before) {
+void TrialRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before) {
   const Device& device = *timed.device;
   Attempt& attempt = *timed.attempt;
   const bool first = attempt.rounds.empty();
@@ -260,7 +260,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   }
 }
 
-void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
+void TrialRunner::SetLimits(const Device& device, Attempt& attempt) const {
   Record& record = attempt.record;
   record.price_per_hour = ForBackend(settings_.prices, device.backend);
   if (!settings_.ceilings) return;
@@ -277,10 +277,10 @@ void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
   }
 }
 
-void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later,
-                              std::string_view where, const ContractData& by, Attempt& attempt) const {
+void TrialRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later,
+                               std::string_view where, const ContractData& by, Attempt& attempt) const {
   const Span span(Phase::kCompare);
-  const CaseData& data = context_.data();
+  const PreparedCase& data = context_.data();
   const bool differs = attempt.second_set != "same";
   const auto fail = [&](const OutputProblem& wrong, const std::vector<Tensor>& of, size_t content) {
     const int other = by.FindSharedTwin() == nullptr ? KeptOutputSet::kSecondSet : 0;

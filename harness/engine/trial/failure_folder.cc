@@ -79,7 +79,7 @@ std::string NoteOf(const Entry& entry) {
 }
 
 // For a shell in the folder, so that it holds wherever the folder is taken to.
-std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunner& runner,
+std::string CheckLineOf(const Entry& entry, const PreparedCase& data, const TrialRunner& runner,
                         const std::string& program) {
   CheckRequest request;
   request.op = data.problem.spec.op;
@@ -111,17 +111,17 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   return CheckLine(program, request, LinePaths::kAsGiven);
 }
 
-Goldens GoldensOf(const CaseData& data) {
+Goldens GoldensOf(const PreparedCase& data) {
   Goldens goldens;
-  for (const CaseOutput& output : data.outputs) goldens.push_back(&output.golden);
+  for (const PreparedOutput& output : data.outputs) goldens.push_back(&output.golden);
   return goldens;
 }
 
 // Golden values of other inputs, and the outputs by them.
-Status WriteOfOtherInputs(const Entry& entry, const CaseData& data, const std::vector<Tensor>& inputs,
+Status WriteOfOtherInputs(const Entry& entry, const PreparedCase& data, const std::vector<Tensor>& inputs,
                           const GotFile& got, const fs::path& folder) {
   std::vector<Golden> goldens;
-  for (const CaseOutput& output : data.outputs) {
+  for (const PreparedOutput& output : data.outputs) {
     goldens.push_back(data.op->ComputeGolden(output.problem, inputs, data.golden().tier));
   }
   std::vector<BoundModel> bounds;
@@ -138,7 +138,7 @@ Status WriteOfOtherInputs(const Entry& entry, const CaseData& data, const std::v
   return status;
 }
 
-Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, const CaseRunner& runner,
+Status WriteTensors(const std::vector<Entry>& entries, const PreparedCase& data, const TrialRunner& runner,
                     const fs::path& folder) {
   Status status = WriteOperands(folder / "inputs.safetensors", data.problem, data.inputs);
   if (status) status = WriteGoldenPlanes(folder / "golden.safetensors", data.problem, GoldensOf(data));
@@ -158,12 +158,12 @@ Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, con
   return status;
 }
 
-uint64_t TensorBytes(const std::vector<Entry>& entries, const CaseData& data) {
+uint64_t TensorBytes(const std::vector<Entry>& entries, const PreparedCase& data) {
   const uint64_t set = BytesOfSet(data.problem, GoldensOf(data));
   uint64_t bytes = set;
   for (const Entry& entry : entries) {
     for (const Tensor& output : entry.kept->outputs) bytes += output.bytes();
-    for (const CaseOutput& output : data.outputs) bytes += output.golden.value.size() * sizeof(double);
+    for (const PreparedOutput& output : data.outputs) bytes += output.golden.value.size() * sizeof(double);
     bytes += entry.OwnInputs() ? set : 0;
   }
   return bytes;
@@ -180,7 +180,8 @@ std::string LinesOf(const fs::path& folder, const std::string& case_id) {
 FailureFolders::FailureFolders(fs::path out, std::string program, FailureLimits limits)
     : out_(std::move(out)), program_(std::move(program)), limits_(limits) {}
 
-Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+Status FailureFolders::Write(const PreparedCase& data, const TrialRunner& runner,
+                             const std::vector<Attempt*>& failing) {
   const std::string hash = data.problem.spec.IdHash();
   const fs::path below = fs::path("failures") / hash;
   const fs::path folder = out_ / below;

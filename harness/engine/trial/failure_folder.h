@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
@@ -32,7 +32,7 @@ class FailureFolders {
 
   // Writes the folder of a case with these failing attempts, beside those of earlier calls, and sets their records'
   // failure_dir. Errors: files that cannot be written; a run goes on without them.
-  Status Write(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
+  Status Write(const PreparedCase& data, const TrialRunner& runner, const std::vector<Attempt*>& failing);
 
  private:
   std::filesystem::path out_;

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 

@@ -60,9 +60,9 @@ int NumberOf(Probe probe, const ContractData& by) {
   return probe == nullptr ? KeptOutputSet::kOwn : static_cast<int>(place - by.twins.begin());
 }
 
-OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract, Probe probe,
+OutputProblem ProblemOf(const TrialContext& context, const ContractData& by, const Contract& contract, Probe probe,
                         std::vector<Tensor>& outputs) {
-  const CaseData& data = context.data();
+  const PreparedCase& data = context.data();
   if (probe != nullptr) {
     const size_t k = probe->output();
     const TwinResult result =
@@ -77,7 +77,7 @@ void NoteLayout(Attempt& attempt, std::string_view what) {
 }
 
 // Here a plugin may refuse; what it offers has to come.
-Call<bool> IsOfferedIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
+Call<bool> IsOfferedIn(const LayoutVariant& layout, TrialContext& context, const Device& device,
                        const Attempt& attempt) {
   const auto offered = context.offers().Find(device, context.data().problem, layout);
   if (!offered && offered.error().kind != FailureKind::kUnsupported) return tl::unexpected(offered.error());
@@ -85,9 +85,9 @@ Call<bool> IsOfferedIn(const LayoutVariant& layout, CaseContext& context, const 
 }
 
 // "" when the results hold there too.
-Call<OutputProblem> ProblemIn(const OtherLayout& other, CaseContext& context, const Device& device,
+Call<OutputProblem> ProblemIn(const OtherLayout& other, TrialContext& context, const Device& device,
                               const ContractData& by, Attempt& attempt) {
-  const CaseData& data = context.data();
+  const PreparedCase& data = context.data();
   auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, other.variant);
   if (!plan) return tl::unexpected(plan.error());
   OutputProblem found;
@@ -113,7 +113,7 @@ Call<OutputProblem> ProblemIn(const OtherLayout& other, CaseContext& context, co
 
 }  // namespace
 
-void JudgeOtherLayouts(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt) {
+void JudgeOtherLayouts(TrialContext& context, const Device& device, const ContractData& by, Attempt& attempt) {
   const Problem& problem = context.problem();
   if (problem.flops > kMostPaddedFlops) return NoteLayout(attempt, "skipped: more than 2e8 operations");
   if (problem.bytes > kMostPaddedBytes) return NoteLayout(attempt, "skipped: more than 64 MiB");

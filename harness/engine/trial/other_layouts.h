@@ -4,12 +4,12 @@
 #pragma once
 
 #include "harness/engine/device/device.h"
-#include "harness/engine/trial/case_context.h"
+#include "harness/engine/trial/trial_context.h"
 
 namespace assay {
 
 // May turn a result that holds into one that does not. A backend that does not take the layout is not asked twice: no
 // contract promises every layout. Precondition: the attempt was judged by `by`.
-void JudgeOtherLayouts(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
+void JudgeOtherLayouts(TrialContext& context, const Device& device, const ContractData& by, Attempt& attempt);
 
 }  // namespace assay

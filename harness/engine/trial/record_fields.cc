@@ -77,7 +77,7 @@ void SetWeakerArithmetic(Record& record, const WeakerArithmetic& found) {
 
 }  // namespace
 
-Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device) {
+Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, const Device& device) {
   Record r;
   SetCase(r, planned.spec);
   r.backend = device.backend;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/core/model/record.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/device.h"
 #include "harness/engine/results/record_case.h"
 #include "harness/engine/trial/attempt.h"
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
+Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, const Device& device);
 // Sets the metrics of one output.
 void SetMetrics(Record& record, const OutputFindings& found);
 // Sets the metrics of the worst output and, if there are several, adds an entry for each.

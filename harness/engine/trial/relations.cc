@@ -35,7 +35,7 @@ class HostLoad {
   std::vector<std::jthread> threads_;
 };
 
-uint64_t OperandBytes(const CaseData& data) {
+uint64_t OperandBytes(const PreparedCase& data) {
   uint64_t bytes = 0;
   for (const Operand& output : data.problem.outputs) bytes += BytesOf(output);
   for (const Tensor& t : data.inputs) bytes += t.bytes();
@@ -125,8 +125,8 @@ Call<std::optional<Runner::Outputs>> Runner::ExecuteOther(const Relation& relati
 }
 
 Call<void> Runner::Try(const Relation& relation, size_t number) {
-  const CaseData& data = request_.data();
-  const CaseOutput& of = data.outputs[number];
+  const PreparedCase& data = request_.data();
+  const PreparedOutput& of = data.outputs[number];
   auto other = relation.make({*data.op, of.problem, data.inputs, of.golden, request_.by.outputs[number].bound,
                               request_.attempt.contract, request_.attempt.outputs[number]});
   if (relation.needs_golden) ++goldens_;
@@ -170,11 +170,11 @@ Call<void> Runner::Repeat() {
 }
 
 void Runner::JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcomes) {
-  const CaseData& data = request_.data();
+  const PreparedCase& data = request_.data();
   for (size_t k = 0; k < again.size(); ++k) {
     const Tensor& first = request_.attempt.outputs[k];
     if (SameBits(again[k], first)) continue;
-    const CaseOutput& of = data.outputs[k];
+    const PreparedOutput& of = data.outputs[k];
     outcomes[k] = CheckProperty("repeat", of.problem.output().shape, first.ToDoubles(), {}, again[k].ToDoubles());
     JudgeInputs& evidence = findings_.outputs[k].evidence;
     evidence.bits_equal = false;  // Decide knows what det=yes asks for
@@ -247,7 +247,7 @@ const std::vector<double>& Agreement::Tolerances(const Golden& golden, const Bou
   return tolerances;
 }
 
-std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+std::string Agreement::Add(const PreparedCase& data, const BoundModel& bound, const std::string& implementation,
                            const Tensor& output, size_t number) {
   const Golden& golden = data.outputs[number].golden;
   if (bound.exact || golden.size() > kMostAgreementValues) return "";

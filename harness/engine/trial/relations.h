@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/device.h"
 #include "harness/engine/device/prepared_plan.h"
-#include "harness/engine/trial/case_context.h"
+#include "harness/engine/trial/trial_context.h"
 #include "harness/judge/verdict.h"
 
 namespace assay {
@@ -28,13 +28,13 @@ inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and outputs
 
 struct RelationRequest {
   const Device& device;
-  CaseContext& context;
+  TrialContext& context;
   const ContractData& by;
   const Attempt& attempt;    // with the outputs of its first execution, as they came back
   const PreparedPlan& plan;  // of the case
   RelationEffort effort = RelationEffort::kQuick;
 
-  const CaseData& data() const { return context.data(); }
+  const PreparedCase& data() const { return context.data(); }
 };
 
 // Adds to each output's evidence: its properties, its side effects, and, when a repetition gives other bits, its runs.
@@ -53,7 +53,7 @@ class Agreement {
   // third on, "odd_one_out(NAME)=0.12" as well where one has no neighbour nearer than that, which is more than kOdd
   // times what any other has. "" for the first, for exact results and for more than kMostAgreementValues.
   // Precondition: `bound` lives as long as this; implementations of one contract have the same object.
-  std::string Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+  std::string Add(const PreparedCase& data, const BoundModel& bound, const std::string& implementation,
                   const Tensor& output, size_t number = 0);
 
   static constexpr size_t kMostCompared = 8;

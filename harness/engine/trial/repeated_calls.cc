@@ -14,7 +14,7 @@ constexpr size_t kSets = 8;
 
 class RepeatedCalls {
  public:
-  RepeatedCalls(Session& session, uint64_t plan, const TimedCase& timed, size_t most_kept)
+  RepeatedCalls(Session& session, uint64_t plan, const TimedTrial& timed, size_t most_kept)
       : session_(session),
         plan_(plan),
         case_(timed),
@@ -76,7 +76,7 @@ class RepeatedCalls {
 
   Session& session_;
   uint64_t plan_;
-  TimedCase case_;
+  TimedTrial case_;
   OperandSets sets_;
   std::mt19937_64 random_{DrawEntropy()};  // not reproducible on purpose: no plugin can foresee it
   bool used_[kSets] = {};
@@ -85,8 +85,8 @@ class RepeatedCalls {
 
 }  // namespace
 
-Call<std::vector<TimedOutput>> RunRepeatedly(Session& session, uint64_t plan, const TimedCase& timed, size_t executions,
-                                             size_t most_kept) {
+Call<std::vector<TimedOutput>> RunRepeatedly(Session& session, uint64_t plan, const TimedTrial& timed,
+                                             size_t executions, size_t most_kept) {
   return RepeatedCalls(session, plan, timed, most_kept).Run(executions);
 }
 

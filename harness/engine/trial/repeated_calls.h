@@ -13,6 +13,6 @@ namespace assay {
 
 // The outputs whose bits nobody knows, at most `most_kept` of each content, each as likely; and those of executions
 // that wrote where they may not. At least `executions` are made, and every output comes back.
-Call<std::vector<TimedOutput>> RunRepeatedly(Session& session, uint64_t plan, const TimedCase& timed, size_t executions,
-                                             size_t most_kept);
+Call<std::vector<TimedOutput>> RunRepeatedly(Session& session, uint64_t plan, const TimedTrial& timed,
+                                             size_t executions, size_t most_kept);
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/base/result.h"
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 

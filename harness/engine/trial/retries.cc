@@ -51,7 +51,7 @@ void ResetDevice(const RetrySettings& settings, const Device& device, const Atte
   if (settings.reset->Reset(device, attempt.reason, seen)) device.session->Restart();
 }
 
-void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed) {
+void TryAgain(TrialRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed) {
   Tries tries;
   tries.Add(attempt.verdict);
   std::string other;      // end

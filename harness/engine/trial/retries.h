@@ -9,7 +9,7 @@
 #include <string>
 
 #include "harness/engine/device/reset_hook.h"
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
@@ -36,6 +36,6 @@ void ResetDevice(const RetrySettings& settings, const Device& device, const Atte
 // pool: the failure is then that one's own. A try for which no worker starts is none, and the reason says so. One that
 // is interrupted leaves the attempt interrupted too. `timed`: it ended while it was timed, so further ones are timed
 // too. Nothing else should run meanwhile.
-void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed);
+void TryAgain(TrialRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed);
 
 }  // namespace assay

@@ -22,7 +22,7 @@ constexpr double kMostFlopsOfSecondSet = 1e8, kMostBytesOfSecondSet = 0x1p22;
 
 }  // namespace
 
-Trial::Trial(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt)
+Trial::Trial(TrialContext& context, const Device& device, const ContractData& by, Attempt& attempt)
     : context_(context),
       data_(context.data()),
       device_(device),
@@ -95,7 +95,7 @@ void Trial::JudgeRun(std::vector<Tensor> outputs) {
 
 void Trial::JudgeOutputOf(size_t number, Tensor output) {
   OutputFindings& found = found_.outputs[number];
-  const CaseOutput& of = data_.outputs[number];
+  const PreparedOutput& of = data_.outputs[number];
   const BoundModel& bound = by_.outputs[number].bound;
   std::vector<ErrorMetrics>& runs = found.evidence.runs;
   // Equal bits get equal metrics; most second runs are that.
@@ -111,10 +111,10 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
   if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
 }
 
-void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
+void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract& contract, size_t number,
                    Tensor& output, OutputFindings& found) {
-  const CaseData& data = context.data();
-  const CaseOutput& of = data.outputs[number];
+  const PreparedCase& data = context.data();
+  const PreparedOutput& of = data.outputs[number];
   const BoundModel& bound = by.outputs[number].bound;
   const ErrorMetrics metrics = JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, output);
   found.evidence.runs.push_back(metrics);
@@ -184,7 +184,7 @@ bool Trial::HasSecondSet() const {
 
 Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
   if (!HasSecondSet()) return {};
-  const CaseData* const second = context_.SecondSet();
+  const PreparedCase* const second = context_.SecondSet();
   auto execution = plan.Execute(second->inputs, Prefill::kPositive);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, found_);
@@ -207,7 +207,7 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
 
 Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
   if (by_.random_bounds.empty()) return {};
-  const CaseData& random = context_.RandomSet();
+  const PreparedCase& random = context_.RandomSet();
   auto execution = plan.Execute(random.inputs, Prefill::kPositive);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, found_);
@@ -216,7 +216,7 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
   std::vector<Tensor> outputs = ClonesOf(execution->outputs);
   bool holds = true;
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const CaseOutput& of = random.outputs[k];
+    const PreparedOutput& of = random.outputs[k];
     JudgeInputs& evidence = found_.outputs[k].evidence;
     evidence.random_id = random.problem.spec.Id();
     evidence.random = JudgeOutput(

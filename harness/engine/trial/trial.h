@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "harness/engine/device/prepared_plan.h"
-#include "harness/engine/trial/case_context.h"
 #include "harness/engine/trial/relations.h"
+#include "harness/engine/trial/trial_context.h"
 
 namespace assay {
 
 class Trial {
  public:
   // All outlive this. `contract` is the attempt's own, with what it is judged by.
-  Trial(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
+  Trial(TrialContext& context, const Device& device, const ContractData& by, Attempt& attempt);
 
   // Everything, down to the verdict of the attempt, whose findings are set. An error says that the worker did not
   // survive or refused.
@@ -38,8 +38,8 @@ class Trial {
   // Keep: for the failure folder.
   void KeepRuns();
 
-  CaseContext& context_;
-  const CaseData& data_;
+  TrialContext& context_;
+  const PreparedCase& data_;
   const Device& device_;
   const ContractData& by_;
   Attempt& attempt_;
@@ -52,7 +52,7 @@ class Trial {
 
 // Judges output `number` of the first execution on the case's own inputs: metrics, histogram and pooled evidence. It
 // becomes canonical. Stored outputs that are judged again take the same way.
-void JudgeFirstRun(CaseContext& context, const ContractData& by, const Contract& contract, size_t number,
+void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract& contract, size_t number,
                    Tensor& output, OutputFindings& found);
 
 }  // namespace assay

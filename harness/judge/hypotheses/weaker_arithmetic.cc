@@ -13,7 +13,7 @@
 #include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/metrics.h"
-#include "ops/part_of_case.h"
+#include "ops/subproblem.h"
 
 namespace assay {
 namespace {
@@ -282,7 +282,7 @@ class Search {
   const Golden& golden_;
   HypothesisGoldens& goldens_;
   // The slices with the worst elements of the main output, what they are and what they should be.
-  std::optional<PartOfCase> part_;
+  std::optional<Subproblem> part_;
   std::optional<Tensor> part_got_;
   HypothesisGoldens::Made part_golden_;
 };

@@ -28,7 +28,7 @@ double Elements(const Problem& problem) {
 constexpr size_t kLongList = 14;  // of values
 
 int LevelIn(const Dimension& dimension, const CaseSpec& spec, const OpSchema& schema) {
-  return dimension.level(CaseView{spec, AttrReader(spec, schema)});
+  return dimension.level(SpaceView{spec, AttrReader(spec, schema)});
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ std::string Candidates::Refusal(const CaseSpec& spec) const {
 std::string Candidates::Refusal(const Problem& problem) const {
   if (Elements(problem) > limits_.elements) return too_many_elements_;
   if (problem.flops > limits_.flops) return too_many_flops_;
-  return space_.useless ? space_.useless(CaseView{problem.spec, AttrReader(problem.spec, schema())}) : "";
+  return space_.useless ? space_.useless(SpaceView{problem.spec, AttrReader(problem.spec, schema())}) : "";
 }
 
 Result<CaseSpec> Candidates::CaseOf(const Choice& choice) const {

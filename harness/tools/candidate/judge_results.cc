@@ -21,7 +21,7 @@ struct OfCase {
   std::vector<const Record*> candidate, reference;
 };
 
-std::map<std::string, OfCase> ByCase(std::span<const Record> records) {
+std::map<std::string, OfCase> RecordGroups(std::span<const Record> records) {
   std::map<std::string, OfCase> all;
   for (const Record& r : records) {
     if (r.backend == kCandidate) all[r.case_id].candidate.push_back(&r);
@@ -50,7 +50,7 @@ std::string ExplainUnknownArithmetic(const Record& r, std::string_view what) {
 
 class Judging {
  public:
-  explicit Judging(const JudgedRun& run) : run_(run), by_case_(ByCase(run.records)) {}
+  explicit Judging(const JudgedRun& run) : run_(run), by_case_(RecordGroups(run.records)) {}
 
   Ruling Judge() {
     for (const PlannedCase& planned : run_.visible) JudgeCase(planned, "visible", out_.visible);

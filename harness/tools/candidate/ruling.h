@@ -37,7 +37,7 @@ struct CandidateFailure {
   std::string why_unexplained = kNoFailureOfValues;
 };
 
-struct CaseSpeed {
+struct SpeedRatios {
   std::string case_id, candidate, reference;  // implementations
   double candidate_s = 0, reference_s = 0;
   double candidate_wall_s = 0, reference_wall_s = 0;  // by the host's clock around the calls; 0: not known
@@ -45,7 +45,7 @@ struct CaseSpeed {
 };
 
 struct CandidateSpeed {
-  std::vector<CaseSpeed> cases;
+  std::vector<SpeedRatios> cases;
   TimeComparison all;              // of the typical case; of a single one, of that
   TimeComparison wall;             // the same by the host's clock around the calls; kNotTimed: not known
   std::string why;                 // there is no ratio; "": there is

@@ -51,7 +51,7 @@ Json SpeedJson(const CandidateSpeed& speed) {
   json["wall_high"] = has_wall && wall.bounded ? Json(1 / wall.low) : Json();
   json["wall_verdict"] = Name(wall.verdict);
   json["cases"] = Json::array();
-  for (const CaseSpeed& of : speed.cases) {
+  for (const SpeedRatios& of : speed.cases) {
     Json one = {{"case_id", of.case_id},
                 {"candidate", of.candidate},
                 {"reference", of.reference},

@@ -124,7 +124,7 @@ CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
     speed.all.verdict = TimeVerdict::kUnsure;
   }
   MakeUnsure(pairs, speed);
-  if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {
+  if (std::ranges::all_of(speed.cases, [](const SpeedRatios& s) { return s.reference_s < kShortSeconds; })) {
     speed.notes.push_back(
         "executions of the reference take less than 0.5 ms, of which a candidate may hide 0.1 ms: see wall_ratio, or "
         "judge by larger cases (--case, --suite)");

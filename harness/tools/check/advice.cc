@@ -15,7 +15,7 @@ struct Traits {
   bool sums = false, selects = false, masks = false;
 };
 
-Traits TraitsOf(const UserCase& user, const CheckResult& result) {
+Traits TraitsOf(const UserTensors& user, const CheckResult& result) {
   const Problem& problem = user.data.outputs[result.findings.worst].problem;
   return {result.worst().evidence.sums, user.data.op->Selects(problem), user.data.op->schema().Find("mask") != nullptr};
 }
@@ -37,14 +37,14 @@ std::string AdviseOnNonFinite(const Traits& traits, const ErrorMetrics& metrics)
 }
 
 // The attributes that a caller may have got wrong, or not have stated; "" where the shapes give all of them.
-std::string AttributesText(const UserCase& user) {
+std::string AttributesText(const UserTensors& user) {
   const auto has_default = [](const AttrDef& attr) { return !attr.default_value.empty(); };
   if (std::ranges::none_of(user.data.op->schema().attrs, has_default)) return "";
   if (user.defaults.empty()) return "the attributes that are stated and ";
   return fmt::format("the attributes (those that are stated; {} by default) and ", fmt::join(user.defaults, ", "));
 }
 
-std::string AdviseOnMost(const UserCase& user, const Traits& traits) {
+std::string AdviseOnMost(const UserTensors& user, const Traits& traits) {
   const std::string arithmetic =
       traits.selects ? "" : fmt::format("; {} states another arithmetic", OptionName(user.asker, "contract"));
   return fmt::format("most elements are wrong: compare {}the layout of each operand{}{}", AttributesText(user),
@@ -57,7 +57,7 @@ std::string AdviseOnPlaces(const Traits& traits) {
                      traits.masks ? ", masked elements" : "");
 }
 
-std::string AdviseOnWeakerArithmetic(const UserCase& user, const CheckResult& result, const Traits& traits) {
+std::string AdviseOnWeakerArithmetic(const UserTensors& user, const CheckResult& result, const Traits& traits) {
   const Contract& contract = result.worst().evidence.weaker_arithmetic->contract;
   const std::string by = OptionWith(user.asker, "contract", ToText(contract));
   if (result.unnoticed_faults.empty()) return by + ", if that arithmetic is what is meant";
@@ -65,7 +65,7 @@ std::string AdviseOnWeakerArithmetic(const UserCase& user, const CheckResult& re
                      traits.sums ? ", or sums of fewer terms" : "", by);
 }
 
-std::string AdviseOnWeak(const UserCase& user, const CheckResult& result) {
+std::string AdviseOnWeak(const UserTensors& user, const CheckResult& result) {
   const std::string by = OptionWith(user.asker, "contract", ToText(user.contract));
   const bool two = result.stricter && !result.stricter->holds;
   return "state the contract by which to judge: " +
@@ -74,7 +74,7 @@ std::string AdviseOnWeak(const UserCase& user, const CheckResult& result) {
 
 }  // namespace
 
-std::string AdviceFor(const UserCase& user, const CheckResult& result) {
+std::string AdviceFor(const UserTensors& user, const CheckResult& result) {
   const Decision& decision = result.worst().decision;
   const JudgeInputs& evidence = result.worst().evidence;
   const ErrorMetrics& metrics = evidence.runs[0];

@@ -9,6 +9,6 @@
 namespace assay {
 
 // "look at what is special about these places: ..."; "" of a plain pass. Reads the findings alone.
-std::string AdviceFor(const UserCase& user, const CheckResult& result);
+std::string AdviceFor(const UserTensors& user, const CheckResult& result);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ Result<Json> WriteOneCase(const fs::path& dir, const PlannedCase& planned, Tenso
   return json;
 }
 
-Result<ReturnedCase> ReturnedCaseOf(JsonFields& json, const fs::path& dir) {
+Result<ReturnedTensors> ReturnedCaseOf(JsonFields& json, const fs::path& dir) {
   const bool given = json.Flag("given");
   const auto plan_again = given ? PlanGivenAgain : PlanAgain;
   const std::string id = json.Text("id"), requirement = json.Text("requirement"), folder = json.Text("folder");
@@ -48,15 +48,15 @@ Result<ReturnedCase> ReturnedCaseOf(JsonFields& json, const fs::path& dir) {
   auto planned = plan_again(id, requirement);
   if (!planned) return tl::unexpected(planned.error());
   planned->tags = std::move(tags);
-  return ReturnedCase{*std::move(planned), (dir / folder).string(), std::move(input_hash), given};
+  return ReturnedTensors{*std::move(planned), (dir / folder).string(), std::move(input_hash), given};
 }
 
 // Where an output has come; "" where it has not.
-std::string FileOf(const ReturnedCase& returned, const std::string& name) {
+std::string FileOf(const ReturnedTensors& returned, const std::string& name) {
   return TensorFileOf(fs::path(returned.folder) / kOutputFolder, name);
 }
 
-Result<std::vector<NamedTensor>> LoadOutputs(const ReturnedCase& returned) {
+Result<std::vector<NamedTensor>> LoadOutputs(const ReturnedTensors& returned) {
   std::vector<NamedTensor> outputs;
   const SharedCase bound = returned.planned.Bound();
   for (const Operand& operand : bound->problem.outputs) {
@@ -72,7 +72,7 @@ Result<std::vector<NamedTensor>> LoadOutputs(const ReturnedCase& returned) {
   return outputs;
 }
 
-Result<Record> Judge(const ReturnedCase& returned, const std::string& contract) {
+Result<Record> Judge(const ReturnedTensors& returned, const std::string& contract) {
   auto outputs = LoadOutputs(returned);
   if (!outputs) return tl::unexpected(outputs.error());
   auto user = returned.given ? LoadGivenCase(returned) : MakeSuiteCase(returned.planned, Asker::kCommandLine);
@@ -154,7 +154,7 @@ Result<Returned> ReadManifest(const fs::path& dir) {
   return returned;
 }
 
-bool HasReturned(const ReturnedCase& returned) {
+bool HasReturned(const ReturnedTensors& returned) {
   const SharedCase bound = returned.planned.Bound();
   for (const Operand& operand : bound->problem.outputs) {
     if (!FileOf(returned, operand.name).empty()) return true;
@@ -162,7 +162,7 @@ bool HasReturned(const ReturnedCase& returned) {
   return false;
 }
 
-Record JudgeReturned(const ReturnedCase& returned, const std::string& contract, const std::string& backend) {
+Record JudgeReturned(const ReturnedTensors& returned, const std::string& contract, const std::string& backend) {
   auto judged = Judge(returned, contract);
   Record record;
   if (judged) {

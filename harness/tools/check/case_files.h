@@ -26,7 +26,7 @@ enum class TensorFiles : uint8_t { kNpy, kSafetensors };
 Status WriteCaseFiles(const std::filesystem::path& dir, const Plan& plan, const std::vector<PlannedCase>& cases,
                       TensorFiles files, const std::function<bool(const std::string& id)>& on_case);
 
-struct ReturnedCase {
+struct ReturnedTensors {
   PlannedCase planned;
   std::string folder;      // DIR/<hash>
   std::string input_hash;  // of what was written
@@ -34,16 +34,16 @@ struct ReturnedCase {
 };
 struct Returned {
   Plan plan;
-  std::vector<ReturnedCase> cases;
+  std::vector<ReturnedTensors> cases;
 };
 
 // Errors name the file and what is wrong in it.
 Result<Returned> ReadManifest(const std::filesystem::path& dir);
 
 // Whether any output of the case is there.
-bool HasReturned(const ReturnedCase& returned);
+bool HasReturned(const ReturnedTensors& returned);
 
 // The record of one case, of `backend`: what JudgeOutputs finds, or `error` with what is wrong with its files.
-Record JudgeReturned(const ReturnedCase& returned, const std::string& contract, const std::string& backend);
+Record JudgeReturned(const ReturnedTensors& returned, const std::string& contract, const std::string& backend);
 
 }  // namespace assay

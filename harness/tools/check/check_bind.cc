@@ -75,7 +75,7 @@ Result<TensorSet> LoadTensors(const OpSchema& schema, const CheckRequest& reques
 
 }  // namespace
 
-Result<UserCase> BindUserCase(const CheckRequest& request) {
+Result<UserTensors> BindUserCase(const CheckRequest& request) {
   const auto op = FindOperator(request.op);
   if (!op) return tl::unexpected(op.error());
   auto set = LoadTensors((*op)->schema(), request);

@@ -24,8 +24,8 @@
 namespace assay {
 namespace {
 
-Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const BoundModel& bound, const Contract& contract,
-                      double ulp) {
+Twin ExactExpectation(const PreparedCase& data, const PreparedOutput& output, const BoundModel& bound,
+                      const Contract& contract, double ulp) {
   const ElementJudge judge(output.golden, bound, contract, output.problem.output().dtype);
   Twin twin;
   for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
@@ -34,7 +34,7 @@ Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const Boun
   return twin;
 }
 
-Record UserRecord(const UserCase& user, const CheckResult& result) {
+Record UserRecord(const UserTensors& user, const CheckResult& result) {
   PlannedCase planned = user.planned.value_or(PlannedCase{.spec = user.data.problem.spec});
   if (!user.planned) planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
   Device column;
@@ -76,7 +76,7 @@ bool HasTooFewFaults(const JudgeInputs& evidence) {
   return evidence.sums && evidence.power && evidence.power->omitted_total < kFewestFaults;
 }
 
-Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user) {
+Status SetContracts(const CheckRequest& request, const Problem& problem, UserTensors& user) {
   const auto wrong = [&](const char* option, const Error& error) {
     return UsageError(OptionName(user.asker, option) + ": " + error.message);
   };
@@ -134,10 +134,10 @@ std::string FindBoundingContract(const Operator& op, const Problem& problem, con
   return "";
 }
 
-OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const JudgeBy& by,
+OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& user, size_t number, const JudgeBy& by,
                                const Begin& begin) {
-  const CaseData& data = user.data;
-  const CaseOutput& output = data.outputs[number];
+  const PreparedCase& data = user.data;
+  const PreparedOutput& output = data.outputs[number];
   const Problem& problem = output.problem;
   const BoundModel bound = data.op->Bound(problem, output.golden, by.contract);
   begin("judging");
@@ -176,7 +176,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   return found;
 }
 
-Findings JudgeOutputsBy(const CheckRequest& request, const UserCase& user, const JudgeBy& by, const Begin& begin) {
+Findings JudgeOutputsBy(const CheckRequest& request, const UserTensors& user, const JudgeBy& by, const Begin& begin) {
   Findings findings;
   for (size_t k = 0; k < user.data.outputs.size(); ++k) {
     findings.outputs.push_back(JudgeUserOutput(request, user, k, by, begin));
@@ -205,7 +205,7 @@ const OutputFindings* FindWeak(const Findings& tight, const Findings& loose) {
   return nullptr;
 }
 
-std::string WeakText(const UserCase& user, const Contract& weaker, const OutputFindings& output) {
+std::string WeakText(const UserTensors& user, const Contract& weaker, const OutputFindings& output) {
   const std::string noticed =
       HasTooFewFaults(output.evidence)
           ? "too few single faults could be tried to say what would be noticed"
@@ -218,7 +218,7 @@ std::string WeakText(const UserCase& user, const Contract& weaker, const OutputF
 
 // Marks a pass by the default contract as weak if it would notice few of the single faults that the output's rounding
 // does not hide, as in long rows whose sums may lose more than a term.
-void MarkWeak(const UserCase& user, CheckResult& result) {
+void MarkWeak(const UserTensors& user, CheckResult& result) {
   result.weak = result.weak.value_or(false);
   const Decision decided = result.worst().decision;
   if (*result.weak || !IsPlainPass(decided)) return;
@@ -241,7 +241,7 @@ void MarkWeak(const UserCase& user, CheckResult& result) {
 
 // Judges by the tighter of the two contracts that the default stands for, and by the one with narrow intermediates
 // where the result is better by that one or fails both.
-Findings JudgeByDefault(const CheckRequest& request, UserCase& user, CheckResult& result, const Begin& begin) {
+Findings JudgeByDefault(const CheckRequest& request, UserTensors& user, CheckResult& result, const Begin& begin) {
   Findings tight = JudgeOutputsBy(request, user, {user.contract, user.required, false}, begin);
   const Decision& decision = DecisionOf(tight);
   const bool holds = IsPlainPass(decision) || decision.verdict == Verdict::kInconclusive;
@@ -268,9 +268,9 @@ Findings JudgeByDefault(const CheckRequest& request, UserCase& user, CheckResult
   return loose;
 }
 
-void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
+void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   const Stopwatch golden_time;
-  for (CaseOutput& output : data.outputs) {
+  for (PreparedOutput& output : data.outputs) {
     if (output.golden.size() > 0) continue;
     output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(request.tier, data.problem));
   }
@@ -279,11 +279,11 @@ void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
 }
 
 // Hint for a mismatch that passes with tie=any; "" for any other.
-std::string TieHint(const CheckRequest& request, const UserCase& user) {
+std::string TieHint(const CheckRequest& request, const UserTensors& user) {
   const Operator& op = *user.data.op;
   const AttrDef* const tie = op.schema().Find("tie");
   if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
-  const auto selects = [&](const CaseOutput& output) { return op.Selects(output.problem); };
+  const auto selects = [&](const PreparedOutput& output) { return op.Selects(output.problem); };
   if (std::ranges::none_of(user.data.outputs, selects)) return "";
   CaseSpec spec = user.data.problem.spec;
   if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
@@ -292,7 +292,8 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
   auto canonical = Canonicalise(spec, op.schema());
   auto problem = canonical ? op.Bind(*canonical) : tl::unexpected(canonical.error());
   if (!problem) return "";
-  UserCase other{.asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
+  UserTensors other{
+      .asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
   other.data.op = &op, other.data.inputs = ClonesOf(user.data.inputs);
   for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({FocusedOn(*problem, k)});
   other.data.problem = *std::move(problem);
@@ -304,10 +305,10 @@ std::string TieHint(const CheckRequest& request, const UserCase& user) {
                      user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
 }
 
-std::string FindUnnoticedFaults(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
   const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
   if (!found || request.exact_ulp) return "";
-  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  const PreparedOutput& output = user.data.outputs[result.findings.worst];
   const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
   return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
                               {})
@@ -322,9 +323,9 @@ bool IsSmall(const Problem& problem) {
 
 }  // namespace
 
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& on_stage) {
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user, const Begin& on_stage) {
   const Begin begin = on_stage ? on_stage : [](const char*) {};
-  CaseData& data = user.data;
+  PreparedCase& data = user.data;
   const OnThisThread alone(IsSmall(data.problem));
   begin("computing golden values");
   ComputeMissingGoldens(request, data);

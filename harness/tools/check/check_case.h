@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/core/model/record.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/trial/reproduction.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/suite.h"
@@ -25,9 +25,9 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
 // OpenCL's full profile allows 3 ulp for exp, log and sqrt and 2.5 for a division; CUDA's library stays below 2.
 inline constexpr double kDefaultMathUlp = 4;
 
-struct UserCase {
+struct UserTensors {
   Asker asker = Asker::kCommandLine;
-  CaseData data;                      // without the golden values, unless somebody has judged by them before
+  PreparedCase data;                  // without the golden values, unless somebody has judged by them before
   std::vector<Tensor> got;            // of each output
   std::vector<std::string> defaults;  // "eps=1e-05", of attributes that nobody stated
   Contract contract;
@@ -40,10 +40,10 @@ struct UserCase {
 };
 
 // The contracts that the request states, or their defaults, in the words of user.asker where it is wrong.
-Status SetContracts(const CheckRequest& request, const Problem& problem, UserCase& user);
+Status SetContracts(const CheckRequest& request, const Problem& problem, UserTensors& user);
 
 // Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
-Result<UserCase> BindUserCase(const CheckRequest& request);
+Result<UserTensors> BindUserCase(const CheckRequest& request);
 
 // A pass says little where the contract, which nobody stated, would let more faults pass than it would notice.
 inline constexpr double kWeakPower = 0.5;
@@ -80,7 +80,7 @@ struct CheckResult {
 // other that has nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden
 // value is the only correct one, give or take that many ulp of a final division; data that are not of that kind are a
 // usage error. `begin` is told of each stage; empty: nobody is.
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user,
                                   const std::function<void(const char* stage)>& begin);
 
 }  // namespace assay

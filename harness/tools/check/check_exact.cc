@@ -112,8 +112,8 @@ double LargestSum(const Golden& golden, int64_t i) {
 constexpr double kFastSlack = 0x1p-10;
 
 // That no order of a sum of products, whose terms are multiples of `unit`, needs more bits than the contract has.
-Status CheckSums(const UserCase& user, double unit) {
-  const CaseData& data = user.data;
+Status CheckSums(const UserTensors& user, double unit) {
+  const PreparedCase& data = user.data;
   const double held = ExactIntegers(user.contract);
   std::optional<Golden> tight;  // with magnitudes summed in f64, where those of the fast tier do not tell
   for (int64_t i = 0; i < data.golden().size(); ++i) {
@@ -134,8 +134,8 @@ Status CheckSums(const UserCase& user, double unit) {
 
 }  // namespace
 
-Status CheckExactData(const UserCase& user) {
-  const CaseData& data = user.data;
+Status CheckExactData(const UserTensors& user) {
+  const PreparedCase& data = user.data;
   // Flushed inputs may change what is selected.
   if (data.op->Selects(data.problem) && user.contract.ftz == Flush::kNone) return {};
   const std::optional<SumForm> sum = data.op->SumOf(data.problem);

@@ -12,6 +12,6 @@ namespace assay {
 // and logsumexp the operands alone are checked: that their functions and divisions are exact is the user's word.
 // Selections (max, min, argmax, argmin) are exact on any data. A usage error names the first operand, or output, of
 // which that is not so. Precondition: user.data has its golden values.
-Status CheckExactData(const UserCase& user);
+Status CheckExactData(const UserTensors& user);
 
 }  // namespace assay

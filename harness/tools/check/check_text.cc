@@ -20,14 +20,14 @@ std::string MarginLine(const char* channel, const Number& margin, const std::str
 
 // Whether the statistic says nothing because of the contract's intermediates, and not because results are integers or
 // exact, or operands are rounded or transformed.
-bool IsSilencedByMid(const Record& r, const CaseOutput& output, const Contract& contract) {
+bool IsSilencedByMid(const Record& r, const PreparedOutput& output, const Contract& contract) {
   return !r.stat_margin && contract.mid != Intermediate::kNone && contract.in == InputRounding::kExact &&
          contract.alg == Algorithm::kDirect && !output.golden.exact && IsFloat(output.problem.output().dtype);
 }
 
-std::string StatisticLine(const Record& r, const UserCase& user, const CheckResult& result) {
+std::string StatisticLine(const Record& r, const UserTensors& user, const CheckResult& result) {
   const Contract& contract = result.worst().evidence.declared;
-  const CaseOutput& output = user.data.outputs[result.findings.worst];
+  const PreparedOutput& output = user.data.outputs[result.findings.worst];
   if (IsSilencedByMid(r, output, contract)) {
     const bool has_rows = user.data.op->CountSharingSlices(output.problem) > 1;
     return fmt::format("  {:<12} not applicable: roundings of intermediates (mid={}) are shared{}\n", "statistic",
@@ -39,7 +39,7 @@ std::string StatisticLine(const Record& r, const UserCase& user, const CheckResu
                                 kUserElementThreshold));
 }
 
-std::string ChannelLines(const Record& r, const UserCase& user, const CheckResult& result) {
+std::string ChannelLines(const Record& r, const UserTensors& user, const CheckResult& result) {
   std::string text = "channels (margin; above 1 fails):\n";
   text += MarginLine("bound", r.bound_margin, "largest error beyond rounding / what the arithmetic may cost");
   if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
@@ -121,7 +121,7 @@ std::string StricterLine(const CheckResult& result) {
 }
 
 // Constants that nobody stated, which may not be those of the kernel.
-std::string DefaultsLine(const UserCase& user, const Record& r) {
+std::string DefaultsLine(const UserTensors& user, const Record& r) {
   const bool is_suspect = r.verdict == Name(Verdict::kPass) && r.result_class == Name(ResultClass::kSuspect);
   const bool fails = r.verdict == Name(Verdict::kMismatch) || r.verdict == Name(Verdict::kBelowContract);
   if (user.defaults.empty() || !(fails || is_suspect || r.weak_pass.value_or(false))) return "";
@@ -162,7 +162,7 @@ std::string MutationPowerLine(const JudgeInputs& evidence, bool passes) {
 
 }  // namespace
 
-std::string CheckText(const UserCase& user, const CheckResult& result) {
+std::string CheckText(const UserTensors& user, const CheckResult& result) {
   const Record& r = result.record;
   const JudgeInputs& evidence = result.worst().evidence;
   const ErrorMetrics& metrics = evidence.runs[0];

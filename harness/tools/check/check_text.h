@@ -8,6 +8,6 @@
 
 namespace assay {
 
-std::string CheckText(const UserCase& user, const CheckResult& result);
+std::string CheckText(const UserTensors& user, const CheckResult& result);
 
 }  // namespace assay

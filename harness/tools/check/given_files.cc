@@ -19,8 +19,8 @@ constexpr const char* kGivenFill = "user";
 constexpr const char* kTheirsFolder = "theirs";
 
 // The case with these inputs. Errors name the operand that does not fit.
-Result<UserCase> MakeUserCase(const PlannedCase& planned, std::vector<NamedTensor> inputs) {
-  UserCase user;
+Result<UserTensors> MakeUserCase(const PlannedCase& planned, std::vector<NamedTensor> inputs) {
+  UserTensors user;
   user.planned = planned;
   const SharedCase bound = planned.Bound();
   user.data.op = bound->op;
@@ -44,7 +44,7 @@ Status WriteTensors(const fs::path& folder, const std::vector<Operand>& operands
   return {};
 }
 
-Result<Json> WriteOneGiven(const fs::path& dir, GivenCase& given, TensorFiles files, GivenOutputs outputs) {
+Result<Json> WriteOneGiven(const fs::path& dir, GivenTensors& given, TensorFiles files, GivenOutputs outputs) {
   auto user = MakeUserCase(given.planned, std::move(given.inputs));
   if (!user) return tl::unexpected(user.error());
   const Problem& problem = user->data.problem;
@@ -67,12 +67,12 @@ Result<Json> WriteOneGiven(const fs::path& dir, GivenCase& given, TensorFiles fi
 
 }  // namespace
 
-Status WriteGivenFiles(const fs::path& dir, const std::string& suite, std::vector<GivenCase> cases, TensorFiles files,
-                       GivenOutputs outputs) {
+Status WriteGivenFiles(const fs::path& dir, const std::string& suite, std::vector<GivenTensors> cases,
+                       TensorFiles files, GivenOutputs outputs) {
   if (auto empty = CheckEmptyFolder(dir); !empty) return empty;
   Json list = Json::array();
   Selection selection;
-  for (GivenCase& given : cases) {
+  for (GivenTensors& given : cases) {
     given.planned.spec.fill = kGivenFill;
     given.planned.spec.seed = selection.cases.size();
     auto json = WriteOneGiven(dir, given, files, outputs);
@@ -96,7 +96,7 @@ Result<PlannedCase> PlanGivenAgain(const std::string& id, const std::string& req
   return planned;
 }
 
-Result<UserCase> LoadGivenCase(const ReturnedCase& returned) {
+Result<UserTensors> LoadGivenCase(const ReturnedTensors& returned) {
   std::vector<NamedTensor> inputs;
   const SharedCase bound = returned.planned.Bound();
   for (const Operand& operand : bound->problem.inputs) {

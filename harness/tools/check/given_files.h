@@ -9,7 +9,7 @@
 
 namespace assay {
 
-struct GivenCase {
+struct GivenTensors {
   PlannedCase planned;              // of any fill
   std::vector<NamedTensor> inputs;  // in the shapes and types of its operands
   std::vector<NamedTensor> outputs;
@@ -19,13 +19,13 @@ struct GivenCase {
 enum class GivenOutputs : uint8_t { kJudged, kApart };
 
 // `suite`: what the plan has as its name. Errors as of WriteCaseFiles.
-Status WriteGivenFiles(const std::filesystem::path& dir, const std::string& suite, std::vector<GivenCase> cases,
+Status WriteGivenFiles(const std::filesystem::path& dir, const std::string& suite, std::vector<GivenTensors> cases,
                        TensorFiles files, GivenOutputs outputs);
 
 // The case of such an id, with it.
 Result<PlannedCase> PlanGivenAgain(const std::string& id, const std::string& requirement);
 
 // The case with the inputs in its files.
-Result<UserCase> LoadGivenCase(const ReturnedCase& returned);
+Result<UserTensors> LoadGivenCase(const ReturnedTensors& returned);
 
 }  // namespace assay

@@ -20,7 +20,7 @@ Json OperandsJson(const std::vector<Operand>& operands) {
 }  // namespace
 
 Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirement) {
-  CaseOptions options;
+  PlanOptions options;
   options.cases = {id};
   auto run = PlanCases(options, [](const char*) -> const char* { return nullptr; });
   if (!run) return tl::unexpected(run.error());
@@ -29,17 +29,17 @@ Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirem
   return planned;
 }
 
-Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
+Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
   auto data = PrepareInputs(*planned.Bound());
   if (!data) return tl::unexpected(data.error());
-  UserCase user;
+  UserTensors user;
   user.asker = asker;
   user.planned = planned;
   user.data = *std::move(data);
   return user;
 }
 
-Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> outputs, const std::string& contract) {
+Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
   const PlannedCase& planned = *user.planned;
   const Problem& problem = user.data.problem;
   auto got = TakeTensors(problem, problem.outputs, problem.outputs.size(), std::move(outputs), user.asker);
@@ -54,7 +54,7 @@ Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> output
   return JudgeUserCase(request, user, {});
 }
 
-Json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data) {
+Json DescribeSuiteCase(const PlannedCase& planned, const PreparedCase& data) {
   const CaseSpec& spec = planned.spec;
   const OpSchema& schema = data.op->schema();
   const AttrReader reader(spec, schema);

@@ -15,14 +15,14 @@ namespace assay {
 Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirement);
 
 // The case with its inputs. Precondition: it is bound.
-Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker);
+Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker);
 
 // Judges these outputs of a case that MakeSuiteCase made: by `contract` or, where it is "", by what the suite states
 // for the case, else by what `assay check` takes for these types. What the case requires is required. Golden values
 // stay with `user` for the next time.
-Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> outputs, const std::string& contract);
+Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract);
 
 // Keys id, op, dtype, fill, seed, requirement, attrs (all, as texts), inputs and outputs (name, dtype, shape).
-Json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data);
+Json DescribeSuiteCase(const PlannedCase& planned, const PreparedCase& data);
 
 }  // namespace assay

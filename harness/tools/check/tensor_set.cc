@@ -324,8 +324,8 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
   return tensors;
 }
 
-Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker asker) {
-  UserCase user;
+Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Asker asker) {
+  UserTensors user;
   user.asker = asker;
   auto op = FindOperator(request.op);
   if (!op) return tl::unexpected(op.error());

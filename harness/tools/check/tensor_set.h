@@ -26,7 +26,7 @@ Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> in
 
 // Infers the attributes that the tensors' shapes give and binds the operator. Of the request the files and their types
 // do not count. Errors name what the operator takes.
-Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker asker);
+Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Asker asker);
 
 // The tensors of those operands, in their order and shapes; axes of extent 1 are repeated where the operator allows it.
 // `expected` are of the problem, `outputs` the last of them.

@@ -14,9 +14,9 @@ std::optional<Record> JudgeOn(const PlannedCase& planned, const Device& device, 
                               const LoopSettings& settings) {
   if (settings.runner.interrupted()) return std::nullopt;
   try {
-    const Result<CaseData> data = PrepareCase(*planned.Bound(), settings.tier, settings.store);
+    const Result<PreparedCase> data = PrepareCase(*planned.Bound(), settings.tier, settings.store);
     if (!data) return std::nullopt;
-    CaseRunner runner(planned, *data, settings.runner);
+    TrialRunner runner(planned, *data, settings.runner);
     Attempt attempt = runner.JudgeAgain(device, implementation);
     if (attempt.interrupted) return std::nullopt;
     if (attempt.memory_fault) device.session->Restart();

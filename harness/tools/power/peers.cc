@@ -19,7 +19,7 @@ std::span<const Peer> Peers() {
   return kPeers;
 }
 
-PeerCase::PeerCase(const Operator& op, const Problem& problem, const Golden& golden)
+PeerRules::PeerRules(const Operator& op, const Problem& problem, const Golden& golden)
     : problem_(&problem), golden_(&golden), form_(op.FormForPeers(problem)), expected_(golden.value) {
   const DType dtype = problem.output().dtype;
   if (IsInt(dtype)) return;

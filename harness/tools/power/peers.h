@@ -23,9 +23,9 @@ namespace assay {
 enum class Opinion : uint8_t { kAccepts, kRejects, kNoRule };
 
 // A case as other projects' rules see it. The case and its golden must outlive this.
-class PeerCase {
+class PeerRules {
  public:
-  PeerCase(const Operator& op, const Problem& problem, const Golden& golden);
+  PeerRules(const Operator& op, const Problem& problem, const Golden& golden);
 
   const Problem& problem() const { return *problem_; }
   const Golden& golden() const { return *golden_; }
@@ -42,7 +42,7 @@ class PeerCase {
   std::vector<double> expected_;
 };
 
-using PeerRule = Opinion (*)(const PeerCase& peer_case, const Contract& declared, std::span<const double> got);
+using PeerRule = Opinion (*)(const PeerRules& peer_case, const Contract& declared, std::span<const double> got);
 
 struct Peer {
   std::string_view name;
@@ -54,10 +54,10 @@ struct Peer {
 std::span<const Peer> Peers();
 
 // The peers' rules (peers_<name>.cc).
-Opinion TorchOpinion(const PeerCase& peer_case, const Contract& declared, std::span<const double> got);
-Opinion GgmlOpinion(const PeerCase& peer_case, const Contract& declared, std::span<const double> got);
-Opinion BenchdnnOpinion(const PeerCase& peer_case, const Contract& declared, std::span<const double> got);
-Opinion TosaOpinion(const PeerCase& peer_case, const Contract& declared, std::span<const double> got);
+Opinion TorchOpinion(const PeerRules& peer_case, const Contract& declared, std::span<const double> got);
+Opinion GgmlOpinion(const PeerRules& peer_case, const Contract& declared, std::span<const double> got);
+Opinion BenchdnnOpinion(const PeerRules& peer_case, const Contract& declared, std::span<const double> got);
+Opinion TosaOpinion(const PeerRules& peer_case, const Contract& declared, std::span<const double> got);
 
 inline Opinion OpinionOf(bool accepted) {
   return accepted ? Opinion::kAccepts : Opinion::kRejects;

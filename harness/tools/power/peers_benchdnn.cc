@@ -40,7 +40,7 @@ std::optional<DriverRule> Reduction(std::string_view kind, double eps) {
   return std::nullopt;  // no argmax, argmin, logsumexp
 }
 
-std::optional<DriverRule> RuleOf(const PeerCase& c) {
+std::optional<DriverRule> RuleOf(const PeerRules& c) {
   const DType out = c.out();
   if (c.Is(Kind::kProduct) || c.Is(Kind::kConvolution))
     return IsComplex(out) ? std::nullopt : std::optional(DriverRule{});
@@ -59,7 +59,7 @@ std::optional<DriverRule> RuleOf(const PeerCase& c) {
   return std::nullopt;  // no fft driver
 }
 
-bool Accepts(const PeerCase& c, const DriverRule& rule, size_t i, double got) {
+bool Accepts(const PeerRules& c, const DriverRule& rule, size_t i, double got) {
   const double expected = c.expected()[i];
   if (got == expected) return true;
   if (c.out() == DType::kF16 && std::isnan(got) && std::isnan(expected)) return true;
@@ -72,7 +72,7 @@ bool Accepts(const PeerCase& c, const DriverRule& rule, size_t i, double got) {
 
 }  // namespace
 
-Opinion BenchdnnOpinion(const PeerCase& c, const Contract&, std::span<const double> got) {
+Opinion BenchdnnOpinion(const PeerRules& c, const Contract&, std::span<const double> got) {
   const std::optional<DriverRule> rule = RuleOf(c);
   if (!rule) return Opinion::kNoRule;
   for (size_t i = 0; i < got.size(); ++i) {

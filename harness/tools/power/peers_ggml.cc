@@ -20,7 +20,7 @@ bool IsInfiniteOrMax(float x) {
 
 // max_nmse_err() of the operator's test: MUL_MAT, CONV_2D, CONV_3D and FLASH_ATTN_EXT 5e-4, SOFT_MAX 1e-6, others the
 // default 1e-7 (SUM, SUM_ROWS, MEAN); ARGMAX counts differing indices. None for what has no ggml operator.
-std::optional<double> Threshold(const PeerCase& c) {
+std::optional<double> Threshold(const PeerRules& c) {
   if (c.Is(Kind::kProduct) || c.Is(Kind::kAttention)) return 5e-4;
   if (c.Is(Kind::kConvolution)) {
     const size_t spatial = c.problem().inputs[1].shape.size() - 2;
@@ -32,7 +32,7 @@ std::optional<double> Threshold(const PeerCase& c) {
   return std::nullopt;
 }
 
-Opinion CompareIndices(const PeerCase& c, std::span<const double> got) {
+Opinion CompareIndices(const PeerRules& c, std::span<const double> got) {
   for (size_t i = 0; i < got.size(); ++i) {
     if (got[i] != c.expected()[i]) return Opinion::kRejects;
   }
@@ -41,7 +41,7 @@ Opinion CompareIndices(const PeerCase& c, std::span<const double> got) {
 
 }  // namespace
 
-Opinion GgmlOpinion(const PeerCase& c, const Contract&, std::span<const double> got) {
+Opinion GgmlOpinion(const PeerRules& c, const Contract&, std::span<const double> got) {
   if (c.form().reduction == "argmax") return CompareIndices(c, got);
   const DType out = c.out();
   if (out != DType::kF32 && out != DType::kF16 && out != DType::kBF16) return Opinion::kNoRule;

@@ -48,7 +48,7 @@ bool IsClose(T got, T expected, const Tolerance& tolerance) {
 
 }  // namespace
 
-Opinion TorchOpinion(const PeerCase& peer_case, const Contract&, std::span<const double> got) {
+Opinion TorchOpinion(const PeerRules& peer_case, const Contract&, std::span<const double> got) {
   const std::optional<Tolerance> tolerance = Defaults(peer_case.out());
   if (!tolerance) return Opinion::kNoRule;
   const std::span<const double> expected = peer_case.expected();

@@ -43,11 +43,11 @@ bool IsSameValue(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-Opinion Exact(const PeerCase& c, std::span<const double> got) {
+Opinion Exact(const PeerRules& c, std::span<const double> got) {
   return OpinionOf(std::equal(got.begin(), got.end(), c.expected().begin(), IsSameValue));
 }
 
-Opinion ReduceProduct(const PeerCase& c, std::span<const double> got) {
+Opinion ReduceProduct(const PeerRules& c, std::span<const double> got) {
   const FloatFormat& format = FormatOf(c.out());
   const double growth =
       std::pow(1 + std::ldexp(1, -1 - FractionBits(c.out())), static_cast<double>(c.form().terms)) - 1;
@@ -71,7 +71,7 @@ struct DotProduct {
   double VarBound() const { return 4 * 0.4 * ksb; }
 };
 
-DotProduct DotProductOf(const PeerCase& c, const Contract& declared) {
+DotProduct DotProductOf(const PeerRules& c, const Contract& declared) {
   DotProduct rule;
   rule.format = FormatOf(c.out());
   rule.fraction_bits = FractionBits(c.out());
@@ -93,7 +93,7 @@ std::optional<double> ElementError(const DotProduct& rule, double ref, double bo
   return std::fabs(error) <= rule.AbsBound() ? std::optional(error) : std::nullopt;
 }
 
-Opinion DotProductOpinion(const PeerCase& c, const Contract& declared, std::span<const double> got) {
+Opinion DotProductOpinion(const PeerRules& c, const Contract& declared, std::span<const double> got) {
   const DotProduct rule = DotProductOf(c, declared);
   const auto count = static_cast<double>(got.size());
   double sum = 0, squares = 0;
@@ -109,13 +109,13 @@ Opinion DotProductOpinion(const PeerCase& c, const Contract& declared, std::span
 }
 
 // alpha, beta and c are no part of TOSA's operator.
-bool IsPlainMatmul(const PeerCase& c) {
+bool IsPlainMatmul(const PeerRules& c) {
   return c.Is(PeerForm::Kind::kProduct) && c.form().plain;
 }
 
 }  // namespace
 
-Opinion TosaOpinion(const PeerCase& c, const Contract& declared, std::span<const double> got) {
+Opinion TosaOpinion(const PeerRules& c, const Contract& declared, std::span<const double> got) {
   const std::string_view kind = c.form().reduction;
   const DType in = c.problem().inputs[0].dtype;
   const bool sums = IsPlainMatmul(c) || c.Is(PeerForm::Kind::kConvolution) || kind == "sum";

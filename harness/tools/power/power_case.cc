@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/prepared_plan.h"
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/power/power_effects.h"
 #include "harness/tools/power/power_envelope.h"
@@ -52,9 +52,9 @@ std::string MissReason(const Attempt& attempt, const ContractData* judged, doubl
                      twins ? "its exact twins hold" : "no twin for this contract");
 }
 
-class CaseMeasurement {
+class PowerMeasurement {
  public:
-  CaseMeasurement(const PlannedCase& planned, const Device& device, const PowerSettings& settings)
+  PowerMeasurement(const PlannedCase& planned, const Device& device, const PowerSettings& settings)
       : planned_(planned), device_(device), settings_(settings) {
     planned_.requirement = kRequireNothing;
     planned_.asked.clear();
@@ -75,7 +75,7 @@ class CaseMeasurement {
 
  private:
   // nullopt: noted why not. A case that the corpus does not offer is noted once.
-  std::optional<CaseData> Prepare(uint64_t seed) {
+  std::optional<PreparedCase> Prepare(uint64_t seed) {
     planned_.spec.seed = seed;
     auto data = PrepareCase(planned_.spec, "auto", GoldenStore(std::filesystem::path()));
     if (data) return std::move(*data);
@@ -107,12 +107,12 @@ class CaseMeasurement {
 
   // Runs the named implementations through the flow of `assay run`.
   template <class Done>
-  void Judge(const CaseData& data, std::vector<std::string> names, Done&& done) {
+  void Judge(const PreparedCase& data, std::vector<std::string> names, Done&& done) {
     if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
-    CaseRunner runner(planned_, data, runner_);
-    std::vector<PeerCase> peers;
-    for (const CaseOutput& one : data.outputs) peers.emplace_back(*data.op, one.problem, one.golden);
+    TrialRunner runner(planned_, data, runner_);
+    std::vector<PeerRules> peers;
+    for (const PreparedOutput& one : data.outputs) peers.emplace_back(*data.op, one.problem, one.golden);
     runner.Judge(device_, [&](Attempt attempt) {
       if (IsFailureToRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
@@ -125,7 +125,7 @@ class CaseMeasurement {
     });
   }
 
-  static Opinions OpinionsOf(bool accepted, const std::vector<PeerCase>& peers, const Contract& contract,
+  static Opinions OpinionsOf(bool accepted, const std::vector<PeerRules>& peers, const Contract& contract,
                              const OutputValues& got) {
     Opinions opinions;
     opinions[kAssayRule] = OpinionOf(accepted);
@@ -134,7 +134,7 @@ class CaseMeasurement {
   }
 
   // One output that is rejected is enough.
-  static Opinion OpinionOfAll(const Peer& peer, const std::vector<PeerCase>& cases, const Contract& contract,
+  static Opinion OpinionOfAll(const Peer& peer, const std::vector<PeerRules>& cases, const Contract& contract,
                               const OutputValues& got) {
     Opinion all = Opinion::kNoRule;
     for (size_t k = 0; k < cases.size(); ++k) {
@@ -146,10 +146,10 @@ class CaseMeasurement {
   }
 
   // Outputs of the first run. A crash yields no output and any tool would notice it, so every rule sees NaN instead.
-  static OutputValues ResultsOf(const CaseData& data, const Attempt& attempt) {
+  static OutputValues ResultsOf(const PreparedCase& data, const Attempt& attempt) {
     OutputValues values;
     for (size_t k = 0; k < data.outputs.size(); ++k) {
-      const CaseOutput& one = data.outputs[k];
+      const PreparedOutput& one = data.outputs[k];
       if (attempt.outputs.empty()) {
         values.emplace_back(one.golden.value.size(), std::numeric_limits<double>::quiet_NaN());
         continue;
@@ -162,10 +162,10 @@ class CaseMeasurement {
   }
 
   // Largest effect over all outputs.
-  FaultEffect EffectOf(const CaseData& data, const OutputValues& exact, const Contract* contract) const {
+  FaultEffect EffectOf(const PreparedCase& data, const OutputValues& exact, const Contract* contract) const {
     FaultEffect largest;
     for (size_t k = 0; k < data.outputs.size(); ++k) {
-      const CaseOutput& one = data.outputs[k];
+      const PreparedOutput& one = data.outputs[k];
       const double noise = EffectNoise(one.problem.output().dtype);
       const FaultEffect effect = envelopes_.at(k).Effect(one.golden, exact[k], noise, contract);
       largest.of_element = std::max(largest.of_element, effect.of_element);
@@ -194,7 +194,7 @@ class CaseMeasurement {
 
   // One execution of each.
   void LegalOnOtherSeeds() {
-    std::vector<CaseData> prepared;
+    std::vector<PreparedCase> prepared;
     for (uint64_t seed = 1; seed < settings_.seeds && !settings_.interrupted(); ++seed) {
       if (auto data = Prepare(seed)) prepared.push_back(std::move(*data));
     }
@@ -213,7 +213,7 @@ class CaseMeasurement {
     }
   }
 
-  void AddToEnvelope(const CaseData& data, const Contract& contract, const OutputValues& got) {
+  void AddToEnvelope(const PreparedCase& data, const Contract& contract, const OutputValues& got) {
     for (size_t k = 0; k < got.size(); ++k) envelopes_[k].Add(contract, data.outputs[k].golden, got[k]);
   }
 
@@ -254,7 +254,7 @@ class CaseMeasurement {
   using EffectMap = std::map<std::string, OutputValues>;
 
   // By the name of the fault: its results on the case's inputs in exact arithmetic.
-  EffectMap Effects(const CaseData& data) {
+  EffectMap Effects(const PreparedCase& data) {
     EffectMap effects;
     const Problem exact = ForEffects(data.problem);
     for (const std::string& name : Names(exact, kFault, true)) {
@@ -277,7 +277,7 @@ class CaseMeasurement {
   }
 
   // Places that are as right as the golden ones are no effect.
-  static std::vector<double> CanonicalEffect(const CaseData& data, size_t output, const Tensor& exact) {
+  static std::vector<double> CanonicalEffect(const PreparedCase& data, size_t output, const Tensor& exact) {
     const Problem& problem = data.outputs[output].problem;
     if (problem.output().dtype != DType::kI64) return exact.ToDoubles();
     Tensor places(DType::kI64, exact.shape());
@@ -307,7 +307,7 @@ std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings) {
 }
 
 PowerTally MeasureCase(const PlannedCase& planned, const Device& device, const PowerSettings& settings) {
-  return CaseMeasurement(planned, device, settings).Run();
+  return PowerMeasurement(planned, device, settings).Run();
 }
 
 }  // namespace assay

@@ -32,11 +32,11 @@ class PowerLoop {
             const PowerProgress& progress)
       : cases_(cases), workers_(workers), settings_(settings), progress_(progress), tallies_(cases.size()) {}
 
-  MeasuredCases Run() {
+  MeasuredPower Run() {
     std::vector<std::thread> threads;
     for (int i = 0; i < workers_.count; ++i) threads.emplace_back([this] { WorkGuarded(); });
     for (std::thread& thread : threads) thread.join();
-    MeasuredCases all{{}, done_};
+    MeasuredPower all{{}, done_};
     for (PowerTally& tally : tallies_) all.tally.Add(std::move(tally));
     if (!problem_.empty()) all.tally.could_not_run.push_back(problem_);
     return all;
@@ -86,7 +86,7 @@ class PowerLoop {
 
 }  // namespace
 
-MeasuredCases MeasureCases(const std::vector<PlannedCase>& cases, const PowerWorkers& workers,
+MeasuredPower MeasureCases(const std::vector<PlannedCase>& cases, const PowerWorkers& workers,
                            const PowerSettings& settings, const PowerProgress& progress) {
   SetThreadCount(1);  // the threads are busy with cases of their own
   return PowerLoop(cases, workers, settings, progress).Run();

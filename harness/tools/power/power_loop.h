@@ -18,7 +18,7 @@ struct PowerWorkers {
   int count = 1;
 };
 
-struct MeasuredCases {
+struct MeasuredPower {
   PowerTally tally;
   size_t complete = 0;  // cases that were measured to the end
 };
@@ -27,7 +27,7 @@ struct MeasuredCases {
 using PowerProgress = std::function<void(size_t done, size_t alarms, const std::string& current)>;
 
 // A corpus that cannot be opened is one of PowerTally::could_not_run. Leaves the host's thread pool with one thread.
-MeasuredCases MeasureCases(const std::vector<PlannedCase>& cases, const PowerWorkers& workers,
+MeasuredPower MeasureCases(const std::vector<PlannedCase>& cases, const PowerWorkers& workers,
                            const PowerSettings& settings, const PowerProgress& progress);
 
 }  // namespace assay

@@ -9,10 +9,10 @@
 
 namespace assay {
 
-ManySeeds::ManySeeds(std::vector<CaseData> seeds) {
-  for (CaseData& data : seeds) {
+ManySeeds::ManySeeds(std::vector<PreparedCase> seeds) {
+  for (PreparedCase& data : seeds) {
     Seed& seed = seeds_.emplace_back(std::move(data));
-    for (const CaseOutput& one : seed.data.outputs) seed.peers.emplace_back(*seed.data.op, one.problem, one.golden);
+    for (const PreparedOutput& one : seed.data.outputs) seed.peers.emplace_back(*seed.data.op, one.problem, one.golden);
   }
 }
 
@@ -23,11 +23,11 @@ const std::vector<BoundModel>& ManySeeds::BoundsOf(Seed& seed, const Contract& c
 }
 
 SeedResult ManySeeds::Judge(Seed& seed, const Contract& contract, Execution execution) {
-  const CaseData& data = seed.data;
+  const PreparedCase& data = seed.data;
   SeedResult result{data, seed.peers, contract, {}, SideEffect(execution)};
   const std::vector<BoundModel>& bounds = BoundsOf(seed, contract);
   for (size_t k = 0; k < data.outputs.size(); ++k) {
-    const CaseOutput& of = data.outputs[k];
+    const PreparedOutput& of = data.outputs[k];
     const std::string wrong = DescribeFirstProblem(
         JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]),
         of.problem.output().shape);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/core/model/contract.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/device.h"
 #include "harness/tools/power/peers.h"
 
@@ -20,8 +20,8 @@ namespace assay {
 using OutputValues = std::vector<std::vector<double>>;  // of each output, as its type holds them
 
 struct SeedResult {
-  const CaseData& data;
-  const std::vector<PeerCase>& peers;  // of each output
+  const PreparedCase& data;
+  const std::vector<PeerRules>& peers;  // of each output
   const Contract& contract;
   OutputValues values;
   std::string problem;  // what is wrong with it; "" where it is right
@@ -29,7 +29,7 @@ struct SeedResult {
 
 class ManySeeds {
  public:
-  explicit ManySeeds(std::vector<CaseData> seeds);
+  explicit ManySeeds(std::vector<PreparedCase> seeds);
 
   bool empty() const { return seeds_.empty(); }
   const Problem& problem() const { return seeds_[0].data.problem; }
@@ -40,8 +40,8 @@ class ManySeeds {
 
  private:
   struct Seed {
-    CaseData data;
-    std::vector<PeerCase> peers;
+    PreparedCase data;
+    std::vector<PeerRules> peers;
     std::map<std::string, std::vector<BoundModel>> bounds;  // by contract, of each output
   };
 

@@ -74,7 +74,7 @@ TEST_P(HeldBackPart, EveryFaultChangesWhatACaseComputes) {
   Corpus corpus;
   for (const std::string& id : HeldCasesOf(Op())) {
     if (left.empty()) return;
-    const CaseData data = Corpus::Prepare(id);
+    const PreparedCase data = Corpus::Prepare(id);
     auto faults = corpus.Offered(data.problem, "fault.", Part());
     std::erase_if(faults, [&](const ImplementationInfo& info) { return !left.contains(info.name); });
     if (faults.empty() || corpus.Offered(data.problem, CleanOf(Op())).empty()) continue;
@@ -102,7 +102,7 @@ double UnitOf(const std::string& contract, DType output) {
 // A plain limit: so many units of the largest value, or of the sum of magnitudes where there is one.
 constexpr double kUnits = 64;
 
-void ExpectRight(Corpus& corpus, const CaseData& data, const ImplementationInfo& info) {
+void ExpectRight(Corpus& corpus, const PreparedCase& data, const ImplementationInfo& info) {
   const std::vector<double> got = corpus.Run(data.problem, data.inputs, info.name).ToDoubles();
   const Golden& golden = data.golden();
   const double unit = UnitOf(info.contract_text, data.problem.output().dtype);
@@ -124,7 +124,7 @@ TEST_P(HeldBackPart, EveryScheduleIsRight) {
     const bool has_common_values = id.find("fill=normal") != std::string::npos ||
                                    id.find("fill=uniform") != std::string::npos ||
                                    id.find("fill=near_one") != std::string::npos;
-    const CaseData data = Corpus::Prepare(id);
+    const PreparedCase data = Corpus::Prepare(id);
     if (!has_common_values || data.golden().size() > 3000) continue;
     for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.", Part())) {
       ExpectRight(corpus, data, info);

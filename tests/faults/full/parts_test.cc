@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/core/model/case_spec.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "tests/faults/corpus_fixture.h"
 #include "tests/faults/full/held_cases.h"
 

@@ -47,7 +47,7 @@ class Row {
   }
 
   void FindKeys() {
-    AttentionCase::Range range = op_.KeysOf(row_);
+    AttentionArgs::Range range = op_.KeysOf(row_);
     if (fault_.leak_next) range.last = std::min(op_.s, range.last + 1);
     for (int64_t j = range.first; j < range.last; ++j) {
       const double m = op_.mask == MaskKind::kNone ? 1 : ValueAt(inputs_[3], op_.MaskOffset(row_) + j);
@@ -213,7 +213,7 @@ class Row {
     return o;
   }
 
-  const AttentionCase op_;
+  const AttentionArgs op_;
   std::span<const Tensor> inputs_;
   int64_t row_, head_ = 0;
   const Contract& contract_;
@@ -275,7 +275,7 @@ std::vector<double> RunAttentionRow(const Problem& problem, std::span<const Tens
 std::vector<double> RunAttention(const Problem& problem, std::span<const Tensor> inputs, const Contract& contract,
                                  const AttentionForm& form) {
   std::vector<double> results;
-  for (int64_t row = 0; row < AttentionCase(problem).Rows(); ++row) {
+  for (int64_t row = 0; row < AttentionArgs(problem).Rows(); ++row) {
     for (const double y : RunAttentionRow(problem, inputs, row, contract, form)) results.push_back(y);
   }
   return results;

@@ -11,7 +11,7 @@ namespace assay::test {
 
 std::vector<double> RunMatmul(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
                               const Arithmetic& unit) {
-  const MatmulCase op(problem);
+  const MatmulArgs op(problem);
   const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
   std::vector<double> y(static_cast<size_t>(NumElements(problem.output().shape)));
   std::vector<double> a(static_cast<size_t>(op.gemm.k)), b(a.size());
@@ -44,7 +44,7 @@ double LogSumExpOf(std::span<const double> x, const Schedule& schedule, const Ar
   return unit.Add(max, unit.Round(std::log(Sum(terms, {}, schedule, unit))));
 }
 
-double ReduceRow(const ReduceCase& op, std::span<const double> x, const Schedule& schedule, const Arithmetic& unit) {
+double ReduceRow(const ReduceArgs& op, std::span<const double> x, const Schedule& schedule, const Arithmetic& unit) {
   const auto count = static_cast<double>(op.terms);
   switch (op.kind) {
     case ReduceKind::kSum:
@@ -69,7 +69,7 @@ double ReduceRow(const ReduceCase& op, std::span<const double> x, const Schedule
 
 std::vector<double> RunReduce(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
                               const Arithmetic& unit) {
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const DType in = problem.inputs[0].dtype;
   std::vector<double> y;
   for (int64_t row = 0; row < op.rows; ++row) {

@@ -65,7 +65,7 @@ TEST_P(Abi, NamesAnUnknownOperatorAndType) {
   EXPECT_EQ(Query(unknown.raw(), error.raw()), ASSAY_UNSUPPORTED);
   EXPECT_NE(error.str().find("transmogrify"), std::string::npos) << error.str();
   constexpr Type kI16{0, 16, 0, 0, "i16"};
-  Op narrow = MatmulCase{.in = kI16, .out = kI16}.Description();
+  Op narrow = MatmulArgs{.in = kI16, .out = kI16}.Description();
   EXPECT_EQ(Query(narrow.raw(), error.raw()), ASSAY_UNSUPPORTED);
   EXPECT_NE(error.str().find("i16"), std::string::npos) << error.str();
 }
@@ -76,11 +76,11 @@ TEST_P(Abi, CallsAMalformedDescriptionAnError) {
   Op missing("matmul");
   EXPECT_EQ(Query(missing.raw(), error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("'m' is missing"), std::string::npos) << error.str();
-  Op wrong = MatmulCase{.m = 3}.Description();
+  Op wrong = MatmulArgs{.m = 3}.Description();
   wrong.inputs[0].shape[0] = 4;
   EXPECT_EQ(Query(wrong.raw(), error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("[4, 1]"), std::string::npos) << error.str();
-  Op good = MatmulCase{}.Description();
+  Op good = MatmulArgs{}.Description();
   assay_op_desc desc = *good.raw();
   desc.struct_size = 16;
   EXPECT_EQ(Query(&desc, error.raw()), ASSAY_ERROR);
@@ -106,7 +106,7 @@ TEST_P(Abi, TruncatesTextToTheCallersBuffer) {
 }
 
 TEST_P(Abi, ListsImplementationsUntilTheyAreFreed) {
-  Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
+  Op op = MatmulArgs{.m = 4, .n = 4, .k = 4}.Description();
   const assay_implementations *first = nullptr, *second = nullptr;
   ASSERT_EQ(api().query(device(), op.raw(), &first, nullptr), ASSAY_OK);
   ASSERT_EQ(api().query(device(), op.raw(), &second, nullptr), ASSAY_OK);
@@ -124,12 +124,12 @@ TEST_P(Abi, ListsImplementationsUntilTheyAreFreed) {
 
 TEST_P(Abi, RefusesWhatItDoesNotKnow) {
   Text error;
-  Op unknown = MatmulCase{}.Description();
+  Op unknown = MatmulArgs{}.Description();
   unknown.Int("swizzle", 1);
   EXPECT_EQ(Query(unknown.raw(), error.raw()), ASSAY_UNSUPPORTED);
   EXPECT_NE(error.str().find("'swizzle' is not known"), std::string::npos) << error.str();
   assay_plan* plan = nullptr;
-  Op known = MatmulCase{}.Description();
+  Op known = MatmulArgs{}.Description();
   const auto name = plugin().Offered(known).at(0).name;
   EXPECT_EQ(api().plan_create(device(), unknown.raw(), name.c_str(), &plan, error.raw()), ASSAY_UNSUPPORTED);
   assay_op_desc dynamic = *known.raw();
@@ -146,7 +146,7 @@ TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
   EXPECT_EQ(api().buffer_upload(device(), buffer, 60, bytes, 5, error.raw()), ASSAY_ERROR);
   EXPECT_EQ(api().buffer_download(device(), buffer, ~uint64_t{0}, bytes, 5, error.raw()), ASSAY_ERROR);
   EXPECT_EQ(api().buffer_upload(device(), buffer, 60, bytes, 4, error.raw()), ASSAY_OK);
-  Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
+  Op op = MatmulArgs{.m = 4, .n = 4, .k = 4}.Description();
   assay_plan* plan = nullptr;
   const auto name = plugin().Offered(op).at(0).name;
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
@@ -174,7 +174,7 @@ TEST_P(Abi, ReportsAnImpossibleAllocation) {
 
 TEST_P(Abi, GivesEveryExecutionOfABatchItsDuration) {
   Text error;
-  Op op = MatmulCase{.m = 8, .n = 8, .k = 8}.Description();
+  Op op = MatmulArgs{.m = 8, .n = 8, .k = 8}.Description();
   assay_plan* plan = nullptr;
   const auto name = plugin().Offered(op).at(0).name;
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();

@@ -10,7 +10,7 @@
 
 namespace plugin_test {
 
-struct AttentionCase {
+struct AttentionArgs {
   Type type = kF32;
   int64_t b = 1, h = 1, hkv = 1, l = 1, s = 1, d = 8, dv = 8, causal = 0, window = 0, per_head = 0;
   bool top_left = false, strided = false;

@@ -10,7 +10,7 @@ namespace {
 
 class Attention : public EveryPlugin {
  protected:
-  void Check(const AttentionCase& c) {
+  void Check(const AttentionArgs& c) {
     Op op = c.Description();
     const auto inputs = c.Inputs();
     for (const Implementation& implementation : OfferedFor(op, 3)) {
@@ -65,7 +65,7 @@ TEST_P(Attention, QueriesWithoutKeysFollowThePolicy) {
 
 // NaN in k and v where no query looks.
 TEST(CpuAttention, IgnoresWhatIsMasked) {
-  const AttentionCase c{.h = 1, .hkv = 1, .l = 4, .s = 80, .causal = 1, .top_left = true};
+  const AttentionArgs c{.h = 1, .hkv = 1, .l = 4, .s = 80, .causal = 1, .top_left = true};
   Op op = c.Description();
   auto inputs = c.Inputs();
   for (const Implementation& implementation : Cpu().Offered(op)) {
@@ -79,7 +79,7 @@ TEST(CpuAttention, IgnoresWhatIsMasked) {
 // A key that only some queries see must not change the results of the others, to the bit.
 TEST_P(Attention, HiddenKeysDoNotReachARow) {
   for (const Type& type : {kF32, kBF16}) {
-    const AttentionCase c{.type = type, .h = 2, .hkv = 1, .l = 9, .s = 20, .causal = 1};
+    const AttentionArgs c{.type = type, .h = 2, .hkv = 1, .l = 9, .s = 20, .causal = 1};
     Op op = c.Description();
     const int64_t seen_from = 5, key = seen_from + c.s - c.l;
     for (const Implementation& implementation : OfferedFor(op, 3)) {

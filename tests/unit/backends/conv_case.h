@@ -9,7 +9,7 @@
 
 namespace plugin_test {
 
-struct ConvCase {
+struct ConvArgs {
   using List = std::vector<int64_t>;
   Type in = kF32, out = kF32;
   int64_t n = 1, c = 1, o = 1, groups = 1;

@@ -16,7 +16,7 @@ bool Contains(const std::string& text, const char* part) {
 
 class Conv : public EveryPlugin {
  protected:
-  void Check(const ConvCase& c) {
+  void Check(const ConvArgs& c) {
     SCOPED_TRACE(c.Text());
     Op op = c.Description();
     const auto inputs = c.Inputs();
@@ -148,7 +148,7 @@ TEST_P(Conv, LongSumsAndSeveralThreads) {
 INSTANTIATE_TEST_SUITE_P(Plugins, Conv, testing::ValuesIn(PluginPaths()), NameOfPlugin);
 
 TEST(CpuConv, OffersWinogradWhereItApplies) {
-  const auto names = [](const ConvCase& c) {
+  const auto names = [](const ConvArgs& c) {
     Op op = c.Description();
     std::set<std::string> found;
     for (const auto& implementation : Cpu().Offered(op)) found.insert(implementation.name);
@@ -164,7 +164,7 @@ TEST(CpuConv, OffersWinogradWhereItApplies) {
 
 TEST(CpuConv, DeclaresItsArithmetic) {
   const auto contracts = [](Type in, Type out) {
-    Op op = ConvCase{.in = in, .out = out}.Description();
+    Op op = ConvArgs{.in = in, .out = out}.Description();
     std::set<std::string> found;
     for (const auto& implementation : Cpu().Offered(op)) found.insert(implementation.contract);
     return found;
@@ -175,7 +175,7 @@ TEST(CpuConv, DeclaresItsArithmetic) {
 }
 
 TEST(CpuConv, SumsInt8ExactlyAboveTheFloatRange) {
-  const ConvCase c{.in = kI8, .out = kI32, .c = 2049, .i = {1}, .k = {1}, .stride = {1}, .pad = {0}, .dilation = {1}};
+  const ConvArgs c{.in = kI8, .out = kI32, .c = 2049, .i = {1}, .k = {1}, .stride = {1}, .pad = {0}, .dilation = {1}};
   Op op = c.Description();
   for (const char* name : {"direct", "im2col"}) {
     EXPECT_EQ(Cpu().Run(op, name, {std::vector<double>(2049, 127), std::vector<double>(2049, 127)}),
@@ -185,7 +185,7 @@ TEST(CpuConv, SumsInt8ExactlyAboveTheFloatRange) {
 
 // Small integers: Winograd's halves stay exact when weights are multiples of 4.
 TEST(CpuConv, WinogradIsExactOnSmallMultiplesOfFour) {
-  const ConvCase c{.c = 5, .o = 6, .i = {11, 9}, .pad = {1, 1}};
+  const ConvArgs c{.c = 5, .o = 6, .i = {11, 9}, .pad = {1, 1}};
   Op op = c.Description();
   auto inputs = c.Inputs();
   for (size_t i = 0; i < inputs[0].size(); ++i) inputs[0][i] = static_cast<double>(i * 7 % 11) - 5;
@@ -194,7 +194,7 @@ TEST(CpuConv, WinogradIsExactOnSmallMultiplesOfFour) {
 }
 
 TEST(CpuConv, SkipsPaddingUnderInfiniteWeightsInDirect) {
-  const ConvCase c{.i = {3}, .k = {3}, .stride = {1}, .pad = {1}, .dilation = {1}};
+  const ConvArgs c{.i = {3}, .k = {3}, .stride = {1}, .pad = {1}, .dilation = {1}};
   Op op = c.Description();
   const auto got = Cpu().Run(op, "direct", {{1, 1, 1}, {INFINITY, 1, 1}});
   EXPECT_EQ(got[0], 2);
@@ -202,8 +202,8 @@ TEST(CpuConv, SkipsPaddingUnderInfiniteWeightsInDirect) {
 }
 
 TEST(CpuConv, IsBatchInvariant) {
-  const ConvCase one{.c = 9, .o = 7, .i = {13, 12}, .pad = {1, 1}};
-  ConvCase three = one;
+  const ConvArgs one{.c = 9, .o = 7, .i = {13, 12}, .pad = {1, 1}};
+  ConvArgs three = one;
   three.n = 3;
   Op small = one.Description(), large = three.Description();
   const auto inputs = three.Inputs();

@@ -11,7 +11,7 @@
 
 namespace plugin_test {
 
-struct FftCase {
+struct FftArgs {
   std::string kind = "c2c";
   bool wide = false;
   std::vector<int64_t> n;

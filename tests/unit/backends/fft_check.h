@@ -15,7 +15,7 @@ inline bool Declares(const Implementation& implementation, const std::string& te
 }
 
 // Error bound of correct algorithms relative to the norm of the whole transform: generous, but below any fault.
-inline double Tolerance(const FftCase& c, const Implementation& implementation) {
+inline double Tolerance(const FftArgs& c, const Implementation& implementation) {
   double steps = 4;
   for (const int64_t n : c.n) {
     const double log = std::log2(4.0 * static_cast<double>(n));
@@ -33,11 +33,11 @@ class FftTest : public testing::Test {
  protected:
   explicit FftTest(Plugin& plugin) : plugin_(plugin) {}
 
-  void Check(const FftCase& c) {
+  void Check(const FftArgs& c) {
     Op op = c.Description();
     const auto implementations = plugin_.Offered(op);
     const std::vector<double> x = c.Input(7);
-    std::vector<std::vector<FftCase::Complex>> expected;
+    std::vector<std::vector<FftArgs::Complex>> expected;
     for (int64_t b = 0; b < c.batch; ++b) expected.push_back(c.Transform(c.Signal(x, b)));
     for (const Implementation& implementation : implementations) {
       SCOPED_TRACE(implementation.name + " " + c.kind + " n[0]=" + std::to_string(c.n[0]));
@@ -47,9 +47,9 @@ class FftTest : public testing::Test {
     }
   }
 
-  static void Compare(const FftCase& c, const std::vector<std::vector<FftCase::Complex>>& expected,
+  static void Compare(const FftArgs& c, const std::vector<std::vector<FftArgs::Complex>>& expected,
                       const std::vector<double>& got, double tolerance) {
-    const int64_t columns = c.YAxes().back(), elements = FftCase::Product(c.YAxes());
+    const int64_t columns = c.YAxes().back(), elements = FftArgs::Product(c.YAxes());
     const int parts = c.Y().Parts();
     ASSERT_EQ(std::ssize(got), c.batch * elements * parts);
     std::vector<double> norms;

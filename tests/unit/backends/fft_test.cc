@@ -58,13 +58,13 @@ TEST_F(Fft, SeveralThreads) {
 }
 
 TEST_F(Fft, DeclaresItsAlgorithmAndRefusesWithAReason) {
-  Op short_line = FftCase{.n = {64}}.Description();
+  Op short_line = FftArgs{.n = {64}}.Description();
   const auto all = Cpu().Offered(short_line);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_TRUE(all[0].name == "radix" && Declares(all[0], "alg=fft"));
   EXPECT_TRUE(all[1].name == "bluestein" && Declares(all[1], "alg=bluestein"));
   EXPECT_TRUE(all[2].name == "direct" && Declares(all[2], "alg=direct"));
-  Op prime = FftCase{.n = {2053}}.Description();
+  Op prime = FftArgs{.n = {2053}}.Description();
   const auto one = Cpu().Offered(prime);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].name, "bluestein");
@@ -78,7 +78,7 @@ TEST_F(Fft, DeclaresItsAlgorithmAndRefusesWithAReason) {
 
 // A number that is not finite spoils its transform, and no other of the batch.
 TEST_F(Fft, NanStaysInItsTransform) {
-  const FftCase c{.kind = "r2c", .n = {12}, .batch = 3};
+  const FftArgs c{.kind = "r2c", .n = {12}, .batch = 3};
   Op op = c.Description();
   std::vector<double> x = c.Input(1);
   x[12 + 5] = NAN;
@@ -98,7 +98,7 @@ TEST_F(Fft, NanStaysInItsTransform) {
 
 #ifdef ASSAY_ONEDNN_PLUGIN
 TEST_F(Fft, IsNotAnOperatorOfOneDnn) {
-  Op op = FftCase{.n = {64}}.Description();
+  Op op = FftArgs{.n = {64}}.Description();
   std::string reason;
   EXPECT_TRUE(PluginAt(ASSAY_ONEDNN_PLUGIN).Query(op, &reason).empty());
   EXPECT_NE(reason.find("no operator 'fft' in this backend"), std::string::npos) << reason;

@@ -9,7 +9,7 @@
 
 namespace plugin_test {
 
-struct MatmulCase {
+struct MatmulArgs {
   Type in = kF32, out = kF32;
   int64_t m = 1, n = 1, k = 1, batch = 1;
   bool transa = false, transb = false, bias = false, rounded = false, strided = false;

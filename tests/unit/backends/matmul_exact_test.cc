@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kNames[] = {"naive", "blocked", "splitk"};
 
 TEST(CpuMatmul, SumsInt8ExactlyAboveTheFloatRange) {
-  const MatmulCase c{.in = kI8, .out = kI32, .m = 1, .n = 2, .k = 2049};
+  const MatmulArgs c{.in = kI8, .out = kI32, .m = 1, .n = 2, .k = 2049};
   Op op = c.Description();
   for (const char* name : kNames) {
     const auto got = Cpu().Run(op, name, {std::vector<double>(2049, 127), std::vector<double>(4098, 127)});
@@ -19,14 +19,14 @@ TEST(CpuMatmul, SumsInt8ExactlyAboveTheFloatRange) {
 }
 
 TEST(CpuMatmul, AddsIntegerOperands) {
-  const MatmulCase c{.in = kI8, .out = kI32, .m = 5, .n = 4, .k = 9, .bias = true, .beta = 3};
+  const MatmulArgs c{.in = kI8, .out = kI32, .m = 5, .n = 4, .k = 9, .bias = true, .beta = 3};
   Op op = c.Description();
   const auto inputs = c.Inputs();
   for (const char* name : kNames) EXPECT_EQ(Cpu().Run(op, name, inputs), c.Reference(inputs).value) << name;
 }
 
 TEST(CpuMatmul, RefusesSumsThatCanOverflow) {
-  Op op = MatmulCase{.in = kI8, .out = kI32, .k = 131072}.Description();
+  Op op = MatmulArgs{.in = kI8, .out = kI32, .k = 131072}.Description();
   std::string reason;
   EXPECT_TRUE(Cpu().Query(op, &reason).empty());
   EXPECT_NE(reason.find("k=131072"), std::string::npos) << reason;
@@ -34,7 +34,7 @@ TEST(CpuMatmul, RefusesSumsThatCanOverflow) {
 
 TEST(CpuMatmul, DeclaresItsArithmetic) {
   const auto contract = [](Type in, Type out) {
-    Op op = MatmulCase{.in = in, .out = out}.Description();
+    Op op = MatmulArgs{.in = in, .out = out}.Description();
     return Cpu().Offered(op).at(0).contract;
   };
   EXPECT_EQ(contract(kF64, kF64), "f64;det=yes;batchinv=yes");
@@ -44,7 +44,7 @@ TEST(CpuMatmul, DeclaresItsArithmetic) {
 
 // The first rows of a larger product are the smaller product, bit for bit.
 TEST(CpuMatmul, IsBatchInvariant) {
-  const MatmulCase large{.m = 70, .n = 130, .k = 900}, small{.m = 3, .n = 130, .k = 900};
+  const MatmulArgs large{.m = 70, .n = 130, .k = 900}, small{.m = 3, .n = 130, .k = 900};
   Op large_op = large.Description(), small_op = small.Description();
   auto inputs = large.Inputs();
   for (const char* name : kNames) {
@@ -55,7 +55,7 @@ TEST(CpuMatmul, IsBatchInvariant) {
 }
 
 TEST(CpuMatmul, KeepsSubnormals) {
-  Op op = MatmulCase{.k = 4}.Description();
+  Op op = MatmulArgs{.k = 4}.Description();
   for (const char* name : kNames) {
     EXPECT_EQ(Cpu().Run(op, name, {std::vector<double>(4, 0x1p-130), std::vector<double>(4, 0x1p-3)}),
               std::vector<double>{0x1p-131});
@@ -65,7 +65,7 @@ TEST(CpuMatmul, KeepsSubnormals) {
 TEST(CpuMatmul, RoundsTheProductBeforeARoundedEpilogue) {
   // 257/256 is halfway between two bf16 neighbours: it rounds to 1 before c = 2^-8 is added, and not after.
   for (const bool rounded : {false, true}) {
-    const MatmulCase c{.in = kBF16, .out = kBF16, .k = 2, .rounded = rounded, .beta = 1};
+    const MatmulArgs c{.in = kBF16, .out = kBF16, .k = 2, .rounded = rounded, .beta = 1};
     Op op = c.Description();
     const auto got = Cpu().Run(op, "naive", {{1, 1}, {1, 0x1p-8}, {0x1p-8}});
     EXPECT_EQ(got, std::vector<double>{rounded ? 1.0 : 1 + 0x1p-7});
@@ -74,7 +74,7 @@ TEST(CpuMatmul, RoundsTheProductBeforeARoundedEpilogue) {
 
 TEST(CpuMatmul, LetsPoisonOutsideTheOperandsBe) {
   // The tails of tiles are padded inside the plan; infinities must not leak from one column into its neighbours.
-  const MatmulCase c{.m = 3, .n = 3, .k = 2};
+  const MatmulArgs c{.m = 3, .n = 3, .k = 2};
   Op op = c.Description();
   const auto got = Cpu().Run(op, "blocked", {std::vector<double>(6, 1), {INFINITY, 1, 1, 1, 1, 1}});
   EXPECT_TRUE(std::isinf(got[0]));

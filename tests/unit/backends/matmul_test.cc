@@ -10,7 +10,7 @@ namespace {
 
 class Matmul : public EveryPlugin {
  protected:
-  void Check(const MatmulCase& c) {
+  void Check(const MatmulArgs& c) {
     SCOPED_TRACE(c.Text());
     Op op = c.Description();
     const auto inputs = c.Inputs();

@@ -13,7 +13,7 @@ Plugin& OneDnnPlugin() {
   return PluginAt(ASSAY_ONEDNN_PLUGIN);
 }
 
-const ConvCase kLayer{.c = 64, .o = 64, .i = {28, 28}, .pad = {1, 1}};
+const ConvArgs kLayer{.c = 64, .o = 64, .i = {28, 28}, .pad = {1, 1}};
 
 TEST(OneDnnConv, OffersPlainAndReorderedImplementations) {
   Op op = kLayer.Description();
@@ -36,7 +36,7 @@ TEST(OneDnnConv, SumsInt8AsDeclared) {
   std::string reason;
   size_t exact = 0, rounded = 0;
   for (const auto& [c, k] : {Row{514, 1}, Row{777, 1}, Row{1023, 1}, Row{113, 3}, Row{2049, 1}, Row{227, 3}}) {
-    const ConvCase conv{.in = kI8, .out = kI32, .c = c, .o = 16, .i = {4, 4}, .k = {k, k}};
+    const ConvArgs conv{.in = kI8, .out = kI32, .c = c, .o = 16, .i = {4, 4}, .k = {k, k}};
     Op op = conv.Description();
     for (const auto& implementation : OneDnnPlugin().Query(op, &reason)) {
       double worst = 0;
@@ -70,8 +70,8 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
   std::string reason;  // of bf16, which processors without AVX-512 are not offered
   for (const Row& row : rows) {
     int kept = 0, offered = 0;
-    for (const ConvCase::List& k : {ConvCase::List{1, 1}, ConvCase::List{3, 3}}) {
-      ConvCase c{.in = row.in, .out = row.out, .c = 64, .o = 64, .i = {8, 8}, .k = k};
+    for (const ConvArgs::List& k : {ConvArgs::List{1, 1}, ConvArgs::List{3, 3}}) {
+      ConvArgs c{.in = row.in, .out = row.out, .c = 64, .o = 64, .i = {8, 8}, .k = k};
       Op op = c.Description();
       const double terms = static_cast<double>(64 * k[0] * k[1]);
       const bool always = row.in == kF32;
@@ -96,13 +96,13 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
 }
 
 // Inputs of ones, but for one pixel; [channel 0, output row, output column] of what comes out.
-std::vector<double> WithPixel(const ConvCase& conv, const std::string& implementation, int64_t channel, double value) {
+std::vector<double> WithPixel(const ConvArgs& conv, const std::string& implementation, int64_t channel, double value) {
   Op op = conv.Description();
   std::vector<double> x(static_cast<size_t>(conv.c * conv.i[0] * conv.i[1]), 1);
   x[static_cast<size_t>((channel * conv.i[0] + 3) * conv.i[1] + 3)] = value;
   const std::vector<double> w(static_cast<size_t>(conv.o * conv.c * conv.k[0] * conv.k[1]), 0.5);
   auto got = OneDnnPlugin().Run(op, implementation, {x, w});
-  const ConvCase::List extents = conv.OutputExtents();
+  const ConvArgs::List extents = conv.OutputExtents();
   got.resize(static_cast<size_t>(extents[0] * extents[1]));
   return got;
 }
@@ -112,12 +112,12 @@ std::vector<double> WithPixel(const ConvCase& conv, const std::string& implement
 // NaN shows it. oneDNN knows ("one might assume that x_g is neither Inf nor Nan",
 // jit_avx512_core_bf16_conv_kernel.cpp).
 TEST(OneDnnConv, Bf16KernelsMultiplyAPixelBesideTheWindowByZero) {
-  const ConvCase rows[] = {{.in = kBF16, .out = kF32, .c = 5, .o = 8, .i = {6, 7}, .k = {1, 1}},
+  const ConvArgs rows[] = {{.in = kBF16, .out = kF32, .c = 5, .o = 8, .i = {6, 7}, .k = {1, 1}},
                            {.in = kBF16, .out = kF32, .c = 5, .o = 8, .i = {6, 7}, .k = {3, 3}},
                            {.in = kBF16, .out = kF32, .c = 6, .o = 8, .i = {6, 7}, .k = {3, 3}}};
   std::string reason;
   int ran = 0;
-  for (const ConvCase& conv : rows) {
+  for (const ConvArgs& conv : rows) {
     Op op = conv.Description();
     for (const auto& implementation : OneDnnPlugin().Query(op, &reason)) {
       SCOPED_TRACE(implementation.name + " " + conv.Text());
@@ -146,8 +146,8 @@ TEST(OneDnnConv, Bf16KernelsMultiplyAPixelBesideTheWindowByZero) {
 }
 
 TEST(OneDnnConv, RefusesWithAReason) {
-  EXPECT_NE(OneDnnPlugin().Refusal(ConvCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
-  EXPECT_NE(OneDnnPlugin().Refusal(ConvCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("bias"),
+  EXPECT_NE(OneDnnPlugin().Refusal(ConvArgs{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
+  EXPECT_NE(OneDnnPlugin().Refusal(ConvArgs{.in = kI8, .out = kI32, .bias = true}.Description()).find("bias"),
             std::string::npos);
 }
 

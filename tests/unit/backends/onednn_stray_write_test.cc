@@ -43,13 +43,13 @@ namespace {
 
 // The error of one execution, "" when it succeeds.
 std::string ErrorOf(const std::string& implementation) {
-  Op op = ConvCase{.c = 16, .o = 16, .i = {9, 11}, .k = {1, 1}}.Description();
+  Op op = ConvArgs{.c = 16, .o = 16, .i = {9, 11}, .k = {1, 1}}.Description();
   Plugin& plugin = PluginAt(ASSAY_ONEDNN_PLUGIN);
   return plugin.TryRun(op, implementation, RandomInputs(op));
 }
 
 TEST(OneDnnStrayWrite, IsNamed) {
-  Op op = ConvCase{.c = 16, .o = 16, .i = {9, 11}, .k = {1, 1}}.Description();
+  Op op = ConvArgs{.c = 16, .o = 16, .i = {9, 11}, .k = {1, 1}}.Description();
   int ran = 0;
   for (const auto& implementation : PluginAt(ASSAY_ONEDNN_PLUGIN).Offered(op)) {
     if (!implementation.name.ends_with("-reordered")) continue;  // others write to the case's own output

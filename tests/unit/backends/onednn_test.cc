@@ -14,7 +14,7 @@ Plugin& OneDnn() {
 }
 
 TEST(OneDnn, OffersItsImplementationsApart) {
-  Op op = MatmulCase{.m = 64, .n = 64, .k = 64}.Description();
+  Op op = MatmulArgs{.m = 64, .n = 64, .k = 64}.Description();
   const auto found = OneDnn().Offered(op);
   ASSERT_GE(found.size(), 2u);
   for (const auto& implementation : found) {
@@ -29,7 +29,7 @@ TEST(OneDnn, SumsInt8AsDeclared) {
   std::string reason;
   size_t exact = 0, rounded = 0;
   for (const int64_t k : {777, 1023, 2049}) {
-    Op op = MatmulCase{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = k}.Description();
+    Op op = MatmulArgs{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = k}.Description();
     const double want = 127.0 * 127 * static_cast<double>(k);
     const std::vector<double> operand(16 * static_cast<size_t>(k), 127);
     for (const auto& implementation : OneDnn().Query(op, &reason)) {
@@ -60,7 +60,7 @@ TEST(OneDnn, KeepsSubnormalsWhereItDeclaresThat) {
                       {kBF16, kBF16, 0x1p-130, 0x1p20}};
   std::string reason;  // of bf16, which processors without AVX-512 are not offered
   for (const Row& row : rows) {
-    Op op = MatmulCase{.in = row.in, .out = row.out, .m = 16, .n = 16, .k = 64}.Description();
+    Op op = MatmulArgs{.in = row.in, .out = row.out, .m = 16, .n = 16, .k = 64}.Description();
     int kept = 0, offered = 0;
     for (const auto& implementation : row.in == kF32 ? OneDnn().Offered(op) : OneDnn().Query(op, &reason)) {
       ++offered;
@@ -82,7 +82,7 @@ TEST(OneDnn, KeepsSubnormalsWhereItDeclaresThat) {
 TEST(OneDnn, SumsBf16InF32) {
   std::vector<double> x(4097, 0x1p-12);
   x[0] = 1;
-  Op op = ReduceCase{.in = kBF16, .out = kBF16, .shape = {1, 4097}, .axes = {1}}.Description();
+  Op op = ReduceArgs{.in = kBF16, .out = kBF16, .shape = {1, 4097}, .axes = {1}}.Description();
   std::string reason;
   const auto offered = OneDnn().Query(op, &reason);
   EXPECT_EQ(offered.empty(), !reason.empty());
@@ -98,7 +98,7 @@ TEST(OneDnn, SumsBf16InF32) {
 TEST(OneDnn, MaximaForgetAtMostWhatStandsBeforeANaN) {
   for (const char* kind : {"max", "min"}) {
     const double sign = kind == std::string("max") ? 1 : -1;
-    Op op = ReduceCase{.kind = kind, .shape = {1, 200}, .axes = {1}}.Description();
+    Op op = ReduceArgs{.kind = kind, .shape = {1, 200}, .axes = {1}}.Description();
     int ran = 0;
     for (const auto& implementation : OneDnn().Offered(op)) {
       std::vector<double> x(200, sign);
@@ -144,15 +144,15 @@ TEST(OneDnn, GradientsOfLayerNormLoseExtremes) {
 }
 
 TEST(OneDnn, RefusesWithAReason) {
-  EXPECT_NE(OneDnn().Refusal(MatmulCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
-  EXPECT_NE(OneDnn().Refusal(MatmulCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("f32"),
+  EXPECT_NE(OneDnn().Refusal(MatmulArgs{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
+  EXPECT_NE(OneDnn().Refusal(MatmulArgs{.in = kI8, .out = kI32, .bias = true}.Description()).find("f32"),
             std::string::npos);
-  EXPECT_NE(OneDnn().Refusal(MatmulCase{.rounded = true, .beta = 1}.Description()).find("rounded"), std::string::npos);
+  EXPECT_NE(OneDnn().Refusal(MatmulArgs{.rounded = true, .beta = 1}.Description()).find("rounded"), std::string::npos);
   EXPECT_NE(OneDnn()
                 .Refusal(std::move(Op("rms_norm").In(Dense("x", kF32, {2, 3})).Out(Dense("y", kF32, {2, 3}))))
                 .find("takes off the mean"),
             std::string::npos);
-  EXPECT_NE(OneDnn().Refusal(ReduceCase{.kind = "logsumexp", .shape = {3}, .axes = {0}}.Description()).find("sum"),
+  EXPECT_NE(OneDnn().Refusal(ReduceArgs{.kind = "logsumexp", .shape = {3}, .axes = {0}}.Description()).find("sum"),
             std::string::npos);
 }
 

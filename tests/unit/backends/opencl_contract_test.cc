@@ -44,7 +44,7 @@ TEST(OpenClContract, WeakerArithmeticIsDeclared) {
 }
 
 TEST(OpenClContract, RefusesWhatTheDeviceLacks) {
-  const auto why_not = [](const Traits& traits, const MatmulCase& c) {
+  const auto why_not = [](const Traits& traits, const MatmulArgs& c) {
     Op op = c.Description();
     return opencl::OperandsWhyNot(traits, plugin::OpDesc(op.raw()));
   };

@@ -62,7 +62,7 @@ namespace {
 TEST(OpenClStrayWrite, IsNamed) {
   if (!HasDevice(ASSAY_OPENCL_PLUGIN)) GTEST_SKIP() << "no OpenCL device";
   Plugin& plugin = PluginAt(ASSAY_OPENCL_PLUGIN);
-  const FftCase fft{.kind = "r2c", .n = {16}};
+  const FftArgs fft{.kind = "r2c", .n = {16}};
   Op op = fft.Description();
   const auto found = plugin.Offered(op);
   ASSERT_FALSE(found.empty());

@@ -34,16 +34,16 @@ bool DeviceHas(const std::string& property) {
 
 TEST(OpenCl, OffersItsImplementations) {
   using Names = std::set<std::string>;
-  EXPECT_EQ(NamesOf(MatmulCase{.m = 8, .n = 8, .k = 8}.Description()), (Names{"tiled", "splitk"}));
-  EXPECT_EQ(NamesOf(ReduceCase{.kind = "argmax", .shape = {3, 8}, .axes = {1}}.Description()),
+  EXPECT_EQ(NamesOf(MatmulArgs{.m = 8, .n = 8, .k = 8}.Description()), (Names{"tiled", "splitk"}));
+  EXPECT_EQ(NamesOf(ReduceArgs{.kind = "argmax", .shape = {3, 8}, .axes = {1}}.Description()),
             (Names{"sequential", "tree"}));
-  EXPECT_EQ(NamesOf(FftCase{.n = {8}}.Description()), (Names{"vkfft"}));
+  EXPECT_EQ(NamesOf(FftArgs{.n = {8}}.Description()), (Names{"vkfft"}));
 }
 
 // The device's configuration decides the declaration, and the declaration holds.
 TEST(OpenCl, KeepsSubnormalsWhereItDeclaresThat) {
   for (const auto& [a, b] : {std::pair{0x1p-130, 0x1p20}, {0x1p-70, 0x1p-66}}) {
-    Op op = MatmulCase{.m = 16, .n = 16, .k = 64}.Description();
+    Op op = MatmulArgs{.m = 16, .n = 16, .k = 64}.Description();
     int kept = 0;
     for (const Implementation& implementation : OpenCl().Offered(op)) {
       EXPECT_EQ(implementation.Declares("ftz=all"), DeviceHas("subnormals_f32=flushed"));
@@ -58,7 +58,7 @@ TEST(OpenCl, KeepsSubnormalsWhereItDeclaresThat) {
 }
 
 TEST(OpenCl, DividesAsItDeclares) {
-  Op op = ReduceCase{.kind = "mean", .shape = {49, 3}, .axes = {1}}.Description();
+  Op op = ReduceArgs{.kind = "mean", .shape = {49, 3}, .axes = {1}}.Description();
   std::vector<double> x;
   for (int i = 1; i <= 49; ++i) x.insert(x.end(), {static_cast<double>(i), 0, 0});
   for (const Implementation& implementation : OpenCl().Offered(op)) {
@@ -73,7 +73,7 @@ TEST(OpenCl, DividesAsItDeclares) {
 }
 
 TEST(OpenCl, SumsInt8ExactlyAboveTheFloatRange) {
-  Op op = MatmulCase{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = 2049}.Description();
+  Op op = MatmulArgs{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = 2049}.Description();
   for (const Implementation& implementation : OpenCl().Offered(op)) {
     const auto got = OpenCl().Run(op, implementation.name,
                                   {std::vector<double>(16 * 2049, 127), std::vector<double>(16 * 2049, 127)});
@@ -83,7 +83,7 @@ TEST(OpenCl, SumsInt8ExactlyAboveTheFloatRange) {
 
 // A row gives the same bits wherever and among however many it stands: that is what batchinv=yes says.
 TEST(OpenCl, RowsDoNotDependOnEachOther) {
-  const MatmulCase many{.m = 37, .n = 40, .k = 700}, one{.m = 1, .n = 40, .k = 700};
+  const MatmulArgs many{.m = 37, .n = 40, .k = 700}, one{.m = 1, .n = 40, .k = 700};
   Op op = many.Description(), row = one.Description();
   const auto x = many.Inputs();
   for (const Implementation& implementation : OpenCl().Offered(op)) {
@@ -96,21 +96,21 @@ TEST(OpenCl, RowsDoNotDependOnEachOther) {
 }
 
 TEST(OpenCl, RefusesWhatIsLargerThanAnAllocation) {
-  const std::string reason = OpenCl().Refusal(MatmulCase{.m = 1, .n = 1 << 24, .k = 1 << 24}.Description());
+  const std::string reason = OpenCl().Refusal(MatmulArgs{.m = 1, .n = 1 << 24, .k = 1 << 24}.Description());
   EXPECT_NE(reason.find("operand 'b' of 1125899906842624 bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE"),
             std::string::npos)
       << reason;
 }
 
 TEST(OpenCl, RefusesWithAReason) {
-  EXPECT_NE(OpenCl().Refusal(MatmulCase{.in = kI32, .out = kI32}.Description()).find("i8-i8-i32"), std::string::npos);
-  EXPECT_NE(OpenCl().Refusal(MatmulCase{.in = kF64, .out = kBF16}.Description()).find("rounded twice"),
+  EXPECT_NE(OpenCl().Refusal(MatmulArgs{.in = kI32, .out = kI32}.Description()).find("i8-i8-i32"), std::string::npos);
+  EXPECT_NE(OpenCl().Refusal(MatmulArgs{.in = kF64, .out = kBF16}.Description()).find("rounded twice"),
             std::string::npos);
-  EXPECT_NE(OpenCl().Refusal(FftCase{.n = {2, 3, 4, 6}}.Description()).find("4 axes"), std::string::npos);
+  EXPECT_NE(OpenCl().Refusal(FftArgs{.n = {2, 3, 4, 6}}.Description()).find("4 axes"), std::string::npos);
 }
 
 TEST(OpenCl, RefusesAnOperandBetweenTwoElements) {
-  Op op = MatmulCase{}.Description();
+  Op op = MatmulArgs{}.Description();
   Text error;
   assay_plan* plan = nullptr;
   assay_buffer* buffer = nullptr;
@@ -154,7 +154,7 @@ TEST_F(OpenClFft, SeveralAxesScalesAndStrides) {
 
 TEST_F(OpenClFft, DeclaresItsAlgorithm) {
   for (const auto& [n, algorithm] : {std::pair{int64_t{64}, "alg=fft"}, {13 * 11, "alg=fft"}, {17, "alg=bluestein"}}) {
-    Op op = FftCase{.n = {n}}.Description();
+    Op op = FftArgs{.n = {n}}.Description();
     const auto found = OpenCl().Offered(op);
     ASSERT_EQ(found.size(), 1u);
     EXPECT_TRUE(found[0].Declares(algorithm)) << found[0].contract;
@@ -173,7 +173,7 @@ TEST_F(OpenClFft, EveryBatchOfShortAndLongLines) {
 // More groups than a short grid has, in numbers that split into two dimensions and in one that does not.
 TEST(OpenCl, ReducesManyRows) {
   for (const int64_t rows : {1536, 2053}) {
-    Op op = ReduceCase{.kind = "max", .shape = {rows, 3}, .axes = {1}}.Description();
+    Op op = ReduceArgs{.kind = "max", .shape = {rows, 3}, .axes = {1}}.Description();
     std::vector<double> x(static_cast<size_t>(3 * rows));
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
     for (const Implementation& implementation : OpenCl().Offered(op)) {

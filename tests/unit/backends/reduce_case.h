@@ -11,7 +11,7 @@
 
 namespace plugin_test {
 
-struct ReduceCase {
+struct ReduceArgs {
   std::string kind = "sum";
   Type in = kF32, out = kF32;
   std::vector<int64_t> shape;

@@ -10,7 +10,7 @@ namespace {
 // The result over all of `x`, expected to be the same from each implementation.
 double Reduced(const std::string& kind, const std::vector<double>& x, const std::string& nan = "propagate",
                Type type = kF32) {
-  ReduceCase c{.kind = kind, .in = type, .out = type, .shape = {static_cast<int64_t>(x.size())}, .axes = {0}};
+  ReduceArgs c{.kind = kind, .in = type, .out = type, .shape = {static_cast<int64_t>(x.size())}, .axes = {0}};
   c.nan = nan;
   Op op = c.Description();
   std::vector<double> results;
@@ -46,7 +46,7 @@ TEST(CpuReduce, IgnoresNaNWhereAsked) {
   EXPECT_EQ(Reduced("argmin", {kNaN, kInf, kNaN}, "ignore"), 1);
   EXPECT_EQ(Reduced("argmax", {kNaN, kNaN}, "ignore"), 0);
   EXPECT_TRUE(std::isnan(Reduced("max", {kNaN, kNaN}, "ignore")));
-  Op op = ReduceCase{.kind = "max", .shape = {3}, .axes = {0}, .nan = "ignore"}.Description();
+  Op op = ReduceArgs{.kind = "max", .shape = {3}, .axes = {0}, .nan = "ignore"}.Description();
   EXPECT_NE(Cpu().Offered(op).at(0).contract.find("nan=ignore"), std::string::npos);
 }
 
@@ -69,7 +69,7 @@ TEST(CpuReduce, FindsTheFirstOfEqual) {
 }
 
 TEST(CpuReduce, OrdersDifferButAgreeOnWhatIsExact) {
-  const ReduceCase c{.shape = {5000}, .axes = {0}};
+  const ReduceArgs c{.shape = {5000}, .axes = {0}};
   Op op = c.Description();
   const auto x = RandomValues(kF32, 5000, 11);
   std::vector<double> sums;
@@ -80,7 +80,7 @@ TEST(CpuReduce, OrdersDifferButAgreeOnWhatIsExact) {
 }
 
 TEST(CpuReduce, RefusesWithAReason) {
-  const auto reason = [](const ReduceCase& c) { return Cpu().Refusal(c.Description()); };
+  const auto reason = [](const ReduceArgs& c) { return Cpu().Refusal(c.Description()); };
   EXPECT_NE(reason({.shape = {3, 0}, .axes = {1}}).find("empty"), std::string::npos);
   EXPECT_NE(reason({.in = kI8, .out = kI8, .shape = {3}, .axes = {0}}).find("i8"), std::string::npos);
   EXPECT_NE(reason({.shape = {3}, .axes = {0}, .nan = "ignore"}).find("nan=ignore"), std::string::npos);

@@ -10,7 +10,7 @@ namespace {
 
 class Reduce : public EveryPlugin {
  protected:
-  void Check(const ReduceCase& c) {
+  void Check(const ReduceArgs& c) {
     Op op = c.Description();
     const bool is_arg = c.kind.starts_with("arg");
     SCOPED_TRACE(c.kind + " " + c.in.name + "-" + c.out.name + " " + testing::PrintToString(c.shape) + " over " +

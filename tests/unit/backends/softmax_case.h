@@ -10,7 +10,7 @@
 
 namespace plugin_test {
 
-struct SoftmaxCase {
+struct SoftmaxArgs {
   Type type = kF32;
   std::vector<int64_t> shape;
   int64_t axis = -1;

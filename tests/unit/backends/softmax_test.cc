@@ -10,7 +10,7 @@ namespace {
 
 class Softmax : public EveryPlugin {
  protected:
-  void Check(const SoftmaxCase& c) {
+  void Check(const SoftmaxArgs& c) {
     Op op = c.Description();
     SCOPED_TRACE(std::string(c.type.name) + testing::PrintToString(c.shape) + " axis " + std::to_string(c.axis));
     const std::vector<double> x = RandomValues(c.type, static_cast<size_t>(op.inputs[0].Elements()), 5);
@@ -40,7 +40,7 @@ TEST_P(Softmax, EveryTypeAxisAndTail) {
 }
 
 TEST_P(Softmax, InfinitiesAndNan) {
-  Op op = SoftmaxCase{.shape = {4, 3}}.Description();
+  Op op = SoftmaxArgs{.shape = {4, 3}}.Description();
   const std::vector<double> x = {0, -kInf, 0, -kInf, -kInf, -kInf, 1, NAN, 0, 1, kInf, 0};
   for (const Implementation& implementation : OfferedFor(op, 2)) {
     const auto y = Run(op, implementation, {x});

@@ -34,11 +34,11 @@ class Vulkan : public testing::Test {
 };
 
 TEST_F(Vulkan, OffersSeveralAlgorithms) {
-  EXPECT_EQ(NamesFor(MatmulCase{.m = 4, .n = 4, .k = 4}.Description()),
+  EXPECT_EQ(NamesFor(MatmulArgs{.m = 4, .n = 4, .k = 4}.Description()),
             (std::set<std::string>{"tile", "subgroup-tile", "subgroup-dot"}));
-  EXPECT_EQ(NamesFor(FftCase{.n = {12}}.Description()), (std::set<std::string>{"radix", "bluestein"}));
-  EXPECT_EQ(NamesFor(FftCase{.n = {37}}.Description()), (std::set<std::string>{"bluestein"}));
-  EXPECT_EQ(NamesFor(ReduceCase{.shape = {3, 4096}, .axes = {1}}.Description()),
+  EXPECT_EQ(NamesFor(FftArgs{.n = {12}}.Description()), (std::set<std::string>{"radix", "bluestein"}));
+  EXPECT_EQ(NamesFor(FftArgs{.n = {37}}.Description()), (std::set<std::string>{"bluestein"}));
+  EXPECT_EQ(NamesFor(ReduceArgs{.shape = {3, 4096}, .axes = {1}}.Description()),
             (std::set<std::string>{"tree", "split"}));
 }
 
@@ -47,7 +47,7 @@ TEST_F(Vulkan, SumsExactlyAroundTheWidthsOfSubgroupsAndTiles) {
   for (int64_t m : {1, 3, 31, 33, 65}) {
     for (int64_t n : {1, 31, 33, 65}) {
       for (int64_t k : {1, 7, 31, 33, 65}) {
-        Op op = MatmulCase{.m = m, .n = n, .k = k, .strided = (m + n + k) % 2 == 0}.Description();
+        Op op = MatmulArgs{.m = m, .n = n, .k = k, .strided = (m + n + k) % 2 == 0}.Description();
         std::vector<double> a, b, expected(static_cast<size_t>(m * n), 0);
         for (int64_t i = 0; i < m * k; ++i) a.push_back(static_cast<double>(i * 7 % 13 - 6));
         for (int64_t i = 0; i < k * n; ++i) b.push_back(static_cast<double>(i * 5 % 11 - 5));
@@ -68,22 +68,22 @@ TEST_F(Vulkan, SumsExactlyAroundTheWidthsOfSubgroupsAndTiles) {
 TEST_F(Vulkan, DeclaresWhatTheDevicePromises) {
   const bool flushes = Properties().find("f32=rn,subnormals may be flushed") != std::string::npos;
   const auto contract = [&](Op op) { return plugin().Offered(op).at(0); };
-  EXPECT_EQ(contract(MatmulCase{}.Description()).Declares("ftz=all"), flushes);
-  EXPECT_EQ(contract(MatmulCase{.in = kBF16, .out = kBF16}.Description()).Declares("ftz=all"), flushes);
+  EXPECT_EQ(contract(MatmulArgs{}.Description()).Declares("ftz=all"), flushes);
+  EXPECT_EQ(contract(MatmulArgs{.in = kBF16, .out = kBF16}.Description()).Declares("ftz=all"), flushes);
   // Halves are taken apart as integers, and elements are selected as integers.
-  EXPECT_FALSE(contract(MatmulCase{.in = kF16, .out = kF16}.Description()).Declares("ftz"));
-  EXPECT_FALSE(contract(ReduceCase{.kind = "max", .shape = {5}, .axes = {0}}.Description()).Declares("ftz"));
-  EXPECT_TRUE(contract(ReduceCase{.kind = "mean", .shape = {5}, .axes = {0}}.Description()).Declares("math=2.5"));
+  EXPECT_FALSE(contract(MatmulArgs{.in = kF16, .out = kF16}.Description()).Declares("ftz"));
+  EXPECT_FALSE(contract(ReduceArgs{.kind = "max", .shape = {5}, .axes = {0}}.Description()).Declares("ftz"));
+  EXPECT_TRUE(contract(ReduceArgs{.kind = "mean", .shape = {5}, .axes = {0}}.Description()).Declares("math=2.5"));
 }
 
 TEST_F(Vulkan, KeepsSubnormalsWhereItDeclaresThat) {
-  Op halves = MatmulCase{.in = kF16, .out = kF16, .m = 2, .n = 3, .k = 4}.Description();
+  Op halves = MatmulArgs{.in = kF16, .out = kF16, .m = 2, .n = 3, .k = 4}.Description();
   for (const Implementation& implementation : plugin().Offered(halves)) {
     const auto got =
         plugin().Run(halves, implementation.name, {std::vector<double>(8, 0x1p-20), std::vector<double>(12, 0x1p-4)});
     EXPECT_EQ(got[0], 0x1p-22) << implementation.name;
   }
-  Op least = ReduceCase{.kind = "max", .shape = {3}, .axes = {0}}.Description();
+  Op least = ReduceArgs{.kind = "max", .shape = {3}, .axes = {0}}.Description();
   for (const Implementation& implementation : plugin().Offered(least)) {
     EXPECT_EQ(plugin().Run(least, implementation.name, {{-1, 0x1p-149, 0}}).at(0), 0x1p-149) << implementation.name;
   }
@@ -91,14 +91,14 @@ TEST_F(Vulkan, KeepsSubnormalsWhereItDeclaresThat) {
 
 TEST_F(Vulkan, RefusesWhatOneBindingCannotHold) {
   const std::string reason =
-      plugin().Refusal(ReduceCase{.in = kF64, .out = kF64, .shape = {1, int64_t{1} << 30}, .axes = {1}}.Description());
+      plugin().Refusal(ReduceArgs{.in = kF64, .out = kF64, .shape = {1, int64_t{1} << 30}, .axes = {1}}.Description());
   EXPECT_NE(reason.find("maxStorageBufferRange"), std::string::npos) << reason;
   EXPECT_NE(reason.find("8589934592 bytes"), std::string::npos) << reason;
 }
 
 // Work that exceeds a binding is done in parts: a few transforms or heads at a time give the same bits as all at once.
 TEST_F(Vulkan, PartsGiveTheSameBitsAsTheWhole) {
-  const FftCase transforms{.n = {6, 35}, .batch = 7};
+  const FftArgs transforms{.n = {6, 35}, .batch = 7};
   Op fft = transforms.Description();
   Op attention("attention");
   for (const char* name : {"q", "k", "v"}) attention.In(Dense(name, kF32, {2, 3, 33, 8}));
@@ -119,7 +119,7 @@ TEST_F(Vulkan, PartsGiveTheSameBitsAsTheWhole) {
     ::setenv("ASSAY_VULKAN_MAX_BINDING", part.bytes, 1);
     const auto in_parts = plugin().Run(*part.op, part.implementation, inputs);
     ::setenv("ASSAY_VULKAN_MAX_BINDING", "64", 1);
-    EXPECT_NE(plugin().Refusal(MatmulCase{.m = 9, .n = 9, .k = 9}.Description()).find("binds at most 64"),
+    EXPECT_NE(plugin().Refusal(MatmulArgs{.m = 9, .n = 9, .k = 9}.Description()).find("binds at most 64"),
               std::string::npos);
     ::unsetenv("ASSAY_VULKAN_MAX_BINDING");
     EXPECT_EQ(in_parts, whole) << part.implementation;
@@ -127,7 +127,7 @@ TEST_F(Vulkan, PartsGiveTheSameBitsAsTheWhole) {
 }
 
 TEST_F(Vulkan, RefusesMixedDoublesWithAReason) {
-  EXPECT_NE(plugin().Refusal(MatmulCase{.in = kF32, .out = kF64}.Description()).find("f64 alone"), std::string::npos);
+  EXPECT_NE(plugin().Refusal(MatmulArgs{.in = kF32, .out = kF64}.Description()).find("f64 alone"), std::string::npos);
 }
 
 TEST_F(Vulkan, StagedTransfersKeepEveryByte) {
@@ -145,7 +145,7 @@ TEST_F(Vulkan, StagedTransfersKeepEveryByte) {
   std::copy_n(sent.begin() + 100, 7, sent.begin() + 3);
   EXPECT_TRUE(got == sent);
   api.buffer_free(plugin().device(), buffer);
-  Op op = MatmulCase{.m = 5, .n = 6, .k = 7}.Description();
+  Op op = MatmulArgs{.m = 5, .n = 6, .k = 7}.Description();
   EXPECT_EQ(plugin().Run(op, "tile", {std::vector<double>(35, 2), std::vector<double>(42, 3)}),
             std::vector<double>(30, 42));
   ::unsetenv("ASSAY_VULKAN_STAGING");

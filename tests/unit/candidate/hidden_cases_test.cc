@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 std::vector<PlannedCase> Visible() {
-  CaseOptions options;
+  PlanOptions options;
   options.cases = {"softmax/f32/shape=4x8/fill=normal/seed=0", "softmax/f32/shape=64x256/fill=normal/seed=0"};
   return PlanCases(options)->selection.cases;
 }

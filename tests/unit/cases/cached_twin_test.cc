@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/engine/cases/case_data.h"
 #include "harness/engine/cases/host_memory.h"
+#include "harness/engine/cases/prepared_case.h"
 
 namespace assay {
 namespace {
@@ -58,7 +58,7 @@ TEST(CachedTwin, KeepsInputsForEveryTimedLoop) {
 // Every twin of PrepareContract must equal the operator's. `kept`: it stays in memory between calls.
 void ExpectHeld(const char* id, bool kept) {
   SCOPED_TRACE(id);
-  const CaseData data = PrepareCase(ParseId(id).value(), "auto", GoldenStore(std::filesystem::path())).value();
+  const PreparedCase data = PrepareCase(ParseId(id).value(), "auto", GoldenStore(std::filesystem::path())).value();
   ASSERT_TRUE(IsLarge(data.problem));
   Contract contract;
   contract.acc = Accumulator::kF32;

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/cases/case_data.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
+#include "harness/engine/cases/prepared_case.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
 namespace {
 
-CaseData Prepare(const char* id) {
+PreparedCase Prepare(const char* id) {
   return PrepareCase(ParseId(id).value(), "auto", GoldenStore(std::filesystem::path())).value();
 }
 
 TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {
-  const CaseData first = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=3");
+  const PreparedCase first = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=3");
   const auto second = PrepareSecondSet(first);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->problem.spec.Id(), "reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
   EXPECT_NE(second->input_hash, first.input_hash);
   EXPECT_EQ(second->problem.output().shape, first.problem.output().shape);
-  const CaseData alone = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
+  const PreparedCase alone = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
   EXPECT_EQ(second->golden().value, alone.golden().value);
   EXPECT_NE(second->golden().value, first.golden().value);
 }
@@ -32,7 +31,7 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   std::filesystem::remove_all(root);
   const GoldenStore store(root);
   const CaseSpec spec = ParseId("layer_norm/f32/rows=3,n=20,stats=1/fill=normal/seed=0").value();
-  const CaseData made = PrepareCase(spec, "auto", store).value();
+  const PreparedCase made = PrepareCase(spec, "auto", store).value();
   ASSERT_EQ(made.outputs.size(), 3U);
   EXPECT_EQ(made.outputs[1].problem.output().name, "mean");
   EXPECT_EQ(made.outputs[1].golden.shape, (Shape{3}));
@@ -41,7 +40,7 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   }
   EXPECT_EQ(KeyOf(made, 0, Tier::kFast).output, "");
   EXPECT_EQ(KeyOf(made, 2, Tier::kFast).output, "rstd");
-  const CaseData again = PrepareCase(spec, "auto", store).value();
+  const PreparedCase again = PrepareCase(spec, "auto", store).value();
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(again.outputs[k].golden.value, made.outputs[k].golden.value) << k;
   EXPECT_EQ(again.golden_hash, made.golden_hash);
   std::filesystem::remove_all(root);
@@ -49,7 +48,7 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
 
 // Prepares a case of an operator whose y the test defines: another factor, node, axis or rounding must not find a
 // stored golden value.
-CaseData PrepareScaled(const GoldenStore& store, const formula::Definition::Author& state) {
+PreparedCase PrepareScaled(const GoldenStore& store, const formula::Definition::Author& state) {
   const FormulaOperator op("scaled", state);
   const CaseSpec spec{.op = "scaled", .dtypes = {DType::kF32}, .attrs = {{"n", "20"}}, .fill = "normal"};
   const BoundCase bound{&op, op.Bind(spec).value()};
@@ -70,7 +69,7 @@ TEST(Case, HasNoGoldenValueOfAFormulaThatWasChanged) {
   using formula::Expr;
   const auto once = author([](Expr x) { return 1.5 * x; }), twice = author([](Expr x) { return 3.0 * x; });
   const auto root_of = author([](Expr x) { return formula::Sqrt(x * x); });
-  const CaseData first = PrepareScaled(store, once), second = PrepareScaled(store, twice);
+  const PreparedCase first = PrepareScaled(store, once), second = PrepareScaled(store, twice);
   EXPECT_EQ(first.input_hash, second.input_hash);
   for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(second.golden().value[i], 2 * first.golden().value[i]);
   EXPECT_EQ(PrepareScaled(store, root_of).golden().value[3], std::fabs(first.golden().value[3] / 1.5));
@@ -80,7 +79,7 @@ TEST(Case, HasNoGoldenValueOfAFormulaThatWasChanged) {
 }
 
 TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {
-  const CaseData data = Prepare("layer_norm/f32/rows=3,n=100,stats=1/fill=normal/seed=0");
+  const PreparedCase data = Prepare("layer_norm/f32/rows=3,n=100,stats=1/fill=normal/seed=0");
   const ContractData by = PrepareContract(data, ParseDeclaration("f32acc;math=2").value());
   ASSERT_EQ(by.outputs.size(), 3U);
   std::vector<bool> has(3);
@@ -90,13 +89,13 @@ TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {
   }
   EXPECT_TRUE(has[0] && has[1]);
   EXPECT_EQ(by.FindSharedTwin(), nullptr);
-  const CaseData one = Prepare("layer_norm/f32/rows=3,n=100/fill=normal/seed=0");
+  const PreparedCase one = Prepare("layer_norm/f32/rows=3,n=100/fill=normal/seed=0");
   const ContractData by_one = PrepareContract(one, ParseDeclaration("f32acc;math=2").value());
   EXPECT_EQ(by_one.FindSharedTwin(), &by_one.twins[0]);
 }
 
 TEST(SecondSet, TakesAnotherFillWhereTheSeedChangesNothing) {
-  const CaseData first = Prepare("reduce/f32-i64/shape=4x100,axes=1,kind=argmin,tie=any/fill=ramp/seed=0");
+  const PreparedCase first = Prepare("reduce/f32-i64/shape=4x100,axes=1,kind=argmin,tie=any/fill=ramp/seed=0");
   const auto second = PrepareSecondSet(first);
   ASSERT_TRUE(second);
   EXPECT_NE(second->input_hash, first.input_hash);

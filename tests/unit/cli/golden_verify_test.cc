@@ -8,7 +8,7 @@
 
 #include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/verbs.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {
@@ -20,7 +20,7 @@ class Recomputing : public testing::Test {
  protected:
   int ExitCodeWith(const std::string& tier, const std::function<void(Golden&)>& change) {
     const CaseSpec spec = ParseId(id_).value();
-    CaseData data = PrepareCase(spec, tier, GoldenStore(fs::path())).value();
+    PreparedCase data = PrepareCase(spec, tier, GoldenStore(fs::path())).value();
     change(data.outputs[0].golden);
     const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
     EXPECT_TRUE(WriteGolden(GoldenStore(store_).PathOf(key), key, data.golden()));
@@ -70,7 +70,7 @@ TEST(FormerFormula, IsToldFromOtherValuesAndCollected) {
   const TemporaryFolder folder;
   const GoldenStore store(folder.Path("store"));
   const CaseSpec spec = ParseId("layer_norm/f32/rows=2,n=8,stats=1/fill=normal/seed=0").value();
-  const CaseData data = PrepareCase(spec, "auto", store).value();
+  const PreparedCase data = PrepareCase(spec, "auto", store).value();
   GoldenKey former = KeyOf(data, 2, Tier::kFast);
   former.formula = "0123456789abcdef";
   ASSERT_TRUE(store.Save(former, data.outputs[2].golden));

@@ -64,7 +64,7 @@ TEST_F(HarnessFault, OfOneIsNotThatOfTheNext) {
 
 TEST_F(HarnessFault, InJudgingOnceMoreIsAnErrorToo) {
   op_.fails_at = HostWork::kBound;
-  const Attempt attempt = CaseRunner(planned_, data_, settings_).JudgeAgain(device_, "plain");
+  const Attempt attempt = TrialRunner(planned_, data_, settings_).JudgeAgain(device_, "plain");
   EXPECT_EQ(attempt.record.verdict, "error");
   EXPECT_THAT(attempt.record.reason, HasSubstr(FailingOperator::kFault));
 }

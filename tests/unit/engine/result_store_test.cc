@@ -37,7 +37,7 @@ class FurtherRound : public testing::Test {
   Record Nondeterministic(const std::vector<Expectation>& expectations, size_t failed) {
     RunFolder folder = RunFolder::Create(out_).value();
     ResultStore store(folder, expectations, observer_);
-    const CaseRunner runner(planned_, data_, settings_);
+    const TrialRunner runner(planned_, data_, settings_);
     store.Add(place_, Timed(Verdict::kPass));
     store.EndCase(0, data_, runner);
     Attempt again = Timed(Verdict::kNondeterministic);
@@ -50,7 +50,7 @@ class FurtherRound : public testing::Test {
   const TemporaryFolder folder_;
   const fs::path out_ = folder_.Path("out");
   PlannedCase planned_;
-  CaseData data_;
+  PreparedCase data_;
   RunnerSettings settings_;
   const RecordPlace place_;
 };
@@ -83,7 +83,7 @@ TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
   RunFolder folder = RunFolder::Create(out_).value();
   const std::vector<Expectation> none;
   ResultStore store(folder, none, observer_);
-  const CaseRunner runner(planned_, data_, settings_);
+  const TrialRunner runner(planned_, data_, settings_);
   for (const size_t index : {0, 1, 2}) store.Add({index}, Timed(Verdict::kMismatch));
   EXPECT_EQ(store.failed(), 0u);
   store.EndCase(1, data_, runner);
@@ -111,7 +111,7 @@ class PassThatIsRunAgain : public FurtherRound {
     store.Restore(resumed, {planned_}, {device});
     EXPECT_EQ(store.At(place_).verdict, "pass") << "until the other one is there";
     store.Add(place_, Timed(verdict));
-    const CaseRunner runner(planned_, data_, settings_);
+    const TrialRunner runner(planned_, data_, settings_);
     store.EndCase(0, data_, runner);
     const RecordList records = store.Finish().first;
     EXPECT_EQ(records.size(), 1u);

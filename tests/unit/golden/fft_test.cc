@@ -16,12 +16,12 @@
 namespace assay {
 namespace {
 
-DType InputType(const FftCase& fft, bool wide) {
+DType InputType(const FftArgs& fft, bool wide) {
   if (fft.kind == FftKind::kR2C) return wide ? DType::kF64 : DType::kF32;
   return wide ? DType::kC128 : DType::kC64;
 }
 
-Tensor Input(const FftCase& fft, bool wide, uint64_t seed = 1) {
+Tensor Input(const FftArgs& fft, bool wide, uint64_t seed = 1) {
   Shape shape = fft.InputAxes();
   shape.insert(shape.begin(), fft.batch);
   Tensor x(InputType(fft, wide), shape);
@@ -41,7 +41,7 @@ Tensor Input(const FftCase& fft, bool wide, uint64_t seed = 1) {
 }
 
 // Every `step`-th number of the output lies within its certified error, and that error is small: `bits` below ||y||.
-void Check(const FftCase& fft, Tier tier, bool wide, int64_t step = 1) {
+void Check(const FftArgs& fft, Tier tier, bool wide, int64_t step = 1) {
   const Tensor x = Input(fft, wide);
   const Golden golden = GoldenFft(fft, x, tier, wide, 0);
   const bool fast = tier == Tier::kFast && !wide;
@@ -90,7 +90,7 @@ TEST(GoldenFft, EveryShortLength) {
   for (int64_t n = 1; n <= 64; ++n) {
     for (const FftKind kind : {FftKind::kC2C, FftKind::kR2C, FftKind::kC2R}) {
       for (const bool inverse : {false, true}) {
-        const FftCase fft{.kind = kind, .n = {n}, .batch = 1, .inverse = inverse};
+        const FftArgs fft{.kind = kind, .n = {n}, .batch = 1, .inverse = inverse};
         Check(fft, Tier::kFast, false);
         Check(fft, Tier::kReproducible, false);
       }
@@ -129,10 +129,10 @@ TEST(GoldenFft, SeveralAxesAndBatches) {
 // A real signal of several axes, there and back: c2r of the half spectrum is the signal.
 TEST(GoldenFft, InverseRestoresTheSignal) {
   for (const Shape& n : {Shape{30}, Shape{31}, Shape{4, 6}, Shape{5, 7}, Shape{3, 4, 6}, Shape{37, 41}}) {
-    const FftCase there{.kind = FftKind::kR2C, .n = n, .batch = 2};
+    const FftArgs there{.kind = FftKind::kR2C, .n = n, .batch = 2};
     const Tensor x = Input(there, true);
     const Golden spectrum = GoldenFft(there, x, Tier::kReproducible, true, 0);
-    const FftCase back{.kind = FftKind::kC2R, .n = n, .batch = 2, .inverse = true, .norm = FftNorm::kBackward};
+    const FftArgs back{.kind = FftKind::kC2R, .n = n, .batch = 2, .inverse = true, .norm = FftNorm::kBackward};
     Shape shape = there.OutputAxes();
     shape.insert(shape.begin(), 2);
     Tensor half(DType::kC128, shape);
@@ -144,7 +144,7 @@ TEST(GoldenFft, InverseRestoresTheSignal) {
 }
 
 TEST(GoldenFft, Parseval) {
-  const FftCase fft{.n = {12, 20}, .norm = FftNorm::kOrtho};
+  const FftArgs fft{.n = {12, 20}, .norm = FftNorm::kOrtho};
   const Tensor x = Input(fft, true);
   const Golden golden = GoldenFft(fft, x, Tier::kReproducible, true, 0);
   double in = 0, out = 0;
@@ -156,8 +156,8 @@ TEST(GoldenFft, Parseval) {
 
 TEST(GoldenFft, BitsDoNotDependOnThreads) {
   const int threads = ThreadCount();
-  for (const FftCase& fft :
-       {FftCase{.n = {16384}}, FftCase{.n = {1009}, .batch = 11}, FftCase{.n = {30, 42}, .batch = 3}}) {
+  for (const FftArgs& fft :
+       {FftArgs{.n = {16384}}, FftArgs{.n = {1009}, .batch = 11}, FftArgs{.n = {30, 42}, .batch = 3}}) {
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
       const Tensor x = Input(fft, false);
       SetThreadCount(1);
@@ -175,7 +175,7 @@ TEST(GoldenFft, BitsDoNotDependOnThreads) {
 TEST(GoldenFft, ReproducibleBitsArePinned) {
   uint64_t hash = 0;
   for (const Shape& n : {Shape{360}, Shape{127}, Shape{8192}, Shape{6, 35}}) {
-    const FftCase fft{.n = n};
+    const FftArgs fft{.n = n};
     Tensor x(DType::kC64, [&] {
       Shape s = n;
       s.insert(s.begin(), 1);
@@ -195,7 +195,7 @@ TEST(GoldenFft, ReproducibleBitsArePinned) {
 
 TEST(GoldenFft, KeepsItsAccuracyAtTheEndsOfTheRange) {
   for (const double scale : {0x1p-1060, 0x1p-1000, 0x1p1000}) {
-    const FftCase fft{.n = {30}};
+    const FftArgs fft{.n = {30}};
     Tensor x(DType::kC128, {1, 30});
     std::vector<double> values(60);
     for (size_t i = 0; i < values.size(); ++i)

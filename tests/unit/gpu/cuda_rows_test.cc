@@ -14,7 +14,7 @@ using plugin_test::kF16;
 using plugin_test::kF32;
 using plugin_test::kI32;
 using plugin_test::kI8;
-using plugin_test::MatmulCase;
+using plugin_test::MatmulArgs;
 
 gpu::Traits Sm(int major, int minor) {
   gpu::Traits traits;
@@ -44,7 +44,7 @@ bool Has(const std::string& text, const std::string& part) {
   if (Has(text, "cannot be loaded")) GTEST_SKIP() << text
 
 TEST(CublasLtRows, OffersIntegersAsIntegerTensorCoresTakeThem) {
-  MatmulCase c{.in = kI8, .out = kI32, .m = 5, .n = 8, .k = 12, .transb = true};
+  MatmulArgs c{.in = kI8, .out = kI32, .m = 5, .n = 8, .k = 12, .transb = true};
   SKIP_WITHOUT(Offered(CublasLtRows(), c.Description()));
   EXPECT_EQ(Offered(CublasLtRows(), c.Description()), "cublaslt: acc=i32");
   c.beta = 3;
@@ -63,7 +63,7 @@ TEST(CublasLtRows, OffersIntegersAsIntegerTensorCoresTakeThem) {
 
 TEST(CublasLtRows, DeclareWhatTheUnitsDo) {
   const auto matmul = [](plugin_test::Type type) {
-    return MatmulCase{.in = type, .out = kF32, .m = 8, .n = 8, .k = 8}.Description();
+    return MatmulArgs{.in = type, .out = kF32, .m = 8, .n = 8, .k = 8}.Description();
   };
   SKIP_WITHOUT(Offered(CublasLtRows(), matmul(kF32)));
   EXPECT_EQ(Offered(CublasLtRows(), matmul(kF16)), "cublaslt: in=exact;acc=tc<25,16>");

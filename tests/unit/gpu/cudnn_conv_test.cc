@@ -116,7 +116,7 @@ void ThrowFailure(const char* call, const std::string& why) {
 
 namespace {
 
-using plugin_test::ConvCase;
+using plugin_test::ConvArgs;
 
 // Runs one implementation once; y lies in memory that nobody has written.
 void RunOnce(plugin_test::Op op, const std::string& implementation) {
@@ -139,7 +139,7 @@ void RunOnce(plugin_test::Op op, const std::string& implementation) {
 
 TEST(CudnnConv, AFusedBiasIsGivenZerosAsItsAddendAndNotTheOutput) {
   for (const bool strided : {false, true}) {
-    plugin_test::Op op = ConvCase{.n = 2, .c = 3, .o = 4, .i = {6, 5}, .bias = true}.Description();
+    plugin_test::Op op = ConvArgs{.n = 2, .c = 3, .o = 4, .i = {6, 5}, .bias = true}.Description();
     if (strided) op.outputs[0] = plugin_test::Strided("y", plugin_test::kF32, op.outputs[0].shape);
     RunOnce(std::move(op), "cudnn-precomputed");
     EXPECT_STREQ(last.name, "fused");
@@ -153,14 +153,14 @@ TEST(CudnnConv, AFusedBiasIsGivenZerosAsItsAddendAndNotTheOutput) {
 TEST(CudnnConv, WithoutABiasOrAnAlgorithmThatFusesItThereIsNoAddend) {
   for (const char* implementation : {"cudnn-precomputed", "cudnn-gemm"}) {
     const bool fuses = std::string(implementation) == "cudnn-precomputed";
-    RunOnce(ConvCase{.c = 3, .o = 4, .bias = !fuses}.Description(), implementation);
+    RunOnce(ConvArgs{.c = 3, .o = 4, .bias = !fuses}.Description(), implementation);
     EXPECT_STREQ(last.name, "plain") << implementation;
     EXPECT_EQ(fake_runtime::Now().filled, 0u) << implementation;
   }
 }
 
 // "name: contract" of what the rows offer for it.
-std::vector<std::string> Offered(const ConvCase& c) {
+std::vector<std::string> Offered(const ConvArgs& c) {
   std::vector<std::string> offered;
   gpu::Traits traits;
   traits.unit_accumulator = "acc=tc<25,16>";
@@ -179,7 +179,7 @@ std::vector<std::string> Offered(const ConvCase& c) {
 
 TEST(CudnnConv, OffersWhatTheLibraryHasAndAsksItOnce) {
   fake_runtime::Reset();
-  const ConvCase c{.n = 3, .c = 5, .o = 7};
+  const ConvArgs c{.n = 3, .c = 5, .o = 7};
   questions = 0, answer = CUDNN_STATUS_NOT_SUPPORTED;
   EXPECT_TRUE(Offered(c).empty());
   EXPECT_EQ(questions, 7) << "once for each algorithm";
@@ -193,7 +193,7 @@ TEST(CudnnConv, OffersWhatTheLibraryHasAndAsksItOnce) {
 TEST(CudnnConv, ABiasIsAddedBeforeTheOnlyRoundingOrNotOffered) {
   fake_runtime::Reset();
   answer = CUDNN_STATUS_SUCCESS;
-  ConvCase c{.n = 2, .c = 4, .o = 8, .pad = {1, 1}, .bias = true};
+  ConvArgs c{.n = 2, .c = 4, .o = 8, .pad = {1, 1}, .bias = true};
   EXPECT_EQ(Offered(c).size(), 7u) << "in f32 it is one more sum";
   for (const plugin_test::Type& type : {plugin_test::kF16, plugin_test::kBF16}) {
     c.in = c.out = type;

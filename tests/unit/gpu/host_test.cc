@@ -13,9 +13,9 @@
 namespace gpu {
 namespace {
 
-using plugin_test::ConvCase;
-using plugin_test::MatmulCase;
-using plugin_test::ReduceCase;
+using plugin_test::ConvArgs;
+using plugin_test::MatmulArgs;
+using plugin_test::ReduceArgs;
 
 class Host : public testing::Test {
  protected:
@@ -50,7 +50,7 @@ TEST_F(Host, AConvIsOfferedWhereItsOwnGridCanBeLaunched) {
   // Groups of two outputs: a tile of the product is nearly empty, and there are more tiles than 1/16 of the outputs.
   const int64_t groups = int64_t{1} << 28;
   const auto conv = [](int64_t n, int64_t g) {
-    return ConvCase{
+    return ConvArgs{
         .n = n, .c = g, .o = 2 * g, .groups = g, .i = {1}, .k = {1}, .stride = {1}, .pad = {0}, .dilation = {1}}
         .Description();
   };
@@ -61,7 +61,7 @@ TEST_F(Host, AConvIsOfferedWhereItsOwnGridCanBeLaunched) {
 }
 
 TEST_F(Host, AMatmulIsOfferedWhereItsOwnGridCanBeLaunched) {
-  const auto matmul = [](int64_t batch) { return MatmulCase{.m = 1, .n = 1, .k = 2, .batch = batch}.Description(); };
+  const auto matmul = [](int64_t batch) { return MatmulArgs{.m = 1, .n = 1, .k = 2, .batch = batch}.Description(); };
   EXPECT_EQ(Offered(matmul((int64_t{1} << 30) - 1), kCudaThreads), "tiled splitk ");
   EXPECT_EQ(Offered(matmul((int64_t{1} << 31) - 1), kCudaThreads), "tiled ");
   EXPECT_EQ(
@@ -71,7 +71,7 @@ TEST_F(Host, AMatmulIsOfferedWhereItsOwnGridCanBeLaunched) {
 }
 
 TEST_F(Host, AReductionIsOfferedWhereItsOwnGridCanBeLaunched) {
-  const auto rows = [](int64_t count) { return ReduceCase{.shape = {count, 2}, .axes = {1}}.Description(); };
+  const auto rows = [](int64_t count) { return ReduceArgs{.shape = {count, 2}, .axes = {1}}.Description(); };
   EXPECT_EQ(Offered(rows((int64_t{1} << 24) - 1), kHipThreads), "sequential tree ");
   EXPECT_EQ(Offered(rows(int64_t{1} << 24), kHipThreads), "sequential ");
 }
@@ -82,7 +82,7 @@ class HostPlan : public Host {
   HostPlan() {
     fake_runtime::Reset();
     device_ = std::make_unique<Device>(TraitsOf(kCudaThreads), rows_);
-    plugin_test::Op op = ReduceCase{.shape = {2, 64}, .axes = {1}}.Description();
+    plugin_test::Op op = ReduceArgs{.shape = {2, 64}, .axes = {1}}.Description();
     const plugin::OpDesc description(op.raw());
     x_ = device_->Alloc(512), y_ = device_->Alloc(16);
     split_ = device_->CreatePlan(description, "split"), tree_ = device_->CreatePlan(description, "tree");
@@ -133,7 +133,7 @@ TEST_F(HostPlan, FillsTwiceTheCacheBeforeEveryColdRun) {
   Traits traits = TraitsOf(kCudaThreads);
   traits.cache_bytes = 1000;
   Device device(traits, rows_);
-  plugin_test::Op op = ReduceCase{.shape = {2, 64}, .axes = {1}}.Description();
+  plugin_test::Op op = ReduceArgs{.shape = {2, 64}, .axes = {1}}.Description();
   const plugin::OpDesc description(op.raw());
   const auto plan = device.CreatePlan(description, "tree");
   std::array<double, 3> seconds{};

@@ -18,7 +18,7 @@ std::string FindingAfterWriteAt(int64_t at) {
   Traits traits;
   traits.name = "a device", traits.memory_bytes = uint64_t{1} << 30;
   Device device(traits, {});
-  plugin_test::Op op = plugin_test::ReduceCase{.shape = {2, 64}, .axes = {1}}.Description();
+  plugin_test::Op op = plugin_test::ReduceArgs{.shape = {2, 64}, .axes = {1}}.Description();
   const auto x = device.Alloc(512), y = device.Alloc(8);
   KernelPlan plan(device, plugin::OpDesc(op.raw()));
   plan.Workspace(kBytes);

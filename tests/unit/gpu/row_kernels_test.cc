@@ -101,9 +101,9 @@ TEST(SoftmaxKernels, BothNormaliseEveryRowOfAnyStride) {
 
 // Two query heads to a key head; extents that divide by nothing.
 template <class T>
-class AttentionCase {
+class AttentionArgs {
  public:
-  AttentionCase(int64_t batch, int64_t heads, int64_t queries) {
+  AttentionArgs(int64_t batch, int64_t heads, int64_t queries) {
     p.batch = batch, p.heads = heads, p.group = 2, p.l = queries, p.s = 70, p.d = 24, p.dv = 20, p.scale = 0.25,
     p.shift = p.s - p.l;
     q = Fill(p.heads * p.l * p.d, 1), k = Fill(p.heads / 2 * p.s * p.d, 2), v = Fill(p.heads / 2 * p.s * p.dv, 3);
@@ -174,8 +174,8 @@ class AttentionCase {
 };
 
 template <class T>
-std::vector<AttentionCase<T>> Masks(int64_t batch, int64_t heads, int64_t queries) {
-  std::vector<AttentionCase<T>> cases(5, AttentionCase<T>(batch, heads, queries));
+std::vector<AttentionArgs<T>> Masks(int64_t batch, int64_t heads, int64_t queries) {
+  std::vector<AttentionArgs<T>> cases(5, AttentionArgs<T>(batch, heads, queries));
   cases[1].p.causal = 1;
   cases[2].p.causal = 1, cases[2].p.shift = -15;  // the first queries see no key
   cases[3].p.window = 7;
@@ -184,7 +184,7 @@ std::vector<AttentionCase<T>> Masks(int64_t batch, int64_t heads, int64_t querie
 }
 
 TEST(AttentionKernels, FlashAndMaterialisedSeeTheKeysThatTheMasksLeave) {
-  for (AttentionCase<float>& c : Masks<float>(1, 2, 17)) {
+  for (AttentionArgs<float>& c : Masks<float>(1, 2, 17)) {
     c.Begin();
     RunKernel(FlashAttention<float>, QueryBlocks(c.p, kFlashQueries), kAttentionThreads, c.p);
     c.Expect("flash", 2e-6);
@@ -201,7 +201,7 @@ TEST(AttentionKernels, FlashAndMaterialisedSeeTheKeysThatTheMasksLeave) {
 }
 
 TEST(AttentionKernels, FlashOnMatrixUnitsSeesTheKeysThatTheMasksLeave) {
-  for (AttentionCase<Half>& c : Masks<Half>(2, 4, 70)) {
+  for (AttentionArgs<Half>& c : Masks<Half>(2, 4, 70)) {
     c.Begin();
     RunKernel(UnitFlashAttention<Half, 64>, QueryBlocks(c.p, kUnitQueries), kFlashWaves * PlainLayout::kLanes, c.p);
     c.Expect("flash-matrix-unit", 2e-3);

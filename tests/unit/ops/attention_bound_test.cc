@@ -23,7 +23,7 @@ struct AttentionTally {
 void CheckBound(const std::string& id, const char* declaration, AttentionTally& tally) {
   SCOPED_TRACE(id + " " + declaration);
   const Problem problem = Bind(id);
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   const Tier tier = op.d % 2 == 0 ? Tier::kFast : Tier::kReproducible;
@@ -124,7 +124,7 @@ TEST(AttentionBound, RoundingsAreThoseOfTheKeysThatARowSees) {
   for (const char* declaration : {"acc=f32;math=1", "acc=f32;math=2", "acc=f32;math=4"}) {
     SCOPED_TRACE(declaration);
     const Problem problem = Bind("attention/f32/b=1,h=2,l=65,d=16,dv=8,causal=1/fill=normal/seed=3");
-    const AttentionCase op(problem);
+    const AttentionArgs op(problem);
     const Contract contract = Declared(declaration);
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
     const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
@@ -252,7 +252,7 @@ TEST(AttentionBound, AVisibleNanDecides) {
   int64_t decided = 0, free = 0;
   for (const char* dtype : {"f32", "bf16"}) {
     const Problem problem = Bind(fmt::format("attention/{}/b=1,h=2,l=24,d=32,mask=add/fill=special/seed=0", dtype));
-    const AttentionCase op(problem);
+    const AttentionArgs op(problem);
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
     const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;math=2");
@@ -263,7 +263,7 @@ TEST(AttentionBound, AVisibleNanDecides) {
       return false;
     };
     for (int64_t row = 0; row < op.Rows(); ++row) {
-      const AttentionCase::Range keys = op.KeysOf(row);
+      const AttentionArgs::Range keys = op.KeysOf(row);
       bool nan = false;
       for (int64_t j = keys.first; j < keys.last; ++j) {
         if (ValueAt(inputs[3], op.MaskOffset(row) + j) == -kInf) continue;

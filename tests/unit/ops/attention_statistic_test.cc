@@ -32,7 +32,7 @@ struct StatisticCase {
 
   // The largest deviation of a form over all rows, in the threshold of one element.
   double Margin(const AttentionForm& form, const AttentionFault& fault = {}) const {
-    const AttentionCase op(problem);
+    const AttentionArgs op(problem);
     const ElementJudge judge = JudgeBy(bound, golden);
     double largest = 0;
     for (int64_t row = 0; row < op.Rows(); ++row) {

@@ -18,7 +18,7 @@ namespace assay::test {
 namespace {
 
 std::vector<int64_t> Seen(const char* attrs) {
-  const AttentionCase op(Bind(fmt::format("attention/f32/b=1,h=1,{}/fill=normal/seed=0", attrs)));
+  const AttentionArgs op(Bind(fmt::format("attention/f32/b=1,h=1,{}/fill=normal/seed=0", attrs)));
   std::vector<int64_t> seen;
   for (int64_t i = 0; i < op.l; ++i) {
     const auto range = op.KeysOf(i);
@@ -47,7 +47,7 @@ TEST(AttentionBind, WorkIsThatOfTheKeysThatAreSeen) {
         for (const char* rest : {"", ",causal=1", ",align=tl", ",causal=1,align=tl"}) {
           const std::string attrs = fmt::format("b=2,h=3,l={},s={},d=4,dv=5,window={}{}", l, s, window, rest);
           const Problem problem = Bind("attention/f32/" + attrs + "/fill=normal/seed=0");
-          const AttentionCase op(problem);
+          const AttentionArgs op(problem);
           double pairs = 0;
           for (int64_t i = 0; i < op.Rows(); ++i) pairs += static_cast<double>(op.KeysOf(i).last - op.KeysOf(i).first);
           EXPECT_EQ(problem.flops, 2 * pairs * 9) << attrs;
@@ -74,7 +74,7 @@ TEST(AttentionBind, ScaleHeadsAndMasks) {
   EXPECT_EQ(problem.inputs[3].dtype, DType::kI8);
   EXPECT_THAT(problem.inputs[3].shape, testing::ElementsAre(3, 5));
   EXPECT_THAT(problem.output().shape, testing::ElementsAre(2, 6, 3, 8));
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   EXPECT_EQ(op.KeyHead(0), 0);
   EXPECT_EQ(op.KeyHead(3 * 3), 1);  // head 3 of batch 0
   EXPECT_EQ(op.KeyHead(6 * 3), 2);  // head 0 of batch 1
@@ -128,7 +128,7 @@ class Exact {
     if (op_.mask == MaskKind::kAdd) mpfr_add_d(s_.x, s_.x, ValueAt(inputs_[3], op_.MaskOffset(row) + key), MPFR_RNDN);
   }
 
-  const AttentionCase op_;
+  const AttentionArgs op_;
   std::span<const Tensor> inputs_;
   Mpfr s_, max_, total_, sum_, e_;
 };
@@ -154,7 +154,7 @@ TEST(AttentionGolden, MatchesMpfr) {
           for (int64_t i = 0; i < golden.size(); i += 1 + golden.size() / 24) {
             const double y = golden.value[i];
             if (!std::isfinite(y) || golden.error[i] == kInf || golden.Extra("rows") == nullptr) continue;
-            const AttentionCase op(problem);
+            const AttentionArgs op(problem);
             if ((*golden.Extra("rows"))[i / op.dv * kRowFacts + kMasked] > 0) continue;
             // Skips golden values of the formula without its infinities of little weight.
             if (const Plane* special = golden.Extra("may_be_nan"); special != nullptr && (*special)[i] > 1) continue;
@@ -174,7 +174,7 @@ TEST(AttentionGolden, IgnoresMaskedKeys) {
     std::vector<Tensor> inputs = Op("attention").MakeInputs(plain);
     const auto compute = [&](Tier tier) { return Op("attention").ComputeGolden(plain, inputs, tier); };
     const Golden before = compute(Tier::kReproducible), fast_before = compute(Tier::kFast);
-    PoisonUnseenKeys(AttentionCase(plain), inputs);
+    PoisonUnseenKeys(AttentionArgs(plain), inputs);
     const std::vector<double> k = inputs[1].ToDoubles();
     EXPECT_TRUE(std::ranges::any_of(k, [](double x) { return std::isnan(x); }));
     EXPECT_EQ(compute(Tier::kReproducible).value, before.value);
@@ -302,7 +302,7 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
         Bind(fmt::format("attention/{}/b=1,h=4,hkv=2,l=40,d=16,causal=1/fill=normal/seed=0", t.dtype));
     SCOPED_TRACE(problem.spec.Id() + " " + t.declaration);
     const Contract contract = Declared(t.declaration);
-    const AttentionCase op(problem);
+    const AttentionArgs op(problem);
     const std::vector<AttentionFault> faults = {
         {.drop_first = true}, {.drop_last = true}, {.leak_next = true}, {.next_kv_head = true}};
     std::vector<Twin> twins;
@@ -337,7 +337,7 @@ TEST(AttentionTwin, AnEpsilonInTheDenominatorIsSeen) {
       const Problem problem = Bind(fmt::format("attention/f32/b=1,h=2,{}/fill=normal/seed=0", attrs));
       SCOPED_TRACE(problem.spec.Id() + " " + declaration);
       const Contract contract = Declared(declaration);
-      const AttentionCase op(problem);
+      const AttentionArgs op(problem);
       const Twin twin = *Op("attention").MakeTwin(problem, contract, 1);
       int seen = 0;
       for (const int64_t row : {op.l / 2, op.l + op.l / 2}) {
@@ -372,7 +372,7 @@ TEST(AttentionTwin, WrongScaleFails) {
 
 TEST(AttentionOmitted, MatchesTheRowWithoutTheKey) {
   const Problem problem = Bind("attention/f32/b=1,h=2,l=6,s=12,d=8,causal=1/fill=normal/seed=4");
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   const std::vector<double> values = Op("attention").ComputeGolden(problem, inputs, Tier::kFast).value;
   std::vector<int64_t> outputs;

@@ -21,7 +21,7 @@ namespace {
 
 // Inputs whose scores all have `common` in them.
 std::vector<Tensor> InputsAround(const Problem& problem, double common) {
-  const AttentionCase op(problem);
+  const AttentionArgs op(problem);
   std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   if (common == 0) return inputs;
   // A power of two in q is exact in any type.
@@ -74,7 +74,7 @@ struct UnitsTally {
 // Every `step`th form of every row.
 UnitsTally RunForms(const UnitsCase& c, uint64_t seed, size_t step) {
   UnitsTally tally;
-  const AttentionCase op(c.problem);
+  const AttentionArgs op(c.problem);
   const std::vector<AttentionForm> forms = AllUnitForms(seed);
   const ElementJudge judge = JudgeBy(c.bound, c.golden);
   const bool has_statistic = c.bound.statistic.applicable && !c.bound.statistic.stagnates;

@@ -99,7 +99,7 @@ constexpr const char* kConvShapes[] = {"n=2,c=3,o=4,i=9x7,k=3x3,pad=1",
 
 TEST(ConvBind, OutputsOfPaddingAlone) {
   const auto alone = [](const char* attrs) {
-    const ConvCase op(Bind(fmt::format("conv/f32/n=1,c=1,o=1,{}/fill=normal/seed=0", attrs)));
+    const ConvArgs op(Bind(fmt::format("conv/f32/n=1,c=1,o=1,{}/fill=normal/seed=0", attrs)));
     std::string text;
     for (int64_t p = 0; p < op.Positions(); ++p) text += op.SeesPaddingAlone(p) ? '0' : 'x';
     return text;

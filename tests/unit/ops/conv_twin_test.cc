@@ -67,7 +67,7 @@ TEST(ConvTwin, ZeroStandsForOutputsOfPaddingAlone) {
     for (const char* shape : {"n=1,c=4,o=2,i=5x5,k=1,pad=1", "n=1,c=3,o=2,i=2,k=2,dilation=4,pad=9"}) {
       const Problem problem = Bind(fmt::format("conv/{}/{}/fill=normal/seed=0", dtypes, shape));
       SCOPED_TRACE(problem.spec.Id());
-      const ConvCase op(problem);
+      const ConvArgs op(problem);
       const char* declaration = dtypes[0] == 'i' ? "acc=i32" : "acc=f32";
       const std::optional<Twin> twin = MakeTwin(problem, declaration, 0);
       ASSERT_TRUE(twin.has_value());

@@ -56,7 +56,7 @@ struct Judged {
 
   // The whole output by one algorithm for a line.
   std::vector<float> Run(const test::LineTransform& line, const test::Twiddles& w) const {
-    const FftCase fft = FftCaseOf(problem);
+    const FftArgs fft = FftArgsOf(problem);
     const int64_t n = fft.n[0];
     const std::vector<double> x = inputs[0].ToDoubles();
     const int64_t in = NumElements(fft.InputAxes()) * fft.InputParts();
@@ -78,7 +78,7 @@ struct Judged {
 
  private:
   // The inverse transform is the conjugate of the forward one of the conjugate.
-  static C32 Point(const FftCase& fft, const double* x, int64_t j) {
+  static C32 Point(const FftArgs& fft, const double* x, int64_t j) {
     C32 point;
     if (fft.kind == FftKind::kR2C) {
       point.re = static_cast<float>(x[j]);

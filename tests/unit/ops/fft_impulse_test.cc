@@ -27,7 +27,7 @@ std::vector<Twin> Impulses(const Problem& problem, std::string_view contract) {
 }
 
 // Element j of the whole line that x, the input of one transform, stands for.
-C32 PointOf(const FftCase& fft, const double* x, int64_t j) {
+C32 PointOf(const FftArgs& fft, const double* x, int64_t j) {
   if (fft.kind == FftKind::kR2C) return {static_cast<float>(x[j]), 0};
   const HalfIndex at = fft.kind == FftKind::kC2R ? ToHalf(fft.n, j) : HalfIndex{j, false};
   const float sign = at.conjugate ? -1 : 1;
@@ -36,7 +36,7 @@ C32 PointOf(const FftCase& fft, const double* x, int64_t j) {
 
 // Judges the results of transforms of one axis on the twin's inputs.
 TwinResult Judge(const Problem& problem, const Twin& twin, const LineTransform& line, const Twiddles& w) {
-  const FftCase fft = FftCaseOf(problem);
+  const FftArgs fft = FftArgsOf(problem);
   const std::vector<double> x = twin.inputs[0].ToDoubles();
   const int64_t in = NumElements(fft.InputAxes()) * fft.InputParts();
   std::vector<double> y;
@@ -256,7 +256,7 @@ TEST(FftImpulse, DeviationFollowsTheLayers) {
     const Problem problem = Bind(fmt::format("fft/{}/fill=normal/seed=0", shape));
     const Contract parsed = Declared(contract);
     const double unit = std::numbers::sqrt2 * kRoundingDeviation * 0x1p-24;
-    return std::pow(FftImpulseDeviation(FftCaseOf(problem), parsed) / unit, 2);
+    return std::pow(FftImpulseDeviation(FftArgsOf(problem), parsed) / unit, 2);
   };
   EXPECT_NEAR(variance("c64/kind=c2c,n=8", "f32;alg=fft"), 0.25, 1e-12);
   EXPECT_NEAR(variance("c64/kind=c2c,n=64", "f32;alg=fft"), 1.75, 1e-12);
@@ -276,7 +276,7 @@ TEST(FftImpulse, PlacesCoverTheInputs) {
        {"fft/c64/kind=c2c,n=60,batch=63/fill=normal/seed=0", "fft/f32-c64/kind=r2c,n=64,batch=67/fill=normal/seed=0",
         "fft/c64-f32/kind=c2r,n=30,batch=19/fill=normal/seed=0"}) {
     const Problem problem = Bind(id);
-    const FftCase fft = FftCaseOf(problem);
+    const FftArgs fft = FftArgsOf(problem);
     const std::vector<double> x = Impulses(problem, "f32;alg=fft").at(0).inputs[0].ToDoubles();
     const int64_t in = NumElements(fft.InputAxes()), parts = fft.InputParts();
     std::vector<int> hit(static_cast<size_t>(in));

@@ -59,7 +59,7 @@ TEST(FftOp, RefusesWithTheReason) {
 TEST(FftOp, HalfSpectraAreHermitian) {
   for (const char* n : {"1", "2", "7", "8", "4x6", "3x5", "4x1", "4x2", "3x4x4", "2x3x5"}) {
     const Problem problem = Bound(fmt::format("fft/c64-f32/kind=c2r,n={},batch=2,dir=inv/fill=normal/seed=4", n));
-    FftCase full = FftCaseOf(problem);
+    FftArgs full = FftArgsOf(problem);
     const std::vector<double> half = Fft().MakeInputs(problem)[0].ToDoubles();
     Shape shape = full.n;
     shape.insert(shape.begin(), full.batch);
@@ -90,7 +90,7 @@ TEST(FftOp, GoldenAgainstTheDefinition) {
     const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
       const Golden golden = Fft().ComputeGolden(problem, inputs, tier);
-      test::ReferenceDft reference(FftCaseOf(problem), inputs[0].ToDoubles());
+      test::ReferenceDft reference(FftArgsOf(problem), inputs[0].ToDoubles());
       for (int64_t i = 0; i < golden.size(); ++i) {
         const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
         ASSERT_LE(reference.ErrorOf(i, golden.value[i], lo), golden.error[i]) << id << " number " << i;
@@ -168,7 +168,7 @@ TEST(FftOp, MutantsAreTransformsWithoutOneElement) {
   for (int64_t j = 0; j < 6; ++j) {
     std::vector<double> x = inputs[0].ToDoubles();
     x[2 * j] = x[2 * j + 1] = 0;
-    test::ReferenceDft reference(FftCaseOf(problem), x);
+    test::ReferenceDft reference(FftArgsOf(problem), x);
     EXPECT_NEAR(mutants[j].value, reference.Value(mutants[j].index), 1e-12);
   }
 }

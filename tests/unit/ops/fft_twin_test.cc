@@ -85,7 +85,7 @@ TEST(FftTwin, LongTransformsAreShownInParts) {
     EXPECT_EQ(twins.size(), variants);
     if (twins.empty()) continue;
     std::vector<int> shown(static_cast<size_t>(NumElements(problem.inputs[0].shape)));
-    const auto parts = static_cast<size_t>(FftCaseOf(problem).InputParts());
+    const auto parts = static_cast<size_t>(FftArgsOf(problem).InputParts());
     for (const Twin& twin : twins) {
       const std::vector<double> x = twin.inputs[0].ToDoubles();
       for (size_t j = 0; j < shown.size(); ++j) shown[j] += x[j * parts] != 0 ? 1 : 0;

@@ -44,7 +44,7 @@ Golden GoldenOf(const Problem& problem, std::span<const Tensor> inputs, Tier tie
 void CheckMatmul(const std::string& id, Tier tier) {
   SCOPED_TRACE(id + " " + std::string(Name(tier)));
   const Problem problem = Bind(id);
-  const MatmulCase op(problem);
+  const MatmulArgs op(problem);
   const std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
   const Golden golden = GoldenOf(problem, inputs, tier);
   for (int64_t i = 0; i < golden.size(); ++i) {
@@ -87,7 +87,7 @@ TEST(MatmulGolden, MatchesMpfr) {
 
 // The row's result with many bits; sums skip nothing, so infinities and NaN follow IEEE rules.
 // Log-sum-exp is shifted by the largest term: 1e308 is beyond MPFR's exponential too.
-void ReduceExactly(const ReduceCase& op, std::span<const double> row, Mpfr& y) {
+void ReduceExactly(const ReduceArgs& op, std::span<const double> row, Mpfr& y) {
   const double largest = *std::ranges::max_element(row);
   const double shift = std::isfinite(largest) ? largest : 0;
   mpfr_set_d(y.x, op.kind == ReduceKind::kProd ? 1 : 0, MPFR_RNDN);
@@ -115,7 +115,7 @@ void ReduceExactly(const ReduceCase& op, std::span<const double> row, Mpfr& y) {
 void CheckReduce(const std::string& id, Tier tier) {
   SCOPED_TRACE(id + " " + std::string(Name(tier)));
   const Problem problem = Bind(id);
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   const std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
   const Golden golden = GoldenOf(problem, inputs, tier);
   for (int64_t row = 0; row < golden.size(); ++row) {

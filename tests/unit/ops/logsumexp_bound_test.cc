@@ -71,7 +71,7 @@ TEST(LogSumExpBound, HoldsForEveryFormFillAndType) {
         const DeclaredBound bound = BoundOf(problem, golden, contract);
         for (int64_t row = 0; row < 4; ++row) {
           worst =
-              std::max(worst, WorstOf(problem, golden, bound, contract, ReduceCase(problem).Row(inputs[0], row), row));
+              std::max(worst, WorstOf(problem, golden, bound, contract, ReduceArgs(problem).Row(inputs[0], row), row));
         }
       }
     }
@@ -134,7 +134,7 @@ TEST(LogSumExpTwin, LegalFormsPassAndAMissingTermDoesNot) {
       const Contract contract = Declared(declaration);
       for (const Twin& twin : TwinsOf(problem, declaration)) {
         for (int64_t row = 0; row < 2; ++row) {
-          std::vector<double> x = ReduceCase(problem).Row(twin.inputs[0], row);
+          std::vector<double> x = ReduceArgs(problem).Row(twin.inputs[0], row);
           for (Bias bias : kBiases) {
             for (int64_t block : {0, 1, 7}) {
               EXPECT_TRUE(Accepts(twin, DType::kF32, row, RunRow(x, DType::kF32, contract, bias, block)));

@@ -91,7 +91,7 @@ TEST(MeanTwin, NoLegalOrderOrScalingRaisesAnAlarm) {
       for (const Twin& twin : twins) {
         for (uint64_t order = 0; order < seeds; ++order) {
           const int64_t row = static_cast<int64_t>(order % 3);
-          std::vector<double> x = ReduceCase(problem).Row(twin.inputs[0], row);
+          std::vector<double> x = ReduceArgs(problem).Row(twin.inputs[0], row);
           Arrange(order, x);
           for (Way way : kWays) {
             for (bool truncates : {false, true}) {
@@ -122,7 +122,7 @@ TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
       std::vector<bool> tested(static_cast<size_t>(terms));
       for (size_t variant = 0; variant < twins.size(); ++variant) {
         const int64_t row = static_cast<int64_t>(variant % 2);
-        const std::vector<double> all = ReduceCase(problem).Row(twins[variant].inputs[0], row);
+        const std::vector<double> all = ReduceArgs(problem).Row(twins[variant].inputs[0], row);
         std::vector<double> x;  // zeros add nothing
         std::ranges::copy_if(all, std::back_inserter(x), [](double v) { return v != 0; });
         for (size_t k = 0, place = 0; k < all.size(); ++k) {
@@ -173,7 +173,7 @@ TEST(MeanTwin, NoneWhereATermCouldHide) {
 TEST(MeanTwin, NarrowAccumulatorsFail) {
   const Problem problem = MeanOf("f32", 1, 768);
   for (const Twin& twin : TwinsOf(problem, "acc=f32")) {
-    std::vector<double> x = ReduceCase(problem).Row(twin.inputs[0], 0);
+    std::vector<double> x = ReduceArgs(problem).Row(twin.inputs[0], 0);
     for (Way way : kWays) {
       EXPECT_FALSE(Passes(twin, DType::kF32, 0, MeanMachine{DType::kBF16}.Mean(way, x, 768))) << static_cast<int>(way);
     }

@@ -37,7 +37,7 @@ TEST(MatmulOmitted, MatchesTheSumWithoutTheTerm) {
                          "matmul/bf16/m=3,n=2,k=12,batch=2,transb=1/fill=special/seed=5",
                          "matmul/i8-i8-i32/m=2,n=2,k=7/fill=uniform/seed=1"}) {
     const Problem problem = Bind(id);
-    const MatmulCase op(problem);
+    const MatmulArgs op(problem);
     const std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
     const std::vector<double> values = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast).value;
     const std::vector<Mutant> mutants = Op("matmul").OmittedTerms(problem, inputs, values, Indices(std::ssize(values)));
@@ -69,7 +69,7 @@ TEST(ReduceOmitted, MatchesTheRowWithoutTheTerm) {
       const Problem problem = Bind(fmt::format("reduce/f32/shape=5x11,axes=1{}/fill={}/seed=2", key, fill));
       const Problem shorter = Bind(fmt::format("reduce/f32/shape=1x10,axes=1{}/fill={}/seed=2", key, fill));
       SCOPED_TRACE(problem.spec.Id());
-      const ReduceCase op(problem), rest(shorter);
+      const ReduceArgs op(problem), rest(shorter);
       const std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
       const std::vector<double> values = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast).value;
       for (const Mutant& mutant : Op("reduce").OmittedTerms(problem, inputs, values, Indices(5))) {

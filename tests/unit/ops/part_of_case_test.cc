@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part of a case has the golden values and bounds that its elements have in the whole.
-#include "ops/part_of_case.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "ops/subproblem.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay::test {
@@ -39,7 +38,7 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
     const int64_t last = whole.size() - 1;
     const auto part = TakePart(op, problem, inputs, std::vector<int64_t>{last, 0, last}, 3);
     ASSERT_TRUE(part.has_value());
-    for (const PartOfCase::Cut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
+    for (const Subproblem::Cut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
     const Golden of_part = op.ComputeGolden(part->problem, part->inputs, Tier::kReproducible);
     const Contract contract = Declared("acc=f32");
     const BoundModel bound = op.Bound(problem, whole, contract);

@@ -149,15 +149,15 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
 
 // Weights that meet padding at some output: zeros times infinities, tails that read the next weights.
 int64_t NonFiniteWeightsAtPadding(const Problem& problem) {
-  const ConvCase op(problem);
+  const ConvArgs op(problem);
   const std::vector<Tensor> inputs = OperatorRegistry::Global().Find("conv")->MakeInputs(problem);
   const std::vector<double> weights = inputs[1].ToDoubles();
   int64_t count = 0;
   for (int64_t k = 0; k < std::ssize(weights); ++k) {
-    const ConvCase::Extents tap = ConvCase::Split(k % op.Taps(), op.kernel);
+    const ConvArgs::Extents tap = ConvArgs::Split(k % op.Taps(), op.kernel);
     bool padded = false;
     for (int64_t position = 0; position < op.Positions() && !padded; ++position) {
-      const ConvCase::Extents p = ConvCase::Split(position, op.out);
+      const ConvArgs::Extents p = ConvArgs::Split(position, op.out);
       for (int axis = 0; axis < 3; ++axis) padded = padded || !op.Sees(axis, p[axis], tap[axis]);
     }
     count += padded && !std::isfinite(weights[k]) ? 1 : 0;

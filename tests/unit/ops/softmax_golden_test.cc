@@ -20,7 +20,7 @@ namespace {
 
 // |value - exact| of one row against the certified error. The largest term is left out of the sum: of a row like
 // [0, -250] the 400 bits of 1 + exp(-250) do not hold enough of the logarithm.
-void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& golden, int64_t row) {
+void ExpectMatchesMpfr(const SoftmaxArgs& op, const Tensor& x, const Golden& golden, int64_t row) {
   Mpfr rest, term, y;
   int64_t largest = 0;
   for (int64_t k = 0; k < op.terms; ++k) {
@@ -65,7 +65,7 @@ TEST(SoftmaxGolden, MatchesMpfr) {
         for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
           const Problem problem = Bind(fmt::format("softmax/{}/{}/fill={}/seed={}", dtypes, attrs, fill, ++seed));
           SCOPED_TRACE(problem.spec.Id());
-          const SoftmaxCase op(problem);
+          const SoftmaxArgs op(problem);
           const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
           const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
           for (int64_t row = 0; row < op.rows; ++row) {
@@ -113,7 +113,7 @@ Golden LogSoftmaxOf(const Problem& problem, const std::vector<double>& x, Tier t
   Tensor tensor(DType::kF64, problem.inputs[0].shape);
   tensor.SetDoubles(x);
   const Golden golden = SoftmaxGolden(problem, tensor, tier);
-  ExpectMatchesMpfr(SoftmaxCase(problem), tensor, golden, 0);
+  ExpectMatchesMpfr(SoftmaxArgs(problem), tensor, golden, 0);
   return golden;
 }
 

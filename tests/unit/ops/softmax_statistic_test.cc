@@ -30,7 +30,7 @@ struct SoftmaxJudged {
 
   // x times `factor` is what the exponentials see.
   double Margin(const SoftmaxForm& form, double factor = 1) const {
-    const SoftmaxCase op(problem);
+    const SoftmaxArgs op(problem);
     const std::vector<double> all = inputs[0].ToDoubles();
     std::vector<double> results(all.size());
     for (int64_t row = 0; row < op.rows; ++row) {

@@ -60,7 +60,7 @@ TEST(SoftmaxStretches, FindSpecialNumbersAnywhere) {
     for (const double special : {kNaN, kInf, -kInf, 50.0}) {
       for (const bool contiguous : {true, false}) {
         const Problem problem = BindRows(kLong, contiguous, false);
-        const SoftmaxCase op(problem);
+        const SoftmaxArgs op(problem);
         Tensor x = std::move(Op("softmax").MakeInputs(problem)[0]);
         x.As<float>()[static_cast<size_t>(op.Offset(1, at))] = static_cast<float>(special);
         const Golden golden = ComputeRows(problem, x, Tier::kFast);
@@ -101,7 +101,7 @@ TEST(SoftmaxStretches, HaveTheBoundOfTheFormula) {
   for (const int64_t terms : {2049, 5000}) {
     for (const bool contiguous : {true, false}) {
       const Problem problem = BindRows(terms, contiguous, false);
-      const SoftmaxCase op(problem);
+      const SoftmaxArgs op(problem);
       const Tensor x = std::move(Op("softmax").MakeInputs(problem)[0]);
       const Golden golden = ComputeRows(problem, x, Tier::kFast);
       const BoundModel bound = SoftmaxBound(problem, golden, contract);

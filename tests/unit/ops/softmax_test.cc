@@ -29,7 +29,7 @@ double Of12Bits(double x, bool cuts) {
 // How many rows' logarithms are refused with exponentials of 12 bits.
 int64_t RefusedWith12Bits(const std::string& id, bool cuts) {
   const Problem problem = Bind(id);
-  const SoftmaxCase op(problem);
+  const SoftmaxArgs op(problem);
   const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
   const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;math=4");
@@ -78,7 +78,7 @@ TEST(SoftmaxBound, LogarithmsOfTheSmallestDoubleAreBounded) {
 void CheckBound(const std::string& id, const char* declaration, double& closest, int& pushed) {
   SCOPED_TRACE(id + " " + declaration);
   const Problem problem = Bind(id);
-  const SoftmaxCase op(problem);
+  const SoftmaxArgs op(problem);
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
   const Tier tier = problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible;
@@ -214,7 +214,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
         const Contract contract = Declared(declaration);
         if (contract.AccUnitRoundoff() > FormatOf(problem.output().dtype).UnitRoundoff()) continue;
         SCOPED_TRACE(problem.spec.Id() + " " + declaration);
-        const SoftmaxCase op(problem);
+        const SoftmaxArgs op(problem);
         const FloatFormat& format = FormatOf(problem.output().dtype);
         for (int variant : {0, 1}) {
           const auto twin = Op("softmax").MakeTwin(problem, contract, variant);
@@ -250,7 +250,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
 TEST(SoftmaxOmitted, DividesByTheSumWithoutTheTerm) {
   for (const char* attrs : {"shape=3x20", "shape=3x20,log=1", "shape=20x3,axis=0"}) {
     const Problem problem = Bind(fmt::format("softmax/f32/{}/fill=normal/seed=4", attrs));
-    const SoftmaxCase op(problem);
+    const SoftmaxArgs op(problem);
     const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
     const std::vector<double> values = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast).value;
     std::vector<int64_t> outputs(values.size());

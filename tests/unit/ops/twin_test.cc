@@ -99,7 +99,7 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
       for (int variant : {0, 1}) {
         const std::optional<Twin> twin = MakeTwinOf(problem, type.declaration, variant);
         ASSERT_TRUE(twin.has_value());
-        const MatmulCase op(problem);
+        const MatmulArgs op(problem);
         for (int64_t i = 0; i < 4; ++i) {
           for (int64_t omitted = 0; omitted < k; ++omitted) {
             const double term = ValueAt(twin->inputs[0], op.OffsetInA(0, i / 2, omitted)) *
@@ -201,7 +201,7 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         const std::string key = std::string_view(kind) == "sum" ? "" : fmt::format(",kind={}", kind);
         const Problem problem = Bind(fmt::format("reduce/{}/shape=3x{},axes=1{}/fill=normal/seed=0", dtypes, k, key));
         SCOPED_TRACE(problem.spec.Id());
-        const ReduceCase op(problem);
+        const ReduceArgs op(problem);
         const DType out = problem.output().dtype;
         const char* declaration = out == DType::kF64 ? "acc=f64" : "acc=f32";
         const Arithmetic exact{.format = DType::kF64};
@@ -251,7 +251,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
                              LongRow{"bf16/shape=1x2400000,axes=1,kind=l2", "acc=f32", 0}}) {
     const Problem problem = Bind(fmt::format("reduce/{}/fill=normal/seed=0", row.id));
     SCOPED_TRACE(row.id);
-    const ReduceCase op(problem);
+    const ReduceArgs op(problem);
     const Contract contract = Declared(row.declaration);
     const double hidden = op.kind == ReduceKind::kL2 ? 0 : -HUGE_VAL;
     ASSERT_EQ(Op("reduce").TwinVariants(problem, contract), row.variants);
@@ -280,7 +280,7 @@ TEST(ReduceTwin, AMeanMayScaleItsTermsFirst) {
   const Problem problem = Bind("reduce/f32/shape=4x64,axes=1,kind=mean/fill=normal/seed=0");
   const std::optional<Twin> twin = MakeTwinOf(problem, "acc=f32", 0);
   ASSERT_TRUE(twin.has_value());
-  const ReduceCase op(problem);
+  const ReduceArgs op(problem);
   for (int64_t row = 0; row < 4; ++row) {
     float sum = 0;
     for (const double x : op.Row(twin->inputs[0], row)) sum += static_cast<float>(x) * (1.0f / 64.0f);

@@ -28,7 +28,7 @@ struct PeersFixture {
     golden.value = std::move(values);
     golden.magnitude = Plane(golden.size(), true);
     for (size_t i = 0; i < magnitudes.size(); ++i) golden.magnitude.Set(static_cast<int64_t>(i), magnitudes[i]);
-    peer = std::make_unique<PeerCase>(*op, problem, golden);
+    peer = std::make_unique<PeerRules>(*op, problem, golden);
     EXPECT_EQ(NumElements(golden.shape) * (IsComplex(problem.output().dtype) ? 2 : 1), golden.size()) << id;
   }
   Opinion Of(PeerRule rule, std::vector<double> got, const Contract& declared = {}) const {
@@ -36,7 +36,7 @@ struct PeersFixture {
   }
   Problem problem;
   Golden golden;
-  std::unique_ptr<PeerCase> peer;
+  std::unique_ptr<PeerRules> peer;
 };
 
 constexpr auto kAccepts = Opinion::kAccepts, kRejects = Opinion::kRejects, kNoRule = Opinion::kNoRule;

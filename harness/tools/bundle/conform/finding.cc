@@ -32,42 +32,42 @@ std::string FeatureOfId(const std::string& id, const Profile& profile) {
   return spec ? FeatureOf(*spec, profile.apart) : id;
 }
 
-void Count(CaseEnd end, const std::string& id, FeatureFinding& feature) {
+void Count(ResultEnd end, const std::string& id, FeatureFinding& feature) {
   ++feature.cases;
   size_t* const counts[] = {&feature.met,    &feature.waived,  &feature.inconclusive, &feature.unsupported,
                             &feature.weaker, &feature.suspect, &feature.wrong};
   ++*counts[static_cast<size_t>(end)];
-  if (end == CaseEnd::kMet || end == CaseEnd::kWaived) return;
+  if (end == ResultEnd::kMet || end == ResultEnd::kWaived) return;
   if (feature.open_case.empty()) feature.open_case = id;
-  if (end == CaseEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
+  if (end == ResultEnd::kWrong && feature.wrong_case.empty()) feature.wrong_case = id;
 }
 
 // Classifies one record for its case. A known failure counts as waived. A contract weaker than required and a suspect
 // result do not meet the case.
-CaseEnd EndByRecord(const Record& r) {
-  if (IsKnown(r)) return CaseEnd::kWaived;
-  if (r.verdict == "pass") return IsSuspect(r) ? CaseEnd::kSuspect : CaseEnd::kMet;
-  if (r.verdict == "inconclusive") return CaseEnd::kInconclusive;
-  if (r.verdict == "unsupported") return CaseEnd::kUnsupported;
-  return IsOfWeakerDeclaration(r) ? CaseEnd::kWeaker : CaseEnd::kWrong;
+ResultEnd EndByRecord(const Record& r) {
+  if (IsKnown(r)) return ResultEnd::kWaived;
+  if (r.verdict == "pass") return IsSuspect(r) ? ResultEnd::kSuspect : ResultEnd::kMet;
+  if (r.verdict == "inconclusive") return ResultEnd::kInconclusive;
+  if (r.verdict == "unsupported") return ResultEnd::kUnsupported;
+  return IsOfWeakerDeclaration(r) ? ResultEnd::kWeaker : ResultEnd::kWrong;
 }
 
 // The records of one case, by what each does for it.
-class CaseResults {
+class FeatureResults {
  public:
   void Add(const Record& r) { there_[static_cast<size_t>(EndByRecord(r))] = true; }
   // A case is met where some implementation passes and none is wrong. No record: wrong.
-  CaseEnd End() const {
-    constexpr CaseEnd kFirstThatCounts[] = {CaseEnd::kWrong,      CaseEnd::kMet,          CaseEnd::kWaived,
-                                            CaseEnd::kSuspect,    CaseEnd::kInconclusive, CaseEnd::kWeaker,
-                                            CaseEnd::kUnsupported};
-    const auto is_there = [this](CaseEnd end) { return there_[static_cast<size_t>(end)]; };
+  ResultEnd End() const {
+    constexpr ResultEnd kFirstThatCounts[] = {ResultEnd::kWrong,      ResultEnd::kMet,          ResultEnd::kWaived,
+                                              ResultEnd::kSuspect,    ResultEnd::kInconclusive, ResultEnd::kWeaker,
+                                              ResultEnd::kUnsupported};
+    const auto is_there = [this](ResultEnd end) { return there_[static_cast<size_t>(end)]; };
     const auto* const found = std::ranges::find_if(kFirstThatCounts, is_there);
-    return found == std::end(kFirstThatCounts) ? CaseEnd::kWrong : *found;
+    return found == std::end(kFirstThatCounts) ? ResultEnd::kWrong : *found;
   }
 
  private:
-  std::bitset<static_cast<size_t>(CaseEnd::kWrong) + 1> there_;
+  std::bitset<static_cast<size_t>(ResultEnd::kWrong) + 1> there_;
 };
 
 // A feature without the attributes that are set apart, such as "reduce/f32", and which of these do not hold beside it.
@@ -203,7 +203,7 @@ ControlFinding JudgeControl(const Profile& profile, const RecordView& records) {
 
 ConformanceFinding JudgeConformance(const Profile& profile, const Plan& plan, const RecordView& records,
                                     ControlFinding control) {
-  std::unordered_map<std::string, CaseResults> by_case;
+  std::unordered_map<std::string, FeatureResults> by_case;
   ConformanceFinding finding{.profile = profile.name, .control = std::move(control)};
   for (const Record& r : records) {
     by_case[r.case_id].Add(r);

@@ -22,7 +22,7 @@ inline constexpr const char *kProfileKey = "profile", *kConformanceKey = "confor
 inline constexpr size_t kConformanceSample = 1000;  // results whose outputs a bundle has, or all
 
 // Result of one case over all implementations that were offered for it.
-enum class CaseEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
+enum class ResultEnd { kMet, kWaived, kInconclusive, kUnsupported, kWeaker, kSuspect, kWrong };
 
 struct FeatureFinding {
   std::string name;  // "matmul/f32"

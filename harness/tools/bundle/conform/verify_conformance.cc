@@ -25,7 +25,7 @@ using CasesAsked = std::set<std::pair<std::string, std::string>>;  // ids withou
 
 // Plans the suite like a run does and returns its cases.
 Result<CasesAsked> CasesOfSuite(const std::filesystem::path& suite) {
-  const auto run = PlanCases(CaseOptions{.suite = suite.string()}, [](const char*) -> const char* { return nullptr; });
+  const auto run = PlanCases(PlanOptions{.suite = suite.string()}, [](const char*) -> const char* { return nullptr; });
   if (!run) return tl::unexpected(run.error());
   CasesAsked planned;
   for (const PlanEntry& entry : run->plan.entries) {

@@ -24,15 +24,15 @@ constexpr const char* kFieldsOfCase[] = {
     "tool_version",   "tags",        "source", "sandbox"};
 
 // A case with all of its records.
-struct CaseWork {
+struct RecomputeJob {
   std::string rank;  // by which cases that have no stored outputs come in an order that nobody chose
   std::vector<Record> records;
   bool has_outputs = false;
 };
 
-class CaseAgain {
+class Recomputation {
  public:
-  CaseAgain(const BundleContents& bundle, Recomputed& tally, Verification& found)
+  Recomputation(const BundleContents& bundle, Recomputed& tally, Verification& found)
       : bundle_(bundle), tally_(tally), found_(found) {}
 
   void Look(const std::vector<Record>& records) {
@@ -47,7 +47,7 @@ class CaseAgain {
     auto data = PrepareInputs(*bound);
     if (!data) return found_.Open("{}: this machine cannot make the case: {}", first.case_id, data.error().message);
     ComputeGoldens(*data, first.tier);
-    CaseContext context(*planned, *data);
+    TrialContext context(*planned, *data);
     bool compared = false, same_golden = true;
     for (const Record& record : records) {
       const std::optional<bool> same = CheckRecord(context, record);
@@ -65,18 +65,18 @@ class CaseAgain {
     return "";
   }
 
-  static void ComputeGoldens(CaseData& data, const std::string& tier) {
-    for (CaseOutput& output : data.outputs) {
+  static void ComputeGoldens(PreparedCase& data, const std::string& tier) {
+    for (PreparedOutput& output : data.outputs) {
       output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(tier, data.problem));
     }
     data.golden_hash = GoldenHashOf(data);
   }
 
   // Returns whether the golden values have the recorded bits; nothing where the record is not of these inputs.
-  std::optional<bool> CheckRecord(CaseContext& context, const Record& record) {
+  std::optional<bool> CheckRecord(TrialContext& context, const Record& record) {
     // A case that no device can take has no data.
     if (record.input_hash.empty() && record.golden_hash.empty() && record.implementation.empty()) return {};
-    const CaseData& data = context.data();
+    const PreparedCase& data = context.data();
     const auto contradict = [&](const std::string& what) -> std::optional<bool> {
       found_.Contradict("{} of {} {}: {}", record.case_id, record.backend, record.implementation, what);
       return {};
@@ -105,23 +105,23 @@ class CaseAgain {
   Verification& found_;
 };
 
-std::vector<CaseWork> CasesOf(const BundleContents& bundle) {
-  std::map<std::string, CaseWork> cases;
+std::vector<RecomputeJob> CasesOf(const BundleContents& bundle) {
+  std::map<std::string, RecomputeJob> cases;
   const auto add = [&](const Record& r, const char* of) {
     if (r.verdict == "missing") return;
-    CaseWork& work = cases[of + r.case_id];
+    RecomputeJob& work = cases[of + r.case_id];
     work.records.push_back(r);
     work.has_outputs = work.has_outputs || (!r.output_hash.empty() && bundle.files.contains(StoredOutputFile(r)));
   };
   for (const Record& r : bundle.run.records) add(r, "run ");
   for (const Record& r : bundle.control) add(r, "control ");
   const std::string drawn_by = bundle.sample ? bundle.sample->committed : bundle.plan.hash;
-  std::vector<CaseWork> list;
+  std::vector<RecomputeJob> list;
   for (auto& [key, work] : cases) {
     work.rank = Sha256Hex(drawn_by + key);
     list.push_back(std::move(work));
   }
-  std::ranges::sort(list, [](const CaseWork& a, const CaseWork& b) {
+  std::ranges::sort(list, [](const RecomputeJob& a, const RecomputeJob& b) {
     return std::pair(!a.has_outputs, a.rank) < std::pair(!b.has_outputs, b.rank);
   });
   return list;
@@ -149,13 +149,13 @@ Recomputed RecomputeCases(const BundleContents& bundle, double seconds,
                           const std::function<void(const std::string&, size_t, size_t)>& on_case, Verification& found) {
   Recomputed tally;
   for (const Record& r : bundle.run.records) tally.results += !r.output_hash.empty();
-  const std::vector<CaseWork> cases = CasesOf(bundle);
+  const std::vector<RecomputeJob> cases = CasesOf(bundle);
   tally.all_cases = cases.size();
   const size_t contradicted = found.contradicted.size();
-  CaseAgain again(bundle, tally, found);
+  Recomputation again(bundle, tally, found);
   const Stopwatch watch;
   size_t done = 0;
-  for (const CaseWork& work : cases) {
+  for (const RecomputeJob& work : cases) {
     if (!work.has_outputs && seconds > 0 && watch.Seconds() > seconds) break;
     on_case(work.records.front().case_id, done++, cases.size());
     again.Look(work.records);

@@ -123,14 +123,14 @@ Result<std::vector<Tensor>> ReadOutputs(const BundleContents& bundle, const Reco
 
 class StoredResult {
  public:
-  StoredResult(CaseContext& context, const Record& record, Recomputed& tally, Verification& found)
+  StoredResult(TrialContext& context, const Record& record, Recomputed& tally, Verification& found)
       : context_(context), record_(record), tally_(tally), found_(found) {}
 
   // Error: the contract is none.
   Status Judge(std::vector<Tensor> outputs) {
     auto contract = ParseDeclaration(record_.contract);
     if (!contract) return tl::unexpected(contract.error());
-    const CaseData& data = context_.data();
+    const PreparedCase& data = context_.data();
     if (auto known = CheckDeclared(*data.op, data.problem.spec.dtypes, *contract); !known) return known;
     attempt_.contract = *contract, attempt_.contract_text = ToText(*contract);
     if (attempt_.contract_text != record_.contract) return UsageError("it is not in the form that assay writes");
@@ -283,7 +283,7 @@ class StoredResult {
                       StoredOutputFile(record_), what);
   }
 
-  CaseContext& context_;
+  TrialContext& context_;
   const Record& record_;
   Recomputed& tally_;
   Verification& found_;
@@ -298,7 +298,7 @@ bool IsFieldOfOutputs(const std::string& field) {
   return IsAmong(field, kFieldsOfOutputs);
 }
 
-void JudgeStoredResult(const BundleContents& bundle, CaseContext& context, const Record& record, bool same_bits,
+void JudgeStoredResult(const BundleContents& bundle, TrialContext& context, const Record& record, bool same_bits,
                        Recomputed& tally, Verification& found) {
   const auto contradict = [&](const std::string& what) {
     found.Contradict("{} of {} {} ({}): {}", record.case_id, record.backend, record.implementation,

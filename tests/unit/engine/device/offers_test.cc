@@ -38,7 +38,7 @@ TEST_F(OffersOf, OfEachLayoutAreAskedForOnTheirOwn) {
 TEST_F(OffersOf, OfEachDeviceAndCaseAreAskedForOnTheirOwn) {
   const auto session = std::make_shared<FakeSession>();
   const Device other = FakeDevice("other", session);
-  const CaseData data = DataOf(Planned("reduce/f32/shape=4x8,axes=0/fill=normal/seed=0"));
+  const PreparedCase data = DataOf(Planned("reduce/f32/shape=4x8,axes=0/fill=normal/seed=0"));
   for (int time = 0; time < 2; ++time) {
     ASSERT_TRUE(Ask());
     ASSERT_TRUE(offers_.Find(device_, data.problem));

@@ -25,7 +25,7 @@ class AgreementOf : public testing::Test {
     return agreement_.Add(data_, bound_, implementation, output);
   }
 
-  CaseData data_;
+  PreparedCase data_;
   BoundModel bound_;
   Agreement agreement_;
 };
@@ -52,7 +52,7 @@ TEST_F(AgreementOf, CountsTheToleranceOfEachContract) {
 TEST(Agreement, IsOfOutputsUpToASize) {
   for (const auto& [m, compared] : {std::pair{512, true}, std::pair{513, false}}) {
     const std::string id = "matmul/f32/m=" + std::to_string(m) + ",n=512,k=2/fill=normal/seed=0";
-    const CaseData data = PrepareCase(ParseId(id).value(), "auto", GoldenStore({})).value();
+    const PreparedCase data = PrepareCase(ParseId(id).value(), "auto", GoldenStore({})).value();
     const BoundModel bound = BoundOf(data, ParseDeclaration("f32acc").value());
     Tensor output(data.problem.output().dtype, data.problem.output().shape);
     output.SetDoubles(data.golden().value);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/trial/case_runner.h"
-
 #include <gmock/gmock.h>
 
+#include "harness/engine/trial/trial_runner.h"
 #include "tests/support/engine_fixture.h"
 
 namespace assay::test {
@@ -84,7 +83,7 @@ TEST_F(CaseRunnerOf, EachImplementationIsJudgedInTheOrderOfItsOffer) {
 TEST_F(CaseRunnerOf, NamesAreHandedOutBeforeAnythingRuns) {
   session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
   std::vector<std::string> names;
-  CaseRunner(planned_, data_, settings_)
+  TrialRunner(planned_, data_, settings_)
       .Judge(
           device_, [](const Attempt&) {},
           [&](const auto& offered) {
@@ -295,7 +294,7 @@ TEST_F(OtherLayout, IsTriedByThoseAloneThatAreOfferedForIt) {
 class JudgedAgain : public CaseRunnerOf {
  protected:
   Attempt Again(const std::string& implementation) {
-    return CaseRunner(planned_, data_, settings_).JudgeAgain(device_, implementation);
+    return TrialRunner(planned_, data_, settings_).JudgeAgain(device_, implementation);
   }
 };
 
@@ -309,7 +308,7 @@ TEST_F(JudgedAgain, IsAsTheFirstTime) {
 }
 
 TEST_F(JudgedAgain, AsksAnewForWhatIsOffered) {
-  CaseRunner runner(planned_, data_, settings_);
+  TrialRunner runner(planned_, data_, settings_);
   runner.Judge(device_, [](const Attempt&) {});
   session_->offer = Offering({{"other", "f32acc"}});
   const Attempt attempt = runner.JudgeAgain(device_, "plain");

@@ -145,7 +145,7 @@ TEST_F(TimedLoop, OfWhatCannotBePreparedAgainIsAVerdict) {
 
 TEST_F(TimedLoop, InAnotherWorkerHasNoCachedPreparation) {
   settings_.perf_time_s = 0.01;
-  CaseRunner runner(planned_, data_, settings_);
+  TrialRunner runner(planned_, data_, settings_);
   Attempt timed;
   runner.Judge(device_, [&](Attempt attempt) { timed = std::move(attempt); });
   session_->Restart();
@@ -160,13 +160,13 @@ class InTurns : public TimedLoop {
   void TimeBoth() {
     session_->times.kernel_s = other_->times.kernel_s = 0.0001;
     settings_.perf_time_s = 0.01;
-    CaseRunner runner(planned_, data_, settings_);
+    TrialRunner runner(planned_, data_, settings_);
     attempts_.clear();
     for (const Device* device : {&device_, &other_device_}) {
       runner.Judge(*device, [&](Attempt attempt) { attempts_.push_back(std::move(attempt)); });
     }
     ASSERT_EQ(attempts_.size(), 2U);
-    std::vector<CaseRunner::Timed> timed;
+    std::vector<TrialRunner::Timed> timed;
     timed.push_back({.device = &device_, .attempt = &attempts_[0]});
     timed.push_back({.device = &other_device_, .attempt = &attempts_[1]});
     runner.TimeInTurns(timed);

@@ -33,7 +33,7 @@ class FailureFolderLimits : public testing::Test {
 
   std::string Write(const FailureLimits& limits) {
     FailureFolders folders(out_, "assay", limits);
-    const CaseRunner runner(planned_, data_, settings_);
+    const TrialRunner runner(planned_, data_, settings_);
     EXPECT_TRUE(folders.Write(data_, runner, {&attempt_}));
     EXPECT_EQ(attempt_.record.failure_dir, "failures/" + planned_.spec.IdHash());
     const fs::path folder = out_ / attempt_.record.failure_dir;
@@ -45,7 +45,7 @@ class FailureFolderLimits : public testing::Test {
   const TemporaryFolder folder_;
   const fs::path out_ = folder_.Path("out");
   PlannedCase planned_;
-  CaseData data_;
+  PreparedCase data_;
   RunnerSettings settings_;
   Attempt attempt_;
 };
@@ -59,7 +59,7 @@ TEST_F(FailureFolderLimits, TooManyCasesLeaveTheLineAndSaySo) {
 
 TEST_F(FailureFolderLimits, ALaterRoundAddsToWhatTheFirstLeft) {
   FailureFolders folders(out_, "assay", {.cases = 0});
-  const CaseRunner runner(planned_, data_, settings_);
+  const TrialRunner runner(planned_, data_, settings_);
   Attempt later;
   later.record.reproduce = "assay run --case x --impl later";
   EXPECT_TRUE(folders.Write(data_, runner, {&attempt_}));

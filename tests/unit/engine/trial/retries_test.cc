@@ -17,7 +17,7 @@ class Retries : public EngineTest {
   // The first one dies in its first execution.
   Attempt TryTwice(const FakeSession::Behaviour& second, bool timed = false) {
     settings_.perf_time_s = 0.01;
-    CaseRunner runner(planned_, data_, settings_);
+    TrialRunner runner(planned_, data_, settings_);
     Attempt attempt;
     session_->calls.clear();
     session_->behave = DoingAt({.fails = FailureKind::kCrash}, Asked::kExecute, 0);
@@ -50,7 +50,7 @@ TEST_F(Retries, AnyOtherEndIsFlaky) {
 
 // Not in the one that began meanwhile, for the next implementation.
 TEST_F(Retries, HasAFreshWorker) {
-  CaseRunner runner(planned_, data_, settings_);
+  TrialRunner runner(planned_, data_, settings_);
   Attempt attempt;
   attempt.implementation = "plain";
   attempt.SetFailure({FailureKind::kCrash, "it crashed"});

@@ -36,7 +36,7 @@ class TrialOf : public EngineTest {
     return labels;
   }
 
-  CaseContext context_;
+  TrialContext context_;
   Attempt attempt_;
 };
 

@@ -78,7 +78,7 @@ void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
                       dv = AddAxis(g, "dv", q_shape[3]);
   const Expr q = AddInput(g, "q", b + h + l + d), k = AddInput(g, "k", b + h + s + d),
              v = AddInput(g, "v", b + h + s + dv), one = AddInput(g, "log2e", {});
-  const double root = std::sqrt(AttentionCase(p).scale);
+  const double root = std::sqrt(AttentionArgs(p).scale);
   int exponent = 0;
   const bool is_exact = std::frexp(root, &exponent) == 0.5;
   const auto scale = [&](Expr x) { return is_exact ? root * x : one * (root * x); };

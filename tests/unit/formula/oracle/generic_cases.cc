@@ -11,7 +11,7 @@ namespace assay::test {
 std::vector<TypedCases> SmallCases(const FormulaOperator& op) {
   std::vector<TypedCases> all;
   for (uint64_t seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
-    CaseDrawer drawer(op, {.fills = {"normal", "outlier", "lognormal"}}, kDrawSeed + seed);
+    SizeDrawer drawer(op, {.fills = {"normal", "outlier", "lognormal"}}, kDrawSeed + seed);
     for (const std::vector<DType>& row : op.types()) all.push_back({DTypeListText(row), drawer.DrawFew({row}, 2)});
   }
   return all;

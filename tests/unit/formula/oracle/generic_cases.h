@@ -16,7 +16,7 @@ inline constexpr uint64_t kDrawSeed = 21;
 // Cases of one list of types.
 struct TypedCases {
   std::string types;
-  DrawnCases drawn;
+  DrawnSizes drawn;
 };
 
 // Drawn for exact arithmetic and executions, which go through every number one after the other.

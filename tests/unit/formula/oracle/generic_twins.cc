@@ -84,7 +84,7 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
   constexpr int kRounds = 20;
   Findings findings;
   const DrawLimits limits{.long_least = 300, .long_most = 1100, .others_most = 4, .most_work = 1e5};
-  CaseDrawer drawer(subject.formula, limits, kDrawSeed);
+  SizeDrawer drawer(subject.formula, limits, kDrawSeed);
   for (const std::vector<DType>& row : subject.formula.types()) {
     std::set<std::string> open;
     for (int round = 0; round < ASSAY_TEST_SEEDS || (round < kRounds && !open.empty()); ++round) {

@@ -21,9 +21,9 @@ constexpr double kLargest = 3.4028234663852886e38;  // of f32
 constexpr double kSubnormal = 1e-40;                // subnormal in f32
 
 // A case whose inputs are these numbers.
-struct GivenCase {
-  GivenCase(const std::string& id, const std::vector<std::vector<double>>& numbers, const char* declared,
-            size_t output = 0)
+struct GivenTensors {
+  GivenTensors(const std::string& id, const std::vector<std::vector<double>>& numbers, const char* declared,
+               size_t output = 0)
       : problem(FocusedOn(Bind(id), output)) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape).SetDoubles(numbers[i]);
@@ -47,7 +47,7 @@ struct GivenCase {
 };
 
 // The element takes `right`, and none of the others of these.
-void ExpectTaken(const GivenCase& of, int64_t i, const std::vector<double>& right) {
+void ExpectTaken(const GivenTensors& of, int64_t i, const std::vector<double>& right) {
   std::vector<double> all = {kNotANumber, kInfinite, -kInfinite, kLargest, -kLargest, 7, -7, 1, -1, 0.25};
   all.insert(all.end(), right.begin(), right.end());
   for (const double y : all) {
@@ -62,7 +62,7 @@ constexpr const char* kFlushing = "f32acc;math=4;ftz=all";
 
 void ExpectPower(double x, double p, const char* declared, const std::vector<double>& right) {
   SCOPED_TRACE(fmt::format("{} to the power of {} by {}", x, p, declared));
-  ExpectTaken(GivenCase("pow/f32/n=1/fill=normal/seed=0", {{x}, {p}}, declared), 0, right);
+  ExpectTaken(GivenTensors("pow/f32/n=1/fill=normal/seed=0", {{x}, {p}}, declared), 0, right);
 }
 
 // One pass over the row forms inf - inf. Rows without an infinity have no NaN, and no number is right in its place.
@@ -71,12 +71,12 @@ TEST(SpecialMeans, OfARowWithAnInfinityAreThatOrNan) {
       {1, -kInfinite, 3, 4, kInfinite, 2, 3, 4, 1, 2, 3, 4}, {1, 1, 1, 1}, {0, 0, 0, 0}};
   const char* id = "layer_norm/f32/rows=3,n=4,stats=1/fill=normal/seed=0";
   for (const char* declared : {kPlain, "f32acc;math=4;alg=onepass"}) {
-    const GivenCase mean(id, numbers, declared, 1);
+    const GivenTensors mean(id, numbers, declared, 1);
     ExpectTaken(mean, 0, {-kInfinite, kNotANumber});
     ExpectTaken(mean, 1, {kInfinite, kNotANumber});
     ExpectTaken(mean, 2, {2.5});
-    for (int64_t i = 0; i < 8; ++i) ExpectTaken(GivenCase(id, numbers, declared, 0), i, {kNotANumber});
-    ExpectTaken(GivenCase(id, numbers, declared, 2), 0, {kNotANumber});
+    for (int64_t i = 0; i < 8; ++i) ExpectTaken(GivenTensors(id, numbers, declared, 0), i, {kNotANumber});
+    ExpectTaken(GivenTensors(id, numbers, declared, 2), 0, {kNotANumber});
   }
 }
 
@@ -141,18 +141,18 @@ TEST(SpecialPowers, OfNegativeNumbersAreInEveryFill) {
 // (g s) u, g (s u), (g u) s, each of which has the product or overflows.
 TEST(ProductsThatOverflow, AreTheProductOrInfinity) {
   const auto gated = [](double g, double u) {
-    return GivenCase("silu_and_mul/f32/rows=1,n=1/fill=normal/seed=0", {{g, u}}, kPlain);
+    return GivenTensors("silu_and_mul/f32/rows=1,n=1/fill=normal/seed=0", {{g, u}}, kPlain);
   };
   ExpectTaken(gated(1e20, 1e19), 0, {kInfinite});
   ExpectTaken(gated(-80, 1e37), 0, {-kInfinite, -80 * 1e37 / (1 + std::exp(80.0))});
   ExpectTaken(gated(-80, 1e30), 0, {-80 * 1e30 / (1 + std::exp(80.0))});
-  const GivenCase norm("rms_norm/f32/rows=1,n=2,eps=1e-06/fill=normal/seed=0", {{1e10, 1e-3}, {3e38, 1}}, kPlain);
+  const GivenTensors norm("rms_norm/f32/rows=1,n=2,eps=1e-06/fill=normal/seed=0", {{1e10, 1e-3}, {3e38, 1}}, kPlain);
   ExpectTaken(norm, 0, {kInfinite});
 }
 
 TEST(Exponentials, ThatOverflowAreInfinite) {
   for (const double x : {88.75, 89.0, 200.0}) {
-    ExpectTaken(GivenCase("exp/f32/n=1/fill=normal/seed=0", {{x}}, kPlain), 0, {kInfinite});
+    ExpectTaken(GivenTensors("exp/f32/n=1/fill=normal/seed=0", {{x}}, kPlain), 0, {kInfinite});
   }
 }
 

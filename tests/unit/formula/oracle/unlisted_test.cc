@@ -66,9 +66,9 @@ TEST(UnlistedOperator, IsInNoList) {
 TEST(UnlistedOperator, HasCasesOfEveryTypeAndChoiceThoughItRefusesMost) {
   const FormulaOperator& op = UnlistedOperator();
   EXPECT_THAT(CheckCases(op).problems, IsEmpty());
-  CaseDrawer drawer(op, {.fills = {"normal", "outlier"}}, 3);
+  SizeDrawer drawer(op, {.fills = {"normal", "outlier"}}, 3);
   ASSERT_EQ(drawer.axes(), 2U);
-  const DrawnCases drawn = drawer.DrawFew({op.types()[1]}, 2);
+  const DrawnSizes drawn = drawer.DrawFew({op.types()[1]}, 2);
   std::map<std::string, std::set<std::string>> values;
   for (const Problem& problem : drawn.cases) {
     for (const ResolvedAttr& attr : problem.attrs) values[attr.key].insert(attr.s + std::to_string(attr.i));
@@ -82,7 +82,7 @@ TEST(UnlistedOperator, HasCasesOfEveryTypeAndChoiceThoughItRefusesMost) {
   EXPECT_EQ(values["fill"].size(), 2U);
   // Another seed draws other cases, the same one the same.
   const auto first_of = [&](uint64_t seed) {
-    return CaseDrawer(op, {}, seed).DrawFew(op.types(), 1).cases[0].spec.Id();
+    return SizeDrawer(op, {}, seed).DrawFew(op.types(), 1).cases[0].spec.Id();
   };
   EXPECT_EQ(first_of(5), first_of(5));
   EXPECT_NE(first_of(5), first_of(6));

@@ -11,7 +11,7 @@ class GpuFft : public FftTest {
  protected:
   GpuFft() : FftTest(PluginAt(ASSAY_GPU_HOST_PLUGIN)) {}
 
-  std::set<std::string> Offered(const FftCase& c) {
+  std::set<std::string> Offered(const FftArgs& c) {
     Op op = c.Description();
     std::set<std::string> names;
     for (const Implementation& implementation : plugin_.Offered(op)) names.insert(implementation.name);

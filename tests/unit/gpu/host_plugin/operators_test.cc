@@ -53,7 +53,7 @@ TEST(GpuOnHost, Matmul) {
     const Names expected = IsNarrow(in) ? Names{"matrix-unit", "splitk", "tiled"} : Names{"splitk", "tiled"};
     for (const bool transposed : {false, true}) {
       const bool has_epilogue = out != kI32;
-      EXPECT_EQ(CheckProduct(MatmulCase{.in = in,
+      EXPECT_EQ(CheckProduct(MatmulArgs{.in = in,
                                         .out = out,
                                         .m = transposed ? 5 : 19,
                                         .n = 131,
@@ -70,8 +70,8 @@ TEST(GpuOnHost, Matmul) {
     }
   }
   // One tile of every shape: skinny for few rows, large where they are many, but of f64.
-  for (const int64_t m : {16, 130}) CheckProduct(MatmulCase{.m = m, .n = 130, .k = 20});
-  CheckProduct(MatmulCase{.in = kF64, .out = kF64, .m = 70, .n = 66, .k = 20});
+  for (const int64_t m : {16, 130}) CheckProduct(MatmulArgs{.m = m, .n = 130, .k = 20});
+  CheckProduct(MatmulArgs{.in = kF64, .out = kF64, .m = 70, .n = 66, .k = 20});
 }
 
 TEST(GpuOnHost, Conv) {
@@ -81,11 +81,11 @@ TEST(GpuOnHost, Conv) {
   const Names all{"direct", "implicit-gemm", "implicit-gemm-matrix-unit"};
   for (const auto& [in, out] : kTypes) {
     const Names& expected = IsNarrow(in) ? all : portable;
-    ConvCase c{.in = in, .out = out, .n = 2, .c = 6, .o = 4, .groups = 2, .i = {9, 7}, .pad = {2, 1}, .bias = true};
+    ConvArgs c{.in = in, .out = out, .n = 2, .c = 6, .o = 4, .groups = 2, .i = {9, 7}, .pad = {2, 1}, .bias = true};
     EXPECT_EQ(CheckProduct(c), expected);
     c.stride = {2, 3}, c.dilation = {2, 1}, c.strided = true;
     EXPECT_EQ(CheckProduct(c), expected);
-    EXPECT_EQ(CheckProduct(ConvCase{.in = in,
+    EXPECT_EQ(CheckProduct(ConvArgs{.in = in,
                                     .out = out,
                                     .c = 2,
                                     .o = 18,
@@ -96,14 +96,14 @@ TEST(GpuOnHost, Conv) {
                                     .dilation = {2, 1, 1}}),
               expected);
     EXPECT_EQ(
-        CheckProduct(ConvCase{
+        CheckProduct(ConvArgs{
             .in = in, .out = out, .c = 3, .o = 5, .i = {19}, .k = {4}, .stride = {3}, .pad = {2}, .dilation = {1}}),
         expected);
   }
-  EXPECT_EQ(CheckProduct(ConvCase{.c = 3, .o = 3, .groups = 3}), Names{"direct"});
+  EXPECT_EQ(CheckProduct(ConvArgs{.c = 3, .o = 3, .groups = 3}), Names{"direct"});
 }
 
-void CheckReduce(const ReduceCase& c, const Names& expected) {
+void CheckReduce(const ReduceArgs& c, const Names& expected) {
   SCOPED_TRACE(c.kind + " " + c.in.name + "-" + c.out.name + " " + testing::PrintToString(c.shape));
   Op op = c.Description();
   std::vector<double> x = RandomValues(c.in, static_cast<size_t>(op.inputs[0].Elements()), 3);
@@ -140,7 +140,7 @@ TEST(GpuOnHost, Reduce) {
   CheckReduce({.in = kBF16, .out = kF32, .shape = {40, 3}, .axes = {0}, .keepdims = true}, all);
 }
 
-void CheckSoftmax(const SoftmaxCase& c) {
+void CheckSoftmax(const SoftmaxArgs& c) {
   SCOPED_TRACE(std::string(c.type.name) + " " + testing::PrintToString(c.shape));
   Op op = c.Description();
   const auto x = RandomValues(c.type, static_cast<size_t>(op.inputs[0].Elements()), 5);
@@ -163,7 +163,7 @@ TEST(GpuOnHost, Softmax) {
   }
 }
 
-void CheckAttention(const AttentionCase& c) {
+void CheckAttention(const AttentionArgs& c) {
   SCOPED_TRACE(std::string(c.type.name) + " l=" + std::to_string(c.l) + " mask=" + c.mask);
   const auto inputs = c.Inputs();
   const Names ran = ForEach(c.Description(), inputs, [&](const Implementation& by, const std::vector<double>& got) {

@@ -141,7 +141,7 @@ TEST(PooledFalseAlarm, Softmax) {
         const PooledCase c(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtypes, shape,
                                        seed % 2 == 0 ? "uniform" : "normal", seed),
                            type.contract);
-        const SoftmaxCase op(c.problem);
+        const SoftmaxArgs op(c.problem);
         const std::vector<double> inputs = c.inputs[0].ToDoubles();
         const auto forms = AllSoftmaxForms(static_cast<uint64_t>(seed));
         for (size_t at = 0; at < forms.size(); ++at) {

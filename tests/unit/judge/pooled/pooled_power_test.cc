@@ -39,7 +39,7 @@ std::vector<Tensor> InputsOfBits(const PooledCase& c, int bits, bool nearest) {
 
 std::vector<double> Attend(const PooledCase& c, const std::vector<Tensor>& inputs, double scale = 1) {
   std::vector<double> got;
-  for (int64_t row = 0; row < AttentionCase(c.problem).Rows(); ++row) {
+  for (int64_t row = 0; row < AttentionArgs(c.problem).Rows(); ++row) {
     const auto y = RunAttentionRow(c.problem, inputs, row, c.contract, {.block = 16}, {.scale = scale});
     got.insert(got.end(), y.begin(), y.end());
   }
@@ -124,7 +124,7 @@ TEST(PooledPower, FiveDigitsOfAConstantBehindNarrowOutputs) {
 TEST(PooledPower, ErrorsOfEitherSignBehindNarrowOutputs) {
   const auto faulty = [](const PooledCase& c) {
     std::vector<double> got;
-    for (int64_t row = 0; row < AttentionCase(c.problem).Rows(); ++row) {
+    for (int64_t row = 0; row < AttentionArgs(c.problem).Rows(); ++row) {
       const auto y = RunAttentionRow(c.problem, c.inputs, row, c.contract, {.block = 16},
                                      {.scale = row % 2 == 0 ? 1 + 1e-5 : 1 - 1e-5});
       got.insert(got.end(), y.begin(), y.end());

@@ -155,7 +155,7 @@ TEST(NoFalseAlarm, Softmax) {
       for (const char* shape : {"shape=4x77", "shape=40x3,axis=0,log=1", "shape=3x400", "shape=6x130,log=1"}) {
         const StatisticCase c(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed),
                               type.contract);
-        const SoftmaxCase op(c.problem);
+        const SoftmaxArgs op(c.problem);
         for (const SoftmaxForm& form : AllSoftmaxForms(seed++)) {
           if (form.block > 0 && form.bias != Bias::kNone) continue;
           std::vector<double> got(static_cast<size_t>(c.golden.size())), x(static_cast<size_t>(op.terms));
@@ -212,7 +212,7 @@ TEST(NoFalseAlarm, AttentionByUnits) {
                                 "b=1,h=1,l=6,s=90,d=4,scale=100", "b=1,h=1,l=8,s=33,d=80,softcap=5"}) {
         const StatisticCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed),
                               type.contract);
-        const AttentionCase op(c.problem);
+        const AttentionArgs op(c.problem);
         const auto forms = AllUnitForms(seed++, static_cast<int64_t>(std::ceil(op.CountKeys(0) / 16)));
         for (size_t at = seed % 3; at < forms.size(); at += 3) {
           tally.Add(c, RunAttention(c.problem, c.inputs, c.contract, forms[at]), fmt::format("form {}", at));

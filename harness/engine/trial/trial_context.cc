@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/trial/case_context.h"
+#include "harness/engine/trial/trial_context.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@ namespace {
 
 // `bound_of`: of an output.
 template <class BoundOfOutput>
-OutputProblem FindFirstProblemIn(const CaseData& data, const Contract& contract, const BoundOfOutput& bound_of,
+OutputProblem FindFirstProblemIn(const PreparedCase& data, const Contract& contract, const BoundOfOutput& bound_of,
                                  std::vector<Tensor>& outputs) {
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const CaseOutput& of = data.outputs[k];
+    const PreparedOutput& of = data.outputs[k];
     const BoundModel& bound = bound_of(k);
     const std::string problem =
         DescribeFirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]),
@@ -28,13 +28,13 @@ OutputProblem FindFirstProblemIn(const CaseData& data, const Contract& contract,
 
 }  // namespace
 
-CaseContext::CaseContext(const PlannedCase& planned, const CaseData& data)
+TrialContext::TrialContext(const PlannedCase& planned, const PreparedCase& data)
     : planned_(planned),
       data_(data),
       required_text_(RequirementOf(planned)),
       required_(ParseRequirement(required_text_).value()) {}  // checked when the suite was read
 
-const ContractData& CaseContext::DataFor(const Contract& contract) {
+const ContractData& TrialContext::DataFor(const Contract& contract) {
   std::unique_lock lock(contracts_mutex_);
   Lazy<ContractData>& prepared = contracts_[ToText(contract)];
   lock.unlock();
@@ -45,11 +45,11 @@ const ContractData& CaseContext::DataFor(const Contract& contract) {
   });
 }
 
-std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
+std::vector<BoundModel> TrialContext::RandomBounds(const Contract& contract) {
   const auto is_integer = [](const Operand& output) { return IsInt(output.dtype); };
   if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer))
     return {};
-  const CaseData& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
+  const PreparedCase& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
   std::vector<BoundModel> bounds;
   bool says = false;
   for (size_t k = 0; k < data_.outputs.size(); ++k) {
@@ -59,32 +59,32 @@ std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
   return says ? std::move(bounds) : std::vector<BoundModel>();
 }
 
-const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
+const ContractData* TrialContext::DataOf(const Attempt& attempt) const {
   const std::lock_guard lock(contracts_mutex_);
   const auto it = contracts_.find(ToText(attempt.contract));
   return it == contracts_.end() ? nullptr : it->second.GetIfMade();
 }
 
-const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
+const std::vector<Tensor>& TrialContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].Keep().inputs;
   if (kept.twin == KeptOutputSet::kRandomSet) return RandomSet().inputs;
   return kept.twin == KeptOutputSet::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 
-const CaseData* CaseContext::SecondSet() {
-  const Result<CaseData>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
+const PreparedCase* TrialContext::SecondSet() {
+  const Result<PreparedCase>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
   return second ? &*second : nullptr;
 }
 
-const CaseData& CaseContext::KnownSecondSet() const {
+const PreparedCase& TrialContext::KnownSecondSet() const {
   return **second_set_.GetIfMade();
 }
 
-const CaseData& CaseContext::RandomSet() const {
+const PreparedCase& TrialContext::RandomSet() const {
   return *random_set_.GetIfMade();
 }
 
-const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {
+const std::vector<Effect>& TrialContext::EffectsOf(size_t output) {
   return effects_.Get([this] {
     const Span span(Phase::kBounds);
     std::vector<std::vector<Effect>> effects(data_.outputs.size());
@@ -97,37 +97,37 @@ const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {
   })[output];
 }
 
-OutputProblem CaseContext::FindFirstProblemOf(const ContractData& by, const Contract& contract,
-                                              std::vector<Tensor>& outputs) const {
+OutputProblem TrialContext::FindFirstProblemOf(const ContractData& by, const Contract& contract,
+                                               std::vector<Tensor>& outputs) const {
   return FindFirstProblemIn(
       data_, contract, [&](size_t k) -> const BoundModel& { return by.outputs[k].bound; }, outputs);
 }
 
-OutputProblem CaseContext::FindSecondSetProblem(const ContractData& by, const Contract& contract,
-                                                std::vector<Tensor> outputs) const {
+OutputProblem TrialContext::FindSecondSetProblem(const ContractData& by, const Contract& contract,
+                                                 std::vector<Tensor> outputs) const {
   if (const CachedTwin* twin = by.FindSharedTwin()) {
     const TwinResult result = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
     return {result.Holds() ? "" : result.Reason(data_.problem.output().shape)};
   }
-  const CaseData& second = KnownSecondSet();
+  const PreparedCase& second = KnownSecondSet();
   OutputProblem found = FindFirstProblemIn(
       second, contract, [&](size_t k) { return BoundOf(second, contract, k); }, outputs);
   if (!found.what.empty()) found.what = fmt::format("on {}: {}", second.problem.spec.Id(), found.what);
   return found;
 }
 
-std::optional<WeakerArithmetic> CaseContext::ExplainRandomSet(const Contract& contract, size_t number,
-                                                              const Tensor& output, const Tensor& own) const {
+std::optional<WeakerArithmetic> TrialContext::ExplainRandomSet(const Contract& contract, size_t number,
+                                                               const Tensor& output, const Tensor& own) const {
   const Span span(Phase::kCompare);
-  const CaseData& random = RandomSet();
-  const CaseOutput& of = random.outputs[number];
+  const PreparedCase& random = RandomSet();
+  const PreparedOutput& of = random.outputs[number];
   const JudgedOutput others[] = {{data_.inputs, &own}};
   return FindWeakerArithmetic(*random.op, of.problem, contract, of.golden, {random.inputs, &output}, others);
 }
 
-std::optional<WeakerArithmetic> CaseContext::ExplainOutput(const ContractData& by, const Contract& contract,
-                                                           size_t number, const Tensor& output,
-                                                           const std::vector<std::vector<Tensor>>& others) {
+std::optional<WeakerArithmetic> TrialContext::ExplainOutput(const ContractData& by, const Contract& contract,
+                                                            size_t number, const Tensor& output,
+                                                            const std::vector<std::vector<Tensor>>& others) {
   std::vector<JudgedOutput> other_data;
   for (size_t k = 0; k < others.size(); ++k) {
     const bool is_twin = k < by.twins.size();
@@ -136,7 +136,7 @@ std::optional<WeakerArithmetic> CaseContext::ExplainOutput(const ContractData& b
   }
   const Span span(Phase::kCompare);
   const std::lock_guard lock(hypotheses_mutex_);
-  const CaseOutput& of = data_.outputs[number];
+  const PreparedOutput& of = data_.outputs[number];
   return FindWeakerArithmetic(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
                               &hypothesis_goldens_[number]);
 }

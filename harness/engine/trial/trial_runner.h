@@ -20,8 +20,8 @@
 #include "harness/engine/perf/machine_state.h"
 #include "harness/engine/timing/timing_run.h"
 #include "harness/engine/trial/attempt.h"
-#include "harness/engine/trial/case_context.h"
 #include "harness/engine/trial/relations.h"
+#include "harness/engine/trial/trial_context.h"
 #include "harness/plan/per_backend.h"
 #include "harness/plan/suite.h"
 #include "harness/plan/sweep.h"
@@ -39,7 +39,7 @@ struct RunnerSettings {
   bool cold = true;                          // time with cold caches too
   std::shared_ptr<Ceilings> ceilings;        // null: no roofline
   PerBackend prices;                         // per hour
-  PerBackend launches_us;                    // see TimedCase
+  PerBackend launches_us;                    // see TimedTrial
   size_t repetitions = 40;  // of cheap cases, where nothing is timed; half as many of those that are not `thorough`
   TimingMethod timing = RunTiming;  // of results that are not timed in turns
   RelationEffort relations = RelationEffort::kQuick;
@@ -52,9 +52,9 @@ struct RunnerSettings {
   std::function<void(const Record&, const Problem&, const std::vector<Tensor>& outputs)> keep_outputs;
 };
 
-class CaseRunner {
+class TrialRunner {
  public:
-  CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings);
+  TrialRunner(const PlannedCase& planned, const PreparedCase& data, const RunnerSettings& settings);
 
   using Offered = std::function<void(const std::vector<std::string>&)>;
 
@@ -89,8 +89,8 @@ class CaseRunner {
   void TimeInTurns(std::vector<Timed>& results);
   bool TakeTurn(Timed& timed, int64_t& processor);  // see TimingRun::Step()
 
-  CaseContext& context() { return context_; }
-  const CaseContext& context() const { return context_; }
+  TrialContext& context() { return context_; }
+  const TrialContext& context() const { return context_; }
 
  private:
   // The phase of one implementation, but for the record.
@@ -101,7 +101,7 @@ class CaseRunner {
   Record NewRecord(const Device& device) const;
   SpanContext LabelOf(const Timed& timed) const;
   bool Prepare(Timed& timed);  // false: it failed, and the attempt says so
-  TimedCase CaseOf(const Timed& timed) const;
+  TimedTrial CaseOf(const Timed& timed) const;
   void EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before);
   void SetLimits(const Device& device, Attempt& attempt) const;
   void SetContents(Timed& timed);
@@ -111,7 +111,7 @@ class CaseRunner {
   void JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later, std::string_view where,
                     const ContractData& by, Attempt& attempt) const;
 
-  CaseContext context_;
+  TrialContext context_;
   const RunnerSettings& settings_;
   std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };

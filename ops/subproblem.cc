@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/part_of_case.h"
+#include "ops/subproblem.h"
 
 #include <algorithm>
 #include <functional>
@@ -54,7 +54,7 @@ std::optional<Problem> BindPart(const Operator& op, const Problem& problem, cons
 }
 
 // The part along one axis.
-std::optional<PartOfCase> TakeAlongOne(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+std::optional<Subproblem> TakeAlongOne(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const int64_t> elements, int64_t more) {
   if (problem.focus != 0) return std::nullopt;  // slices are those of the first output
   std::vector<SliceAxes> slices = op.Slices(problem);
@@ -69,7 +69,7 @@ std::optional<PartOfCase> TakeAlongOne(const Operator& op, const Problem& proble
     if (!std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), has_slices)) continue;
     std::optional<Problem> bound = BindPart(op, problem, axes, std::ssize(indices));
     if (!bound) continue;
-    PartOfCase part{*std::move(bound), {}, {{axes.output, indices}}};
+    Subproblem part{*std::move(bound), {}, {{axes.output, indices}}};
     for (size_t i = 0; i < inputs.size(); ++i) {
       part.inputs.push_back(axes.inputs[i] < 0 ? inputs[i].Clone() : TakeAlong(inputs[i], axes.inputs[i], indices));
     }
@@ -79,7 +79,7 @@ std::optional<PartOfCase> TakeAlongOne(const Operator& op, const Problem& proble
 }
 
 // Where the elements are in the part.
-std::vector<int64_t> PlacesAfter(const PartOfCase::Cut& cut, const Shape& shape, std::span<const int64_t> elements) {
+std::vector<int64_t> PlacesAfter(const Subproblem::Cut& cut, const Shape& shape, std::span<const int64_t> elements) {
   const int64_t inner = NumElements(Shape(shape.begin() + cut.axis + 1, shape.end())), extent = shape[cut.axis];
   std::vector<int64_t> places;
   for (const int64_t element : elements) {
@@ -92,15 +92,15 @@ std::vector<int64_t> PlacesAfter(const PartOfCase::Cut& cut, const Shape& shape,
 
 }  // namespace
 
-Tensor PartOfCase::TakeOutput(const Tensor& output) const {
+Tensor Subproblem::TakeOutput(const Tensor& output) const {
   Tensor part = TakeAlong(output, cuts[0].axis, cuts[0].indices);
   for (size_t i = 1; i < cuts.size(); ++i) part = TakeAlong(part, cuts[i].axis, cuts[i].indices);
   return part;
 }
 
-std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const int64_t> elements, int64_t more) {
-  std::optional<PartOfCase> part = TakeAlongOne(op, problem, inputs, elements, more);
+  std::optional<Subproblem> part = TakeAlongOne(op, problem, inputs, elements, more);
   if (!part) return part;
   std::vector<int64_t> places = PlacesAfter(part->cuts[0], problem.output().shape, elements);
   while (auto smaller = TakeAlongOne(op, part->problem, part->inputs, places, more)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ namespace assay {
 namespace {
 
 // Computes the golden value that the store lacks or holds damaged, and keeps it there. Says what became of the file.
-void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, CaseOutput& output,
-                    CaseData& data) {
+void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, PreparedOutput& output,
+                    PreparedCase& data) {
   output.golden = data.op->ComputeGolden(output.problem, data.inputs, key.tier);
   const Status saved = store.Save(key, output.golden);
   if (!damage.empty()) {
@@ -33,23 +33,23 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
 }
 
 // Golden values of data that no later run has: they are not stored.
-void ComputeAll(CaseData& data, Tier tier) {
+void ComputeAll(PreparedCase& data, Tier tier) {
   const Span span(Phase::kGolden);
-  for (CaseOutput& output : data.outputs) {
+  for (PreparedOutput& output : data.outputs) {
     output.golden = data.op->ComputeGolden(output.problem, data.inputs, tier);
   }
 }
 
-CaseData MakeUnpreparedData(const BoundCase& bound) {
-  CaseData data;
+PreparedCase MakeUnpreparedData(const BoundCase& bound) {
+  PreparedCase data;
   data.op = bound.op;
   data.problem = bound.problem;
   for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
   return data;
 }
 
-CaseData MakeData(const BoundCase& bound) {
-  CaseData data = MakeUnpreparedData(bound);
+PreparedCase MakeData(const BoundCase& bound) {
+  PreparedCase data = MakeUnpreparedData(bound);
   const Span span(Phase::kInputs);
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);
@@ -75,38 +75,39 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
   return wide ? Tier::kReproducible : Tier::kFast;
 }
 
-GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier) {
+GoldenKey KeyOf(const PreparedCase& data, size_t output, Tier tier) {
   return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name,
           data.op->FormulaDigest(data.outputs[output].problem)};
 }
 
-std::string GoldenHashOf(const CaseData& data) {
+std::string GoldenHashOf(const PreparedCase& data) {
   std::string all;
-  for (const CaseOutput& output : data.outputs) all += GoldenHash(output.golden);
+  for (const PreparedOutput& output : data.outputs) all += GoldenHash(output.golden);
   return data.outputs.size() == 1 ? all : HashHex(HashBytes(all.data(), all.size()));
 }
 
-Result<CaseData> PrepareInputs(const CaseSpec& spec) {
+Result<PreparedCase> PrepareInputs(const CaseSpec& spec) {
   const auto bound = BindCase(spec);
   if (!bound) return tl::unexpected(bound.error());
   return PrepareInputs(**bound);
 }
 
-Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+Result<PreparedCase> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
   const auto bound = BindCase(spec);
   if (!bound) return tl::unexpected(bound.error());
   return PrepareCase(**bound, tier, store);
 }
 
-Result<CaseData> PrepareInputs(const BoundCase& bound) {
+Result<PreparedCase> PrepareInputs(const BoundCase& bound) {
   const Status fits = CheckFitsHost(bound.problem, MemoryUse::kJudgement, "auto");
   if (!fits) return tl::unexpected(fits.error());
   return MakeData(bound);
 }
 
-Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store, MemoryUse use) {
+Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
+                                 MemoryUse use) {
   if (const Status fits = CheckFitsHost(bound.problem, use, tier); !fits) return tl::unexpected(fits.error());
-  CaseData data = MakeData(bound);
+  PreparedCase data = MakeData(bound);
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
@@ -124,16 +125,16 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
   return data;
 }
 
-CaseData WithoutData(const BoundCase& bound, const std::string& tier) {
-  CaseData data = MakeUnpreparedData(bound);
-  for (CaseOutput& output : data.outputs) output.golden.tier = ChooseTier(tier, data.problem);
+PreparedCase WithoutData(const BoundCase& bound, const std::string& tier) {
+  PreparedCase data = MakeUnpreparedData(bound);
+  for (PreparedOutput& output : data.outputs) output.golden.tier = ChooseTier(tier, data.problem);
   return data;
 }
 
-Result<CaseData> PrepareSecondSet(const CaseData& data) {
+Result<PreparedCase> PrepareSecondSet(const PreparedCase& data) {
   BoundCase other{data.op, data.problem};
   ++other.problem.spec.seed;
-  CaseData second = MakeData(other);
+  PreparedCase second = MakeData(other);
   if (second.input_hash == data.input_hash) {
     other.problem.spec.fill = "uniform";
     second = MakeData(other);
@@ -143,21 +144,21 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
   return second;
 }
 
-bool HasPlainData(const CaseData& data) {
+bool HasPlainData(const PreparedCase& data) {
   const std::string& fill = data.problem.spec.fill;
   return fill == "normal" || fill == "uniform";
 }
 
-CaseData PrepareRandomSet(const CaseData& data) {
+PreparedCase PrepareRandomSet(const PreparedCase& data) {
   BoundCase other{data.op, data.problem};
   other.problem.spec.fill = "normal";
-  CaseData random = MakeData(other);
+  PreparedCase random = MakeData(other);
   ComputeAll(random, ChooseTier("auto", data.problem));
   return random;
 }
 
-BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {
-  const CaseOutput& of = data.outputs[output];
+BoundModel BoundOf(const PreparedCase& data, const Contract& contract, size_t output) {
+  const PreparedOutput& of = data.outputs[output];
   BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
   // check has none, and says itself whether data look random.
   const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
@@ -185,8 +186,8 @@ MadeTwins MakeTwins(const Operator& op, const Problem& problem, const Contract& 
 }
 
 // Bound, power and twins of one output.
-void PrepareOutput(const CaseData& data, const Contract& contract, size_t number, ContractData& result) {
-  const CaseOutput& output = data.outputs[number];
+void PrepareOutput(const PreparedCase& data, const Contract& contract, size_t number, ContractData& result) {
+  const PreparedOutput& output = data.outputs[number];
   ContractData::OfOutput& of = result.outputs[number];
   {
     const Span span(Phase::kBounds);
@@ -215,7 +216,7 @@ void PrepareOutput(const CaseData& data, const Contract& contract, size_t number
 
 }  // namespace
 
-ContractData PrepareContract(const CaseData& data, const Contract& contract) {
+ContractData PrepareContract(const PreparedCase& data, const Contract& contract) {
   ContractData result;
   result.outputs.resize(data.outputs.size());
   for (size_t number = 0; number < data.outputs.size(); ++number) PrepareOutput(data, contract, number, result);

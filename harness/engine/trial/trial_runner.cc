@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/trial/case_runner.h"
+#include "harness/engine/trial/trial_runner.h"
 
 #include <fmt/format.h>
 
@@ -24,11 +24,11 @@ void RestartAfterFault(const Device& device, const Attempt& attempt) {
 
 }  // namespace
 
-CaseRunner::CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
+TrialRunner::TrialRunner(const PlannedCase& planned, const PreparedCase& data, const RunnerSettings& settings)
     : context_(planned, data), settings_(settings) {}
 
-void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered,
-                       const std::set<std::string>& judged) {
+void TrialRunner::Judge(const Device& device, const std::function<void(Attempt)>& done, const Offered& offered,
+                        const std::set<std::string>& judged) {
   const auto only = [&](const WorkerFailure& failure) {
     Attempt attempt;
     attempt.SetFailure(failure);
@@ -69,7 +69,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
 }
 
 // A fresh worker is asked anew, whatever the one before it answered.
-Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implementation) {
+Attempt TrialRunner::JudgeAgain(const Device& device, const std::string& implementation) {
   const SpanContext context(context_.planned().spec.Id(), device.selector, implementation);
   Attempt attempt = NewAttempt({implementation, ""});
   const auto offered = device.session->Query(device.device_index, context_.problem());
@@ -95,21 +95,21 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
   return attempt;
 }
 
-Attempt CaseRunner::Faulted(const Device& device, const std::exception& fault) const {
+Attempt TrialRunner::Faulted(const Device& device, const std::exception& fault) const {
   Attempt attempt;
   attempt.SetFault(fault);
   FillRecord(device, attempt);
   return attempt;
 }
 
-Attempt CaseRunner::NewAttempt(const ImplementationInfo& implementation) const {
+Attempt TrialRunner::NewAttempt(const ImplementationInfo& implementation) const {
   Attempt attempt;
   attempt.implementation = implementation.name;
   attempt.contract_text = implementation.contract_text;
   return attempt;
 }
 
-void CaseRunner::Try(const Device& device, const ImplementationInfo& implementation, Attempt& attempt) {
+void TrialRunner::Try(const Device& device, const ImplementationInfo& implementation, Attempt& attempt) {
   const Span span(Phase::kJudge);
   auto contract = ParseDeclaration(implementation.contract_text);
   if (!contract) {
@@ -149,7 +149,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
 }
 
-void CaseRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const {
+void TrialRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
   const Span span(Phase::kRelations);
   const ContractData& by = *context_.DataOf(attempt);
@@ -159,7 +159,7 @@ void CaseRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreeme
   }
 }
 
-Record CaseRunner::NewRecord(const Device& device) const {
+Record TrialRunner::NewRecord(const Device& device) const {
   const PlannedCase& planned = context_.planned();
   Record record = MakeCaseRecord(planned, context_.data(), device);
   record.required_contract = context_.required_text();
@@ -168,7 +168,7 @@ Record CaseRunner::NewRecord(const Device& device) const {
   return record;
 }
 
-void CaseRunner::FillRecord(const Device& device, Attempt& attempt) const {
+void TrialRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record = NewRecord(device);
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
   SetAttempt(attempt.record, context_.problem(), attempt);

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-struct PartOfCase {
+struct Subproblem {
   Problem problem;
   std::vector<Tensor> inputs;
   struct Cut {
@@ -25,7 +25,7 @@ struct PartOfCase {
 
 // The slices that hold these output elements, and `more` others at even distances, along every axis that allows it,
 // from the longest on. nullopt: the operator has no such axis, or none whose part would be below a quarter of it.
-std::optional<PartOfCase> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const int64_t> elements, int64_t more);
 
 }  // namespace assay

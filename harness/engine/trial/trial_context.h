@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/core/base/lazy.h"
-#include "harness/engine/cases/case_data.h"
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/engine/device/offers.h"
 #include "harness/engine/trial/attempt.h"
 #include "harness/judge/hypotheses/weaker_arithmetic.h"
@@ -19,13 +19,13 @@
 namespace assay {
 
 // May be asked from any thread.
-class CaseContext {
+class TrialContext {
  public:
   // Both outlive this.
-  CaseContext(const PlannedCase& planned, const CaseData& data);
+  TrialContext(const PlannedCase& planned, const PreparedCase& data);
 
   const PlannedCase& planned() const { return planned_; }
-  const CaseData& data() const { return data_; }
+  const PreparedCase& data() const { return data_; }
   const Problem& problem() const { return data_.problem; }
   const Contract& required() const { return required_; }
   const std::string& required_text() const { return required_text_; }
@@ -41,11 +41,11 @@ class CaseContext {
 
   // Returns the same problem with other data, so that a stale result does not pass for a new one; null if there is
   // none.
-  const CaseData* SecondSet();
-  const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
+  const PreparedCase* SecondSet();
+  const PreparedCase& KnownSecondSet() const;  // precondition: SecondSet() gave it
 
   // Normal deviates for a small case without plain data. Precondition: ContractData::random_bounds is not empty.
-  const CaseData& RandomSet() const;
+  const PreparedCase& RandomSet() const;
 
   // Returns the effects to test in the results of an output besides errors; none for large cases or data that is not
   // random.
@@ -72,7 +72,7 @@ class CaseContext {
 
  private:
   const PlannedCase& planned_;
-  const CaseData& data_;
+  const PreparedCase& data_;
   std::string required_text_;
   Contract required_;
   Offers offers_;
@@ -80,8 +80,8 @@ class CaseContext {
   std::map<std::string, Lazy<ContractData>> contracts_;            // by canonical text
   std::vector<BoundModel> RandomBounds(const Contract& contract);  // as ContractData says
 
-  Lazy<Result<CaseData>> second_set_;
-  Lazy<CaseData> random_set_;
+  Lazy<Result<PreparedCase>> second_set_;
+  Lazy<PreparedCase> random_set_;
   Lazy<std::vector<std::vector<Effect>>> effects_;  // by output
   std::mutex hypotheses_mutex_;
   std::map<size_t, HypothesisGoldens> hypothesis_goldens_;  // by output

@@ -15,16 +15,16 @@
 namespace assay {
 
 // One output of a case.
-struct CaseOutput {
+struct PreparedOutput {
   Problem problem;  // with this output in focus
   Golden golden = {};
 };
 
-struct CaseData {
+struct PreparedCase {
   const Operator* op = nullptr;
   Problem problem;  // with the first output in focus
   std::vector<Tensor> inputs;
-  std::vector<CaseOutput> outputs;
+  std::vector<PreparedOutput> outputs;
   std::string input_hash, golden_hash;
   double input_s = 0, golden_s = 0;
   std::string note;     // of the golden store: a damaged file whose value was computed anew
@@ -51,39 +51,39 @@ struct ContractData {
 // `tier` "auto" is reproducible where an output is f64 and fast otherwise.
 Tier ChooseTier(const std::string& tier, const Problem& problem);
 // Where a golden value of that output is kept.
-GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier);
+GoldenKey KeyOf(const PreparedCase& data, size_t output, Tier tier);
 // Hash of all outputs; of a single output it is the golden value's own.
-std::string GoldenHashOf(const CaseData& data);
+std::string GoldenHashOf(const PreparedCase& data);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
 // The case without its golden value. Error: there is no memory to compute and judge with it.
-Result<CaseData> PrepareInputs(const BoundCase& bound);
+Result<PreparedCase> PrepareInputs(const BoundCase& bound);
 // Overload for an ad-hoc case (not from a plan). May also fail in Operator::Bind, as may PrepareCase for a CaseSpec.
-Result<CaseData> PrepareInputs(const CaseSpec& spec);
+Result<PreparedCase> PrepareInputs(const CaseSpec& spec);
 
 // `tier` as in ChooseTier. Error: it does not fit into memory, with what it is for.
-Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                             MemoryUse use = MemoryUse::kRun);
-Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
+Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
+                                 MemoryUse use = MemoryUse::kRun);
+Result<PreparedCase> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // Data of a case that is not executed: it has neither inputs nor golden values.
-CaseData WithoutData(const BoundCase& bound, const std::string& tier);
+PreparedCase WithoutData(const BoundCase& bound, const std::string& tier);
 
 // Prepares the same problem with other data, for the second input set of a timed loop if the case has no twin. Uses the
 // next seed, or a uniform fill if the case's fill does not depend on the seed. Error: the operator has no other data (a
 // single constant). Its memory is part of the case's need.
-Result<CaseData> PrepareSecondSet(const CaseData& data);
+Result<PreparedCase> PrepareSecondSet(const PreparedCase& data);
 
 // Whether the statistic says of these data all that it can. Of patterns it says nothing; of few large, of special or of
 // tiny numbers among the others less.
-bool HasPlainData(const CaseData& data);
+bool HasPlainData(const PreparedCase& data);
 // Prepares the same problem with normal deviates, for a small case without plain data.
-CaseData PrepareRandomSet(const CaseData& data);
+PreparedCase PrepareRandomSet(const PreparedCase& data);
 
 // The operator's bound of an output, with a statistic where the data are random.
-BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output = 0);
+BoundModel BoundOf(const PreparedCase& data, const Contract& contract, size_t output = 0);
 
 // `data` outlives what comes back.
-ContractData PrepareContract(const CaseData& data, const Contract& contract);
+ContractData PrepareContract(const PreparedCase& data, const Contract& contract);
 
 }  // namespace assay
