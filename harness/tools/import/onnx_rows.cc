@@ -24,7 +24,7 @@ OnnxResult MapOnnxSoftmax(const OnnxCall& call, bool log) {
 namespace {
 
 // The axes to reduce: an attribute, or an input in later opsets; without either, all.
-Result<std::string> ReducedAxes(const OnnxCall& call) {
+Result<std::string> FindReducedAxes(const OnnxCall& call) {
   const size_t rank = call.inputs[0]->shape.size();
   std::vector<int64_t> axes = call.Ints("axes");
   if (call.Input(1) != nullptr) axes = OnnxIntegers(*call.Input(1));
@@ -47,7 +47,7 @@ Result<std::string> ReducedAxes(const OnnxCall& call) {
 OnnxResult MapOnnxReduce(const OnnxCall& call, const char* kind) {
   const Shape& shape = call.inputs[0]->shape;
   if (shape.empty()) return UsageError("a scalar, where operators here have axes");
-  const auto axes = ReducedAxes(call);
+  const auto axes = FindReducedAxes(call);
   if (!axes) return tl::unexpected(axes.error());
   return OnnxMapped{{"reduce",
                      {*call.inputs[0]->dtype, *call.outputs[0]->dtype},
