@@ -62,7 +62,7 @@ Status CheckGranted(const std::string& path, const SandboxOptions& options) {
 
 SandboxRequest MakeSandboxRequest(const SandboxOptions& options) {
   SandboxRequest sandbox;
-  sandbox.sealed = options.on;
+  sandbox.is_on = options.on;
   sandbox.passed = options.passed;
   sandbox.granted = options.granted;
   sandbox.hidden = ListHiddenPaths(options);

@@ -54,8 +54,8 @@ void AddNamedInVain(const std::string& plugin, const std::vector<std::string>& v
 Result<WorkerSetup> MakeWorkerSetup(const SandboxRequest& options, const std::string& plugin,
                                     const std::string& executable) {
   WorkerSetup made;
-  made.sandbox = {options.sealed, {}, options.limits};
-  if (!options.sealed) {
+  made.sandbox = {options.is_on, {}, options.limits};
+  if (!options.is_on) {
     made.variables = AllVariables();
     return made;
   }

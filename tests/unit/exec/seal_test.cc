@@ -250,7 +250,7 @@ TEST(Sandbox, TravelsToTheWorker) {
   sandbox.files = {{"/a b", FileUse::kRead}, {"/c", FileUse::kWrite}, {"/d", FileUse::kList}};
   sandbox.limits.memory_bytes = 5;
   const Sandbox got = DecodeSandbox(EncodeSandbox(sandbox));
-  EXPECT_TRUE(got.sealed);
+  EXPECT_TRUE(got.is_on);
   EXPECT_EQ(got.limits, sandbox.limits);
   ASSERT_EQ(got.files.size(), 3u);
   EXPECT_EQ(got.files[0].path, "/a b");
