@@ -27,7 +27,7 @@ Json AttrJson(const AttrDef& attr, const OpSchema& schema) {
 
 Json OperatorJson(const OpSchema& schema) {
   Json json = {{"op", schema.op}, {"doc", schema.doc}};
-  json["inputs"] = schema.NeededInputs(), json["optional_inputs"] = Json::array();
+  json["inputs"] = schema.FindNeededInputs(), json["optional_inputs"] = Json::array();
   json["outputs"] = schema.outputs;
   json["layouts"] = Json::object(), json["attrs"] = Json::array();
   for (const OperandDoc& o : schema.layouts) {

@@ -61,7 +61,7 @@ class HelpText : public CLI::Formatter {
 };
 
 // Lists the verbs that --help shows.
-std::vector<std::string> KnownVerbs(const CLI::App& app) {
+std::vector<std::string> ListKnownVerbs(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) {
     known.push_back(verb->get_name());
@@ -104,12 +104,12 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
   if (verbs.empty()) {
     const std::string see = "see assay --help or assay VERB --help";
     if (!has_word) return fmt::format("{}; {}", error.what(), see);
-    const std::vector<std::string> known = KnownVerbs(app);
+    const std::vector<std::string> known = ListKnownVerbs(app);
     return fmt::format("no verb '{}'; known: {}; {}{}", rest[0], fmt::join(known, ", "), see,
                        DidYouMean(rest[0], known));
   }
   const CLI::App& verb = *verbs[0];
-  const std::vector<std::string> known = KnownVerbs(verb);
+  const std::vector<std::string> known = ListKnownVerbs(verb);
   const std::vector<CLI::App*> second = verb.get_subcommands();
   const std::string see = fmt::format("see assay {} --help", verb.get_name());
   if (known.empty() || !second.empty()) {

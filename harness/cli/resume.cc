@@ -64,7 +64,7 @@ std::vector<std::string> FindChanges(const Json& was, const Json& is) {
 }  // namespace
 
 std::vector<std::string> ListAskedOptions(const RunOptions& options) {
-  std::vector<std::string> words = CarriedOptions(options);
+  std::vector<std::string> words = WriteCarriedOptions(options);
   for (const std::string& name : options.backend.implementations) words.insert(words.end(), {"--impl", name});
   words.emplace_back(options.perf ? "--perf" : "--no-perf");
   if (options.perf && options.Cold()) words.emplace_back("--cold");

@@ -85,7 +85,7 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
   return out;
 }
 
-std::vector<std::string> CarriedOptions(const RunOptions& options) {
+std::vector<std::string> WriteCarriedOptions(const RunOptions& options) {
   const RunOptions defaults;
   std::vector<std::string> words;
   if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
@@ -141,7 +141,7 @@ LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const 
   settings.runner.prices = *ParsePerBackend(kPrices, options.prices);   // checked when it was read
   settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
   settings.runner.command = ProgramWord() + " run";
-  settings.runner.carried = CarriedOptions(options);
+  settings.runner.carried = WriteCarriedOptions(options);
   settings.runner.plan_hash = plan.hash;
   settings.runner.interrupted = Interrupted;
   return settings;

@@ -20,7 +20,7 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
                     const std::vector<std::string>& absent);
 
 // Options that a command needs to repeat a result, besides the case, its backend and implementation.
-std::vector<std::string> CarriedOptions(const RunOptions& options);
+std::vector<std::string> WriteCarriedOptions(const RunOptions& options);
 
 LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);
 

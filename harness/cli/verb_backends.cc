@@ -71,7 +71,7 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
                                                                        const std::vector<Device>& devices) {
   std::vector<std::pair<std::string, std::string>> missing;
   if (!options.backends.empty() || !options.devices.empty()) return missing;
-  for (const ConfiguredBackend& backend : ConfiguredBackends()) {
+  for (const ConfiguredBackend& backend : ListConfiguredBackends()) {
     const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
     const auto same = [&](const Device& c) { return c.backend == backend.name; };
     if (replaced || std::any_of(devices.begin(), devices.end(), same)) continue;

@@ -175,7 +175,7 @@ void RequireOneKind(const CLI::App& verb) {
   }
 }
 
-ManifestOptions WholeManifest(const CheckOptions& o) {
+ManifestOptions CompleteManifest(const CheckOptions& o) {
   ManifestOptions options = o.manifest;
   options.contract = o.request.contract;
   options.requirement = o.request.requirement;
@@ -203,7 +203,7 @@ void AddCheckVerb(CLI::App& app, Action& action) {
   AddManifest(*verb, o->manifest);
   verb->callback([o, verb, &action] {
     RequireOneKind(*verb);
-    action = [o] { return o->manifest.manifest.empty() ? Check(*o) : CheckManifest(WholeManifest(*o)); };
+    action = [o] { return o->manifest.manifest.empty() ? Check(*o) : CheckManifest(CompleteManifest(*o)); };
   });
 }
 

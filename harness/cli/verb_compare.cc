@@ -158,7 +158,7 @@ int Compare(const CompareOptions& options) {
   NoteIncomplete(pair->now, *comparison);
   NoteUnusedRules(settings->policy, *pair, *comparison);
 
-  const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0 ||
+  const bool regressed = comparison->Regressions() + comparison->CountRegressedGroups() > 0 ||
                          (options.strict && comparison->TimesInvalid() > 0);
   const std::string no_gate = ExplainUnusedGate(options, *comparison);
   // With two runs, results that the new one lost are listed one by one. With two builds of one run, both lack them.

@@ -22,7 +22,7 @@ int Propose(const std::filesystem::path& dir) {
   auto run = ReadRun(dir);
   if (!run) return Complain(kExitUsage, run.error().message);
   for (const std::string& note : run->notes) Note(note);
-  const std::string text = ProposedExpectations(run->records, TimestampUtc().substr(0, 10));
+  const std::string text = ProposeExpectations(run->records, TimestampUtc().substr(0, 10));
   if (text.empty()) return Complain(kExitNothing, fmt::format("no failure in {} that a rule may cover", dir.string()));
   Print(text);
   return kExitOk;

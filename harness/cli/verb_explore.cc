@@ -107,7 +107,7 @@ std::string SharedOptions(const RunOptions& run) {
   const RunOptions usual;
   if (run.devices != usual.devices) add("--devices", {run.devices});
   if (run.set_aside_after != usual.set_aside_after) add("--set-aside-after", {std::to_string(run.set_aside_after)});
-  for (std::string& word : CarriedOptions(run)) words.push_back(std::move(word));
+  for (std::string& word : WriteCarriedOptions(run)) words.push_back(std::move(word));
   std::string text;
   for (const std::string& word : words) text += " " + Quoted(word);
   return text;

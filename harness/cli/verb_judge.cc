@@ -100,7 +100,7 @@ std::string WriteAgainLine(const JudgeOptions& options, uint64_t secret) {
   add("--dtype", fmt::format("{}", fmt::join(cases.dtypes, ",")), "");
   add("--hidden", std::to_string(options.generated), std::to_string(JudgeOptions().generated));
   if (!options.run.perf) line += " --no-perf";
-  for (const std::string& word : CarriedOptions(options.run)) line += " " + Quoted(word);
+  for (const std::string& word : WriteCarriedOptions(options.run)) line += " " + Quoted(word);
   return line;
 }
 

@@ -22,7 +22,7 @@ Result<std::optional<Sweep>> ApplySweep(const std::string& text, PlanOptions& op
   if (options.cases.empty()) return UsageError("--sweep: name the case whose attribute it sets with --case");
   std::vector<std::string> swept;
   for (const std::string& id : options.cases) {
-    auto ids = SweptCases(id, *sweep, Catalog());
+    auto ids = MakeSweptCases(id, *sweep, Catalog());
     if (!ids) return UsageError("--sweep: " + ids.error().message);
     swept.insert(swept.end(), ids->begin(), ids->end());
   }

@@ -52,7 +52,7 @@ struct InFlight {
 };
 
 // Nothing is executed then, nor kept of a failure. A backend that is broken fails, and its failures have their inputs.
-bool AllUnavailable(const std::vector<Device>& devices) {
+bool AreAllUnavailable(const std::vector<Device>& devices) {
   return std::ranges::all_of(devices, [](const Device& device) {
     return !device.problem.empty() && device.problem_kind == FailureKind::kUnavailable;
   });
@@ -69,7 +69,7 @@ class Loop {
         health_(devices, settings.set_aside_after),
         results_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        prefetch_(case_queue_.cases(), settings.tier, settings.store, !AllUnavailable(devices)),
+        prefetch_(case_queue_.cases(), settings.tier, settings.store, !AreAllUnavailable(devices)),
         interleaving_(devices, settings),
         extra_rounds_(case_queue_.cases(), devices, settings, results_),
         passes_(case_queue_.cases(), devices, settings, results_, queues_, health_) {

@@ -76,7 +76,7 @@ LibraryPaths LibrariesLoadedBy(pid_t pid) {
   return loaded;
 }
 
-std::string UnnamedLibraries(const LibraryPaths& loaded, std::string_view library_version) {
+std::string FindUnnamedLibraries(const LibraryPaths& loaded, std::string_view library_version) {
   const std::string said = LowerCase(library_version);
   std::string text;
   for (const std::string& path : loaded) {

@@ -22,6 +22,6 @@ LibraryPaths LibrariesLoadedBy(pid_t pid);
 
 // Names the known compute libraries among `loaded` whose product `library_version` does not name: "libdnnl.so.2.6
 // (oneDNN), libcublas.so.12 (cuBLAS)"; "" if there are none.
-std::string UnnamedLibraries(const LibraryPaths& loaded, std::string_view library_version);
+std::string FindUnnamedLibraries(const LibraryPaths& loaded, std::string_view library_version);
 
 }  // namespace assay

@@ -100,12 +100,12 @@ std::vector<GuardViolation> CheckGuards(const BufferLayout& layout, std::span<co
   return violations;
 }
 
-ElementReport PrefilledElements(const Tensor& output, Prefill prefill) {
+ElementReport FindPrefilledElements(const Tensor& output, Prefill prefill) {
   const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
   return CountElements(output, [&](size_t at) { return IsElement(output.data() + at, element); });
 }
 
-ElementReport UnwrittenElements(const Tensor& after_nan, const Tensor& after_sentinel) {
+ElementReport FindUnwrittenElements(const Tensor& after_nan, const Tensor& after_sentinel) {
   const std::span<const std::byte> nan = PrefillElement(after_nan.dtype(), Prefill::kNanPayload);
   const std::span<const std::byte> sentinel = PrefillElement(after_nan.dtype(), Prefill::kSentinel);
   return CountElements(after_nan, [&](size_t at) {
@@ -113,7 +113,7 @@ ElementReport UnwrittenElements(const Tensor& after_nan, const Tensor& after_sen
   });
 }
 
-ElementReport ChangedElements(const Tensor& before, const Tensor& after) {
+ElementReport FindChangedElements(const Tensor& before, const Tensor& after) {
   const auto size = static_cast<size_t>(SizeOf(before.dtype()));
   if (before.bytes() == 0 || std::memcmp(before.data(), after.data(), before.bytes()) == 0) return {};
   return CountElements(before,

@@ -32,10 +32,10 @@ struct ElementReport {
 };
 
 // Elements that still hold the prefill. In one execution alone a correct result can look like this.
-ElementReport PrefilledElements(const Tensor& output, Prefill prefill);
+ElementReport FindPrefilledElements(const Tensor& output, Prefill prefill);
 // Elements that hold the prefill in both executions: they were not written. Precondition: same dtype and shape.
-ElementReport UnwrittenElements(const Tensor& after_nan, const Tensor& after_sentinel);
-ElementReport ChangedElements(const Tensor& before, const Tensor& after);
+ElementReport FindUnwrittenElements(const Tensor& after_nan, const Tensor& after_sentinel);
+ElementReport FindChangedElements(const Tensor& before, const Tensor& after);
 
 // "3 of 4096 elements of y were not written, the first is [0,17]"; "" when there are none.
 std::string UnwrittenText(std::string_view operand, const Shape& shape, const ElementReport& report);

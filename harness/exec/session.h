@@ -62,8 +62,8 @@ struct Prepared {
 struct Execution {
   std::vector<Tensor> outputs;  // in the problem's order
   Prefill prefill = Prefill::kNanPayload;
-  // Elements of the outputs equal to the prefill, which those in place have not; UnwrittenElements() of two executions
-  // decides.
+  // Elements of the outputs equal to the prefill, which those in place have not; FindUnwrittenElements() of two
+  // executions decides.
   int64_t prefilled = 0;
   std::vector<std::string> guard_violations;
   size_t damaged_output = 0;  // the first one outside of which bytes were written, if any was

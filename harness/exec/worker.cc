@@ -46,9 +46,9 @@ Call<void> Worker::Start() {
   stderr_tail_.clear();
   stderr_open_ = true;
   has_started_ = import_hung_ = false;
-  if (Call<void> sealed = StartSealed(); !sealed) {
+  if (Call<void> started = StartInSandbox(); !started) {
     Stop();
-    return sealed;
+    return started;
   }
   if (!options_.words.empty()) {
     const Call<Json> become = Request("become", {{"words", options_.words}}, CallLimit{options_.startup_timeout_s});
@@ -72,7 +72,7 @@ Call<void> Worker::Load() {
   const bool answered = running();  // else the message has what it printed
   Stop();
   std::string why = answered ? AppendStderrTail(loaded.error().message) : loaded.error().message;
-  if (options_.words.empty() && options_.sandbox.sealed && why.find(std::strerror(EACCES)) != why.npos) {
+  if (options_.words.empty() && options_.sandbox.is_on && why.find(std::strerror(EACCES)) != why.npos) {
     why += "; a plugin may read only itself and the libraries that it links: allow more with --grant PATH";
   }
   return CallFailed(loaded.error().kind, fmt::format("while loading {}: {}", options_.plugin, why));
@@ -99,18 +99,18 @@ Call<void> Worker::Import() {
   return tl::unexpected(std::move(failure));
 }
 
-Call<void> Worker::StartSealed() {
+Call<void> Worker::StartInSandbox() {
   Result<WorkerSetup> made = MakeWorkerSetup(options_.sandbox, options_.plugin, options_.executable);
   if (!made) return CallFailed(FailureKind::kHost, made.error().message);
   hidden_ = made->hidden;
-  if (options_.sandbox.sealed) HideThisProcess();
+  if (options_.sandbox.is_on) HideThisProcess();
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
   if (!child) return CallFailed(FailureKind::kHost, child.error().message);
   process_ = std::move(*child);
-  const Call<Json> sealed =
+  const Call<Json> entered =
       Request("seal", {{"seal", EncodeSandbox(made->sandbox)}}, CallLimit{options_.startup_timeout_s});
-  if (!sealed) return tl::unexpected(sealed.error());
-  Reply reply(*sealed);
+  if (!entered) return tl::unexpected(entered.error());
+  Reply reply(*entered);
   process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));
   sandbox_ = reply.Text("sandbox", kMaxTextBytes);
   if (reply.problem().empty()) return {};
@@ -264,7 +264,7 @@ std::string Worker::PlaceInInterpreter() const {
 }
 
 std::string Worker::AppendLimitHint(std::string text, int signal) const {
-  const std::string hint = options_.sandbox.sealed ? LimitHint(options_.sandbox.limits, signal) : "";
+  const std::string hint = options_.sandbox.is_on ? LimitHint(options_.sandbox.limits, signal) : "";
   return hint.empty() ? text : text + "; " + hint;
 }
 

@@ -26,8 +26,8 @@ struct WorkerOptions {
   double startup_timeout_s = 60;
   SandboxRequest sandbox = {};
   bool loads = true;  // Start() loads the plugin; else a request does
-  // The program, with its arguments, that takes the sealed process over and gets its socket's number as the last one;
-  // none: the worker goes on itself.
+  // The program, with its arguments, that takes the process over inside the sandbox and gets its socket's number as the
+  // last one; none: the worker goes on itself.
   std::vector<std::string> words = {};
   // Limit for this program to start and import what it offers: modules on a cold disk take minutes.
   double import_timeout_s = 600;
@@ -81,7 +81,7 @@ class Worker {
   void DrainStderr();  // a full pipe would stall the worker
   tl::unexpected<WorkerFailure> Ended(const std::string& call);
   tl::unexpected<WorkerFailure> Killed(FailureKind kind, const std::string& message);
-  Call<void> StartSealed();
+  Call<void> StartInSandbox();
   Call<void> Load();
   Call<void> Import();  // of a program that has taken over
   // Finds the place of a crash in the output of the interpreter: "; at mine.py:4 in <module>"; "" if it is unknown.
@@ -95,7 +95,7 @@ class Worker {
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
-  bool has_started_ = false;  // sealed, and with its plugin where it has one
+  bool has_started_ = false;  // in its sandbox, and with its plugin if it has one
   std::string stderr_tail_, sandbox_, hidden_, crash_at_end_;
   bool stderr_open_ = false, import_hung_ = false;
 };

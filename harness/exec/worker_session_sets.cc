@@ -208,11 +208,11 @@ void WorkerSession::Observe(Plan& plan, const Fetch& fetch, std::span<const doub
     }
     Tensor tensor = ReadImage(plan.layouts[i], image);
     if (!is_input) {
-      if (!plan.IsInPlace(i)) execution.prefilled += PrefilledElements(tensor, execution.prefill).count;
+      if (!plan.IsInPlace(i)) execution.prefilled += FindPrefilledElements(tensor, execution.prefill).count;
       execution.outputs.push_back(std::move(tensor));
       continue;
     }
-    const ElementReport changed = ChangedElements(ReadImage(plan.layouts[i], sent), tensor);
+    const ElementReport changed = FindChangedElements(ReadImage(plan.layouts[i], sent), tensor);
     if (changed.count > 0) {
       execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
     }

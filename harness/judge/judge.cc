@@ -143,11 +143,11 @@ double ElementJudge::MostAccumulated() const {
   return sum;
 }
 
-bool ElementJudge::NowhereUnbounded() const {
+bool ElementJudge::IsBoundedEverywhere() const {
   return bound_->also.empty() && MostAccumulated() < kInfinity;
 }
 
-bool ElementJudge::NowhereOverflowing() const {
+bool ElementJudge::OverflowsNowhere() const {
   if (params_.exact) return true;
   const ValueRange values = RangeOf(golden_->value.data(), golden_->size());
   return values.all_finite && values.max_abs + MostAccumulated() < params_.overflow_at &&

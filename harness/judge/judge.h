@@ -82,8 +82,8 @@ class ElementJudge {
   // numbers. False where nothing at all is promised.
   bool MayOverflow(int64_t i) const;
   // Whether neither can be true of any element, by the largest numbers of the planes. False: look at each.
-  bool NowhereUnbounded() const;
-  bool NowhereOverflowing() const;
+  bool IsBoundedEverywhere() const;
+  bool OverflowsNowhere() const;
   double Accumulated(int64_t i) const;  // A_i
   double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
   double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma

@@ -145,7 +145,7 @@ class Mutations {
 
   // The samples above can miss a few outputs among many for which nothing is promised.
   void CountUnbounded() {
-    if (judge_.NowhereUnbounded()) return;
+    if (judge_.IsBoundedEverywhere()) return;
     const int64_t parts = IsComplex(dtype_) ? 2 : 1, n = judge_.golden().size() / parts;
     for (int64_t i = 0; i < n; ++i) {
       power_.unbounded += judge_.Unbounded(i * parts) || judge_.Unbounded(i * parts + parts - 1) ? 1 : 0;
@@ -162,7 +162,7 @@ class Mutations {
     if (!twins_.empty() || IsInt(dtype_)) return;
     const int64_t n = judge_.golden().size(), step = (n + kZeroSamples - 1) / kZeroSamples;
     const double least = FormatOf(dtype_).MinNormal();
-    const bool may_overflow = !judge_.NowhereOverflowing();
+    const bool may_overflow = !judge_.OverflowsNowhere();
     for (int64_t i = 0; i < n; i += step) {
       ++power_.sampled;
       power_.overflowing += may_overflow && judge_.MayOverflow(i) ? 1 : 0;

@@ -45,7 +45,7 @@ bool Fails(const Number& margin) {
 }
 
 // The channels that reject the record's result.
-std::vector<std::string> FailingChannels(const Record& r) {
+std::vector<std::string> FindFailingChannels(const Record& r) {
   std::vector<std::string> failing;
   const std::pair<const char*, Number> channels[] = {{"exact", r.exact_margin},
                                                      {"bound", r.bound_margin},
@@ -102,7 +102,7 @@ bool Covers(const Expectation& rule, const Record& record) {
   // A rule about a demand that the implementation does not declare does not excuse one that breaks its declaration.
   if (record.verdict == "below_contract" && !rule.demands.empty() && !record.lower_class_name.empty()) return false;
   if (record.verdict != "mismatch") return true;
-  const std::vector<std::string> failing = FailingChannels(record);
+  const std::vector<std::string> failing = FindFailingChannels(record);
   const bool listed = std::ranges::all_of(failing, [&](const std::string& c) { return IsAmong(rule.channels, c); });
   return (rule.channels.empty() || (!failing.empty() && listed)) && MatchesWorstElements(rule, record);
 }

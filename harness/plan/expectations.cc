@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kFailureTable = "known_failure", kFlakeTable = "known_flake";
 
 // A text of several lines is one in tables and reasons.
-std::string OnOneLine(std::string_view text) {
+std::string JoinToOneLine(std::string_view text) {
   std::string out;
   for (const char c : Trim(text)) {
     const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -105,7 +105,7 @@ class ExpectationReader {
     }
     const auto text = value.value_exact<std::string>();
     if (!text) return At(value.source(), UsageError(fmt::format("'{}' takes a text in quotes", name)));
-    *place = OnOneLine(*text);
+    *place = JoinToOneLine(*text);
     return At(value.source(), CheckText(name, *place));
   }
 

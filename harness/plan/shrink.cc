@@ -113,7 +113,7 @@ class Simpler {
 
 }  // namespace
 
-std::vector<CaseSpec> SimplerCases(const CaseSpec& spec, const OpSchema& schema) {
+std::vector<CaseSpec> ListSimplerCases(const CaseSpec& spec, const OpSchema& schema) {
   return Simpler(spec, schema).All();
 }
 
@@ -128,7 +128,7 @@ CaseSpec ShrinkCase(const CaseSpec& spec, const OpSchema& schema, int most_tries
            does_it(simpler);
   };
   while (true) {
-    const std::vector<CaseSpec> simpler = SimplerCases(smallest, schema);
+    const std::vector<CaseSpec> simpler = ListSimplerCases(smallest, schema);
     const auto found = std::ranges::find_if(simpler, holds);
     if (found == simpler.end()) return smallest;
     smallest = *found;

@@ -11,7 +11,7 @@ namespace assay {
 
 // Cases that are simpler in one thing: an attribute at its default, the normal fill, seed 0, one extent smaller or all
 // of them halved. Those that are much simpler come first. The operator need not take them.
-std::vector<CaseSpec> SimplerCases(const CaseSpec& spec, const OpSchema& schema);
+std::vector<CaseSpec> ListSimplerCases(const CaseSpec& spec, const OpSchema& schema);
 
 // Goes on to a simpler case as long as `does_it` holds for one, which is asked about each case once and at most
 // `most_tries` times. `is_case`: whether the operator takes it.

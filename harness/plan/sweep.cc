@@ -113,7 +113,7 @@ Result<Sweep> ParseSweep(std::string_view text) {
   return sweep;
 }
 
-Result<std::vector<std::string>> SweptCases(const std::string& case_id, const Sweep& sweep, const OpCatalog& ops) {
+Result<std::vector<std::string>> MakeSweptCases(const std::string& case_id, const Sweep& sweep, const OpCatalog& ops) {
   const auto wrong = [&](const std::string& what) { return UsageError(fmt::format("{}: {}", case_id, what)); };
   auto parsed = ParseId(case_id);
   if (!parsed) return wrong(parsed.error().message);

@@ -23,7 +23,7 @@ Result<Sweep> ParseSweep(std::string_view text);
 
 // The ids of the swept cases, in the order of the values. Errors name the case and the value; two values of one case
 // are one.
-Result<std::vector<std::string>> SweptCases(const std::string& case_id, const Sweep& sweep, const OpCatalog& ops);
+Result<std::vector<std::string>> MakeSweptCases(const std::string& case_id, const Sweep& sweep, const OpCatalog& ops);
 
 // "b=16" of a case of this sweep; "" of one that has no such attribute.
 std::string SweepPoint(const CaseSpec& spec, const Sweep& sweep, const OpSchema& schema);

@@ -117,7 +117,7 @@ std::string ComparisonLine(const RunComparison& comparison) {
   }
   std::string line = Counted(comparison.Regressions(), "regression");
   if (const size_t lost = comparison.Incomplete(); lost > 0) line += fmt::format(", {} lost", Counted(lost, "result"));
-  if (const size_t groups = comparison.RegressedGroups(); groups > 0) {
+  if (const size_t groups = comparison.CountRegressedGroups(); groups > 0) {
     line += fmt::format(", {} slower as a whole", Counted(groups, "operator"));
   }
   line += fmt::format("; {} in both runs, {} changed ({} worse)", Counted(in_both, "result"), changed, worse);

@@ -59,7 +59,7 @@ std::string ComparisonConsole(const RunComparison& comparison, const ComparisonS
   if (grave.size() > style.rows) {
     out += fmt::format("... and {} more; --rows, --markdown or --json show them\n", grave.size() - style.rows);
   }
-  const bool good = grave.empty() && comparison.RegressedGroups() == 0;
+  const bool good = grave.empty() && comparison.CountRegressedGroups() == 0;
   return out + "\n" + InColour(style.colour, good ? "32;1" : "31;1", ComparisonLine(comparison)) + "\n";
 }
 

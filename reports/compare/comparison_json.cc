@@ -47,7 +47,7 @@ std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
   out["new"] = comparison.now;
   out["exit_code"] = exit_code;
   out["regressions"] = comparison.Regressions();
-  out["regressed_groups"] = comparison.RegressedGroups();
+  out["regressed_groups"] = comparison.CountRegressedGroups();
   out["lost"] = comparison.Incomplete();
   out["notes"] = comparison.notes;
   out["groups"] = Json::array();

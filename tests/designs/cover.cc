@@ -257,8 +257,8 @@ class CoverMaker {
     }
     int64_t gain = 0;
     for (const int d : candidates_.DimensionsOf(knob)) {
-      set.tuples.EachWith(d, levels,
-                          [&](int64_t index) { gain += set.reason[static_cast<size_t>(index)] == kMissing; });
+      set.tuples.VisitEachWith(d, levels,
+                               [&](int64_t index) { gain += set.reason[static_cast<size_t>(index)] == kMissing; });
     }
     return gain;
   }

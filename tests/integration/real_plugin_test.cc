@@ -31,7 +31,7 @@ TEST(RealPlugin, EveryImplementationInEveryLayout) {
       EXPECT_THAT(nan->outputs[0].As<float>(), testing::ElementsAreArray(inputs.y)) << implementation.name;
       EXPECT_THAT(nan->guard_violations, testing::IsEmpty()) << implementation.name;
       EXPECT_THAT(nan->changed_inputs, testing::IsEmpty()) << implementation.name;
-      EXPECT_EQ(UnwrittenElements(nan->outputs[0], sentinel->outputs[0]).count, 0) << implementation.name;
+      EXPECT_EQ(FindUnwrittenElements(nan->outputs[0], sentinel->outputs[0]).count, 0) << implementation.name;
       session.Release(prepared->plan);
     }
   }

@@ -103,8 +103,8 @@ TEST_F(OutputsTest, OneThatIsNotWrittenShowsThePrefillOrTheInput) {
   problem_.outputs[1].alias = 0;
   std::vector<Execution> runs = RunTwice("unwritten_second");
   EXPECT_EQ(runs[0].prefilled, kRows * kColumns);
-  EXPECT_EQ(UnwrittenElements(runs[0].outputs[1], runs[1].outputs[1]).count, kRows * kColumns);
-  EXPECT_EQ(UnwrittenElements(runs[0].outputs[0], runs[1].outputs[0]).count, 0);
+  EXPECT_EQ(FindUnwrittenElements(runs[0].outputs[1], runs[1].outputs[1]).count, kRows * kColumns);
+  EXPECT_EQ(FindUnwrittenElements(runs[0].outputs[0], runs[1].outputs[0]).count, 0);
   problem_.outputs[1].alias = 2;
   runs = RunTwice("unwritten_second");
   EXPECT_THAT(runs[1].outputs[1].As<float>(), ElementsAreArray(inputs_[kResidual].As<float>()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that a plugin sends itself, and what a sealed worker and its supervisor do on this machine, whatever its
-// kernel lacks.
+// Frames that a plugin sends itself, and what a worker in its sandbox and its supervisor do on this machine, whatever
+// its kernel lacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -71,7 +71,7 @@ TEST_F(HostileTest, TheWorkerSaysWhatItGaveUp) {
   ASSERT_TRUE(hostile_.Describe());
   EXPECT_THAT(hostile_.sandbox(), AnyOf(testing::Eq(kFullSandbox), StartsWith("partial: ")));
   SessionOptions options = TestOptions();
-  options.worker.sandbox.sealed = false;
+  options.worker.sandbox.is_on = false;
   WorkerSession open(options);
   ASSERT_TRUE(open.Describe());
   EXPECT_EQ(open.sandbox(), kNoSandbox);

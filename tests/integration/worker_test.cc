@@ -149,13 +149,13 @@ TEST_F(WorkerTest, WriteBetweenTheRows) {
 
 TEST_F(WorkerTest, UnwrittenElement) {
   const TwoRuns runs = RunTwice("unwritten");
-  const ElementReport report = UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
+  const ElementReport report = FindUnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(UnwrittenText("y", {2, 3}, report), "1 of 6 elements of y were not written, the first is [1,2]");
 }
 
 TEST_F(WorkerTest, UnwrittenRow) {
   const TwoRuns runs = RunTwice("unwritten_row");
-  const ElementReport report = UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
+  const ElementReport report = FindUnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(report.count, 3);
   EXPECT_EQ(report.first, 3);
 }
@@ -177,7 +177,7 @@ TEST_F(WorkerTest, NanResultIsNotTakenForThePrefill) {
   const TwoRuns runs = RunTwice("nan_result");
   EXPECT_TRUE(std::isnan(runs.nan.outputs[0].As<float>()[0]));
   EXPECT_TRUE(std::isnan(runs.sentinel.outputs[0].As<float>()[0]));
-  EXPECT_EQ(UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]).count, 0);
+  EXPECT_EQ(FindUnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]).count, 0);
 }
 
 TEST_F(WorkerTest, NondeterministicResult) {
@@ -186,7 +186,7 @@ TEST_F(WorkerTest, NondeterministicResult) {
   std::copy(std::begin(row), std::end(row), inputs_.a.As<float>().begin());
   std::fill(inputs_.b.As<float>().begin(), inputs_.b.As<float>().end(), 1.0f);
   const TwoRuns runs = RunTwice("nondeterministic");
-  const ElementReport changed = ChangedElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
+  const ElementReport changed = FindChangedElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(changed.count, 3);
   EXPECT_EQ(changed.first, 0);
 }

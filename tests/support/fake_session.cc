@@ -33,7 +33,8 @@ std::vector<Tensor> CopiesOf(std::span<const Tensor* const> inputs) {
 }
 
 bool AreEqual(const std::vector<Tensor>& a, std::span<const Tensor* const> b) {
-  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor* y) { return ChangedElements(x, *y).count == 0; });
+  return std::ranges::equal(a, b,
+                            [](const Tensor& x, const Tensor* y) { return FindChangedElements(x, *y).count == 0; });
 }
 
 auto KindOf(const FakeCall& call) {
@@ -155,7 +156,7 @@ Execution FakeSession::Compute(Plan& plan, std::span<const Tensor* const> inputs
   execution.outputs = is_stale ? CopiesOf(plan.last) : RightOutputs(plan.problem, inputs);
   plan.last = CopiesOf(execution.outputs);
   Spoil(execution.outputs, deed, prefill);
-  for (const Tensor& output : execution.outputs) execution.prefilled += PrefilledElements(output, prefill).count;
+  for (const Tensor& output : execution.outputs) execution.prefilled += FindPrefilledElements(output, prefill).count;
   if (deed.stray_write) execution.guard_violations.push_back("4 bytes behind y were written");
   if (deed.changed_input) execution.changed_inputs.push_back("1 of 32 elements of x were changed");
   return execution;
@@ -284,7 +285,7 @@ Call<double> FakeSession::Download(uint64_t plan_number, size_t number, Part par
   execution.outputs.clear();
   for (const Tensor& output : there) execution.outputs.push_back(output.Clone());
   for (const Tensor& output : execution.outputs) {
-    execution.prefilled += PrefilledElements(output, execution.prefill).count;
+    execution.prefilled += FindPrefilledElements(output, execution.prefill).count;
   }
   if (set.pending && cheat == Cheat::kFinishesLater) Run(**plan, set);
   set.pending = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLongestWord = 100;  // nobody types more
 
-std::string InLowerCase(std::string_view word) {
+std::string ToLowerCase(std::string_view word) {
   std::string lower(word);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
@@ -44,11 +44,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearestWord(std::string_view word, std::span<const std::string> known) {
   if (word.size() > kLongestWord) return "";
-  const std::string typed = InLowerCase(word);
+  const std::string typed = ToLowerCase(word);
   std::string nearest;
   size_t least = std::max<size_t>(typed.size() / 3, 1) + 1;
   for (const std::string& candidate : known) {
-    const std::string name = InLowerCase(candidate);
+    const std::string name = ToLowerCase(candidate);
     const bool unfinished = typed.size() > 2 && name.starts_with(typed);
     const size_t distance = unfinished ? size_t{1} : EditDistance(typed, name);
     if (distance >= least || distance >= name.size()) continue;  // of a short name every letter would be wrong

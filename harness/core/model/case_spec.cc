@@ -150,7 +150,7 @@ std::string NormaliseSpelling(const AttrDef& def, const std::string& value, size
 
 // AttrDef::axes_in: axes=-1+0 of a shape of rank 3 becomes axes=0+2. What is out of range or given twice stays, for the
 // operator to refuse.
-std::string CountAxesFromFront(const std::string& value, int64_t rank) {
+std::string NormaliseAxes(const std::string& value, int64_t rank) {
   std::vector<int64_t> axes = ParseList(value, '+').value_or(std::vector<int64_t>());
   for (int64_t& axis : axes) {
     if (axis < -rank || axis >= rank) return value;
@@ -166,7 +166,7 @@ std::string Spelled(const AttrDef& def, const std::string& value, const Attrs& a
                     std::string_view absent = "") {
   const auto length = [&](const std::string& key) { return Split(Resolve(attrs, schema, key, absent), 'x').size(); };
   if (!def.axes_of.empty()) return NormaliseSpelling(def, value, length(def.axes_of));
-  if (!def.axes_in.empty()) return CountAxesFromFront(value, static_cast<int64_t>(length(def.axes_in)));
+  if (!def.axes_in.empty()) return NormaliseAxes(value, static_cast<int64_t>(length(def.axes_in)));
   return value;
 }
 
@@ -222,7 +222,7 @@ const AttrDef* OpSchema::Find(std::string_view key) const {
   return it == attrs.end() ? nullptr : &*it;
 }
 
-std::vector<std::string> OpSchema::NeededInputs() const {
+std::vector<std::string> OpSchema::FindNeededInputs() const {
   std::vector<std::string> needed;
   for (const std::string& name : operands) {
     if (std::ranges::find(outputs, name) == outputs.end() && name != may_lack) needed.push_back(name);

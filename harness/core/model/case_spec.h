@@ -61,7 +61,7 @@ struct OpSchema {
   std::string may_lack = {};              // one of `operands`: absent where a dtype list is one type shorter
   const AttrDef* Find(std::string_view key) const;
   // The inputs that every case has, which come first.
-  std::vector<std::string> NeededInputs() const;
+  std::vector<std::string> FindNeededInputs() const;
   // Whether the case of this list is one without `may_lack`.
   bool Lacks(const std::vector<DType>& dtypes) const;
 };

@@ -173,7 +173,7 @@ struct Record {
   // that did not pass, and its 95 % interval by Clopper and Pearson.
   std::string tries;
   Number flake_rate, flake_rate_low, flake_rate_high;
-  std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing
+  std::string sandbox;  // of the worker: "full", "partial" or "off"; environment.json says what was missing
 };
 
 // Calls f(key, member) for every field in the order of the file; drives both directions.

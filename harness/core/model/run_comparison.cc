@@ -35,7 +35,7 @@ size_t RunComparison::Regressions() const {
   return CountResults(results, &Change::regression);
 }
 
-size_t RunComparison::RegressedGroups() const {
+size_t RunComparison::CountRegressedGroups() const {
   return static_cast<size_t>(std::ranges::count_if(groups, &GroupComparison::regression));
 }
 

@@ -78,7 +78,7 @@ struct RunComparison {
   std::string never_slower;        // why times that were tested could not have turned out SLOWER; "" where some could
 
   size_t Regressions() const;  // results with at least one
-  size_t RegressedGroups() const;
+  size_t CountRegressedGroups() const;
   size_t Incomplete() const;
   size_t TimesTested() const;   // results whose times were compared
   size_t TimesInvalid() const;  // results with a time that cannot be true

@@ -55,7 +55,7 @@ double FreedBytes() {
 }
 
 // Address space that this process may still map (ulimit -v), including what it has mapped for finished cases.
-double AddressSpaceLeft() {
+double MeasureFreeAddressSpace() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
   double pages = 0;
@@ -105,7 +105,7 @@ std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std
 
 double AvailableBytes() {
   std::ifstream own("/proc/self/cgroup");
-  double available = AddressSpaceLeft();
+  double available = MeasureFreeAddressSpace();
   for (const std::filesystem::path& group : MemoryGroupsIn(own, "/sys/fs/cgroup")) {
     available = std::min(available, AvailableBytesIn("/proc/meminfo", group));
   }

@@ -21,7 +21,7 @@ bool CanBeRenamed(const Device& device) {
 std::string SuggestBackend(const std::vector<Device>& devices, const std::string& wanted) {
   std::vector<std::string> known;
   for (const Device& device : devices) known.push_back(device.backend);
-  for (const ConfiguredBackend& configured : ConfiguredBackends()) known.emplace_back(configured.name);
+  for (const ConfiguredBackend& configured : ListConfiguredBackends()) known.emplace_back(configured.name);
   return DidYouMean(wanted.substr(0, wanted.find(':')), known);
 }
 

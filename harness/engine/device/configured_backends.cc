@@ -12,7 +12,7 @@ constexpr ConfiguredBackend kConfigured[] = {
 
 }  // namespace
 
-std::span<const ConfiguredBackend> ConfiguredBackends() {
+std::span<const ConfiguredBackend> ListConfiguredBackends() {
   return kConfigured;
 }
 

@@ -16,7 +16,7 @@ struct ConfiguredBackend {
 };
 
 // In the order of the configure table.
-std::span<const ConfiguredBackend> ConfiguredBackends();
+std::span<const ConfiguredBackend> ListConfiguredBackends();
 
 // Why there is no plugin of this name, for a backend that this program knows; else "".
 std::string ExplainMissingPlugin(std::string_view backend);

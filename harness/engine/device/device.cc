@@ -192,7 +192,7 @@ Status CheckNamesDiffer(const std::vector<PluginArgument>& plugins) {
 }
 
 // Collects the plugins that the user named: --plugin, --kernels and --framework.
-Result<std::vector<PluginArgument>> NamedPlugins(const BackendOptions& options) {
+Result<std::vector<PluginArgument>> ReadNamedPlugins(const BackendOptions& options) {
   std::vector<PluginArgument> plugins;
   for (const std::string& plugin : options.plugins) plugins.push_back({kPluginOption, plugin});
   for (const std::string& kernels : options.kernels) plugins.push_back({kKernelsOption, kernels});
@@ -254,7 +254,7 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (!c.session) continue;
     const std::string& named = c.description.library_version;
-    const std::string libraries = UnnamedLibraries(LoadedLibrariesOf(c), named);
+    const std::string libraries = FindUnnamedLibraries(LoadedLibrariesOf(c), named);
     if (libraries.empty()) continue;
     text += fmt::format("{}The worker of {} has loaded {}, which its library_version ('{}') does not name.",
                         text.empty() ? "" : " ", c.selector, libraries, named);
@@ -288,7 +288,7 @@ bool IsNoPlugin(const Device& device) {
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
-  auto plugins = NamedPlugins(options);
+  auto plugins = ReadNamedPlugins(options);
   if (!plugins) return tl::unexpected(plugins.error());
   if (auto differ = CheckNamesDiffer(*plugins); !differ) return tl::unexpected(differ.error());
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(*std::move(plugins)));

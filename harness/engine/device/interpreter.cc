@@ -85,7 +85,7 @@ Json DescribeOperators() {
     for (const AttrDef& attr : schema.attrs) {
       attrs[attr.key] = {IsFlag(attr) ? "flag" : kTypes[static_cast<int>(attr.type)], attr.default_value};
     }
-    const size_t needed = schema.NeededInputs().size();
+    const size_t needed = schema.FindNeededInputs().size();
     all[schema.op] = {{"operands", std::move(operands)}, {"needed", needed}, {"attrs", std::move(attrs)}};
   }
   return all;

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 // Golden values and what the run hides: none of it is for workers to read or to change.
-std::vector<std::string> HiddenPaths(const SandboxOptions& options) {
+std::vector<std::string> ListHiddenPaths(const SandboxOptions& options) {
   std::vector<std::string> paths;
   for (const std::filesystem::path& path : options.hidden) paths.push_back(path.string());
   paths.push_back(GoldenStore::DefaultRoot().string());
@@ -49,7 +49,7 @@ Status CheckGranted(const std::string& path, const SandboxOptions& options) {
   if (!std::filesystem::exists(path, error)) {
     return UsageError(fmt::format("--grant {}: no file or folder of this name; create it first", path));
   }
-  if (!options.on || !AllowList(HiddenPaths(options)).Hides(path)) return {};
+  if (!options.on || !AllowList(ListHiddenPaths(options)).Hides(path)) return {};
   return UsageError(
       fmt::format("--grant {}: workers may not see it, since it holds answers or the secret of --evidence-seed (output "
                   "folder, golden store, a run, a bundle); grant another file or folder",
@@ -60,10 +60,10 @@ Status CheckGranted(const std::string& path, const SandboxOptions& options) {
 
 SandboxRequest MakeSandboxRequest(const SandboxOptions& options) {
   SandboxRequest sandbox;
-  sandbox.sealed = options.on;
+  sandbox.is_on = options.on;
   sandbox.passed = options.passed;
   sandbox.granted = options.granted;
-  sandbox.hidden = HiddenPaths(options);
+  sandbox.hidden = ListHiddenPaths(options);
   for (const std::string& limit : options.limits) ASSAY_CHECK(SetLimit(limit, sandbox.limits));
   return sandbox;
 }
@@ -84,7 +84,7 @@ Status CheckSandbox(const SandboxOptions& options) {
 
 std::string FindPartlyGranted(const SandboxOptions& options) {
   if (!options.on) return "";
-  const AllowList hidden(HiddenPaths(options));
+  const AllowList hidden(ListHiddenPaths(options));
   std::vector<std::string> partly = options.granted;
   std::erase_if(partly, [&](const std::string& path) { return !hidden.HidesPartOf(path); });
   if (partly.empty()) return "";

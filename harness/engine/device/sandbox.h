@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the workers of a run are sealed (harness/exec/sandbox), from what the user said.
+// Makes the sandbox of a run's workers (harness/exec/sandbox) from the user's options.
 #pragma once
 
 #include <string>

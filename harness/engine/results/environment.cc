@@ -49,7 +49,7 @@ std::string FirstLine(const char* path) {
 }
 
 // Settings that change what backends compute or how fast.
-Json RelevantVariables() {
+Json ListRelevantVariables() {
   Json out = Json::object();
   for (const char* name :
        {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA",
@@ -92,7 +92,7 @@ Json DescribeEnvironment() {
   out["cores"] = std::thread::hardware_concurrency();
   out["memory"] = ProcValue("/proc/meminfo", "MemTotal");
   out["load_average"] = FirstLine("/proc/loadavg");
-  out["variables"] = RelevantVariables();
+  out["variables"] = ListRelevantVariables();
   return out;
 }
 

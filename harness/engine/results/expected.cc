@@ -68,7 +68,7 @@ std::string OwnerText(const Expectation& rule) {
 }
 
 // A rule that covered the failure until its day.
-std::string ExpiredRule(const std::vector<Expectation>& rules, const Record& record) {
+std::string FindExpiredRule(const std::vector<Expectation>& rules, const Record& record) {
   const auto covers = [&](const Expectation& r) { return r.expired && IsAbout(r, record) && Covers(r, record); };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
@@ -109,7 +109,7 @@ void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault,
   const Expectation* rule = FindExpectation(rules, record);
   if (rule == nullptr) {
     if (failed) {
-      const std::string expired = ExpiredRule(rules, record);
+      const std::string expired = FindExpiredRule(rules, record);
       record.reason += expired.empty() ? OtherVersion(rules, record) : expired;
     }
   } else if (failed && (memory_fault || !Covers(*rule, record))) {

@@ -91,7 +91,7 @@ PlaceCounts Planned(const std::vector<PlanDevice>& devices, int shard, const Cas
   return planned;
 }
 
-Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& place) {
+Record MakeMissingRecord(const Plan& plan, const PlanEntry& entry, const Place& place) {
   Record r;
   r.case_id = entry.id;
   if (const auto spec = ParseId(entry.id)) SetCase(r, *spec);
@@ -168,7 +168,7 @@ RecordList MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers
     for (const auto& [place, planned] : Planned(plan.devices, entry.shard, counts)) {
       const auto recorded = counts.recorded.find(place);
       const int64_t have = recorded == counts.recorded.end() ? 0 : recorded->second;
-      for (int64_t n = have; n < planned; ++n) missing.push_back(MissingRecord(plan, entry, place));
+      for (int64_t n = have; n < planned; ++n) missing.push_back(MakeMissingRecord(plan, entry, place));
     }
   }
   return missing;

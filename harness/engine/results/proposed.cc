@@ -96,7 +96,7 @@ std::string RuleOf(const Cause& cause, const Members& members, size_t number) {
 
 }  // namespace
 
-std::string ProposedExpectations(const RecordView& records, const std::string& today) {
+std::string ProposeExpectations(const RecordView& records, const std::string& today) {
   std::map<Cause, Members> causes;
   for (const Record& r : records) {
     if (!MayBeCovered(r)) continue;

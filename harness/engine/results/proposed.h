@@ -12,6 +12,6 @@ namespace assay {
 
 // TOML in the form of plan/expectations.h. `today` ("2026-11-25") is when it was made. "" where nothing failed that a
 // rule may cover.
-std::string ProposedExpectations(const RecordView& records, const std::string& today);
+std::string ProposeExpectations(const RecordView& records, const std::string& today);
 
 }  // namespace assay

@@ -126,7 +126,7 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
 
 void Trial::JudgeBits() {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
-    const ElementReport unwritten = UnwrittenElements(raw_[0][k], raw_[1][k]);
+    const ElementReport unwritten = FindUnwrittenElements(raw_[0][k], raw_[1][k]);
     JudgeInputs& evidence = found_.outputs[k].evidence;
     evidence.unwritten = unwritten.count;
     evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, evidence.shape, unwritten);

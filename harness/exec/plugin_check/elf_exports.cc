@@ -31,7 +31,7 @@ bool IsExported(const Elf64_Sym& symbol) {
 
 }  // namespace
 
-Result<std::vector<std::string>> ExportedSymbols(const std::string& path) {
+Result<std::vector<std::string>> ReadExportedSymbols(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   const std::string file((std::istreambuf_iterator<char>(stream)), {});
   const auto header = ReadRecords<Elf64_Ehdr>(file, 0, 1);

@@ -11,6 +11,6 @@ namespace assay {
 
 // The defined symbols of the dynamic table that other libraries can bind to, without versions, in the file's order.
 // 64-bit ELF of this machine's byte order only.
-Result<std::vector<std::string>> ExportedSymbols(const std::string& path);
+Result<std::vector<std::string>> ReadExportedSymbols(const std::string& path);
 
 }  // namespace assay

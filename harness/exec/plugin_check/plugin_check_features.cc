@@ -10,7 +10,8 @@ namespace assay::plugin_check {
 namespace {
 
 // Each offer with one thing changed has to be declined.
-Finding AllDecline(PluginUnderTest& plugin, const char* what, const std::function<bool(DescriptionCopy&)>& change) {
+Finding CheckAllDecline(PluginUnderTest& plugin, const char* what,
+                        const std::function<bool(DescriptionCopy&)>& change) {
   Finding finding = Good("");
   for (const CheckedOffer& offer : plugin.offers) {
     DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
@@ -71,13 +72,13 @@ Finding UnknownFlags(PluginUnderTest& plugin) {
        [](DescriptionCopy& copy) { return copy.FirstAttr() != nullptr && (copy.FirstAttr()->flags |= 1u << 30); }},
   };
   for (const auto& [what, change] : changes) {
-    if (Finding f = AllDecline(plugin, what, change); f.kind != kOk) return f;
+    if (Finding f = CheckAllDecline(plugin, what, change); f.kind != kOk) return f;
   }
   return Good("of the description, a tensor and an attribute");
 }
 
 Finding UnknownLayout(PluginUnderTest& plugin) {
-  return AllDecline(plugin, "an output in the layout 'assay7x'", [](DescriptionCopy& copy) {
+  return CheckAllDecline(plugin, "an output in the layout 'assay7x'", [](DescriptionCopy& copy) {
     copy.output().layout = "assay7x";
     return true;
   });
@@ -86,7 +87,7 @@ Finding UnknownLayout(PluginUnderTest& plugin) {
 Finding DynamicShapes(PluginUnderTest& plugin) {
   if (NamesFeature(plugin, "dynamic_shapes"))
     return Skipped("they are among the capabilities, which is not tried here");
-  return AllDecline(plugin, "ASSAY_OP_DYNAMIC_SHAPES, which no capability names", [](DescriptionCopy& copy) {
+  return CheckAllDecline(plugin, "ASSAY_OP_DYNAMIC_SHAPES, which no capability names", [](DescriptionCopy& copy) {
     copy.op().flags |= ASSAY_OP_DYNAMIC_SHAPES;
     return true;
   });

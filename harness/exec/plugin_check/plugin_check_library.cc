@@ -66,7 +66,7 @@ Finding EntrySymbol(PluginUnderTest& plugin) {
 }
 
 Finding Exports(PluginUnderTest& plugin) {
-  const Result<std::vector<std::string>> symbols = ExportedSymbols(plugin.path);
+  const Result<std::vector<std::string>> symbols = ReadExportedSymbols(plugin.path);
   if (!symbols) return Skipped("{}", symbols.error().message);
   std::vector<std::string> others = *symbols;
   std::erase(others, ASSAY_BACKEND_ENTRY);

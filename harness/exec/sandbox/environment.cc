@@ -69,7 +69,7 @@ bool IsPassed(std::string_view name) {
   return std::ranges::find(kKeptNames, name) != std::end(kKeptNames) || std::ranges::any_of(kPrefixes, begins_with);
 }
 
-std::vector<std::string> PassedVariables(std::span<const std::string> more) {
+std::vector<std::string> ListPassedVariables(std::span<const std::string> more) {
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

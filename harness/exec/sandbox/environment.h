@@ -14,7 +14,7 @@ namespace assay {
 bool IsPassed(std::string_view name);
 
 // "NAME=value" each, as the process has them: those that IsPassed, and `more`.
-std::vector<std::string> PassedVariables(std::span<const std::string> more);
+std::vector<std::string> ListPassedVariables(std::span<const std::string> more);
 
 // Variables of this process that a plugin's file names, as code that reads them does, and that are not among those
 // which its worker gets; `is_script`: it is Python's source, else a library. Those of a session (USER, TERM, ...) and

@@ -30,14 +30,14 @@ Json EncodeSandbox(const Sandbox& sandbox) {
   Json files = Json::array();
   for (const FileGrant& grant : sandbox.files) files.push_back({{"path", grant.path}, {"use", grant.use}});
   const WorkerLimits& l = sandbox.limits;
-  return {{"sealed", sandbox.sealed},
+  return {{"sealed", sandbox.is_on},
           {"files", std::move(files)},
           {"limits", {l.memory_bytes, l.file_bytes, l.processes, l.descriptors}}};
 }
 
 Sandbox DecodeSandbox(const Json& json) {
   Sandbox sandbox;
-  sandbox.sealed = json.at("sealed");
+  sandbox.is_on = json.at("sealed");
   for (const Json& grant : json.at("files")) sandbox.files.push_back({grant.at("path"), grant.at("use")});
   const Json& l = json.at("limits");
   sandbox.limits = {l.at(0), l.at(1), l.at(2), l.at(3)};
@@ -45,7 +45,7 @@ Sandbox DecodeSandbox(const Json& json) {
 }
 
 std::string EnterSandbox(const Sandbox& sandbox) {
-  if (!sandbox.sealed) return kNoSandbox;
+  if (!sandbox.is_on) return kNoSandbox;
   ApplyLimits(sandbox.limits);
   if (Status status = DropPrivileges(); !status) return fmt::format("partial: {}", status.error().message);
   const LandlockSupport landlock = FindLandlock();

@@ -14,7 +14,7 @@ namespace assay {
 
 // Settings of the sandbox by the user and the caller.
 struct SandboxRequest {
-  bool sealed = true;
+  bool is_on = true;
   std::vector<std::string> passed;         // variables of the environment, besides those that drivers need
   std::vector<std::string> granted;        // files and folders that the plugin may read and write
   std::vector<std::string> readable = {};  // files and folders that it may read
@@ -24,7 +24,7 @@ struct SandboxRequest {
 
 // Settings that the worker receives.
 struct Sandbox {
-  bool sealed = true;
+  bool is_on = true;
   std::vector<FileGrant> files;
   WorkerLimits limits;
 };

@@ -27,7 +27,7 @@ std::vector<std::string> AllVariables() {
 // Where libraries look for a home and put what they compile.
 std::vector<std::string> SandboxVariables(const SandboxRequest& options, const fs::path& folder,
                                           const fs::path& cache) {
-  std::vector<std::string> variables = PassedVariables(options.passed);
+  std::vector<std::string> variables = ListPassedVariables(options.passed);
   for (const char* name : {"HOME", "TMPDIR"}) SetVariable(variables, name, folder.string());
   SetVariable(variables, "XDG_CACHE_HOME", cache.string());
   SetVariable(variables, kFolderVariable, folder.string());
@@ -54,8 +54,8 @@ void AddNamedInVain(const std::string& plugin, const std::vector<std::string>& v
 Result<WorkerSetup> MakeWorkerSetup(const SandboxRequest& options, const std::string& plugin,
                                     const std::string& executable) {
   WorkerSetup made;
-  made.sandbox = {options.sealed, {}, options.limits};
-  if (!options.sealed) {
+  made.sandbox = {options.is_on, {}, options.limits};
+  if (!options.is_on) {
     made.variables = AllVariables();
     return made;
   }
@@ -69,7 +69,7 @@ Result<WorkerSetup> MakeWorkerSetup(const SandboxRequest& options, const std::st
   grants.GrantPlugin(plugin);  // first: it finds what the others may not show
   grants.GrantSystem();
   grants.Read(executable);
-  grants.GrantNamedBy(PassedVariables(options.passed));
+  grants.GrantNamedBy(ListPassedVariables(options.passed));
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);
   for (const std::string& path : options.readable) grants.Search(path);

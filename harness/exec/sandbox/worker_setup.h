@@ -11,7 +11,7 @@
 namespace assay {
 
 struct WorkerSetup {
-  WorkerFolder folder;                 // none where the worker is not sealed
+  WorkerFolder folder;                 // none without a sandbox
   std::vector<std::string> variables;  // its whole environment
   Sandbox sandbox;
   std::string hidden;  // see AllowList::HiddenText()

@@ -67,7 +67,7 @@ void LogToStderr(void*, int32_t level, const char* text) {
 }
 
 // The first required function that is absent; nullptr when all are there.
-const char* MissingFunction(const assay_backend_api& api) {
+const char* FindMissingFunction(const assay_backend_api& api) {
 #define ASSAY_REQUIRE(member) \
   if (!ASSAY_HAS(&api, member) || api.member == nullptr) return #member
   ASSAY_REQUIRE(describe);
@@ -127,7 +127,7 @@ Status CheckPluginVersion(const assay_backend_api* api, const std::string& path)
 }
 
 Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path) {
-  const char* missing = MissingFunction(api);
+  const char* missing = FindMissingFunction(api);
   if (missing == nullptr) return {};
   return Fail(ErrorCode::kInternal,
               fmt::format("{}: the required function {} is NULL or beyond struct_size", path, missing));

@@ -40,7 +40,7 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   if (got != rounded && !(std::isnan(got) && std::isnan(rounded))) ++counts.inexact;
 }
 
-bool AnyOpen(const ElementJudge& judge, int64_t first, int64_t count) {
+bool HasOpenElement(const ElementJudge& judge, int64_t first, int64_t count) {
   if (judge.bound().also.empty()) return false;
   for (int64_t i = first; i < first + count; ++i) {
     if (judge.Open(i)) return true;
@@ -70,7 +70,7 @@ ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t fi
     const int64_t count = std::min(kJudgeTile, end - at);
     const JudgeTile& tile = reader.Read(at, count);
     int64_t done = count / kJudgeLanes * kJudgeLanes;
-    if (!AnyOpen(judge, at, count) && JudgeWhole(tile, judge.params(), done, lanes)) {
+    if (!HasOpenElement(judge, at, count) && JudgeWhole(tile, judge.params(), done, lanes)) {
       counts.finite += done;
     } else {
       done = 0;

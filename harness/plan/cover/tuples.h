@@ -37,7 +37,7 @@ class TupleSet {
     }
   }
   template <class Visit>
-  void EachWith(int dimension, const Levels& levels, const Visit& visit) const {
+  void VisitEachWith(int dimension, const Levels& levels, const Visit& visit) const {
     for (const int g : groups_with_[static_cast<size_t>(dimension)]) {
       int64_t index = 0;
       if (IndexIn(groups_[static_cast<size_t>(g)], levels, index)) visit(groups_[static_cast<size_t>(g)].first + index);

@@ -30,8 +30,8 @@ def explain(error: BaseException, kernels: str) -> str:
 
 
 def _closed_to_worker(error: BaseException, kernels: str) -> str:
-    """A sealed worker sees that a file is there, and cannot open it: which one, and what to do."""
-    if "ASSAY_WORKER_FOLDER" not in os.environ:  # set in a sealed worker alone
+    """A worker in its sandbox sees that a file is there, and cannot open it: which one, and what to do."""
+    if "ASSAY_WORKER_FOLDER" not in os.environ:  # set only in a sandbox
         return ""
     path = ""
     if isinstance(error, ModuleNotFoundError) and error.name:

@@ -173,7 +173,7 @@ const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Device
     const Device& other = devices_[i];
     const bool shares = !other.pool.empty() && other.pool == first.pool && other.backend == first.backend;
     if (!shares || !other.session || &other == &first || health.FindFor(i, planned.spec.op) != i) continue;
-    if (!PassesOn(planned, other, record.implementation, loop_)) continue;
+    if (!HasPassedOn(planned, other, record.implementation, loop_)) continue;
     // An intermittent failure would pass here on any device, so the first device must fail once more.
     return FailsAlike(planned, first, record, loop_) ? &other : nullptr;
   }

@@ -38,8 +38,8 @@ bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& 
   return again && again->verdict == failed.verdict && FailsRun(*again) && !HasFailedAfterPassing(*again);
 }
 
-bool PassesOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
-              const LoopSettings& settings) {
+bool HasPassedOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
+                 const LoopSettings& settings) {
   const std::optional<Record> there = JudgeOn(planned, device, implementation, settings);
   return there && there->verdict == Name(Verdict::kPass) && !FailsRun(*there);
 }

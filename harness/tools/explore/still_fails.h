@@ -15,7 +15,7 @@ bool HasFailedAfterPassing(const Record& record);
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings);
 
 // Runs the case, without a record, by the implementation of that name, and it passes.
-bool PassesOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
-              const LoopSettings& settings);
+bool HasPassedOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
+                 const LoopSettings& settings);
 
 }  // namespace assay

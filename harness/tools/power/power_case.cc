@@ -65,7 +65,7 @@ class PowerMeasurement {
   PowerTally Run() {
     const auto goes_on = [this](uint64_t done, uint64_t all) { return done < all && !settings_.interrupted(); };
     Legal(0, false);
-    if (!settings_.interrupted()) LegalOnOtherSeeds();
+    if (!settings_.interrupted()) JudgeLegalOnOtherSeeds();
     for (const uint64_t seed : HeldBackSeeds(settings_)) {
       if (!settings_.interrupted()) Legal(seed, true);
     }
@@ -193,7 +193,7 @@ class PowerMeasurement {
   }
 
   // One execution of each.
-  void LegalOnOtherSeeds() {
+  void JudgeLegalOnOtherSeeds() {
     std::vector<PreparedCase> prepared;
     for (uint64_t seed = 1; seed < settings_.seeds && !settings_.interrupted(); ++seed) {
       if (auto data = Prepare(seed)) prepared.push_back(std::move(*data));
@@ -244,7 +244,7 @@ class PowerMeasurement {
                      .reason = "",
                      .tensor_effect = effect.of_tensor};
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
-      if (!missed) pair.channels = RejectingChannels(attempt.record);
+      if (!missed) pair.channels = FindRejectingChannels(attempt.record);
       pair.reason = missed ? MissReason(attempt, contract, pair.effect) : attempt.record.reason;
       tally_.pairs.push_back(std::move(pair));
     };

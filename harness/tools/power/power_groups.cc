@@ -76,7 +76,7 @@ std::vector<OperatorPower> PowerByOperator(const PowerTally& tally) {
   return all;
 }
 
-uint32_t RejectingChannels(const Record& r) {
+uint32_t FindRejectingChannels(const Record& r) {
   const std::optional<double> margins[] = {r.exact_margin, r.exceptional_margin, r.bound_margin, r.stat_margin,
                                            r.metamorphic_margin};
   uint32_t channels = 0;

@@ -30,7 +30,7 @@ std::vector<OperatorPower> PowerByOperator(const PowerTally& tally);
 inline constexpr std::string_view kChannels[] = {"exact", "exceptional", "bound", "statistic", "metamorphic", "other"};
 
 // Channels that reject the result of a record: bit i is kChannels[i].
-uint32_t RejectingChannels(const Record& record);
+uint32_t FindRejectingChannels(const Record& record);
 
 struct ChannelPower {
   std::string_view channel;

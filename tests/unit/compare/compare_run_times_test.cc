@@ -53,7 +53,7 @@ TEST_F(CompareRunTimes, GroupsAreDecidedOnlyOfBuildsInTurnsAndRegressByOperator)
   EXPECT_FALSE(comparison_.groups[0].regression);
   EXPECT_EQ(comparison_.groups[1].op, "fft");
   EXPECT_TRUE(comparison_.groups[1].regression);
-  EXPECT_EQ(comparison_.RegressedGroups(), 1u);
+  EXPECT_EQ(comparison_.CountRegressedGroups(), 1u);
   Compare({base[0], base[1]}, {now[0], now[1]});
   ASSERT_EQ(comparison_.groups.size(), 1u);  // all that the backend has
   EXPECT_EQ(comparison_.groups[0].op, "fft");

@@ -100,7 +100,7 @@ TEST(Image, RoundTripInEveryDTypeAndLayout) {
       const Tensor tensor = Counting(dtype, {2, 3, 5});
       std::vector<std::byte> image(layout.total_bytes);
       WriteInputImage(layout, tensor, image);
-      EXPECT_EQ(ChangedElements(tensor, ReadImage(layout, image)).count, 0) << Name(dtype);
+      EXPECT_EQ(FindChangedElements(tensor, ReadImage(layout, image)).count, 0) << Name(dtype);
       EXPECT_TRUE(CheckGuards(layout, image).empty()) << Name(dtype);
     }
   }
@@ -171,7 +171,7 @@ TEST(PrefillTest, FillsEveryElement) {
     std::vector<std::byte> image(layout.total_bytes);
     for (const Prefill prefill : {Prefill::kNanPayload, Prefill::kSentinel, Prefill::kPositive}) {
       WriteOutputImage(layout, prefill, image);
-      EXPECT_EQ(PrefilledElements(ReadImage(layout, image), prefill).count, 15) << Name(dtype);
+      EXPECT_EQ(FindPrefilledElements(ReadImage(layout, image), prefill).count, 15) << Name(dtype);
       EXPECT_TRUE(CheckGuards(layout, image).empty());
     }
   }

@@ -29,12 +29,12 @@ TEST(LoadedLibraries, OfThisProcessAreNoneBeyondItsOwn) {
 
 TEST(LoadedLibraries, AreUnnamedUnlessTheVersionNamesTheirProduct) {
   const LibraryPaths loaded = LibrariesInMaps(kMaps);
-  EXPECT_EQ(UnnamedLibraries(loaded, ""), "libdnnl.so.2.6 (oneDNN)");
-  EXPECT_EQ(UnnamedLibraries(loaded, "our own 1.0"), "libdnnl.so.2.6 (oneDNN)");
-  EXPECT_EQ(UnnamedLibraries(loaded, "oneDNN 2.6.3"), "");
-  EXPECT_EQ(UnnamedLibraries({"/usr/lib/libc.so.6"}, ""), "");
-  EXPECT_EQ(UnnamedLibraries({"/x/libcublas.so.12", "/x/libcudnn_ops.so.9"}, "CUDA 13.0"), "");
-  EXPECT_EQ(UnnamedLibraries({"/x/libcublas.so.12", "/x/libopenblas.so.0"}, "x"),
+  EXPECT_EQ(FindUnnamedLibraries(loaded, ""), "libdnnl.so.2.6 (oneDNN)");
+  EXPECT_EQ(FindUnnamedLibraries(loaded, "our own 1.0"), "libdnnl.so.2.6 (oneDNN)");
+  EXPECT_EQ(FindUnnamedLibraries(loaded, "oneDNN 2.6.3"), "");
+  EXPECT_EQ(FindUnnamedLibraries({"/usr/lib/libc.so.6"}, ""), "");
+  EXPECT_EQ(FindUnnamedLibraries({"/x/libcublas.so.12", "/x/libcudnn_ops.so.9"}, "CUDA 13.0"), "");
+  EXPECT_EQ(FindUnnamedLibraries({"/x/libcublas.so.12", "/x/libopenblas.so.0"}, "x"),
             "libcublas.so.12 (cuBLAS), libopenblas.so.0 (OpenBLAS)");
 }
 

@@ -30,7 +30,7 @@ TEST_F(GuardTest, EveryByteOfTheImageIsWatched) {
     const Tensor before = ReadImage(layout_, image_);
     for (uint64_t position = 0; position < layout_.total_bytes; ++position) {
       Damage(position);
-      const bool element_changed = ChangedElements(before, ReadImage(layout_, image_)).count == 1;
+      const bool element_changed = FindChangedElements(before, ReadImage(layout_, image_)).count == 1;
       const std::vector<GuardViolation> violations = CheckGuards(layout_, image_);
       ASSERT_NE(element_changed, violations.size() == 1) << position;
       Damage(position);
@@ -89,7 +89,7 @@ TEST_P(UnwrittenTest, OnlyWhatHoldsThePrefillBothTimes) {
     Write(nan, index, zeros);
     Write(sentinel, index, zeros);
   }
-  const ElementReport report = UnwrittenElements(nan, sentinel);
+  const ElementReport report = FindUnwrittenElements(nan, sentinel);
   EXPECT_EQ(report.count, 1);
   EXPECT_EQ(report.first, 4);
   EXPECT_EQ(UnwrittenText("y", {2, 3}, report), "1 of 6 elements of y were not written, the first is [1,1]");
@@ -104,9 +104,9 @@ INSTANTIATE_TEST_SUITE_P(DTypes, UnwrittenTest,
 TEST(ChangedElementsTest, CountsElementsNotBytes) {
   Tensor before(DType::kI32, {4}), after(DType::kI32, {4});
   for (size_t i = 0; i < 4; ++i) before.As<int32_t>()[i] = after.As<int32_t>()[i] = static_cast<int32_t>(i);
-  EXPECT_EQ(ChangedText("a", {4}, ChangedElements(before, after)), "");
+  EXPECT_EQ(ChangedText("a", {4}, FindChangedElements(before, after)), "");
   after.As<int32_t>()[2] = -1;
-  EXPECT_EQ(ChangedText("a", {4}, ChangedElements(before, after)),
+  EXPECT_EQ(ChangedText("a", {4}, FindChangedElements(before, after)),
             "1 of 4 elements of a (an input) were changed on the device, the first is [2]");
 }
 

@@ -39,10 +39,10 @@ TEST(Environment, PassesWhatDriversNeedAndNothingOfTheUser) {
 TEST(Environment, IsTheProcessesOwnAndWhatIsAskedFor) {
   ::setenv("ASSAY_TEST_SEEN", "a=b", 1);
   ::setenv("UNSEEN_BY_WORKERS", "1", 1);
-  EXPECT_THAT(PassedVariables({}), Contains("ASSAY_TEST_SEEN=a=b"));
-  EXPECT_THAT(PassedVariables({}), Not(Contains("UNSEEN_BY_WORKERS=1")));
+  EXPECT_THAT(ListPassedVariables({}), Contains("ASSAY_TEST_SEEN=a=b"));
+  EXPECT_THAT(ListPassedVariables({}), Not(Contains("UNSEEN_BY_WORKERS=1")));
   const std::string asked[] = {"UNSEEN_BY_WORKERS"};
-  EXPECT_THAT(PassedVariables(asked), Contains("UNSEEN_BY_WORKERS=1"));
+  EXPECT_THAT(ListPassedVariables(asked), Contains("UNSEEN_BY_WORKERS=1"));
   std::vector<std::string> variables = {"A=1", "B=2"};
   DefaultVariable(variables, "A", "3");
   SetVariable(variables, "B", "4");
@@ -202,7 +202,7 @@ TEST_F(GrantsTest, OfKernelsDoNotCountWhatIsNoPartOfThem) {
 TEST(Environment, NamesWhatAPluginAsksForInVain) {
   ::setenv("VENDOR_SWITCH", "1", 1), ::setenv("USER", "me", 1), ::setenv("CUDA_HOME", "/x", 1);
   const auto in = [](const std::string& file, bool is_script) {
-    return FindUnpassedVariables(file, is_script, PassedVariables({}));
+    return FindUnpassedVariables(file, is_script, ListPassedVariables({}));
   };
   const std::string nul(1, '\0');
   EXPECT_THAT(in("x" + nul + "VENDOR_SWITCH" + nul + "USER" + nul + "CUDA_HOME" + nul, false),
@@ -211,7 +211,7 @@ TEST(Environment, NamesWhatAPluginAsksForInVain) {
   EXPECT_THAT(in("os.environ['VENDOR_SWITCH']", true), testing::ElementsAre("VENDOR_SWITCH"));
   EXPECT_THAT(in("# VENDOR_SWITCH, \"VENDOR_SWITCH is none\"", true), testing::IsEmpty());
   const std::string passed[] = {"VENDOR_SWITCH"};
-  EXPECT_THAT(FindUnpassedVariables("\"VENDOR_SWITCH\"", true, PassedVariables(passed)), testing::IsEmpty());
+  EXPECT_THAT(FindUnpassedVariables("\"VENDOR_SWITCH\"", true, ListPassedVariables(passed)), testing::IsEmpty());
   ::unsetenv("VENDOR_SWITCH");
 }
 
@@ -250,7 +250,7 @@ TEST(Sandbox, TravelsToTheWorker) {
   sandbox.files = {{"/a b", FileUse::kRead}, {"/c", FileUse::kWrite}, {"/d", FileUse::kList}};
   sandbox.limits.memory_bytes = 5;
   const Sandbox got = DecodeSandbox(EncodeSandbox(sandbox));
-  EXPECT_TRUE(got.sealed);
+  EXPECT_TRUE(got.is_on);
   EXPECT_EQ(got.limits, sandbox.limits);
   ASSERT_EQ(got.files.size(), 3u);
   EXPECT_EQ(got.files[0].path, "/a b");

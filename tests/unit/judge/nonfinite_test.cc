@@ -149,8 +149,8 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
 
   const ElementJudge judge(c.golden, c.bound, c.contract, rule.dtype);
   EXPECT_EQ(judge.Judge(kPlace, rule.got).accepted, rule.accepted);
-  EXPECT_FALSE(judge.Unbounded(kPlace) && judge.NowhereUnbounded());
-  EXPECT_FALSE(judge.MayOverflow(kPlace) && judge.NowhereOverflowing());
+  EXPECT_FALSE(judge.Unbounded(kPlace) && judge.IsBoundedEverywhere());
+  EXPECT_FALSE(judge.MayOverflow(kPlace) && judge.OverflowsNowhere());
   const ErrorMetrics m = c.Judge();
   EXPECT_EQ(m.Holds(), rule.accepted) << m.where;
   EXPECT_EQ(m.violations + m.nonfinite_mismatch, rule.accepted ? 0 : 1);
@@ -168,7 +168,7 @@ TEST(NonFiniteRules, PlanesOfOrdinaryNumbersRuleOutWhatNoElementHas) {
   JudgedCase c({.shape = {43}, .extra_term = true, .wide = true});
   const auto rules_out = [&] {
     const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
-    return std::pair(judge.NowhereUnbounded(), judge.NowhereOverflowing());
+    return std::pair(judge.IsBoundedEverywhere(), judge.OverflowsNowhere());
   };
   EXPECT_EQ(rules_out(), std::pair(true, true));
   c.second.Set(7, 1e47);  // its share of A is beyond f32's range

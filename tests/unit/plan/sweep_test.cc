@@ -41,11 +41,11 @@ TEST(Sweep, SaysWhatIsPossible) {
 
 TEST(Sweep, SetsTheAttributeOfTheCase) {
   const std::string id = "matmul/f32/m=4,n=3,k=2,transb=1/fill=uniform/seed=5";
-  const auto ids = SweptCases(id, ParseSweep("batch=1,2").value(), TestCatalog());
+  const auto ids = MakeSweptCases(id, ParseSweep("batch=1,2").value(), TestCatalog());
   ASSERT_TRUE(ids) << ids.error().message;
   EXPECT_THAT(*ids, ElementsAre(id, "matmul/f32/m=4,n=3,k=2,batch=2,transb=1/fill=uniform/seed=5"));
-  const auto lists = SweptCases("reduce/f32/shape=4x8,axes=1,kind=sum/fill=normal/seed=0",
-                                ParseSweep("shape.0=1..2").value(), TestCatalog());
+  const auto lists = MakeSweptCases("reduce/f32/shape=4x8,axes=1,kind=sum/fill=normal/seed=0",
+                                    ParseSweep("shape.0=1..2").value(), TestCatalog());
   ASSERT_TRUE(lists) << lists.error().message;
   EXPECT_THAT(*lists, ElementsAre("reduce/f32/shape=1x8,axes=1,kind=sum/fill=normal/seed=0",
                                   "reduce/f32/shape=2x8,axes=1,kind=sum/fill=normal/seed=0"));
@@ -53,7 +53,7 @@ TEST(Sweep, SetsTheAttributeOfTheCase) {
 
 TEST(Sweep, NamesTheCaseThatCannotBe) {
   const auto error = [](const char* id, const char* sweep) {
-    const auto ids = SweptCases(id, ParseSweep(sweep).value(), TestCatalog());
+    const auto ids = MakeSweptCases(id, ParseSweep(sweep).value(), TestCatalog());
     return ids ? std::string() : ids.error().message;
   };
   const char* const matmul = "matmul/f32/m=4,n=3,k=2/fill=normal/seed=0";

@@ -188,9 +188,9 @@ TEST(PowerGroups, PairsByTheTensorsLargestErrorAreCountedApart) {
 
 TEST(PowerGroups, ChannelsAreThoseWhoseMarginsFail) {
   Record r;
-  EXPECT_EQ(RejectingChannels(r), 0b100000U);
+  EXPECT_EQ(FindRejectingChannels(r), 0b100000U);
   r.bound_margin = 0.5, r.stat_margin = 2, r.exact_margin = kInf;
-  EXPECT_EQ(RejectingChannels(r), 0b001001U);
+  EXPECT_EQ(FindRejectingChannels(r), 0b001001U);
 }
 
 TEST(PowerEnvelope, LargestErrorOfAnySeedPerElement) {

@@ -51,7 +51,7 @@ struct ConformanceFinding {
   std::vector<FeatureFinding> features;  // by name, mandatory ones first
   std::set<std::string> waivers;
   std::set<std::string> devices;  // that records are of; a sentence is about one
-  std::string sandbox;            // how workers were sealed where that was not "full"
+  std::string sandbox;            // of the workers, if it was not "full"
   ControlFinding control;
 
   bool Conforms() const;

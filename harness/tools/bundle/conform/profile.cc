@@ -23,7 +23,7 @@ fs::path ProfileFolder() {
   return ShippedFolder("profiles", "ops/profiles");
 }
 
-std::vector<std::string> ShippedProfiles() {
+std::vector<std::string> ListShippedProfiles() {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator file(ProfileFolder(), error), end; !error && file != end; file.increment(error)) {
@@ -132,7 +132,7 @@ std::string FindOutsideWord(std::string_view suite) {
 
 Result<fs::path> FindProfile(const std::string& name) {
   if (name.ends_with(kExtension)) return fs::path(name);
-  const std::vector<std::string> known = ShippedProfiles();
+  const std::vector<std::string> known = ListShippedProfiles();
   if (std::ranges::find(known, name) != known.end()) return ProfileFolder() / (name + kExtension);
   return UsageError(fmt::format(
       "--profile {}: unknown profile; known: {}{}. Give a path that ends in {} for one of your own", name,
