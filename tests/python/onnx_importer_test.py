@@ -6,7 +6,8 @@ import pathlib
 import struct
 import unittest
 
-from imported import Imported, damage
+from damage import damage
+from imported import Imported
 from assay.importers import onnx as importer
 from assay.importers._cases import Unmapped, Unusable
 from assay.importers._onnx_call import Tensor
