@@ -11,6 +11,8 @@ import subprocess
 import sys
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "python"))
+from damage import TEXTS, damage
 from own_folder import OwnFolder
 
 ASSAY = sys.argv[1]
@@ -124,7 +126,7 @@ class Import(Importing):
 
     def test_text_formats_need_nothing_but_an_interpreter(self):
         """Without site-packages, and with modules in the folder that are none of the reader's."""
-        bare = pathlib.Path(self.write("bare-python", f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n"))
+        bare = pathlib.Path(self.write("bare-python", f"#!/bin/sh\nprintf greeting\nexec {sys.executable} -S \"$@\"\n"))
         (self.dir / bare).chmod(0o755)
         for name in ("json.py", "assay/__init__.py", "onnx/__init__.py"):
             self.write(name, "raise SystemExit('not this one')\n")
@@ -136,6 +138,15 @@ class Import(Importing):
         done = self.imported(2, "onnx", ".", "-o", "n.suite", "--python", f"./{bare}")
         self.assertIn("lacks the package onnx, which reads these files; install it (pip install onnx, or apt-get install "
                       "python3-onnx), or name another interpreter with --python PATH\n", done.stderr)
+
+    def test_suites_of_damaged_files_can_be_read(self):
+        for name, text in TEXTS.items():
+            damaged = [damage(text, seed).decode(errors="ignore") for seed in range(100)]
+            files = [self.write(f"{name}/{i}", "".join(c for c in one if c.isprintable() or c == "\n")) for i, one in enumerate(damaged)]
+            done = self.imported(0, name, *files, "-o", f"{name}.suite")
+            cases = int(done.stdout.split(" different cases")[0].split()[-1])
+            listed = self.assay("list", "cases", "--suite", f"./{name}.suite")
+            self.assertEqual((listed.returncode, len(listed.stdout.splitlines())), (0, cases), listed.stderr)
 
     def test_the_package_of_a_wheel_reads(self):
         """Modules beside the package are of another interpreter."""

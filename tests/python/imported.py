@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readers of other projects' test cases on files of a test's own: what becomes of them, as ids and reasons."""
 import pathlib
-import random
 import tempfile
 import unittest
 
@@ -42,20 +41,3 @@ class Imported(unittest.TestCase):
     def outcomes(self, items):
         """An id or a reason for each case."""
         return [one.reason or id_of(one.case) for one in self.split(items)[0]]
-
-
-PIECES = [b"99999999999999999999", b"2147483648", b"-1", b"0", b"x", b":", b",", b"[", b"]", b"(", b")", b"=", b"\\\n", b"#",
-          b"--dt=", b"nan", b"1e999", b"\xff"]
-
-
-def damage(data, seed):
-    """Cuts, repeats and overwrites pieces at random."""
-    chance = random.Random(seed)
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randint(0, len(data))
-        end = min(at + chance.randint(0, 40), len(data))
-        number = str(chance.getrandbits(64) >> chance.randint(0, 63)).encode()
-        data = chance.choice([data[:at] + data[end:], data[:end] + data[at:], data[:at] + chance.choice(PIECES) + data[at:],
-                              data[:at] + bytes([chance.choice([chance.randint(0, 255), chance.randint(48, 57)])]) + data[at + 1:],
-                              data[:at] + number + data[end:]])
-    return data

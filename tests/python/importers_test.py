@@ -3,7 +3,8 @@
 """Readers of texts of benchdnn, ggml and IREE: importers_test.py [CLASS]."""
 import unittest
 
-from imported import Imported, damage
+from damage import TEXTS, damage
+from imported import Imported
 from assay.importers import benchdnn, ggml, iree
 from assay.importers._cases import Unusable
 
@@ -245,29 +246,12 @@ class Iree(Imported):
 class Damaged(Imported):
     """Files that somebody has cut, repeated and overwritten: each case is one, or has a reason."""
 
-    TEXTS = {
-        "a": b"--matmul --dt=f32,f16:f16:f32 --stag=ab,ba --bia-dt=undef,f32 --bia_mask=2\n3x5:5x7_n\"a\"\n2x3x4:2x4x5\n"
-             b"--conv --dir=FWD_D --mb=2\ng2ic4ih9oc6oh5kh3sh2ph1dh0n\"b\"\n--reduction --alg=sum,mul\n5x3x2:1x3x1\n"
-             b"--lnorm --flags=CH\n2x3x8\n--gnorm --flags=CH\ng2mb3ic8ih3iw4\n--eltwise --alg=exp\n3x4\n--ip\nmb7ic3ih2oc5\n"
-             b"--softmax --axis=0,1\n4x6\n",
-        "b": b"MUL_MAT(type_a=f32,type_b=f32,m=16,n=3,k=256,bs=[2,1],nr=[1,1],per=[0,1,2,3])\n"
-             b"FLASH_ATTN_EXT(hsk=64,hsv=32,nh=4,nr23=[2,1],kv=96,nb=3,mask=1,max_bias=0.0,logit_softcap=1.5,type_K=f32,"
-             b"type_V=f32)\nSOFT_MAX(type=f32,ne=[10,5,4,3],mask=0,nr23=[2,1],scale=1.0)\n"
-             b"SUM_ROWS(type=f32,ne=[10,5,4,3],permute=1,slice=1)\n"
-             b"CONV_2D(ne_input=[9,7,2,3],ne_kernel=[3,2,2,4],type_kernel=f32,stride0=1,stride1=2,padding0=1)\n"
-             b"SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,swapped=0)\nTOP_K(type=f32,ne=[16,10,1,1],k=4)\n"
-             b"ROPE(type=f32,ne_a=[64,8,3,1],n_dims=64,mode=2)\nGET_ROWS(type=f32,n=256,m=5,r=4,be1=1,be2=1,v=0)\n",
-        "c": b"util.func @matmul_1x10xf32_times_10x10xf32_into_1x10xf32_1_10_10_1() attributes {\n"
-             b"  iree.reflection = {description = \"Matmul shape (MxKxN): 1x10x10\"}\n  %transpose_rhs = arith.constant 1 : i32\n"
-             b"func.func @attention_2_4_8_6_5_dtype_f16_f16_f16_f16_0() attributes {\n"
-             b"  iree.reflection = {description = \"Attention shape (BATCHxMxK1xK2xN): 2x4x8x6x8x5\"}\n"
-             b"  %scale = arith.constant 1.0 : f32\n"}
-    READERS = {"a": lambda path, _: benchdnn.read(path, ""), "b": ggml.read, "c": lambda path, _: iree.read(path)}
+    READERS = {"benchdnn": lambda path, _: benchdnn.read(path, ""), "ggml": ggml.read, "iree": lambda path, _: iree.read(path)}
 
     def test_texts_of_each_format(self):
         mapped = unmapped = 0
         for seed in range(400):
-            for name, text in self.TEXTS.items():
+            for name, text in TEXTS.items():
                 try:
                     found = self.split(self.READERS[name](self.write(name, damage(text, seed)), seed % 2 == 0))[0]
                 except Unusable as refused:

@@ -6,7 +6,8 @@ import pathlib
 import struct
 import unittest
 
-from imported import Imported, damage
+from damage import damage
+from imported import Imported
 from assay.importers import onnx as importer
 from assay.importers._cases import Unmapped, Unusable
 from assay.importers._onnx_call import Tensor
@@ -119,6 +120,7 @@ class Onnx(Imported):
         self.assertEqual(quantised(tensor([]), codes([]), 1), "quantize/f32-f32-u8-u8/rows=1,n=24")
         self.assertEqual(quantised(tensor([2]), codes([2]), 0), "quantize/f32-f32-u8-u8/rows=2,n=12,per=row")
         self.assertEqual(quantised(tensor([4]), codes([4]), -1), "quantize/f32-f32-u8-u8/rows=6,n=4,per=column")
+        self.assertEqual(quantised(tensor([3]), codes([3]), 0), "scales that do not fit their axis")
         self.assertEqual(quantised(tensor([3]), codes([3]), 1),
                          "scales along an axis in the middle; here rows or columns have them")
         self.assertEqual(self.read(model("QuantizeLinear", ["x", "s"], ["q"]), [tensor([6]), tensor([])], [codes([6])]),

@@ -5,6 +5,7 @@ import collections
 import importlib.util
 import json
 import os
+import signal
 import sys
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -91,4 +92,6 @@ def _main(settings: dict, paths: list, output) -> None:
 if __name__ == "__main__":
     with os.fdopen(os.dup(1), "wb") as told:
         os.dup2(2, 1)  # what a module prints is none of it
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the program may be interrupted
+        told.write(b"\n")  # behind what the interpreter's start may have printed
         _main(json.loads(sys.argv[1]), sys.argv[2:], told)

@@ -31,10 +31,13 @@ class ReaderOutput {
   }
   ReaderOutput(const ReaderOutput&) = delete;
 
-  // No object: the output has ended.
-  Json ReadLine() {
-    const ssize_t length = file_ == nullptr ? -1 : getline(&line_, &capacity_, file_);
-    return length < 0 ? Json() : ParseJson({line_, static_cast<size_t>(length)});
+  // Nothing at the end of the output. Lines that the interpreter itself prints are left out.
+  std::optional<Json> ReadLine() {
+    for (;;) {
+      const ssize_t length = file_ == nullptr ? -1 : getline(&line_, &capacity_, file_);
+      if (length < 0) return std::nullopt;
+      if (Json line = ParseJson({line_, static_cast<size_t>(length)}); line.is_object()) return line;
+    }
   }
   // Elements stay zero where the output has ended.
   Tensor ReadTensor(DType dtype, const Shape& shape) {
@@ -78,15 +81,15 @@ void TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
 }
 
 Status TakeLines(const std::string& python, ReaderOutput& output, Imports& imports) {
-  for (Json line = output.ReadLine(); line.is_object(); line = output.ReadLine()) {
-    if (line.contains("done")) return {};
-    if (line.contains("error")) return UsageError(line.at("error"));
-    if (line.contains("refused")) {
-      imports.CountRefused(line.at("refused"), line.at("count"));
-    } else if (line.contains("option")) {
-      imports.PassOver(line.at("option").get<std::string>(), line.at("known"));
+  while (const std::optional<Json> line = output.ReadLine()) {
+    if (line->contains("done")) return {};
+    if (line->contains("error")) return UsageError(line->at("error"));
+    if (line->contains("refused")) {
+      imports.CountRefused(line->at("refused"), line->at("count"));
+    } else if (line->contains("option")) {
+      imports.PassOver(line->at("option").get<std::string>(), line->at("known"));
     } else {
-      TakeCase(line, output, imports);
+      TakeCase(*line, output, imports);
     }
   }
   return Fail(ErrorCode::kInternal, fmt::format("the interpreter {} ended before it had read all files; what it says "
