@@ -122,14 +122,14 @@ std::optional<Reached> Reach::FindEmptyKnob(const AllowedValues& allowed) const 
   return std::nullopt;
 }
 
-Reached Reach::AtRandom(const Tuple& tuple) {
-  if (auto none = NoValueLeft(FindAllowed(candidates_, tuple))) return *std::move(none);
+Reached Reach::SearchAtRandom(const Tuple& tuple) {
+  if (auto none = FindEmptyKnob(FindAllowed(candidates_, tuple))) return *std::move(none);
   return {DrawCase(candidates_, base_, tuple, true, random_), "", false};
 }
 
 Reached Reach::Walk(const Tuple& tuple) {
   const AllowedValues allowed = FindAllowed(candidates_, tuple);
-  if (auto none = NoValueLeft(allowed)) return *std::move(none);
+  if (auto none = FindEmptyKnob(allowed)) return *std::move(none);
   for (const DimensionLevel& part : tuple) {
     if (std::string why = candidates_.ExplainTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
   }

@@ -22,12 +22,12 @@ class Reach {
   Reach(const Candidates& candidates, std::mt19937_64& random);
 
   // Calls a combination impossible only where no value of some knob gives both levels.
-  Reached AtRandom(const Tuple& tuple);
+  Reached SearchAtRandom(const Tuple& tuple);
   // To the end. What the operator refuses with the cheapest values of the other knobs is tried with others of these.
   Reached Walk(const Tuple& tuple);
 
  private:
-  std::optional<Reached> NoValueLeft(const AllowedValues& allowed) const;
+  std::optional<Reached> FindEmptyKnob(const AllowedValues& allowed) const;
 
   const Candidates& candidates_;
   WalkMemo memo_;
