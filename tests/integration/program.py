@@ -24,7 +24,7 @@ class Cli(OwnFolder):
         return done, records
 
     def page_data(self, out="out"):
-        """What report.html embeds for its script."""
+        """The data that report.html embeds for its script."""
         page = (self.dir / out / "report.html").read_text()
         return json.loads(page.split('id="data">')[1].split("</script>")[0])
 

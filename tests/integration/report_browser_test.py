@@ -180,6 +180,7 @@ def problems(browser, page, address):
 
 def check_use(browser, page, folder):
     """Uses the page by script; returns its faults, as a list of sentences."""
+    data = data_of(page.read_text("utf-8"))
     records = [json.loads(line) for line in (page.parent / "results.jsonl").read_text("utf-8").splitlines()]
     driven = folder / "driven.html"
     driven.write_text(page.read_text("utf-8").replace("</body>", DRIVE + "</body>"), "utf-8")
@@ -188,15 +189,16 @@ def check_use(browser, page, folder):
     if not match:
         return [f"using the page failed: {console}"]
     seen = json.loads(html.unescape(match.group(1)))
+    seen["fields"] = sorted([*data["keys"], *data["common"]])
     link = seen["link"]
     linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
                  f'{r["backend"]}:{r["implementation"]}' == link["impl"] for r in records)
     failing_matmul = sum(r["outcome"] in FAILING and "matmul" in r["case_id"] for r in records)
-    data = data_of(page.read_text("utf-8"))
     sections = ["failures", "known", "verdicts", "cases", "performance", "not-run", "environment", "legend"]
     lines = [f"{line['name']} " + ", ".join(f"{count} {outcome}" for outcome, count in line["counts"]) +
              (f" ({line['suspect']} suspect)" if "suspect" in line else "") for line in data["matrix"]["lines"]]
     expected = {
+        "fields": sorted({*data["keys"], *data["common"]}),  # none has two meanings
         "unexplained": [], "sections": sections, "linked_sections": sections, "matrix": sorted(lines),
         "headline": " ".join(data["headline"][1:]), "escaped": "#case=fft/n=8,axes=1%2B2&on=cpu:a%26b",
         "scales": [0.9, -6, -1, "0.8602", "0.0954"],
@@ -253,7 +255,7 @@ def check_others(browser, text, folder):
         expect(True, what, dom)
     if not re.search(r'<polyline class="rate" points="64.0,[\d.]+ 744.0,[\d.]+"', dom):
         found.append("a sweep does not span its chart")
-    if dom.index("<em>c</em>") > dom.index("<em>2 implementations</em>"):
+    if dom.find("<em>c</em>") > dom.find("<em>2 implementations</em>"):
         found.append("what only passes stands before what does not")
     return found
 
