@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The style sheet and script of report.html, files of reports/assets/ turned into text at configure time.
+// The frame, style sheet and script of report.html, files of reports/assets/ turned into text at configure time.
 #pragma once
 
 #include <string_view>
 
 namespace assay::html {
 
+extern const std::string_view kPage;  // a format of title, style sheet, data and script
 extern const std::string_view kStyleSheet;
 extern const std::string_view kScript;
 

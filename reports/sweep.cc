@@ -128,9 +128,9 @@ std::vector<SweepGroup> SweepsOf(const RecordView& records) {
     const auto it = std::ranges::find_if(groups, same);
     return it != groups.end() ? *it : groups.emplace_back(SweepGroup{key, title, {}});
   };
-  for (const Record& r : records) {
+  ForEachRecord(records, [&](size_t place, const Record& r) {
     const auto label = ReadLabel(r.sweep);
-    if (!label || !Timed(r) || !Comparable(r) || IsOfWeakerContract(r)) continue;
+    if (!label || !Timed(r) || !Comparable(r) || IsOfWeakerContract(r)) return;
     SweepGroup& group = group_of(
         label->key, fmt::format("{}/{}/{}/fill={}/seed={}", r.op, r.dtype, Rest(r.shape, label->key), r.fill, r.seed));
     const std::string backend = columns.BackendOf(r);
@@ -138,11 +138,11 @@ std::vector<SweepGroup> SweepsOf(const RecordView& records) {
     if (curve == group.curves.end()) curve = group.curves.insert(curve, SweepCurve{backend, {}});
     auto point = std::ranges::find(curve->points, label->value, &SweepPointOf::value);
     if (point == curve->points.end()) {
-      curve->points.push_back({label->value, std::make_shared<const Record>(r)});
+      curve->points.push_back({label->value, place, std::make_shared<const Record>(r)});
     } else if (SweepSeconds(r) < SweepSeconds(*point->record)) {
-      point->record = std::make_shared<const Record>(r);
+      *point = {label->value, place, std::make_shared<const Record>(r)};
     }
-  }
+  });
   for (SweepGroup& group : groups) {
     for (SweepCurve& curve : group.curves) std::ranges::sort(curve.points, {}, &SweepPointOf::value);
   }

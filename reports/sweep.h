@@ -12,6 +12,7 @@ namespace assay {
 
 struct SweepPointOf {
   double value = 0;  // of the swept attribute
+  size_t place = 0;  // of the record among all
   std::shared_ptr<const Record> record;
 };
 

@@ -1,12 +1,12 @@
 // A margin as a gauge and the histogram of margins, as inline SVG.
 
 // Margins span many orders: the gauge is logarithmic from 2^-10 to the limit 1, as in the matrix.
+const gaugeShare = (margin) => margin <= 0 ? 0 : Math.min(1, Math.max(.03, 1 + Math.log2(margin) / 10));
+
 function gauge(margin) {
   if (typeof margin !== 'number') return null;
-  const fill = margin <= 0 ? 0 : Math.min(1, Math.max(.03, 1 + Math.log2(margin) / 10));
-  const bar = make('i', {});
-  bar.style.width = 100 * fill + '%';
-  return make('span', {class: margin >= 1 ? 'gauge over' : 'gauge', 'aria-hidden': 'true'}, bar);
+  return make('span', {class: margin >= 1 ? 'gauge over' : 'gauge', 'aria-hidden': 'true'},
+              make('i', {style: `width:${100 * gaugeShare(margin)}%`}));
 }
 
 // The bins of a record: [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
@@ -30,10 +30,9 @@ function histogram(text) {
   svg.append(makeSvg('line', {x1: 0, x2: end, y1: height + top, y2: height + top}));
   counts.forEach((count, i) => {
     const size = count > 0 ? Math.max(2, height * Math.log1p(count) / most) : 0;
-    const bar = makeSvg('rect', {x: left(i), y: height + top - size, width: width - 2, height: size,
-                                 class: i === counts.length - 1 ? 'over' : ''});
-    bar.append(makeSvg('title', {}, `${binName(i, counts.length)}: ${count} elements (${numberText(100 * count / total)} %)`));
-    svg.append(bar);
+    svg.append(makeSvg('rect', {x: left(i), y: height + top - size, width: width - 2, height: size,
+                                class: i === counts.length - 1 ? 'over' : ''},
+      makeSvg('title', {}, `${binName(i, counts.length)}: ${count} elements (${numberText(100 * count / total)} %)`)));
     if (count > 0) label(svg, left(i) + width / 2 - 1, height + top - size - 3, shortCount(count));
   });
   const limit = left(counts.length - 1) - 5;

@@ -1,23 +1,37 @@
-// The embedded records as objects, and numbers as people read them.
+// The embedded data, its records as objects, and numbers as people read them.
 const data = JSON.parse(byId('data').textContent);
+const definitions = new Map(data.glossary);
 const verdicts = new Map(data.verdicts.map((verdict, gravity) => [verdict.name, {...verdict, gravity}]));
-const unknownVerdict = {symbol: '?', tone: 'broken', gravity: 99, fails: true};
-const verdictOf = (record) => verdicts.get(record.outcome) || unknownVerdict;
+const unknownVerdict = {symbol: '?', tone: 'broken', meaning: '', gravity: 99, fails: true};
+const styleOf = (outcome) => verdicts.get(outcome) || unknownVerdict;
 
-const records = (data.rows || []).map((row, index) => {
-  const record = {index, ...data.common};
-  data.keys.forEach((key, k) => { record[key] = data.text[k] ? data.texts[row[k]] : row[k]; });
-  record.haystack = [record.case_id, record.shown_as, record.device, record.class, record.outcome, record.reason,
-                     record.contract, record.tags].join(' ').toLowerCase();
-  return record;
-});
-
-// The results of each case, for the comparison in the detail.
-const resultsOfCase = new Map();
-for (const record of records) {
-  if (!resultsOfCase.has(record.case_id)) resultsOfCase.set(record.case_id, []);
-  resultsOfCase.get(record.case_id).push(record);
+// A record reads its fields from a row of values, since thousands of records with all fields would take much memory.
+class RunRecord {
+  constructor(row, index) { Object.assign(this, {row, index}); }
+  get haystack() {
+    return this.words ??= [this.case_id, this.shown_as, this.device, this.class, this.outcome, this.reason, this.contract, this.tags]
+        .join(' ').toLowerCase();
+  }
 }
+Object.assign(RunRecord.prototype, data.common);
+data.keys.forEach((key, k) => Object.defineProperty(RunRecord.prototype, key, {
+  get() { return data.text[k] ? data.texts[this.row[k]] : this.row[k]; }
+}));
+const records = data.rows.map((row, index) => new RunRecord(row, index));
+
+// Where a record stands among all of the run, of which the table may not have all.
+const placed = new Map(records.map((record, i) => [data.places ? data.places[i] : i, record]));
+
+function grouped(list, keyOf) {
+  const groups = new Map();
+  for (const item of list) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return groups;
+}
+const resultsOfCase = grouped(records, (record) => record.case_id);
 
 const present = (value) => value !== null && value !== undefined && value !== '';
 
@@ -53,15 +67,8 @@ function rateText(record) {
   return record.gbytes_per_s ? text(record.gbytes_per_s, 'B/s') : '';
 }
 
+const shareText = (share) => present(share) ? (100 * share).toFixed(0) + ' %' : '';
+const rooflineText = (record) => present(record.roofline_fraction) ? `${shareText(record.roofline_fraction)} ${record.bound_by || ''}` : '';
+
 const comparable = (record) => ['pass', 'below_contract'].includes(record.verdict) && record.class !== 'suspect' && !record.timing_invalid;
-
-// A term of the glossary, with its definition.
-function term(name, text) {
-  return make('a', {class: 'term', href: '#term-' + name.replace(/ /g, '-'), title: data.glossary[name] || ''}, text || name);
-}
-
-function chip(record) {
-  const verdict = verdictOf(record);
-  return make('span', {class: 'chip ' + verdict.tone},
-              make('b', {'aria-hidden': 'true'}, verdict.symbol), ' ' + record.outcome);
-}
+const struck = (record, text) => text && !comparable(record) ? make('s', {}, text) : text;

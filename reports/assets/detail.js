@@ -17,18 +17,14 @@ function channels(record) {
       .map((name) => {
         const margin = record[name + '_margin'];
         const known = {stat: 'statistic', self: 'own scale'}[name] || name;
-        return make('tr', {}, make('th', {scope: 'row'}, data.glossary[known] ? term(known) : known),
+        return make('tr', {}, make('th', {scope: 'row'}, definitions.has(known) ? term(known) : known),
                     make('td', {class: margin > 1 || typeof margin !== 'number' ? 'over' : ''}, numberText(margin)),
                     make('td', {}, gauge(margin)));
       });
   return rows.length === 0 ? null : make('table', {class: 'numbers'}, make('tbody', {}, rows));
 }
 
-function elementTable(head, rows) {
-  const cells = rows.map(([texts, over]) => make('tr', {}, texts.map((text) => make('td', {}, text || '')), over));
-  return make('div', {class: 'scroll'}, make('table', {class: 'numbers'},
-    make('thead', {}, make('tr', {}, head.map((name) => make('th', {scope: 'col'}, name)))), make('tbody', {}, cells)));
-}
+const elementTable = (head, rows) => table('numbers', head, rows.map(([texts, over]) => make('tr', {}, cellsOf('td', texts), over)));
 
 // Their coordinates and errors stand apart from their values.
 function worstElements(record) {
@@ -65,7 +61,6 @@ const metricNames = [['max_abs_err', 'largest |error|'], ['max_rel_err', 'larges
 function timing(record) {
   if (!present(record.time_median_s)) return null;
   const median = medianText(record);
-  const share = record.roofline_fraction;
   return pairs([
     ['median', struck(record, median)],
     ['not confirmed', present(record.time_at_most_s) ?
@@ -75,7 +70,7 @@ function timing(record) {
     ['ended by', record.stop_reason],
     ['cold caches', present(record.time_cold_median_s) ? struck(record, timeText(record.time_cold_median_s)) : record.cold_note],
     ['rate', rateText(record)],
-    ['of the roofline', present(share) ? `${numberText(100 * share)} % ${record.bound_by || ''}` : ''],
+    ['of the roofline', rooflineText(record)],
     ['of the bandwidth, of the compute rate', present(record.memory_fraction) && present(record.compute_fraction) ?
       `${numberText(100 * record.memory_fraction)} %, ${numberText(100 * record.compute_fraction)} %` : ''],
     ['roofline', record.roofline_note], ['cannot be true', record.timing_invalid],
@@ -89,7 +84,7 @@ function contract(record) {
   const yesNo = (value) => value === true ? 'yes' : value === false ? 'no' : '';
   return pairs([
     ['required', record.required_contract], ['declared', record.contract], [term('class'), record.class],
-    ['decided by', record.decided_by],
+    ['decided by', record.deciding_check],
     ['verdict alone', record.verdict === record.outcome ? '' : `${record.verdict}, by the expectations ${record.outcome}`],
     ['deterministic', yesNo(record.deterministic)], [term('twin', 'exact twin'), yesNo(record.twin)],
     [term('mutation power'), numberText(record.mutation_power)], [term('tier', 'golden value'), record.tier],
@@ -108,7 +103,7 @@ function others(record) {
   const all = resultsOfCase.get(record.case_id) || [];
   if (all.length < 2) return null;
   const rows = all.map((other) => make('tr', {class: other === record ? 'this' : ''},
-    make('td', {}, chip(other)),
+    make('td', {}, chip(other.outcome)),
     make('td', {}, other === record ? make('b', {}, other.shown_as) : make('a', {href: resultFragment(other)}, other.shown_as)),
     make('td', {class: 'r'}, decided(other)), make('td', {class: 'r'}, numberText(other.max_ulp_err)),
     make('td', {class: 'r'}, struck(other, medianText(other)))));
@@ -117,12 +112,12 @@ function others(record) {
   return make('div', {class: 'scroll'}, make('table', {class: 'others'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));
 }
 
-// Fields that the page added to the record.
-const ownKeys = new Set(['index', 'haystack', 'shown_as', 'decided_by', 'deciding_margin']);
+// Fields of records in results.jsonl, without what the page adds.
+const fieldNames = [...data.keys, ...Object.keys(data.common)]
+    .filter((key) => !['shown_as', 'deciding_check', 'deciding_margin'].includes(key)).sort();
 
 function allFields(record) {
-  const entries = Object.keys(record).filter((key) => !ownKeys.has(key)).sort()
-      .map((key) => [key, present(record[key]) ? make('code', {}, String(record[key])) : '']);
+  const entries = fieldNames.map((key) => [key, present(record[key]) ? make('code', {}, String(record[key])) : '']);
   return make('details', {class: 'wide'}, make('summary', {}, 'Every field of the record'), pairs(entries));
 }
 
@@ -139,6 +134,6 @@ function detailPanel(record) {
          block('Elements by margin of the bound (heights logarithmic, the limit dashed)', bins)),
     block([term('relation', 'Relations'), ' between executions'], relations(record), true),
     block('This case on all implementations', others(record), true),
-    record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,
+    block('Reproduce', copyBox(record.reproduce), true),
     allFields(record));
 }

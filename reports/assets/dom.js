@@ -1,21 +1,24 @@
 // Building elements. Text from records only ever becomes text nodes, never markup.
 const byId = (id) => document.getElementById(id);
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
     if (name === 'onclick') element.addEventListener('click', value);
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ''));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ''));
   return element;
 }
 
-function makeSvg(tag, attributes, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const makeSvg = (tag, attributes, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+const cellsOf = (tag, texts, attributes = {}) => texts.map((text) => make(tag, attributes, text));
+
+// A table in a box that scrolls sideways. `head`: texts of its header; `rows`: elements.
+function table(name, head, rows) {
+  return make('div', {class: 'scroll'}, make('table', {class: name},
+    make('thead', {}, make('tr', {}, cellsOf('th', head, {scope: 'col'}))), make('tbody', {}, rows)));
 }
 
 async function copyText(text) {
@@ -28,19 +31,32 @@ async function copyText(text) {
   area.remove();
 }
 
-function addCopyButton(box) {
-  const button = make('button', {type: 'button'}, 'copy');
-  button.addEventListener('click', () => {
-    copyText(box.querySelector('code').textContent).then(
-        () => { button.textContent = 'copied'; }, () => { button.textContent = 'select and copy'; });
+// A command with a button that copies it.
+function copyBox(command) {
+  if (!command) return null;
+  const button = make('button', {type: 'button', onclick: () => {
+    copyText(command).then(() => { button.textContent = 'copied'; }, () => { button.textContent = 'select and copy'; });
     setTimeout(() => { button.textContent = 'copy'; }, 1500);
-  });
-  box.append(button);
-  return box;
+  }}, 'copy');
+  return make('div', {class: 'copy'}, make('code', {}, command), button);
 }
 
+// A case id, with places where a browser may break the line.
 function breakable(id) {
-  const code = make('code', {class: 'id'});
-  for (const part of id.split(/(?<=[/,])/)) code.append(part, make('wbr'));
-  return code;
+  return make('code', {class: 'id'}, id.split(/(?<=[/,])/).map((part) => [part, make('wbr', {})]));
+}
+
+const hidden = (symbol) => make('b', {'aria-hidden': 'true'}, symbol);
+
+// "✗ mismatch" as a coloured label.
+function chip(outcome, text = outcome) {
+  const {tone, meaning, symbol} = styleOf(outcome);
+  return make('span', {class: 'chip ' + tone, title: meaning}, hidden(symbol), ' ' + text);
+}
+
+const termId = (name) => 'term-' + name.replace(/ /g, '-');
+
+// A term of the glossary, with its definition.
+function term(name, text) {
+  return make('a', {class: 'term', href: '#' + termId(name), title: definitions.get(name) || ''}, text || name);
 }

@@ -82,15 +82,30 @@ function openResult(id, on) {
   byId('r' + record.index).focus({preventScroll: true});
 }
 
+const sections = [
+  ['failures', 'Failures', failuresSection], ['known', 'Known failures', knownSection], ['verdicts', 'Verdicts', matrixSection],
+  ['cases', 'All results', casesSection], ['sweep', 'Sweep', sweepSection], ['performance', 'Performance', timesSection],
+  ['not-run', 'Not run', notRunSection], ['profile', 'Profile', profileSection], ['environment', 'Environment', environmentSection],
+  ['legend', 'How to read this', legendSection]];
+
+function buildPage() {
+  document.querySelector('header').append(headerContent());
+  const links = [];
+  for (const [id, title, build] of sections) {
+    const content = build();
+    if (content === null) continue;
+    links.push(make('a', {href: '#' + id}, title));
+    byId('content').append(make('section', {id, 'aria-labelledby': id + '-title'}, make('h2', {id: id + '-title'}, title), content));
+  }
+  document.querySelector('nav').append(make('div', {class: 'wrap'}, make('b', {}, 'assay'), links));
+}
+
 function start() {
-  document.querySelectorAll('.copy').forEach(addCopyButton);
+  buildPage();
   if (records.length === 0) return;
-  byId('filter').hidden = byId('results').hidden = false;
   byId('filter').addEventListener('submit', (event) => event.preventDefault());
   byId('filter-text').addEventListener('input', applyFilter);
   boxes().forEach((box) => box.addEventListener('change', applyFilter));
-  byId('failing-only').addEventListener('click', () => { setOutcomes((name) => (verdicts.get(name) || unknownVerdict).fails); applyFilter(); });
-  byId('all-verdicts').addEventListener('click', () => { setOutcomes(() => true); applyFilter(); });
   // A link to where the address already is.
   document.addEventListener('click', (event) => {
     const link = event.target.closest('a[href^="#"]');

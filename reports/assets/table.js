@@ -1,7 +1,7 @@
 // The table of all results: filtered, sorted, one page of rows in the document at a time.
 const pageSize = 50;
 const columns = [
-  {name: 'verdict', key: (r) => verdictOf(r).gravity, cell: chip},
+  {name: 'verdict', key: (r) => styleOf(r.outcome).gravity, cell: (r) => chip(r.outcome)},
   {name: 'case', key: (r) => r.case_id, cell: openButton},
   {name: 'implementation', key: (r) => r.shown_as, cell: (r) => r.shown_as},
   {name: 'class', key: (r) => r.class, cell: (r) => (r.class === 'none' ? '' : r.class)},
@@ -14,11 +14,11 @@ const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcome
 
 // A check without a margin is a plain no, except where nothing failed.
 function decidingKey(r) {
-  return r.decided_by && !present(r.deciding_margin) && verdictOf(r).fails ? Infinity : marginKey(r.deciding_margin);
+  return r.deciding_check && !present(r.deciding_margin) && styleOf(r.outcome).fails ? Infinity : marginKey(r.deciding_margin);
 }
 
 function decided(r) {
-  return [`${r.decided_by} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
+  return [`${r.deciding_check} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
 }
 
 // Non-finite values sort above every number, absent ones below.
@@ -27,7 +27,27 @@ function marginKey(value) {
   return typeof value === 'number' ? value : Infinity;
 }
 const rateKey = (r) => marginKey(computes(r) ? r.gflops : r.gbytes_per_s);
-const struck = (r, text) => text && !comparable(r) ? make('s', {}, text) : text;
+
+function casesSection() {
+  if (records.length === 0) return null;
+  const button = (id, text, accept) => make('button', {type: 'button', id, onclick: () => { setOutcomes(accept); applyFilter(); }}, text);
+  return [
+    data.left_out > 0 ? make('p', {class: 'note'}, `The table has ${records.length} of ${counted(records.length + data.left_out, 'result')}: those that ` +
+      'failed, are otherwise remarkable or named elsewhere on this page, and evenly chosen ones of the others. results.jsonl beside this page has all; what the rest of the page ' +
+      'says is about all of them.') : null,
+    make('form', {id: 'filter', class: 'filter', role: 'search'},
+      make('label', {class: 'search'}, make('span', {class: 'hidden'}, 'Filter results'),
+        make('input', {type: 'search', id: 'filter-text', autocomplete: 'off', spellcheck: 'false',
+                       placeholder: 'Filter: words of id, implementation, class or reason; -word leaves out'})),
+      make('fieldset', {}, make('legend', {class: 'hidden'}, 'Verdicts shown'),
+        data.counts.map(([outcome, count]) => make('label', {}, make('input', {type: 'checkbox', name: 'outcome', value: outcome, checked: ''}), ' ',
+                                                   chip(outcome, `${outcome} ${count}`))),
+        button('failing-only', 'failing only', (name) => styleOf(name).fails), button('all-verdicts', 'all', () => true)),
+      make('p', {id: 'pinned', hidden: ''})),
+    make('p', {id: 'status', class: 'note', role: 'status'}),
+    make('div', {class: 'scroll'}, make('table', {id: 'results', class: 'results'})),
+    make('div', {id: 'pager', class: 'pager'})];
+}
 
 function openButton(record) {
   return make('button', {type: 'button', class: 'open', id: 'r' + record.index, title: 'open the details', 'aria-expanded': view.open.has(record.index),

@@ -9,9 +9,8 @@
 
 namespace assay {
 
-// report.html: one self-contained page that loads nothing. Header, verdict matrix, failures, performance, reasons and
-// environment, and the profile of a run that was asked for one, are plain HTML; the table of all results with its
-// drill-down is built by the script from the embedded records. Everything that comes from records is escaped.
+// report.html: one self-contained page that loads nothing. It embeds one JSON object, which its script renders; text
+// from records only ever becomes text nodes.
 std::string HtmlReport(const RecordView& records, const std::string& environment_json,
                        const std::string& profile_json = "");
 

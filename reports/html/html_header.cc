@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the run went, in one line and one bar, and what was run where.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/core/base/amounts.h"
 #include "reports/fault.h"
-#include "reports/glossary.h"
 #include "reports/html/html_parts.h"
 #include "reports/incomplete.h"
 #include "reports/pooled.h"
+#include "reports/run_notes.h"
 #include "reports/strictness.h"
-#include "reports/text.h"
-#include "reports/verdicts.h"
 
 namespace assay::html {
 namespace {
@@ -22,116 +22,68 @@ bool Ran(const Record& r) {
   return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
 }
 
-std::string Headline(const Page& page) {
+// Tone, symbol and text.
+Json HeadlineOf(const Page& page) {
   const RecordView& records = page.records;
   const auto failed = std::ranges::count_if(records, [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
   const auto ran = std::ranges::count_if(records, Ran);
-  if (failed > 0) {
-    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} failed</h1>", failed,
-                       Counted(ran, "result"));
-  }
-  if (ran == 0) return "<h1 class=\"off\"><b aria-hidden=\"true\">∅</b> Nothing ran</h1>";
+  if (failed > 0) return {"bad", "✗", fmt::format("{} of {} failed", failed, Counted(ran, "result"))};
+  if (ran == 0) return {"off", "∅", "Nothing ran"};
   if (std::ranges::any_of(records, IsMissing)) {
-    return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
-                       Counted(ran, "result"));
+    return {"broken", "?", fmt::format("Incomplete: {}, none failed", Counted(ran, "result"))};
   }
   if (const std::vector<PooledAnswer> pooled = FindPooled(records); PooledFails(pooled, false)) {
-    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> None of {} failed by itself; {}</h1>",
-                       Counted(ran, "result"), PooledCountText(pooled));
+    return {"bad", "✗",
+            fmt::format("None of {} failed by itself; {}", Counted(ran, "result"), PooledCountText(pooled))};
   }
   if (const std::string strictly = StrictFailuresText(records); IsStrict(page.environment) && !strictly.empty()) {
-    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> Failed by --strict: {}</h1>", strictly);
+    return {"bad", "✗", "Failed by --strict: " + strictly};
   }
   const auto known = std::ranges::count_if(
       records, [](const Record& r) { return r.outcome == "known_failure" || r.outcome == "known_flake"; });
-  return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> {} failed{}</h1>",
-                     ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran),
-                     known == 0 ? "" : ", apart from " + Counted(known, "known failure"));
+  return {"ok", "✓",
+          fmt::format("{} failed{}", ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran),
+                      known == 0 ? "" : ", apart from " + Counted(known, "known failure"))};
 }
 
-std::string Incomplete(const RecordView& records) {
+Json IncompleteOf(const RecordView& records) {
   const std::string line = IncompleteLine(records);
-  if (line.empty()) return line;
-  std::string places;
-  for (const auto& row : MissingTable(records).rows) {
-    places += fmt::format("{}{} of {}", places.empty() ? "" : ", ", row[0], row[1]);
-  }
-  return fmt::format("<p class=\"incomplete\">{} Missing: {}.</p>\n", Chip("missing", line), Escaped(places));
+  if (line.empty()) return nullptr;
+  std::vector<std::string> places;
+  for (const auto& row : MissingTable(records).rows) places.push_back(row[0] + " of " + row[1]);
+  return {line, fmt::format("{}", fmt::join(places, ", "))};
 }
 
-// A bar of all outcomes in proportion, and its key, whose entries select rows of the table.
-std::string OutcomeBar(const RecordView& records) {
-  std::string bar = "<div class=\"outcomes\" aria-hidden=\"true\">", key = "<ul class=\"key\">";
-  for (const auto& [outcome, count] : CountOutcomes(records)) {
-    bar += fmt::format("<i class=\"{}\" style=\"flex:{}\"></i>", StyleOf(outcome).tone, count);
-    key += fmt::format("<li><a href=\"{}\">{}</a></li>", Escaped(Fragment({{"verdict", outcome}})),
-                       Chip(outcome, fmt::format("{} {}", count, outcome)));
-  }
-  const auto suspect = std::ranges::count_if(records, [](const Record& r) { return r.result_class == "suspect"; });
-  if (suspect > 0) {
-    key += fmt::format(
-        "<li><a href=\"#q=suspect\" title=\"counted among the verdicts beside; {}\"><span class=\"chip warn\"><b "
-        "aria-hidden=\"true\">~</b> {} suspect</span></a></li>",
-        Escaped(DefinitionOf("suspect")), suspect);
-  }
-  return bar + "</div>\n" + key + "</ul>\n";
-}
-
-std::string Fact(const char* name, const std::string& value) {
-  return value.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, Escaped(value));
-}
-
-// One entry per distinct text that `get` finds in the records.
-template <class F>
-std::string Distinct(const RecordView& records, F&& get) {
-  std::set<std::string> texts;
-  for (const Record& r : records) texts.insert(get(r));
-  texts.erase("");
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out;
-}
-
-std::string Joined(const std::string& a, const char* separator, const std::string& b) {
-  return a.empty() || b.empty() ? a + b : a + separator + b;
-}
-
-std::string Facts(const Page& page) {
-  const auto value = [&](const char* name) { return EnvironmentValue(page.environment, name); };
-  const std::string cores = value("cores");
+std::string RanText(const RecordView& records) {
   std::set<std::string> cases;
-  for (const Record& r : page.records) {
-    if (!IsMissing(r)) cases.insert(r.case_id);
+  int64_t ran = 0, rest = 0;
+  for (const Record& r : records) {
+    if (IsMissing(r)) continue;
+    cases.insert(r.case_id);
+    ++(Ran(r) ? ran : rest);
   }
-  const int64_t ran = std::ranges::count_if(page.records, Ran);
-  const int64_t missing = std::ranges::count_if(page.records, IsMissing);
-  const int64_t rest = static_cast<int64_t>(page.records.size()) - ran - missing;
-  std::string backends =
-      Distinct(page.records, [](const Record& r) { return Joined(r.backend, " ", r.library_version); });
-  std::string out = "<dl class=\"facts\">\n";
-  out += Fact("Ran", Counted(static_cast<int64_t>(cases.size()), "case") + ", " + Counted(ran, "result") +
-                         (rest > 0 ? fmt::format("; {} not offered", rest) : ""));
-  out += Fact("Backends", backends);
-  out += Fact("Devices", Distinct(page.records, [](const Record& r) { return r.device; }));
-  out += Fact("CPU", Joined(value("cpu"), ", ", cores.empty() ? "" : cores + (cores == "1" ? " core" : " cores")));
-  out += Fact("System", Joined(Joined(value("os"), ", ", value("kernel")), ", ", value("architecture")));
-  out += Fact("Tool", Joined("assay " + Distinct(page.records, [](const Record& r) { return r.tool_version; }), ", ",
-                             value("compiler")));
-  const std::string timestamp = value("timestamp");
-  out += Fact("When", timestamp.empty() && !page.records.empty() ? page.records[0].timestamp : timestamp);
-  return out + "</dl>\n";
+  return Counted(std::ssize(cases), "case") + ", " + Counted(ran, "result") +
+         (rest > 0 ? fmt::format("; {} not offered", rest) : "");
+}
+
+Json BackendsOf(const RecordView& records) {
+  std::set<std::array<std::string, 4>> rows;
+  for (const Record& r : records) rows.insert({r.backend, r.device, r.driver, r.library_version});
+  return rows;
 }
 
 }  // namespace
 
-std::string HeaderSection(const Page& page) {
-  std::string said;
-  if (const std::string fault = FaultLine(page.records, page.environment); !fault.empty()) {
-    said = "<p class=\"fault\">" + Escaped(fault) + " <a href=\"#legend\">How to read this</a></p>\n";
-  }
-  for (const std::string& note : page.notes) said += "<p class=\"incomplete\">" + Escaped(note) + "</p>\n";
-  return "<header><div class=\"wrap\">\n" + Headline(page) + "\n" + said + Incomplete(page.records) +
-         OutcomeBar(page.records) + Facts(page) + "</div></header>\n";
+void AddHeader(const Page& page, const std::string& environment_json, Json& data) {
+  data["headline"] = HeadlineOf(page);
+  data["fault"] = FaultLine(page.records, page.environment);
+  data["notes"] = RunNotes(page.records, environment_json);
+  data["incomplete"] = IncompleteOf(page.records);
+  data["counts"] = CountOutcomes(page.records);
+  data["suspect"] = std::ranges::count_if(page.records, [](const Record& r) { return r.result_class == "suspect"; });
+  data["ran"] = RanText(page.records);
+  data["backends"] = BackendsOf(page.records);
+  data["environment"] = page.environment;
 }
 
 }  // namespace assay::html

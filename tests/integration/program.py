@@ -23,6 +23,11 @@ class Cli(OwnFolder):
         records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return done, records
 
+    def page_data(self, out="out"):
+        """The data that report.html embeds for its script."""
+        page = (self.dir / out / "report.html").read_text()
+        return json.loads(page.split('id="data">')[1].split("</script>")[0])
+
     @staticmethod
     def await_text(path):
         for _ in range(2400):

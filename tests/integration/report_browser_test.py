@@ -4,7 +4,8 @@
 
 Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
 other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
-other implementations of its case, or the page scrolls sideways or has texts over each other on a phone. Before that it
+other implementations of its case, or the page scrolls sideways or has texts over each other on a phone; when a term has
+no definition, text from records becomes markup, or what was not measured has a column. Before that it
 checks that it would notice: an error planted into a copy, a copy without its records, one with a wide line and one whose
 texts get too little room must all fail. Exits 77 (skipped) without Chromium.
 """
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 SKIPPED = 77
 FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "flaky",
@@ -51,6 +53,15 @@ async function use() {
   await followed();
   seen.opened = document.querySelector('article h4 a').textContent;
   seen.beside = document.querySelectorAll('.others tbody tr').length;
+  seen.unexplained = [...document.querySelectorAll('a.term')].filter((a) => !a.title || !byId(a.getAttribute('href').slice(1)))
+      .map((a) => a.textContent);
+  seen.sections = [...document.querySelectorAll('section')].map((section) => section.id);
+  seen.linked_sections = [...document.querySelectorAll('nav a')].map((a) => a.hash.slice(1));
+  seen.headline = document.querySelector('h1').textContent;
+  seen.matrix = [...document.querySelectorAll('.matrix a.line .w')].map((line) => line.textContent).sort();
+  seen.escaped = fragment({case: 'fft/n=8,axes=1+2', on: 'cpu:a&b'});
+  const axis = decades([3e-6, .02]);
+  seen.scales = [gaugeShare(.5), axis.low, axis.high, axis.at(.02).toFixed(4), axis.at(3e-6).toFixed(4)];
   seen.known = [...document.querySelectorAll('#known .why')].map((e) => e.textContent).length;
   document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
 }
@@ -99,23 +110,46 @@ def plant(text, old, new):
     return changed
 
 
-def without_rows(text):
-    """The page whose records are gone and whose other data are as they were."""
+def data_of(text):
+    return json.loads(re.search(DATA, text, re.S).group(1))
+
+
+def with_data(text, **changed):
+    """The page with other data in some places."""
     data = re.search(DATA, text, re.S).group(1)
-    return plant(text, data, json.dumps({**json.loads(data), "rows": []}).replace("<", "\\u003c"))
+    return plant(text, data, json.dumps({**json.loads(data), **changed}).replace("<", "\\u003c"))
 
 
-def first_result(text, unescape=True):
-    """The address of the first result that the page links to."""
-    address = re.search(r'href="(#case=[^"]+)"', text).group(1)
-    return html.unescape(address) if unescape else address
+def field(data, row, key):
+    """A field of a row of the table."""
+    if key in data["common"]:
+        return data["common"][key]
+    k = data["keys"].index(key)
+    return data["texts"][row[k]] if data["text"][k] else row[k]
+
+
+def first_result(text):
+    """The address of the first failure."""
+    data = data_of(text)
+    row = data["rows"][data["failures"][0]["shown"][0]["record"]]
+    case, impl = (urllib.parse.quote(field(data, row, key), safe="/,=:") for key in ("case_id", "shown_as"))
+    return f"#case={case}&on={impl}"
+
+
+def hostile(value):
+    """The value with markup before every text in it."""
+    if isinstance(value, str):
+        return "<img src=x onerror=planted()>" + value
+    if isinstance(value, list):
+        return [hostile(entry) for entry in value]
+    return {key: hostile(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
 def seen_on_a_phone(browser, text, folder):
     """The widths of the window and of what it would scroll over, and texts that lie over each other."""
     (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
     frame = folder / "frame.html"
-    frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", first_result(text, unescape=False)), "utf-8")
+    frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", html.escape(first_result(text))), "utf-8")
     dom, _ = open_page(browser, frame)
     return json.loads(html.unescape(re.search(r'<output id="seen">(.*?)</output>', dom, re.S).group(1)))
 
@@ -131,11 +165,10 @@ def open_page(browser, page, fragment=""):
     return result.stdout, console
 
 
-def problems(browser, page):
+def problems(browser, page, address):
     """Checks a rendered page; returns its faults, as a list of sentences."""
-    records = json.loads(re.search(DATA, page.read_text("utf-8"), re.S).group(1))
-    expected = min(50, len(records.get("rows", [])))
-    dom, console = open_page(browser, page, first_result(page.read_text("utf-8")))
+    expected = min(50, len(data_of(page.read_text("utf-8"))["rows"]))
+    dom, console = open_page(browser, page, address)
     found = [f"console: {line}" for line in console]
     rows = len(re.findall(r'<tr class="row"', dom))
     if rows == 0 or rows != expected:
@@ -147,6 +180,7 @@ def problems(browser, page):
 
 def check_use(browser, page, folder):
     """Uses the page by script; returns its faults, as a list of sentences."""
+    data = data_of(page.read_text("utf-8"))
     records = [json.loads(line) for line in (page.parent / "results.jsonl").read_text("utf-8").splitlines()]
     driven = folder / "driven.html"
     driven.write_text(page.read_text("utf-8").replace("</body>", DRIVE + "</body>"), "utf-8")
@@ -155,11 +189,19 @@ def check_use(browser, page, folder):
     if not match:
         return [f"using the page failed: {console}"]
     seen = json.loads(html.unescape(match.group(1)))
+    seen["fields"] = sorted([*data["keys"], *data["common"]])
     link = seen["link"]
     linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
                  f'{r["backend"]}:{r["implementation"]}' == link["impl"] for r in records)
     failing_matmul = sum(r["outcome"] in FAILING and "matmul" in r["case_id"] for r in records)
+    sections = ["failures", "known", "verdicts", "cases", "performance", "not-run", "environment", "legend"]
+    lines = [f"{line['name']} " + ", ".join(f"{count} {outcome}" for outcome, count in line["counts"]) +
+             (f" ({line['suspect']} suspect)" if "suspect" in line else "") for line in data["matrix"]["lines"]]
     expected = {
+        "fields": sorted({*data["keys"], *data["common"]}),  # none has two meanings
+        "unexplained": [], "sections": sections, "linked_sections": sections, "matrix": sorted(lines),
+        "headline": " ".join(data["headline"][1:]), "escaped": "#case=fft/n=8,axes=1%2B2&on=cpu:a%26b",
+        "scales": [0.9, -6, -1, "0.8602", "0.0954"],
         "failing": sum(r["outcome"] in FAILING for r in records),
         "suspect": sum(r["class"] == "suspect" and r["op"] != "conv" for r in records),
         "link": {**link, "count": linked},
@@ -176,6 +218,48 @@ def check_use(browser, page, folder):
     return [f"{name}: saw {seen[name]}, expected {want}" for name, want in expected.items() if seen[name] != want]
 
 
+def check_others(browser, text, folder):
+    """Pages of other runs; returns their faults, as a list of sentences."""
+    data, found = data_of(text), []
+    page = folder / "other.html"
+
+    def expect(shown, what, dom):
+        if (what in dom) != shown:
+            found.append(f"{what!r} is {'not ' if shown else ''}shown")
+
+    said = ("failures", "known", "matrix", "notes", "fault", "headline", "counts", "not_run", "backends", "environment", "texts", "common")
+    page.write_text(with_data(text, **{key: hostile(data[key]) for key in said}), "utf-8")
+    dom, console = open_page(browser, page)
+    dom = dom[dom.index("<header>"):dom.index('id="data"')]
+    found += [f"console, with markup in records: {line}" for line in console]
+    expect(False, "<img", dom)
+    expect(True, "&lt;img src=x onerror=planted()&gt;crash", dom)
+    expect(True, '<i class="broken" style="flex:4">', dom)  # an outcome that this version does not know
+
+    timed = [place for op in data["timed"] for case in op["cases"] for place in case if field(data, data["rows"][place], "flops")]
+    points = [{"value": 8, "record": timed[0]}, {"value": 64, "record": timed[1]}]
+    sweep = {"key": "b", "title": "matmul/f32", "advice": ["cpu: <b>", "cpu: slow"], "curves": [{"backend": "cpu", "turn": 24, "points": points}]}
+    unmeasured = {data["keys"].index(key) for key in ("time_cold_median_s", "roofline_fraction")}
+    rows = [[None if k in unmeasured else value for k, value in enumerate(row)] for row in data["rows"]]
+    line = {"op": "fft", "dtype": "f32", "backend": "cpu", "counts": [["pass", 2]]}
+    lines = [{**line, "name": "a", "margin": 0.5, "margin_text": "0.50"}, {**line, "name": "b", "margin": 0.25, "margin_text": "0.25"},
+             {**line, "name": "c", "counts": [["mismatch", 1]]}]
+    page.write_text(with_data(text, failures=[], known=[], rows=rows, sweeps=[sweep], matrix={"backends": ["cpu"], "lines": lines},
+                              profile={"line": "9 s", "head": ["phase", "all"], "rows": [["run", "9.00 s"]]}), "utf-8")
+    dom, console = open_page(browser, page)
+    found += [f"console, of another run: {line}" for line in console]
+    for what in ('id="failures"', 'id="known"'):
+        expect(False, f"<section {what}", dom)
+    for what in ('<summary class="line ok"', "<em>2 implementations</em> 4 pass", 'style="width:90.0%"></i>0.50</span></summary>', '<section id="profile"',
+                 'class="no-cold no-roofline"', "assay run --cold --roofline", '<polyline class="rate"', '<line class="turn"', "<li>cpu: &lt;b&gt;</li>"):
+        expect(True, what, dom)
+    if not re.search(r'<polyline class="rate" points="64.0,[\d.]+ 744.0,[\d.]+"', dom):
+        found.append("a sweep does not span its chart")
+    if dom.find("<em>c</em>") > dom.find("<em>2 implementations</em>"):
+        found.append("what only passes stands before what does not")
+    return found
+
+
 def main():
     browser = next((path for path in map(shutil.which, BROWSERS) if path), None)
     if browser is None:
@@ -183,15 +267,16 @@ def main():
         return SKIPPED
     page = pathlib.Path(sys.argv[1]).resolve()
     text = page.read_text("utf-8")
+    first = first_result(text)
     with tempfile.TemporaryDirectory() as folder:
         broken = pathlib.Path(folder) / "broken.html"
         broken.write_text(plant(text, "'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
-        if not any("planted is not defined" in problem for problem in problems(browser, broken)):
+        if not any("planted is not defined" in problem for problem in problems(browser, broken, first)):
             print("self-check failed: an error planted into the script went unseen")
             return 1
         empty = pathlib.Path(folder) / "empty.html"
-        empty.write_text(without_rows(text), "utf-8")
-        if not any("0 rows" in problem for problem in problems(browser, empty)):
+        empty.write_text(with_data(text, rows=[], failures=[], known=[], timed=[]), "utf-8")
+        if not any("0 rows" in problem for problem in problems(browser, empty, first)):
             print("self-check failed: a page without rows went unseen")
             return 1
         wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
@@ -202,7 +287,8 @@ def main():
         if not seen_on_a_phone(browser, crowded, pathlib.Path(folder))["over"]:
             print("self-check failed: a badge over a text went unseen")
             return 1
-        found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
+        found = problems(browser, page, first) + check_use(browser, page, pathlib.Path(folder)) + \
+            check_others(browser, text, pathlib.Path(folder))
         seen = seen_on_a_phone(browser, text, pathlib.Path(folder))
         if seen["window"] != PHONE or seen["page"] > PHONE:
             found.append(f"a window of {seen['window']} (wanted {PHONE}) scrolls sideways over {seen['page']}")

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records for the script, compact enough for thousands: what all records share is written once, the others are
-// rows of values, and texts are numbers into one list.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/base/json_text.h"
 #include "reports/deciding.h"
-#include "reports/glossary.h"
 #include "reports/html/html_parts.h"
-#include "reports/verdicts.h"
 
 namespace assay::html {
 namespace {
@@ -74,7 +69,7 @@ std::vector<Value> ValuesOf(const Page& page, const Record& record) {
   const FieldReader reader{values};
   const DecidingCheck check = DecidingCheckOf(record);
   reader("shown_as", page.columns.NameOf(record));
-  reader("decided_by", std::string(check.name));
+  reader("deciding_check", std::string(check.name));
   reader("deciding_margin", check.margin);
   VisitFields(record, reader);
   return values;
@@ -95,77 +90,61 @@ class Texts {
   Json list_ = Json::array();
 };
 
-// Rows are read twice, as all fields of all of them would take much memory: most are the same in all rows.
-Json EmbeddedRows(const Page& page) {
+}  // namespace
+
+std::vector<size_t> ChooseRows(const RecordView& records, size_t most, const std::set<size_t>& named) {
+  const auto is_plain = [](const Record& r) {
+    return (r.outcome == "pass" && r.result_class != "suspect" && r.timing_invalid.empty()) ||
+           r.outcome == "unsupported";
+  };
+  size_t plain = 0;
+  ForEachRecord(records, [&](size_t place, const Record& r) { plain += is_plain(r) && !named.contains(place); });
+  const size_t others = records.size() - plain, room = most > others ? most - others : 0;
+  const size_t step = room == 0 ? plain + 1 : std::max<size_t>(1, (plain + room - 1) / room);
+  std::vector<size_t> rows;
+  size_t seen = 0;
+  ForEachRecord(records, [&](size_t place, const Record& r) {
+    const bool wanted = named.contains(place) || (rows.size() < most && (!is_plain(r) || seen++ % step == step - 1));
+    if (wanted) rows.push_back(place);
+  });
+  return rows;
+}
+
+// Reads the records twice, because all fields of all of them would take much memory: most are the same in all rows.
+void AddRows(const Page& page, Json& data) {
+  const std::vector<size_t> rows = ChooseRows(page.records, kMostRows, page.named);
+  data["left_out"] = page.records.size() - rows.size();
+  if (rows.size() < page.records.size()) data["places"] = rows;
+  data["common"] = Json::object();
+  for (const char* list : {"keys", "text", "texts", "rows"}) data[list] = Json::array();
+  if (rows.empty()) return;
   Record scratch;
-  const std::vector<Value> first = ValuesOf(page, page.records.Read(page.rows.front(), scratch));
+  const std::vector<Value> first = ValuesOf(page, page.records.Read(rows.front(), scratch));
   std::vector<bool> varies(first.size());
-  for (const size_t i : page.rows) {
-    const std::vector<Value> values = ValuesOf(page, page.records.Read(i, scratch));
+  for (const size_t place : rows) {
+    const std::vector<Value> values = ValuesOf(page, page.records.Read(place, scratch));
     for (size_t k = 0; k < values.size(); ++k) varies[k] = varies[k] || values[k].value != first[k].value;
   }
-  Json out = {{"keys", Json::array()}, {"text", Json::array()}, {"common", Json::object()}};
   for (size_t k = 0; k < first.size(); ++k) {
     if (varies[k]) {
-      out["keys"].push_back(first[k].key);
-      out["text"].push_back(first[k].is_text);
+      data["keys"].push_back(first[k].key);
+      data["text"].push_back(first[k].is_text);
     } else {
-      out["common"][first[k].key] = first[k].value;
+      data["common"][first[k].key] = first[k].value;
     }
   }
   Texts texts;
-  Json rows = Json::array();
-  for (const size_t i : page.rows) {
-    std::vector<Value> values = ValuesOf(page, page.records.Read(i, scratch));
+  for (const size_t place : rows) {
+    std::vector<Value> values = ValuesOf(page, page.records.Read(place, scratch));
     Json row = Json::array();
     for (size_t k = 0; k < values.size(); ++k) {
       if (!varies[k]) continue;
       row.push_back(first[k].is_text ? Json(texts.IndexOf(values[k].value.get_ref<const std::string&>()))
                                      : std::move(values[k].value));
     }
-    rows.push_back(std::move(row));
+    data["rows"].push_back(std::move(row));
   }
-  out["texts"] = std::move(texts.list());
-  out["rows"] = std::move(rows);
-  return out;
-}
-
-}  // namespace
-
-std::vector<size_t> ChooseRows(const RecordView& records, size_t most) {
-  const auto is_plain = [](const Record& r) {
-    return (r.outcome == "pass" && r.result_class != "suspect" && r.timing_invalid.empty()) ||
-           r.outcome == "unsupported";
-  };
-  const auto plain = static_cast<size_t>(std::ranges::count_if(records, is_plain));
-  const size_t others = records.size() - plain, room = most > others ? most - others : 0;
-  const size_t step = room == 0 ? plain + 1 : std::max<size_t>(1, (plain + room - 1) / room);
-  std::vector<size_t> rows;
-  size_t seen = 0;
-  ForEachRecord(records, [&](size_t index, const Record& r) {
-    if (rows.size() == most || (is_plain(r) && seen++ % step != step - 1)) return;
-    rows.push_back(index);
-  });
-  return rows;
-}
-
-std::string EmbeddedData(const Page& page) {
-  Json out = page.records.empty() ? Json::object() : EmbeddedRows(page);
-  out["left_out"] = page.records.size() - page.rows.size();
-  out["verdicts"] = Json::array();
-  for (const VerdictStyle& s : VerdictStyles()) {
-    Record probe;
-    probe.outcome = s.name;
-    out["verdicts"].push_back({{"name", s.name}, {"symbol", s.symbol}, {"tone", s.tone}, {"fails", IsFailure(probe)}});
-  }
-  out["glossary"] = Json::object();
-  for (const GlossaryTerm& term : Glossary()) out["glossary"][term.name] = term.definition;
-  // A script element ends at "</" and changes its rules at "<!--"; inside JSON '<' occurs in texts only.
-  std::string safe;
-  for (char c : DumpJson(out)) {
-    c == '<' ? safe += "\\u003c" : safe += c;
-  }
-  return safe;
+  data["texts"] = std::move(texts.list());
 }
 
 }  // namespace assay::html
