@@ -29,7 +29,7 @@ function headerContent() {
     make('div', {class: 'outcomes', 'aria-hidden': 'true'},
          data.counts.map(([outcome, count]) => make('i', {class: styleOf(outcome).tone, style: 'flex:' + count}))),
     outcomeKey(),
-    make('dl', {class: 'facts'}, Object.entries(facts()).filter(([, value]) => value)
+    make('dl', {class: 'facts'}, facts().filter(([, value]) => value)
         .map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))));
 }
 

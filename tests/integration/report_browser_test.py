@@ -58,6 +58,7 @@ async function use() {
   seen.sections = [...document.querySelectorAll('section')].map((section) => section.id);
   seen.linked_sections = [...document.querySelectorAll('nav a')].map((a) => a.hash.slice(1));
   seen.headline = document.querySelector('h1').textContent;
+  seen.facts = [...document.querySelectorAll('dl.facts dt')].map((name) => name.textContent);
   seen.matrix = [...document.querySelectorAll('.matrix a.line .w')].map((line) => line.textContent).sort();
   seen.escaped = fragment({case: 'fft/n=8,axes=1+2', on: 'cpu:a&b'});
   const axis = decades([3e-6, .02]);
@@ -190,6 +191,7 @@ def check_use(browser, page, folder):
         return [f"using the page failed: {console}"]
     seen = json.loads(html.unescape(match.group(1)))
     seen["fields"] = sorted([*data["keys"], *data["common"]])
+    seen["facts"] = seen["facts"][:2]
     link = seen["link"]
     linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
                  f'{r["backend"]}:{r["implementation"]}' == link["impl"] for r in records)
@@ -199,7 +201,7 @@ def check_use(browser, page, folder):
              (f" ({line['suspect']} suspect)" if "suspect" in line else "") for line in data["matrix"]["lines"]]
     expected = {
         "fields": sorted({*data["keys"], *data["common"]}),  # none has two meanings
-        "unexplained": [], "sections": sections, "linked_sections": sections, "matrix": sorted(lines),
+        "facts": ["Ran", "Backends"], "unexplained": [], "sections": sections, "linked_sections": sections, "matrix": sorted(lines),
         "headline": " ".join(data["headline"][1:]), "escaped": "#case=fft/n=8,axes=1%2B2&on=cpu:a%26b",
         "scales": [0.9, -6, -1, "0.8602", "0.0954"],
         "failing": sum(r["outcome"] in FAILING for r in records),

@@ -285,7 +285,7 @@ class Leaning(unittest.TestCase):
             self.assertEqual((verdict.passed, verdict.weak, verdict.passed_strictly), (True, weak, not weak), verdict)
         self.assertRegex(verdict.reason, r"^weak: with these data \d.* % of lost terms of the mean size or more would be "
                          "noticed; judge sums of fewer terms, or state the contract that is meant: contract='acc=f32; math=4")
-        with self.assertRaisesRegex(assay.Mismatch, "^weak: softmax (.|\n)*try: state the contract by which to judge: 'acc=f32"):
+        with self.assertRaisesRegex(assay.Mismatch, "^weak: softmax (.|\n)*try: state the contract by which to judge: contract='acc=f32"):
             assay.assert_close("softmax", x, y, strict=True)
         assay.assert_close("softmax", x, y, contract=verdict.to_dict()["contract"], strict=True)
 

@@ -103,8 +103,10 @@ class Accepted(Program):
         quick = ("--case", VISIBLE[0], "--hidden", "8", "--no-perf", "--relations", "none")
         said = self.judge(self.write(RIGHT), *quick)
         self.assertEqual(said["verdict"], "accepted", said["explanation"])
-        self.assertEqual((said["correctness"]["hidden"]["cases"], said["correctness"]["hidden"]["undrawn"]), (1, 8))
-        self.assertIn("8 hidden cases are missing", self.run_judge(self.write(RIGHT), *quick).stdout)
+        hidden = said["correctness"]["hidden"]
+        self.assertEqual(hidden["cases"] + hidden["undrawn"], 9)  # the visible one with other data is one of them
+        self.assertGreaterEqual(hidden["undrawn"], 6)
+        self.assertIn(f"{hidden['undrawn']} hidden cases are missing", self.run_judge(self.write(RIGHT), *quick).stdout)
 
     def test_several_implementations_and_text(self):
         path = self.write(RIGHT + RIGHT.replace("mine", "other"))

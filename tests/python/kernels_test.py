@@ -268,10 +268,10 @@ class Faulty(Program):
                             (("absent.py",), "kernels from --kernels: there is no file .*absent.py"),
                             (("text.txt",), "kernels from --kernels: .*; name the Python file of the kernels, which ends"),
                             ((self.dir,), "kernels from --kernels: .* is a folder; name the .py file itself"),
-                            ((f"a={right}", "--kernels", f"a={broken}"), f"--kernels a={broken}: the name 'a' is given"),
+                            ((f"a={right}", "--kernels", f"a={broken}"), f"--kernels a={broken}: another plugin has the name 'a' already"),
                             ((right, "--kernels", "mine.py"),
                              "two plugins have the name 'mine': .*: --kernels mine-2="),
-                            ((right, "--framework", "torch,torch"), "--framework torch: the name 'torch' is given")):
+                            ((right, "--framework", "torch,torch"), "--framework torch: another plugin has the name 'torch' already")):
             with self.subTest(said):
                 done = self.assay("run", "--kernels", *map(str, words), "--python", sys.executable, "--case", CASE,
                                   "--out", "refused")
