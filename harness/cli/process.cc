@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,24 @@
 #include "ops/operator.h"
 
 namespace assay::cli {
+namespace {
+
+// JSON values of nlohmann allocate while they are destroyed, which ends the program where no memory is left. The first
+// allocation that fails gives this block back, so that unwinding has some and ends in a message.
+std::atomic<char*> spare_memory = nullptr;
+
+void GiveSpareMemoryBack() {
+  delete[] spare_memory.exchange(nullptr);
+  throw std::bad_alloc();
+}
+
+void KeepSpareMemory() {
+  constexpr size_t kBytes = size_t{1} << 20;
+  spare_memory = new char[kBytes];
+  std::set_new_handler(GiveSpareMemoryBack);
+}
+
+}  // namespace
 
 bool IsWorker(int argc, char** argv) {
   return argc > 1 && std::string_view(argv[1]) == "worker";
@@ -26,7 +45,9 @@ bool IsWorker(int argc, char** argv) {
 // in any other program.
 void PrepareProcess(int argc, char** argv) {
   umask(umask(0) | S_IWOTH);  // records are evidence: nobody else writes to them, whatever the shell says
-  if (!IsWorker(argc, argv)) KeepFreedMemory();
+  if (IsWorker(argc, argv)) return;
+  KeepFreedMemory();
+  KeepSpareMemory();
 }
 
 int RunOnLargeStack(const std::function<int()>& program) {

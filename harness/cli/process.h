@@ -10,7 +10,7 @@ namespace assay::cli {
 // Whether this process is a worker of a run: the program started itself as `worker --fd N`.
 bool IsWorker(int argc, char** argv);
 
-// Sets the umask, and makes the allocator keep freed memory, but not in workers.
+// Sets the umask, makes the allocator keep freed memory, and keeps some for when it runs out, but not in workers.
 void PrepareProcess(int argc, char** argv);
 
 // Runs the program in a thread with a large stack, since the shell may grant a small one (ulimit -s 64), which threads
