@@ -14,6 +14,7 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/localise.h"
 #include "harness/judge/statistic/outliers.h"
+#include "harness/judge/statistic/random_data.h"
 #include "harness/judge/statistic/statistic.h"
 #include "harness/judge/twin_check.h"
 
@@ -205,14 +206,12 @@ class Mutations {
   // Terms of the mean size and more change a result by its share of one term at least, or by half of that in a root.
   // Omitting a smaller one is a fault that no contract need notice.
   double LeastShare() const {
-    size_t terms = 0;
-    for (const auto& sum : op_.SummedTerms(problem_, inputs_, contract_, /*output=*/0))
-      terms = std::max(terms, sum.size());
+    const int64_t terms = CountLongestSum(op_, problem_, inputs_, contract_, /*output=*/0);
     return terms == 0 ? 0 : 0.5 / static_cast<double>(terms);
   }
 
   void CountVisible(const std::vector<Mutant>& main, const std::vector<bool>& caught) {
-    if (main.empty()) return;
+    if (main.empty() || !twins_.empty()) return;
     const bool statistic = StatisticApplies(judge_);
     const double share = LeastShare();
     for (size_t k = 0; k < main.size(); ++k) {

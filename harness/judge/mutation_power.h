@@ -18,8 +18,8 @@ struct MutationPower {
   // Outputs that are wrong everywhere: blank ones, and integer sums that were kept in f32 where they can exceed 2^24.
   int whole_caught = 0, whole_total = 0;
   int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms, but those that change no infinity and no NaN
-  // Single omitted terms of the mean size or more that move the result by more than a gap of the output's numbers, and
-  // how many of them are caught or make an element suspect by the statistic.
+  // Where no twin runs with the case: single omitted terms of the mean size or more that move the result by more than a
+  // gap of the output's numbers, and how many of them are caught or make an element suspect by the statistic.
   int64_t visible_total = 0, visible_noticed = 0;
   // Output elements that accept any result, in one part at least; they count against the case unless a twin runs with
   // it.

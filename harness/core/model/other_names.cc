@@ -121,13 +121,17 @@ const std::vector<OtherName>& OtherOperands() {
   return table;
 }
 
-// "logsoftmax" of "torch.nn.functional.log_softmax".
+// "log_softmax" of "torch.nn.functional.Log-Softmax".
+std::string LastWord(std::string_view word) {
+  std::string last(word.substr(word.rfind('.') + 1));  // all of it where there is no module
+  for (char& c : last) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return last;
+}
+
+// "logsoftmax".
 std::string PlainWord(std::string_view word) {
-  const size_t dot = word.rfind('.');
-  std::string plain;
-  for (const char c : dot == std::string_view::npos ? word : word.substr(dot + 1)) {
-    if (c != '_' && c != '-') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string plain = LastWord(word);
+  std::erase(plain, '_');
   return plain;
 }
 
@@ -172,9 +176,7 @@ std::string OperatorHint(std::string_view word, std::span<const std::string> kno
     const bool is_it = std::ranges::find(other.words, plain) != other.words.end();
     if (is_it && std::ranges::find(known, other.op) != known.end()) return Asked(other.op, other.with);
   }
-  std::string said(word.substr(word.rfind('.') + 1));  // all of it where there is no module
-  for (char& c : said) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return DidYouMean(said, known);
+  return DidYouMean(LastWord(word), known);
 }
 
 std::string AttributeHint(std::string_view word, const OpSchema& schema) {

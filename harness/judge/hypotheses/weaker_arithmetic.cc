@@ -13,6 +13,7 @@
 #include "harness/judge/hypotheses/weaker_arithmetic_fit.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/metrics.h"
+#include "harness/judge/statistic/random_data.h"
 #include "ops/subproblem.h"
 
 namespace assay {
@@ -243,11 +244,8 @@ class Search {
 
   bool ScattersLikeUnit(const Contract& contract, const ElementJudge& judge, const JudgedOutput& output) const {
     const int64_t element = output.worst.empty() ? 0 : output.worst.front().index;
-    size_t terms = 0;
-    for (const auto& sum : op_.SummedTerms(problem_, output.inputs, contract, element)) {
-      terms = std::max(terms, sum.size());
-    }
-    return ScattersLikeTruncation(judge, *output.got, static_cast<double>(terms), std::max(1, contract.tc_block));
+    const auto terms = static_cast<double>(CountLongestSum(op_, problem_, output.inputs, contract, element));
+    return ScattersLikeTruncation(judge, *output.got, terms, std::max(1, contract.tc_block));
   }
 
   // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for

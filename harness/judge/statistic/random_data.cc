@@ -198,4 +198,11 @@ std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::sp
   return std::ranges::any_of(sums, rounds_one_way) ? "the running sums of its worst element round to one side" : "";
 }
 
+int64_t CountLongestSum(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                        const Contract& contract, int64_t output) {
+  size_t terms = 0;
+  for (const auto& sum : op.SummedTerms(problem, inputs, contract, output)) terms = std::max(terms, sum.size());
+  return static_cast<int64_t>(terms);
+}
+
 }  // namespace assay

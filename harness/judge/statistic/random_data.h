@@ -28,4 +28,8 @@ std::string ExplainNotRandom(const Tensor& tensor);
 
 inline constexpr int64_t kFewestTold = 32;
 
+// Terms of the longest sum on the way to an output element, as Operator::SummedTerms lists them; 0 if it lists none.
+int64_t CountLongestSum(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                        const Contract& contract, int64_t output);
+
 }  // namespace assay
