@@ -32,17 +32,6 @@ constexpr double kBoundUp = 1 + 0x1p-20;
 // Sums of more terms than this times 1/u can stop growing (golden/bound/bound.cc).
 constexpr double kStagnation = 0.125;
 
-// The largest number of terms that a sum of the graph has.
-double MostTerms(const Graph& graph) {
-  int64_t most = 1;
-  for (const formula::Node& node : graph.nodes) {
-    if (node.kind == formula::Kind::kSum) most = std::max(most, graph.ExtentOf(node.reduced));
-    if (node.kind == formula::Kind::kScatterAdd) most = std::max(most, graph.ExtentOf(node.reduced) + 1);
-    if (node.kind == formula::Kind::kRecur) most = std::max(most, graph.Extent(node.axis));
-  }
-  return static_cast<double>(most);
-}
-
 std::vector<DType> TypesOf(const Problem& problem) {
   std::vector<DType> types;
   for (const Operand& input : problem.inputs) types.push_back(input.dtype);
@@ -225,26 +214,33 @@ std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count) 
   return inputs;
 }
 
-ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double) {
+double MostTerms(const Graph& graph) {
+  int64_t most = 1;
+  for (const formula::Node& node : graph.nodes) {
+    if (node.kind == formula::Kind::kSum) most = std::max(most, graph.ExtentOf(node.reduced));
+    if (node.kind == formula::Kind::kScatterAdd) most = std::max(most, graph.ExtentOf(node.reduced) + 1);
+    if (node.kind == formula::Kind::kRecur) most = std::max(most, graph.Extent(node.axis));
+  }
+  return static_cast<double>(most);
+}
+
+ErrorRules RulesFor(const Problem& problem, size_t output, const Contract& contract, bool double_double) {
   ErrorRules rules = formula::ContractRules(contract, TypesOf(problem), double_double);
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[output].dtype;
   if (IsFloat(out) && FormatOf(out).max_finite > rules.range) rules.last_range = rules.range;
   return rules;
 }
 
-bool FormulaOperator::Sums(const Problem& problem) const {
-  return MostTerms(DefinitionOf(problem).graph()) > 1;
-}
-
-BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, const Contract& contract) const {
+BoundModel FormulaOperator::Bound(const Problem& problem, size_t output, const Golden& golden,
+                                  const Contract& contract) const {
   const bool is_direct = contract.alg == Algorithm::kDirect;
-  const Definition definition = DefinitionOf(problem, contract.alg);
+  const Definition definition = DefinitionOf(problem, output, contract.alg);
   const Graph& graph = definition.graph();
-  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
-  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd),
+  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.outputs[output].dtype) == 8;
+  std::vector<ErrorRules> rules = {RulesFor(problem, output, contract, dd),
                                    formula::SystematicRules(contract, TypesOf(problem), dd)};
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[output].dtype;
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());
   MarkNarrowInputs(inputs, rules);
   const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], inputs, dd, rules);

@@ -85,29 +85,22 @@ std::function<bool(int64_t element, int64_t place)> PlacesThatMayStand(const Gra
   };
 }
 
-bool FormulaOperator::Selects(const Problem& problem) const {
-  const Definition definition = DefinitionOf(problem);
+void FormulaOperator::Canonicalise(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                   Tensor& got) const {
+  if (problem.outputs[output].dtype != DType::kI64) return;  // no places: most outputs, each time that one is judged
+  const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
-  const Node& last = graph.At(graph.outputs[0].node);
-  const bool selects = last.kind == formula::Kind::kTopK || last.kind == formula::Kind::kGather;
-  return selects && graph.At(last.args[0]).kind == formula::Kind::kIn;
-}
-
-void FormulaOperator::Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const {
-  if (problem.output().dtype != DType::kI64) return;  // no places: most outputs, each time that one is judged
-  const Definition definition = DefinitionOf(problem);
-  const Graph& graph = definition.graph();
-  const OutputInfo& output = graph.outputs[0];
-  const Node& node = graph.At(output.node);
+  const OutputInfo& info = graph.outputs[0];
+  const Node& node = graph.At(info.node);
   if (node.kind != formula::Kind::kTopK || !node.places) return;
 
-  const PlacesLayout layout(graph, output);
+  const PlacesLayout layout(graph, info);
   const std::span<int64_t> places = got.As<int64_t>();
   MarkRepeated(layout, places);
   if (!node.any_tie) return;
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-  const std::vector<double> golden = formula::Evaluate(graph, output, elements, false, {}).value;
+  const std::vector<double> golden = formula::Evaluate(graph, info, elements, false, {}).value;
   const std::vector<double> x = formula::Evaluate(graph, layout.numbers(), elements, false, {}).value;
   for (int64_t line = 0; line < layout.lines(got.size()); ++line) {
     RankedLine one;

@@ -60,7 +60,9 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
     return;
   std::vector<double> values = tensor.ToDoubles();
-  for (double& x : values) x = role == Role::kPositive ? std::fabs(x) : 1 + x / 4;
+  for (double& x : values) {
+    x = role == Role::kPositive ? std::fabs(x) : role == Role::kCondition ? (x > 0 ? 1 : 0) : 1 + x / 4;
+  }
   tensor.SetDoubles(values);
 }
 
@@ -94,7 +96,7 @@ bool ReachesWholeOutputs(const Graph& graph, size_t input) {
 
 }  // namespace
 
-// Inputs do not depend on the output in focus. A special value in an operand that reaches whole outputs hides
+// A special value in an operand that reaches whole outputs hides
 // everything else: half of the cases keep such operands free of them.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   const Definition definition = WholeDefinitionOf(problem);
@@ -130,8 +132,9 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   return inputs;
 }
 
-Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const {
-  const Definition definition = DefinitionOf(problem);
+Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                      Tier tier) const {
+  const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
@@ -140,9 +143,9 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);
   formula::ReplaceUnbounded(graph, graph.outputs[0], elements, evaluation);
 
-  const bool wide = SizeOf(problem.output().dtype) == 8;
+  const bool wide = SizeOf(problem.outputs[output].dtype) == 8;
   Golden golden;
-  golden.shape = problem.output().shape;
+  golden.shape = problem.outputs[output].shape;
   golden.tier = tier;
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
@@ -165,8 +168,8 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   return golden;
 }
 
-std::string FormulaOperator::FormulaDigest(const Problem& problem) const {
-  return formula::DigestOf(DefinitionOf(problem).graph());
+std::string FormulaOperator::FormulaDigest(const Problem& problem, size_t output) const {
+  return formula::DigestOf(DefinitionOf(problem, output).graph());
 }
 
 }  // namespace assay

@@ -133,9 +133,9 @@ Definition FormulaOperator::WholeDefinitionOf(const Problem& problem, Algorithm 
   return Definition::ForCase(name_, author_, ValuesOf(problem, schema_, has_it ? schedule : Algorithm::kDirect));
 }
 
-Definition FormulaOperator::DefinitionOf(const Problem& problem, Algorithm schedule) const {
+Definition FormulaOperator::DefinitionOf(const Problem& problem, size_t output, Algorithm schedule) const {
   Definition definition = WholeDefinitionOf(problem, schedule);
-  definition.FocusOn(problem.focus);
+  definition.KeepOutput(output);
   return definition;
 }
 
@@ -199,26 +199,26 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
 }
 
 // Along the lanes an output's slices depend on the same slices of the inputs alone.
-std::vector<SliceAxes> FormulaOperator::Slices(const Problem& problem) const {
-  const Definition definition = DefinitionOf(problem);
+std::vector<SliceAxes> FormulaOperator::Slices(const Problem& problem, size_t output) const {
+  const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
-  const formula::OutputInfo& output = graph.outputs[0];
-  const formula::BlockPlan plan(graph, output);
+  const formula::OutputInfo& info = graph.outputs[0];
+  const formula::BlockPlan plan(graph, info);
   std::vector<SliceAxes> slices;
-  for (const int axis : output.axes) {
+  for (const int axis : info.axes) {
     if (plan.InnerOf(formula::SetOf(axis)) != 0) continue;
-    SliceAxes one{.inputs = {}, .output = PositionOf(output.axes, axis), .extent = graph.Extent(axis)};
+    SliceAxes one{.inputs = {}, .output = PositionOf(info.axes, axis), .extent = graph.Extent(axis)};
     for (const formula::InputInfo& input : graph.inputs) one.inputs.push_back(PositionOf(input.axes, axis));
     slices.push_back(std::move(one));
   }
   return Several(std::move(slices));
 }
 
-std::vector<Relation> FormulaOperator::Relations(const Problem& problem) const {
-  const Definition definition = DefinitionOf(problem);
+std::vector<Relation> FormulaOperator::Relations(const Problem& problem, size_t output) const {
+  const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   std::vector<Relation> relations;
-  for (const SliceAxes& axes : Slices(problem)) {
+  for (const SliceAxes& axes : Slices(problem, output)) {
     const std::string& key =
         graph.axes[static_cast<size_t>(graph.outputs[0].axes[static_cast<size_t>(axes.output)])].name;
     const bool first = relations.empty();
@@ -231,7 +231,7 @@ std::vector<Relation> FormulaOperator::Relations(const Problem& problem) const {
            }));
   }
   if (std::optional<Relation> negation = NegationOf(graph)) relations.push_back(*std::move(negation));
-  if (std::optional<Relation> scale = ScaleOf(*this, problem)) relations.push_back(*std::move(scale));
+  if (std::optional<Relation> scale = ScaleOf(*this, problem, output)) relations.push_back(*std::move(scale));
   return relations;
 }
 

@@ -24,48 +24,52 @@ class FormulaOperator final : public Operator {
   Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const override;
   std::vector<Tensor> MakeInputs(const Problem& problem) const override;
   Status CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const override;
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override;
-  std::string FormulaDigest(const Problem& problem) const override;
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;
-  std::vector<Algorithm> Algorithms() const override { return schedules_; }
+  Golden ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs, Tier tier) const override;
+  std::string FormulaDigest(const Problem& problem, size_t output) const override;
+  BoundModel Bound(const Problem& problem, size_t output, const Golden& golden,
+                   const Contract& contract) const override;
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t output, const Contract& contract,
+                               int variant) const override;
   // Variant 1 shows how ties are broken (formula_tie_twin.cc).
-  int TwinVariants(const Problem& problem, const Contract& contract) const override;
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override;
-  std::vector<Relation> Relations(const Problem& problem) const override;
-  std::vector<SliceAxes> Slices(const Problem& problem) const override;
-  int64_t CountSharingSlices(const Problem& problem) const override;
-  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override;
+  int TwinVariants(const Problem& problem, size_t output, const Contract& contract) const override;
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override;
+  std::vector<Relation> Relations(const Problem& problem, size_t output) const override;
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t output) const override;
+  SharedSteps StepsOfSlices(const Problem& problem, size_t output, const Golden& golden,
+                            const FloatFormat& format) const override;
+  std::vector<double> LeanOfSlices(const Problem& problem, size_t output, const Golden& golden,
+                                   const Contract& contract, double sum_lean) const override;
   // Accepts any order of equal numbers if the formula allows it, each number once.
-  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
-  bool Sums(const Problem& problem) const override;
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& contract, int64_t output) const override;
-  bool Selects(const Problem& problem) const override;
+  void Canonicalise(const Problem& problem, size_t output, std::span<const Tensor> inputs, Tensor& got) const override;
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                               const Contract& contract, int64_t element) const override;
   CaseSpace Space() const override;
   std::vector<CaseSpec> FewCases() const override;
-  // Formulas that quantise divide faithfully, as every processor does by default.
-  void AdaptDefault(Contract& contract) const override;
-  // Compilers may leave out what the graph computes twice.
-  double FewestFlops(const Problem&) const override { return 0; }
-
-  // Contracts of another schedule have bounds and twins of their own.
-  OutputMemory PeakMemory() const override { return {schedules_.size() > 1 ? 208.0 : 172.0, 112}; }
+  // Contracts of another schedule have bounds and twins of their own. Formulas that quantise divide faithfully, as
+  // every processor does by default.
+  OperatorTraits traits() const override {
+    return {.algorithms = schedules_,
+            .memory = {schedules_.size() > 1 ? 208.0 : 172.0, 112},
+            .default_fields = saturates_ ? "math=1" : ""};
+  }
+  // Not the fewest operations: compilers may leave out what the graph computes twice.
+  ProblemTraits TraitsOf(const Problem& problem, size_t output) const override;
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
   // Whether its output is one of Definition::OutSaturated.
   bool Saturates() const { return saturates_; }
-  // The formula of a case, of its output in focus, as that schedule has it; kDirect where there is none of that name.
-  formula::Definition DefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
+  // The formula of one output of a case, as that schedule has it; kDirect where there is none of that name.
+  formula::Definition DefinitionOf(const Problem& problem, size_t output,
+                                   Algorithm schedule = Algorithm::kDirect) const;
   // DefinitionOf for all outputs.
   formula::Definition WholeDefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
 
  private:
-  Problem OneLane(const Problem& problem) const;
-  std::optional<Twin> MakeTieTwin(const Problem& problem, const Contract& contract) const;
+  Problem OneLane(const Problem& problem, size_t output) const;
+  std::optional<Twin> MakeTieTwin(const Problem& problem, size_t output, const Contract& contract) const;
   // For formulas that saturate.
-  std::optional<Twin> MakeRoundingTwin(const Problem& problem, const Contract& contract) const;
+  std::optional<Twin> MakeRoundingTwin(const Problem& problem, size_t output, const Contract& contract) const;
 
   std::string name_;
   formula::Definition::Author author_;
@@ -77,7 +81,7 @@ class FormulaOperator final : public Operator {
 
 // Where a term may be missing in this graph, with these inputs.
 std::vector<Mutant> FormulaMutants(const formula::Graph& graph, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs, DType out);
+                                   std::span<const double> values, std::span<const int64_t> elements, DType out);
 
 // A definition that is wrong becomes one of OperatorRegistry::mistakes.
 struct RegisterFormula {

@@ -32,7 +32,10 @@ std::vector<int> ListAxes(const formula::Graph& graph, formula::AxisSet set);
 std::vector<double> ValuesAt(const formula::Graph& graph, size_t k, const std::vector<int>& axes,
                              const std::vector<std::vector<double>>& inputs);
 
-// The contract's rules for this problem's output in focus; `double_double`: as values are evaluated.
-formula::ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double);
+// The largest number of terms that a sum of the graph has.
+double MostTerms(const formula::Graph& graph);
+
+// The contract's rules for this output of the problem; `double_double`: as values are evaluated.
+formula::ErrorRules RulesFor(const Problem& problem, size_t output, const Contract& contract, bool double_double);
 
 }  // namespace assay

@@ -55,7 +55,7 @@ std::vector<bool> StayNormal(const ExecutedSet& executed, const Graph& graph, st
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
   ErrorRules rules[2];
-  rules[0] = rules[1] = RulesFor(executed.problem, executed.contract, false);
+  rules[0] = rules[1] = RulesFor(executed.problem, executed.number, executed.contract, false);
   rules[1].lambda = rules[1].function_lambda = rules[1].store_lambda = 0;
   const Evaluation got = formula::Evaluate(graph, graph.outputs[0], elements, false, rules);
   std::vector<bool> normal;
@@ -107,9 +107,9 @@ std::optional<Relation> NegationOf(const Graph& graph) {
   return relation;
 }
 
-std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& problem) {
-  if (!IsFloat(problem.output().dtype) || op.Saturates()) return std::nullopt;
-  const formula::Definition definition = op.DefinitionOf(problem);
+std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& problem, size_t output) {
+  if (!IsFloat(problem.outputs[output].dtype) || op.Saturates()) return std::nullopt;
+  const formula::Definition definition = op.DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   const auto is_integer = [&](size_t i) { return !IsFloat(problem.inputs[i].dtype); };  // multiples may not fit
   std::vector<int> scaled = FirstSetThat(graph, [&](const std::vector<bool>& flags) {
@@ -121,7 +121,7 @@ std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& proble
   if (scaled.empty()) return std::nullopt;
   Relation relation{.name = "scale", .claim = Claim::kScalable, .needs_golden = true, .make = nullptr};
   relation.make = [&op, scaled = std::move(scaled)](const ExecutedSet& executed) -> std::optional<OtherExecution> {
-    const formula::Definition computed = op.DefinitionOf(executed.problem, executed.contract.alg);
+    const formula::Definition computed = op.DefinitionOf(executed.problem, executed.number, executed.contract.alg);
     const std::vector<bool> normal = StayNormal(executed, computed.graph(), executed.inputs);
     if (std::ranges::find(normal, true) == normal.end()) return std::nullopt;
     for (const double factor : kFactors) {

@@ -14,8 +14,8 @@ namespace assay {
 // that of x with another sign, to the last bit. nullopt: there are none.
 std::optional<Relation> NegationOf(const formula::Graph& graph);
 
-// "scale": inputs whose common factor is one of the output in focus. Nothing is said of elements that underflow or
+// "scale": inputs whose common factor is one of this output. Nothing is said of elements that underflow or
 // overflow on the way, with or without the factor. nullopt: there are none.
-std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& problem);
+std::optional<Relation> ScaleOf(const FormulaOperator& op, const Problem& problem, size_t output);
 
 }  // namespace assay

@@ -79,9 +79,10 @@ int64_t PlaceOf(const formula::Graph& graph, const std::vector<int>& axes, int64
 
 class RoundingTwin {
  public:
-  RoundingTwin(const Definition& definition, const Problem& problem, const Contract& contract, double zero)
+  RoundingTwin(const Definition& definition, const Problem& problem, DType out, const Contract& contract, double zero)
       : graph_(definition.graph()),
         problem_(problem),
+        out_(out),
         flushes_(contract.ftz != Flush::kNone),
         bits_(BitsKept(contract)),
         zero_(zero) {
@@ -93,7 +94,7 @@ class RoundingTwin {
         (role == Role::kScale ? scale_ : data_) = i;
       }
     }
-    const std::vector<double> numbers = NumbersOf(problem.output().dtype);
+    const std::vector<double> numbers = NumbersOf(out);
     lowest_ = numbers.front();
     ties_ = TiesOf(numbers);
     beyond_ = BeyondOf(numbers);
@@ -147,13 +148,13 @@ class RoundingTwin {
   bool Serves(double quotient, double zero, double x) const {
     const FloatFormat& format = FormatOf(problem_.inputs[data_].dtype);
     if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || RoundTo(format, x) != x) return false;
-    const DType out = problem_.output().dtype;
-    const bool is_tiny = IsFloat(out) && std::fabs(quotient) < FormatOf(out).MinNormal();
+    const bool is_tiny = IsFloat(out_) && std::fabs(quotient) < FormatOf(out_).MinNormal();
     return !flushes_ || (!is_tiny && std::fabs(x) >= format.MinNormal());
   }
 
   const formula::Graph& graph_;
   const Problem& problem_;
+  DType out_;
   bool flushes_;
   int bits_;
   double zero_;  // of the case, beside that of an operand
@@ -165,15 +166,12 @@ class RoundingTwin {
 
 }  // namespace
 
-void FormulaOperator::AdaptDefault(Contract& contract) const {
-  if (Definition::ForSchema(name_, author_).saturates()) contract.math_ulp = 1;
-}
-
-std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, const Contract& contract) const {
+std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, size_t output,
+                                                      const Contract& contract) const {
   const bool faithful = contract.math_ulp <= 1 && contract.out == OutputRounding::kNearest;
   if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
-  const Definition definition = DefinitionOf(problem);
-  const DType out = problem.output().dtype;
+  const Definition definition = DefinitionOf(problem, output);
+  const DType out = problem.outputs[output].dtype;
   // Golden value for zeros before the output is quantised.
   std::vector<Tensor> none;
   for (const Operand& input : problem.inputs) {
@@ -181,10 +179,10 @@ std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, co
     const double value = definition.roles()[none.size() - 1] == Role::kScale ? 1 : 0;
     none.back().SetDoubles(std::vector<double>(static_cast<size_t>(none.back().size()), value));
   }
-  const double zero = ComputeGolden(problem, none, Tier::kFast).value.at(0);
+  const double zero = ComputeGolden(problem, output, none, Tier::kFast).value.at(0);
   Twin twin;
-  twin.inputs = RoundingTwin(definition, problem, contract, zero).Inputs();
-  twin.expected = ComputeGolden(problem, twin.inputs, Tier::kFast).value;
+  twin.inputs = RoundingTwin(definition, problem, out, contract, zero).Inputs();
+  twin.expected = ComputeGolden(problem, output, twin.inputs, Tier::kFast).value;
   for (double& y : twin.expected) y = RoundToType(out, y);
   twin.code = "quotients lie half way between two numbers of the output, or beyond its ends";
   return twin;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the numbers of a formula that all elements of a row share: those that lie along the first axes of the output
-// alone.
+// alone; and how far rows may be off to the same side.
 #include <algorithm>
 #include <cmath>
 
 #include "ops/formula/evaluate.h"
+#include "ops/formula/rules.h"
 #include "ops/formula_operator.h"
 #include "ops/formula_reach.h"
 
@@ -116,15 +117,20 @@ std::vector<double> StoreSteps(Graph graph, std::vector<std::vector<double>> inp
 
 }  // namespace
 
-int64_t FormulaOperator::CountSharingSlices(const Problem& problem) const {
-  const formula::Definition definition = DefinitionOf(problem);
-  const std::vector<int> rows = AxesOfRows(definition.graph());
-  return rows.empty() ? 0 : definition.graph().ExtentOf(formula::SetOf(rows));
+ProblemTraits FormulaOperator::TraitsOf(const Problem& problem, size_t output) const {
+  const formula::Definition definition = DefinitionOf(problem, output);
+  const Graph& graph = definition.graph();
+  const std::vector<int> rows = AxesOfRows(graph);
+  const formula::Node& last = graph.At(graph.outputs[0].node);
+  const bool selects = last.kind == formula::Kind::kTopK || last.kind == formula::Kind::kGather;
+  return {.sharing_slices = rows.empty() ? 0 : graph.ExtentOf(formula::SetOf(rows)),
+          .sums = MostTerms(graph) > 1,
+          .selects = selects && graph.At(last.args[0]).kind == formula::Kind::kIn};
 }
 
-SharedSteps FormulaOperator::StepsOfSlices(const Problem& problem, const Golden& golden,
+SharedSteps FormulaOperator::StepsOfSlices(const Problem& problem, size_t output, const Golden& golden,
                                            const FloatFormat& format) const {
-  const formula::Definition definition = DefinitionOf(problem);
+  const formula::Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   const std::vector<int> rows = AxesOfRows(graph);
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());
@@ -138,6 +144,26 @@ SharedSteps FormulaOperator::StepsOfSlices(const Problem& problem, const Golden&
     steps.with_stored_steps.push_back(StoreSteps(graph, inputs, format, formula::SetOf(rows), stored));
   }
   return steps;
+}
+
+std::vector<double> FormulaOperator::LeanOfSlices(const Problem& problem, size_t output, const Golden& golden,
+                                                  const Contract& contract, double sum_lean) const {
+  const formula::Definition definition = DefinitionOf(problem, output, contract.alg);
+  const Graph& graph = definition.graph();
+  const AxisSet rows = formula::SetOf(AxesOfRows(graph));
+  const auto is_shared = [rows](AxisSet axes) { return (rows & ~axes) != 0; };  // by several rows
+  // The roundings of a sum that rows share are alike in all of them, however they fall.
+  const auto is_shared_sum = [&](const Node& node) { return node.kind == Kind::kSum && is_shared(node.axes); };
+  if (std::ranges::any_of(formula::KeepOutput(graph, 0).nodes, is_shared_sum)) return {};
+  std::vector<bool> is_common;
+  for (const formula::InputInfo& input : graph.inputs) is_common.push_back(is_shared(formula::SetOf(input.axes)));
+  std::vector<DType> types;
+  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
+  const bool dd = golden.tier == Tier::kReproducible;
+  const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());
+  const formula::ErrorRules rules[] = {
+      formula::LeanRules(formula::SystematicRules(contract, types, dd), contract, is_common, sum_lean)};
+  return formula::Evaluate(graph, graph.outputs[0], inputs, dd, rules).reach[0];
 }
 
 }  // namespace assay

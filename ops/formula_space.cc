@@ -35,6 +35,7 @@ CaseSpace FormulaOperator::Space() const {
     if (attr.default_value.empty()) axes.push_back(attr.key);
   }
   space.Vary("dtypes", types, kInTriples);
+  if (axes.empty()) return space;
   const bool many = axes.size() > 2;
   for (const std::string& key : axes) {
     const Extent extent = [key](const SpaceView& view) { return view.Int(key); };

@@ -17,7 +17,7 @@ using formula::Node;
 
 using Place = std::vector<int64_t>;  // an index for each axis of the graph
 
-// Results of a node that are evaluated to look at one element: half a gigabyte. Sums of larger operands are left out.
+// Results of a node that are evaluated to look at one element: half a gigabyte. Sums of larger operands have no terms.
 constexpr int64_t kMostEvaluated = int64_t{1} << 26;
 
 // The results of a node, to be read at places.
@@ -61,18 +61,23 @@ void ForEachAlong(const Graph& graph, AxisSet set, Place place, const std::funct
   }
 }
 
-// Empty: the node adds nothing as it is.
+bool AddsTerms(const Node& node) {
+  return node.kind == Kind::kSum || node.kind == Kind::kScatterAdd ||
+         (node.kind == Kind::kRecur && node.args.size() == 1);
+}
+
+// Precondition: the node adds terms.
 std::vector<double> TermsOf(const Graph& graph, const Node& node, const Place& place,
                             const std::vector<std::vector<double>>& inputs) {
   std::vector<double> terms;
-  if (node.kind == Kind::kSum || (node.kind == Kind::kRecur && node.args.size() == 1)) {
+  if (node.kind != Kind::kScatterAdd) {
     const bool runs = node.kind == Kind::kRecur;
     const Results added(graph, node.args[0], inputs);
     ForEachAlong(graph, runs ? formula::SetOf(node.axis) : node.reduced, place, [&](const Place& at) {
       const bool is_later = runs && at[static_cast<size_t>(node.axis)] > place[static_cast<size_t>(node.axis)];
       if (!is_later) terms.push_back(added.At(at));
     });
-  } else if (node.kind == Kind::kScatterAdd) {
+  } else {
     const Results base(graph, node.args[0], inputs), added(graph, node.args[1], inputs);
     const Results places(graph, node.args[2], inputs);
     const auto here = static_cast<double>(place[static_cast<size_t>(node.axis)]);
@@ -86,20 +91,20 @@ std::vector<double> TermsOf(const Graph& graph, const Node& node, const Place& p
 
 }  // namespace
 
-std::vector<std::vector<double>> FormulaOperator::SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                                              const Contract& contract, int64_t output) const {
-  const formula::Definition definition = DefinitionOf(problem, contract.alg);
+std::vector<std::vector<double>> FormulaOperator::SummedTerms(const Problem& problem, size_t output,
+                                                              std::span<const Tensor> inputs, const Contract& contract,
+                                                              int64_t element) const {
+  const formula::Definition definition = DefinitionOf(problem, output, contract.alg);
   const Graph& graph = definition.graph();
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-  const Place place = PlaceOf(graph, output);
+  const Place place = PlaceOf(graph, element);
   std::vector<std::vector<double>> sums;
   for (const Node& node : graph.nodes) {
+    if (!AddsTerms(node)) continue;
     const bool is_small =
         std::ranges::all_of(node.args, [&](int k) { return graph.ExtentOf(graph.At(k).axes) <= kMostEvaluated; });
-    if (!is_small) continue;
-    std::vector<double> terms = TermsOf(graph, node, place, elements);
-    if (!terms.empty()) sums.push_back(std::move(terms));
+    sums.push_back(is_small ? TermsOf(graph, node, place, elements) : std::vector<double>());
   }
   return sums;
 }

@@ -26,9 +26,9 @@ constexpr uint64_t kCarrierStream = 96, kPlaceStream = 97, kUnitStream = 112;
 constexpr int64_t kFewLanes = 16;
 
 bool KeepsIntegers(const formula::Node& node) {
-  constexpr Function kExact[] = {Function::kAdd,     Function::kSub,  Function::kMul,
-                                 Function::kNegate,  Function::kAbs,  Function::kMaximum,
-                                 Function::kMinimum, Function::kLess, Function::kSelect};
+  constexpr Function kExact[] = {Function::kAdd, Function::kSub,     Function::kMul,     Function::kNegate,
+                                 Function::kAbs, Function::kMaximum, Function::kMinimum, Function::kSelect};
+  if (node.kind == Kind::kMap && formula::IsCondition(node.function)) return true;
   if (node.kind == Kind::kMap) return std::ranges::find(kExact, node.function) != std::end(kExact);
   if (node.kind == Kind::kConst) return node.constant == std::trunc(node.constant) && node.constant_lo == 0;
   return node.kind != Kind::kRound && node.kind != Kind::kTopK;
@@ -48,8 +48,8 @@ struct TieForm {
 
 class TieData {
  public:
-  TieData(const formula::Definition& definition, const Problem& problem)
-      : definition_(definition), problem_(problem), bits_(FormatOf(problem.output().dtype).precision) {}
+  TieData(const formula::Definition& definition, const Problem& problem, DType out)
+      : definition_(definition), problem_(problem), bits_(FormatOf(out).precision) {}
 
   bool IsWeight(size_t input) const {
     const Role role = definition_.roles()[input];
@@ -85,6 +85,7 @@ class TieData {
 
   double ElementFor(const TieForm& form, size_t input, int64_t at) const {
     if (definition_.roles()[input] == Role::kZero) return 0;
+    if (definition_.roles()[input] == Role::kCondition) return 1;
     if (IsWeight(input)) return input == form.carrier ? Weight(at) : 1;
     if (IsWeight(form.carrier))
       return (at % 2 == 0 ? 5 : 7) * (TwinFactor(kUnitStream + input, at, 2) == 1 ? 1.0 : -1.0);
@@ -129,9 +130,9 @@ Ties FindTies(const Golden& golden, const BoundModel& bound, DType out) {
   const FloatFormat& format = FormatOf(out);
   for (int64_t i = 0; i < golden.size(); ++i) {
     const double y = golden.value[static_cast<size_t>(i)], even = RoundTo(format, y), ulp = UlpAt(format, y);
-    const bool exact = AccumulatedBound(bound, golden, i) < 1;
+    const bool exact = bound.At(golden, i) < 1;
     ties.rounded.push_back(exact ? even : y);
-    ties.tolerances.push_back(exact ? 0 : HardBound(bound, golden, i) / ulp);
+    ties.tolerances.push_back(exact ? 0 : bound.LargestToleranceAt(golden, i) / ulp);
     if (exact && std::abs(y - even) == ulp / 2) ++(std::abs(even) > std::abs(y) ? ties.up : ties.down);
   }
   return ties;
@@ -139,33 +140,34 @@ Ties FindTies(const Golden& golden, const BoundModel& bound, DType out) {
 
 }  // namespace
 
-int FormulaOperator::TwinVariants(const Problem& problem, const Contract& contract) const {
-  const bool narrows = IsFloat(problem.output().dtype) && !IsComplex(problem.output().dtype) &&
-                       FormatOf(problem.output().dtype).precision < FormatOf(DType::kF64).precision &&
-                       FormatOf(problem.output().dtype).UnitRoundoff() > contract.AccUnitRoundoff();
+int FormulaOperator::TwinVariants(const Problem& problem, size_t output, const Contract& contract) const {
+  const DType out = problem.outputs[output].dtype;
+  const bool narrows = IsFloat(out) && !IsComplex(out) && FormatOf(out).precision < FormatOf(DType::kF64).precision &&
+                       FormatOf(out).UnitRoundoff() > contract.AccUnitRoundoff();
   if (!narrows || contract.out != OutputRounding::kNearest || contract.alg != Algorithm::kDirect) return 1;
   if (WholeDefinitionOf(problem).saturates()) return 1;
-  const formula::Definition definition = DefinitionOf(problem);
+  const formula::Definition definition = DefinitionOf(problem, output);
   const std::vector<formula::Node>& nodes = definition.graph().nodes;
   return std::ranges::all_of(nodes, KeepsIntegers) && std::ranges::any_of(nodes, Rounds) ? kFormulaTieVariant + 1 : 1;
 }
 
-std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, const Contract& contract) const {
+std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, size_t output,
+                                                 const Contract& contract) const {
   Problem few = problem;
-  for (const SliceAxes& axes : Slices(problem)) {
-    const formula::Definition definition = DefinitionOf(few);
+  for (const SliceAxes& axes : Slices(problem, output)) {
+    const formula::Definition definition = DefinitionOf(few, output);
     const int axis = definition.graph().outputs[0].axes[static_cast<size_t>(axes.output)];
     const formula::AxisInfo& info = definition.graph().axes[static_cast<size_t>(axis)];
     if (schema_.Find(info.name) == nullptr || info.extent <= kFewLanes) continue;
     few = TryRebind(*this, few, {{info.name, std::to_string(kFewLanes)}}).value_or(few);
   }
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[output].dtype;
   const auto ties_of = [&](const Problem& of, std::span<const Tensor> inputs) {
-    const Golden golden = ComputeGolden(of, inputs, Tier::kFast);
-    return FindTies(golden, Bound(of, golden, contract), out);
+    const Golden golden = ComputeGolden(of, output, inputs, Tier::kFast);
+    return FindTies(golden, Bound(of, output, golden, contract), out);
   };
-  const formula::Definition of_few = DefinitionOf(few), of_all = DefinitionOf(problem);
-  const TieData data(of_few, few);
+  const formula::Definition of_few = DefinitionOf(few, output), of_all = DefinitionOf(problem, output);
+  const TieData data(of_few, few, out);
   TieForm best;
   int64_t most = 0;
   for (TieForm form; form.carrier < few.inputs.size(); ++form.carrier) {
@@ -177,7 +179,7 @@ std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, const C
   }
   if (most == 0) return std::nullopt;
   Twin twin;
-  twin.inputs = TieData(of_all, problem).Make(best);
+  twin.inputs = TieData(of_all, problem, out).Make(best);
   Ties ties = ties_of(problem, twin.inputs);
   twin.expected = std::move(ties.rounded);
   twin.tolerances = std::move(ties.tolerances);

@@ -153,7 +153,8 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
 std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, DType out) {
   std::vector<double> tolerances;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    tolerances.push_back(HardBound(bound, golden, i) / UlpAt(FormatOf(out), golden.value[static_cast<size_t>(i)]));
+    tolerances.push_back(bound.LargestToleranceAt(golden, i) /
+                         UlpAt(FormatOf(out), golden.value[static_cast<size_t>(i)]));
   }
   return tolerances;
 }
@@ -162,22 +163,22 @@ std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, 
 int64_t CountSeen(const std::vector<Mutant>& mutants, const Golden& golden, const BoundModel& bound) {
   return std::ranges::count_if(mutants, [&](const Mutant& mutant) {
     const double effect = std::fabs(mutant.value - golden.value[static_cast<size_t>(mutant.index)]);
-    return !(effect <= kDetectable * HardBound(bound, golden, mutant.index));
+    return !(effect <= kDetectable * bound.LargestToleranceAt(golden, mutant.index));
   });
 }
 
 }  // namespace
 
 std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> inputs, std::span<const double> values,
-                                   std::span<const int64_t> outputs, DType out) {
+                                   std::span<const int64_t> elements, DType out) {
   const std::vector<formula::FaultyNode> nodes = formula::FaultyNodes(graph);
   std::vector<Mutant> mutants;
   if (nodes.empty()) return mutants;
-  std::vector<std::vector<double>> elements;
-  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-  formula::LaneEvaluator evaluator(graph, graph.outputs[0], elements);
+  std::vector<std::vector<double>> operands;
+  for (const Tensor& input : inputs) operands.push_back(input.ToDoubles());
+  formula::LaneEvaluator evaluator(graph, graph.outputs[0], operands);
   std::set<int64_t> lanes;
-  for (const int64_t output : outputs) lanes.insert(evaluator.LaneOf(output));
+  for (const int64_t element : elements) lanes.insert(evaluator.LaneOf(element));
   const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
   const auto most = static_cast<int64_t>(std::max(2.0, kMostWork / work));
   const int64_t stride = (std::ssize(lanes) + most - 1) / most;
@@ -205,19 +206,19 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   return mutants;
 }
 
-std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
                                                   std::span<const double> values,
-                                                  std::span<const int64_t> outputs) const {
-  const formula::Definition definition = DefinitionOf(problem);
-  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output().dtype);
+                                                  std::span<const int64_t> elements) const {
+  const formula::Definition definition = DefinitionOf(problem, output);
+  return FormulaMutants(definition.graph(), inputs, values, elements, problem.outputs[output].dtype);
 }
 
 // A problem with a single lane, or with as many as the operator cannot do without, which tells which window is narrow
 // enough.
-Problem FormulaOperator::OneLane(const Problem& problem) const {
+Problem FormulaOperator::OneLane(const Problem& problem, size_t output) const {
   Problem one = problem;
-  for (const SliceAxes& axes : Slices(problem)) {
-    const formula::Definition definition = DefinitionOf(one);
+  for (const SliceAxes& axes : Slices(problem, output)) {
+    const formula::Definition definition = DefinitionOf(one, output);
     const int axis = definition.graph().outputs[0].axes[static_cast<size_t>(axes.output)];
     const std::string key = definition.graph().axes[static_cast<size_t>(axis)].name;
     if (schema_.Find(key) != nullptr) one = TryRebind(*this, one, {{key, "1"}}).value_or(one);
@@ -225,13 +226,14 @@ Problem FormulaOperator::OneLane(const Problem& problem) const {
   return one;
 }
 
-std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int variant) const {
-  if (variant == kFormulaTieVariant) return MakeTieTwin(problem, contract);
-  if (WholeDefinitionOf(problem).saturates()) return MakeRoundingTwin(problem, contract);
-  if (!IsFloat(problem.output().dtype)) return std::nullopt;
-  const Tier tier = SizeOf(problem.output().dtype) == 8 ? Tier::kReproducible : Tier::kFast;
-  const Problem one = OneLane(problem);
-  const formula::Definition of_one = DefinitionOf(one), of_all = DefinitionOf(problem);
+std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, size_t output, const Contract& contract,
+                                              int variant) const {
+  if (variant == kFormulaTieVariant) return MakeTieTwin(problem, output, contract);
+  if (WholeDefinitionOf(problem).saturates()) return MakeRoundingTwin(problem, output, contract);
+  if (!IsFloat(problem.outputs[output].dtype)) return std::nullopt;
+  const Tier tier = SizeOf(problem.outputs[output].dtype) == 8 ? Tier::kReproducible : Tier::kFast;
+  const Problem one = OneLane(problem, output);
+  const formula::Definition of_one = DefinitionOf(one, output), of_all = DefinitionOf(problem, output);
   const TwinForm form = FormOf(of_one.graph());
   const int64_t tried = CountTried(of_one.graph());
   Window best;
@@ -241,18 +243,18 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
     for (int64_t visible = 2; visible < form.terms && (size == 1 || most_seen < tried); visible *= 2) {
       const Window window{visible, size};
       const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, window);
-      const Golden golden = ComputeGolden(one, inputs, tier);
+      const Golden golden = ComputeGolden(one, output, inputs, tier);
       const std::vector<Mutant> mutants =
-          FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output().dtype);
-      const int64_t seen = CountSeen(mutants, golden, Bound(one, golden, contract));
+          FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.outputs[output].dtype);
+      const int64_t seen = CountSeen(mutants, golden, Bound(one, output, golden, contract));
       if (seen > most_seen || (seen == most_seen && seen > 0 && size == best.size)) best = window, most_seen = seen;
     }
   }
   if (most_seen == 0) return std::nullopt;
   Twin twin;
   twin.inputs = WindowInputs(of_all, problem, form, best);
-  const Golden golden = ComputeGolden(problem, twin.inputs, tier);
-  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output().dtype);
+  const Golden golden = ComputeGolden(problem, output, twin.inputs, tier);
+  twin.tolerances = TolerancesOf(golden, Bound(problem, output, golden, contract), problem.outputs[output].dtype);
   twin.expected = golden.value;
   twin.costly = true;
   twin.code = fmt::format("{} equal terms in each line", best.visible);

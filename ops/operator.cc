@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
 
 #include "harness/core/base/check.h"
 #include "ops/case_space.h"
@@ -11,6 +13,9 @@
 
 namespace assay {
 namespace {
+
+// Definitions may be added by any thread while others look operators up.
+constinit std::shared_mutex registry_mutex;
 
 const ResolvedAttr& FindAttr(const Problem& problem, std::string_view key) {
   const auto it = std::ranges::find(problem.attrs, key, &ResolvedAttr::key);
@@ -48,17 +53,11 @@ const std::vector<int64_t>& Problem::List(std::string_view key) const {
   return attr.list;
 }
 
-Problem FocusedOn(Problem problem, size_t output) {
-  ASSAY_CHECK(output < problem.outputs.size());
-  problem.focus = output;
-  return problem;
-}
-
 bool IsOverwritten(const Problem& problem, size_t index) {
   return std::ranges::any_of(problem.outputs, [index](const Operand& output) { return output.alias == index + 1; });
 }
 
-Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, AttrList given) const {
+Result<AttrList> OperatorBinding::InferAttrs(const std::vector<Operand>& /*operands*/, AttrList given) const {
   std::string missing;
   for (const AttrDef& def : schema().attrs) {
     const bool has = std::ranges::find(given, def.key, &AttrList::value_type::first) != given.end();
@@ -68,13 +67,9 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, 
   return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
 }
 
-std::vector<Algorithm> Operator::Algorithms() const {
-  return {Algorithm::kDirect};
-}
-
 Status CheckDeclared(const Operator& op, const std::vector<DType>& dtypes, const Contract& contract) {
   const std::string& name = op.schema().op;
-  const std::vector<Algorithm> known = op.Algorithms();
+  const std::vector<Algorithm> known = op.traits().algorithms;
   if (std::ranges::find(known, contract.alg) == known.end()) {
     std::vector<std::string_view> names;
     for (const Algorithm algorithm : known) names.push_back(AlgorithmName(algorithm));
@@ -90,33 +85,36 @@ Status CheckDeclared(const Operator& op, const std::vector<DType>& dtypes, const
                   DTypeListText(dtypes)));
 }
 
-CaseSpace Operator::Space() const {
+CaseSpace OperatorBinding::Space() const {
   return {};
 }
 
-std::unique_ptr<SumProducts> Operator::Products(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/) const {
+std::unique_ptr<SumProducts> OperatorNumerics::Products(const Problem& /*problem*/, size_t /*output*/,
+                                                        std::span<const Tensor> /*inputs*/) const {
   return nullptr;
 }
 
-std::vector<std::vector<double>> Operator::SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                                       const Contract& /*contract*/, int64_t output) const {
-  const auto products = Products(problem, inputs);
+std::vector<std::vector<double>> OperatorNumerics::SummedTerms(const Problem& problem, size_t output,
+                                                               std::span<const Tensor> inputs,
+                                                               const Contract& /*contract*/, int64_t element) const {
+  const auto products = Products(problem, output, inputs);
   if (products == nullptr) return {};
   std::vector<double> terms(static_cast<size_t>(products->terms()));
-  products->Read(output, terms);
+  products->Read(element, terms);
   return {std::move(terms)};
 }
 
-std::unique_ptr<NarrowedOrders> Operator::Narrowed(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/,
-                                                   const FloatFormat& /*format*/) const {
+std::unique_ptr<NarrowedOrders> OperatorNumerics::Narrowed(const Problem& /*problem*/, size_t /*output*/,
+                                                           std::span<const Tensor> /*inputs*/,
+                                                           const FloatFormat& /*format*/) const {
   return nullptr;
 }
 
-std::vector<Relation> Operator::Relations(const Problem& /*problem*/) const {
+std::vector<Relation> Operator::Relations(const Problem& /*problem*/, size_t /*output*/) const {
   return {};
 }
 
-std::vector<SliceAxes> Operator::Slices(const Problem& /*problem*/) const {
+std::vector<SliceAxes> Operator::Slices(const Problem& /*problem*/, size_t /*output*/) const {
   return {};
 }
 
@@ -136,16 +134,19 @@ void OperatorRegistry::Add(std::unique_ptr<Operator> op) {
     return AddMistake(
         {name, fmt::format("operator {}: two definitions have this name; give one of them another", name)});
   }
+  const std::unique_lock lock(registry_mutex);
   const auto at = std::ranges::upper_bound(ops_, name, {}, [](const auto& other) { return other->schema().op; });
   ops_.insert(at, std::move(op));
 }
 
 const Operator* OperatorRegistry::Find(std::string_view name) const {
+  const std::shared_lock lock(registry_mutex);
   const auto it = std::ranges::find_if(ops_, [&](const auto& op) { return op->schema().op == name; });
   return it == ops_.end() ? nullptr : it->get();
 }
 
 std::vector<const Operator*> OperatorRegistry::All() const {
+  const std::shared_lock lock(registry_mutex);
   std::vector<const Operator*> all;
   for (const auto& op : ops_) all.push_back(op.get());
   return all;

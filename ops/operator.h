@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,25 +41,21 @@ struct ResolvedAttr {
   std::vector<int64_t> list;
 };
 
-// A case bound to concrete operands: everything a backend may know, plus the work it stands for. What judges looks at
-// one output at a time, that in focus; what executes carries all of them.
+// A case bound to concrete operands: everything a backend may know, plus the work it stands for. It carries all
+// outputs; functions that judge take the index of one.
 struct Problem {
   CaseSpec spec;
   std::vector<Operand> inputs, outputs;
-  size_t focus = 0;                 // which output golden value, bound, twins and mutants are of
   std::vector<ResolvedAttr> attrs;  // all of the schema's, defaults resolved, declared order
   double flops = 0;                 // per execution
   double bytes = 0;                 // compulsory traffic: inputs read once, outputs written once
 
-  const Operand& output() const { return outputs[focus]; }
   int64_t Int(std::string_view key) const;
   double Float(std::string_view key) const;
   const std::string& Text(std::string_view key) const;
   const std::vector<int64_t>& List(std::string_view key) const;
 };
 
-// Returns the problem with that output in focus.
-Problem FocusedOn(Problem problem, size_t output);
 // Whether input `index` lies where an output is written.
 bool IsOverwritten(const Problem& problem, size_t index);
 
@@ -82,7 +79,7 @@ struct Twin {
   int64_t terms = 0;  // of one output: terms_of gives 0 .. terms - 1
 };
 
-// One faulty result: what output `index` would be (VERDICT.md 6).
+// One faulty result: what element `index` of an output would be (VERDICT.md 6).
 struct Mutant {
   int64_t index = 0;
   double value = 0;
@@ -163,9 +160,42 @@ struct SharedSteps {
   std::vector<std::vector<double>> with_stored_steps;
 };
 
-class Operator {
+// Facts of one output of a problem that the harness asks for, as plain data.
+struct ProblemTraits {
+  // How many of the counted operations a direct implementation does at least: those whose results nobody can do
+  // without, not those on padding or behind masks. 0: not known, so that no compute ceiling shows a time to be false.
+  double fewest_flops = 0;
+  // The largest |sum| that the integer operands of this case can make, whatever its data; 0: it sums no integers.
+  double largest_integer_sum = 0;
+  // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
+  // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
+  // to the test. `assay list cases --verbose` and plan.json print them.
+  std::string required_fields = {};
+  // Operands before this one are factors of the terms, whose roundings are those of the unit that multiplies; addends
+  // and masks are none.
+  size_t factors = std::numeric_limits<size_t>::max();
+  // How many equal and contiguous slices of the output have numbers on the way that all elements of a slice use; 0:
+  // none.
+  int64_t sharing_slices = 0;
+  bool sums = true;                           // results have terms that are added, for what is advised
+  bool selects = false;                       // results are elements of the input, or their places: nothing is rounded
+  std::optional<SumForm> sum = std::nullopt;  // nullopt: results are other than SumForm says
+  PeerForm peer = {};                         // by default, other test systems have no such operator
+};
+
+// Facts that hold for all cases of an operator.
+struct OperatorTraits {
+  std::vector<Algorithm> algorithms = {Algorithm::kDirect};  // that a contract may name: those that it has a bound for
+  OutputMemory memory = {};                                  // for harness/engine/cases/memory_need.h
+  // Fields of the contract by which results are judged when their owner states none, beside those of usual
+  // implementations, as "masked=nan".
+  std::string default_fields = {};
+};
+
+// From a case's text to its operands.
+class OperatorBinding {
  public:
-  virtual ~Operator() = default;
+  virtual ~OperatorBinding() = default;
   virtual const OpSchema& schema() const = 0;
 
   // Checks shapes and dtypes against each other. Errors name the attribute and what would be possible.
@@ -179,85 +209,8 @@ class Operator {
 
   // Inputs for the case's fill and seed, rounded to the storage types.
   virtual std::vector<Tensor> MakeInputs(const Problem& problem) const = 0;
-
-  virtual Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const = 0;
-
-  // Digest of a formula that its author changes without a version. Stored golden values of another digest are not used.
-  // Default: "", for code whose version is kGoldenVersion.
-  virtual std::string FormulaDigest(const Problem&) const { return {}; }
-
-  // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
-  virtual BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const = 0;
-
-  // Twins for a contract: variants 0 .. TwinVariants - 1 carry different digits of the code, or test different terms.
-  // nullopt: none exists for it.
-  virtual std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const = 0;
-  virtual int TwinVariants(const Problem&, const Contract&) const { return 2; }
-
-  // The results of omitting one term (first, last, 14 random ones) at each of the given outputs; operators that
-  // select instead of sum give their own mutants. Works on case inputs and on twin inputs alike; `values` are the
-  // fault-free results for those inputs.
-  virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                           std::span<const double> values, std::span<const int64_t> outputs) const = 0;
-
-  // The largest |sum| that the integer operands of this case can make, whatever its data; 0: it sums no integers.
-  virtual double LargestIntegerSum(const Problem&) const { return 0; }
-
-  // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
-  // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
-  // to the test. `assay list cases --verbose` and plan.json print them.
-  virtual std::string RequiredFields(const Problem&) const { return {}; }
-
-  // Relations between an execution of this problem and another one that must or may hold (VERDICT.md 5), the most
-  // useful for their time first. Default: none.
-  virtual std::vector<Relation> Relations(const Problem& problem) const;
-
   // Rejects invalid inputs of a user, such as a place beyond its axis. Inputs of MakeInputs never fail.
   virtual Status CheckInputs(const Problem&, std::span<const Tensor> /*inputs*/) const { return {}; }
-
-  // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
-  // these within the bound; along axes of the output first. Default: none.
-  virtual std::vector<SliceAxes> Slices(const Problem& problem) const;
-  // The inputs whose common factor, a power of two, is one of the output. Default: none.
-  virtual std::vector<int> ScaledInputs(const Problem& problem) const;
-
-  // Whether an operand is a factor of the terms, whose roundings are those of the unit that multiplies; addends and
-  // masks are none.
-  virtual bool IsFactor(const Problem&, size_t /*operand*/) const { return true; }
-  // How many of the counted operations a direct implementation does at least: those whose results nobody can do
-  // without, not those on padding or behind masks. 0: not known, so that no compute ceiling shows a time to be false.
-  virtual double FewestFlops(const Problem& problem) const { return problem.flops; }
-  // Refers to the problem. Default: other test systems have no such operator.
-  virtual PeerForm FormForPeers(const Problem&) const { return {}; }
-
-  // nullopt: this problem is no such sum.
-  virtual std::optional<SumForm> SumOf(const Problem&) const { return std::nullopt; }
-  // How many equal and contiguous slices of the output have numbers on the way that all elements of a slice use; 0:
-  // none.
-  virtual int64_t CountSharingSlices(const Problem&) const { return 0; }
-  // Precondition: there are such slices. `format`: of what is stored.
-  virtual SharedSteps StepsOfSlices(const Problem&, const Golden&, const FloatFormat& /*format*/) const { return {}; }
-  // Whether results have terms that are added, for what is advised.
-  virtual bool Sums(const Problem&) const { return true; }
-  // Whether results are elements of the input, or their places, so that nothing is rounded whatever the data.
-  virtual bool Selects(const Problem&) const { return false; }
-  // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
-  virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
-  // The terms of each plain sum that kernels of this contract form on the way to an output element: whether data steer
-  // its roundings shows in these. Default: the products above, or none.
-  virtual std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                                       const Contract& contract, int64_t output) const;
-  // Algorithms that a contract of this operator may name: those that it has a bound for.
-  virtual std::vector<Algorithm> Algorithms() const;
-  // Explains why parameters of an allowed algorithm have no bound ("tiles of 6x6; there are ..."); "" if they have one.
-  // Default: "".
-  virtual std::string WhyUnbounded(const Contract&) const { return ""; }
-  // Makes the contract by which results are judged when their owner states none that of usual implementations.
-  virtual void AdaptDefault(Contract&) const {}
-
-  // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
-  virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
-                                                   const FloatFormat& format) const;
 
   // How cases of this operator differ from each other, for suites that combine these ways (`cover` lines). Default:
   // nothing is declared.
@@ -265,12 +218,82 @@ class Operator {
   // Few small cases with every list of types and every choice, for suites that have a line for operators that they do
   // not name (`others`). Default: none.
   virtual std::vector<CaseSpec> FewCases() const { return {}; }
+};
 
-  // Memory needed, for harness/engine/cases/memory_need.h.
-  virtual OutputMemory PeakMemory() const { return {}; }
+// Right results, how far off they may be, and the data and faults that show it: of one output, whose index in
+// Problem::outputs is the argument behind the problem.
+class OperatorNumerics {
+ public:
+  virtual ~OperatorNumerics() = default;
+  virtual Golden ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                               Tier tier) const = 0;
 
+  // Digest of a formula that its author changes without a version. Stored golden values of another digest are not used.
+  // Default: "", for code whose version is kGoldenVersion.
+  virtual std::string FormulaDigest(const Problem&, size_t /*output*/) const { return {}; }
+
+  // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
+  virtual BoundModel Bound(const Problem& problem, size_t output, const Golden& golden,
+                           const Contract& contract) const = 0;
+  // Explains why parameters of an allowed algorithm have no bound ("tiles of 6x6; there are ..."); "" if they have one.
+  // Default: "".
+  virtual std::string WhyUnbounded(const Contract&) const { return ""; }
+
+  // Twins for a contract: variants 0 .. TwinVariants - 1 carry different digits of the code, or test different terms.
+  // nullopt: none exists for it.
+  virtual std::optional<Twin> MakeTwin(const Problem& problem, size_t output, const Contract& contract,
+                                       int variant) const = 0;
+  virtual int TwinVariants(const Problem&, size_t /*output*/, const Contract&) const { return 2; }
+
+  // The results of omitting one term (first, last, 14 random ones) at each of the given elements; operators that
+  // select instead of sum give their own mutants. Works on case inputs and on twin inputs alike; `values` are the
+  // fault-free results for those inputs.
+  virtual std::vector<Mutant> OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                           std::span<const double> values, std::span<const int64_t> elements) const = 0;
+
+  // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
+  virtual std::unique_ptr<SumProducts> Products(const Problem& problem, size_t output,
+                                                std::span<const Tensor> inputs) const;
+  // The terms of each plain sum that kernels of this contract form on the way to an output element, which show whether
+  // data steer its roundings; no terms: the sum is too large to list. Default: the products above, or none.
+  virtual std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t output,
+                                                       std::span<const Tensor> inputs, const Contract& contract,
+                                                       int64_t element) const;
+  // Precondition: ProblemTraits::sharing_slices. `format`: of what is stored.
+  virtual SharedSteps StepsOfSlices(const Problem&, size_t /*output*/, const Golden&,
+                                    const FloatFormat& /*format*/) const {
+    return {};
+  }
+  // How far each result may be off to the same side in all slices: what operations, constants and weights cost,
+  // and sums that lose a share `sum_lean` of their terms. Empty: unknown. Precondition: ProblemTraits::sharing_slices.
+  virtual std::vector<double> LeanOfSlices(const Problem&, size_t /*output*/, const Golden&, const Contract&,
+                                           double /*sum_lean*/) const {
+    return {};
+  }
+  // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
+  virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, size_t output,
+                                                   std::span<const Tensor> inputs, const FloatFormat& format) const;
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
-  virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
+  virtual void Canonicalise(const Problem&, size_t /*output*/, std::span<const Tensor> /*inputs*/,
+                            Tensor& /*got*/) const {}
+};
+
+class Operator : public OperatorBinding, public OperatorNumerics {
+ public:
+  virtual OperatorTraits traits() const { return {}; }
+  // Refers to the problem.
+  virtual ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const {
+    return {.fewest_flops = problem.flops};
+  }
+
+  // Relations between an execution of this problem and another one that must or may hold (VERDICT.md 5), the most
+  // useful for their time first. Default: none.
+  virtual std::vector<Relation> Relations(const Problem& problem, size_t output) const;
+  // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
+  // these within the bound; along axes of the output first. Default: none.
+  virtual std::vector<SliceAxes> Slices(const Problem& problem, size_t output) const;
+  // The inputs whose common factor, a power of two, is one of every output. Default: none.
+  virtual std::vector<int> ScaledInputs(const Problem& problem) const;
 };
 
 // An error where nothing bounds results of this contract: an algorithm that the operator has not, or has in other

@@ -36,6 +36,7 @@ bool IsClaimed(Claim claim, const Contract& contract, DType in);
 struct ExecutedSet {
   const Operator& op;
   const Problem& problem;
+  size_t number;  // which of the problem's outputs golden value, bound and output are
   std::span<const Tensor> inputs;
   const Golden& golden;
   const BoundModel& bound;

@@ -25,7 +25,7 @@ std::vector<int64_t> ReverseOrder(int64_t extent) {
 // Whether some order of the terms, or the rounding of the result, may leave the range of finite numbers.
 bool MayOverflow(const Golden& golden, const BoundModel& bound, int64_t i) {
   return PartialOverflowAt(bound, golden, i).Any() ||
-         (bound.overflow_at > 0 && std::abs(golden.value[i]) + AccumulatedBound(bound, golden, i) >= bound.overflow_at);
+         (bound.overflow_at > 0 && std::abs(golden.value[i]) + bound.At(golden, i) >= bound.overflow_at);
 }
 
 // Slices of the inputs, and the same ones of the output that is there. `problem`: of another number of slices.
@@ -115,8 +115,8 @@ std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
   for (int64_t i = 0; i < golden.size(); ++i) {
     // The low part of the golden value is not the result's error.
     const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
-    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
-    tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
+    const bool open = bound.AlsoAt(i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
+    tolerance.push_back(open ? kInfinity : bound.LargestToleranceAt(golden, i) + low);
   }
   return tolerance;
 }
@@ -158,7 +158,7 @@ std::optional<Problem> TryRebind(const Operator& op, const Problem& problem, con
   }
   Result<Problem> bound = op.Bind(spec);
   if (!bound) return std::nullopt;
-  return FocusedOn(*std::move(bound), problem.focus);
+  return *std::move(bound);
 }
 
 Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes) {
@@ -244,8 +244,8 @@ Relation Scaled(Claim claim, const ScaleSpec& spec) {
 }
 
 OtherExecution JudgedByBound(const ExecutedSet& executed, const Problem& problem, std::vector<Tensor> inputs) {
-  const Golden golden = executed.op.ComputeGolden(problem, inputs, executed.golden.tier);
-  const BoundModel bound = executed.op.Bound(problem, golden, executed.contract);
+  const Golden golden = executed.op.ComputeGolden(problem, executed.number, inputs, executed.golden.tier);
+  const BoundModel bound = executed.op.Bound(problem, executed.number, golden, executed.contract);
   OtherExecution other{.inputs = std::move(inputs), .expected = golden.value};
   other.tolerance = Tolerances(golden, bound);
   return other;

@@ -34,40 +34,41 @@ AttrList DropExtents(const OpSchema& schema, AttrList attrs) {
   return attrs;
 }
 
-std::optional<Problem> BindPart(const Operator& op, const Problem& problem, const SliceAxes& axes, int64_t count) {
+std::optional<Problem> BindPart(const Operator& op, const Problem& problem, size_t output, const SliceAxes& axes,
+                                int64_t count) {
   std::vector<Operand> operands = problem.inputs;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (axes.inputs[i] >= 0) operands[i].shape[axes.inputs[i]] = count;
   }
-  Shape output = problem.output().shape;
-  output[axes.output] = count;
+  Shape shape = problem.outputs[output].shape;
+  shape[axes.output] = count;
   CaseSpec spec = problem.spec;
   auto attrs = op.InferAttrs(operands, DropExtents(op.schema(), spec.attrs));
   if (!attrs) return std::nullopt;
   spec.attrs = *std::move(attrs);
   auto bound = op.Bind(spec);
-  if (!bound || bound->inputs.size() != operands.size() || problem.focus >= bound->outputs.size()) return std::nullopt;
-  Problem part = FocusedOn(*std::move(bound), problem.focus);
+  if (!bound || bound->inputs.size() != operands.size() || output >= bound->outputs.size()) return std::nullopt;
   const auto fits = [](const Operand& a, const Operand& b) { return a.shape == b.shape && a.dtype == b.dtype; };
-  if (!std::ranges::equal(part.inputs, operands, fits) || part.output().shape != output) return std::nullopt;
-  return part;
+  if (!std::ranges::equal(bound->inputs, operands, fits) || bound->outputs[output].shape != shape) return std::nullopt;
+  return *std::move(bound);
 }
 
 // The part along one axis.
-std::optional<Subproblem> TakeAlongOne(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                       std::span<const int64_t> elements, int64_t more) {
-  if (problem.focus != 0) return std::nullopt;  // slices are those of the first output
-  std::vector<SliceAxes> slices = op.Slices(problem);
+std::optional<Subproblem> TakeAlongOne(const Operator& op, const Problem& problem, size_t output,
+                                       std::span<const Tensor> inputs, std::span<const int64_t> elements,
+                                       int64_t more) {
+  if (output != 0) return std::nullopt;  // slices are those of the first output
+  std::vector<SliceAxes> slices = op.Slices(problem, output);
   std::ranges::stable_sort(slices, std::greater(), &SliceAxes::extent);
   for (const SliceAxes& axes : slices) {
-    if (axes.output < 0 || !axes.alone || problem.output().shape[axes.output] != axes.extent) continue;
-    const std::vector<int64_t> indices = ChooseSlices(problem.output().shape, axes, elements, more);
+    if (axes.output < 0 || !axes.alone || problem.outputs[output].shape[axes.output] != axes.extent) continue;
+    const std::vector<int64_t> indices = ChooseSlices(problem.outputs[output].shape, axes, elements, more);
     if (std::ssize(indices) * kLeastSaving > axes.extent) continue;
     const auto has_slices = [&](size_t i) {
       return axes.inputs[i] < 0 || inputs[i].shape()[axes.inputs[i]] == axes.extent;
     };
     if (!std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), has_slices)) continue;
-    std::optional<Problem> bound = BindPart(op, problem, axes, std::ssize(indices));
+    std::optional<Problem> bound = BindPart(op, problem, output, axes, std::ssize(indices));
     if (!bound) continue;
     Subproblem part{*std::move(bound), {}, {{axes.output, indices}}};
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -98,13 +99,13 @@ Tensor Subproblem::TakeOutput(const Tensor& output) const {
   return part;
 }
 
-std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const int64_t> elements, int64_t more) {
-  std::optional<Subproblem> part = TakeAlongOne(op, problem, inputs, elements, more);
+std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, size_t output,
+                                   std::span<const Tensor> inputs, std::span<const int64_t> elements, int64_t more) {
+  std::optional<Subproblem> part = TakeAlongOne(op, problem, output, inputs, elements, more);
   if (!part) return part;
-  std::vector<int64_t> places = PlacesAfter(part->cuts[0], problem.output().shape, elements);
-  while (auto smaller = TakeAlongOne(op, part->problem, part->inputs, places, more)) {
-    places = PlacesAfter(smaller->cuts[0], part->problem.output().shape, places);
+  std::vector<int64_t> places = PlacesAfter(part->cuts[0], problem.outputs[output].shape, elements);
+  while (auto smaller = TakeAlongOne(op, part->problem, output, part->inputs, places, more)) {
+    places = PlacesAfter(smaller->cuts[0], part->problem.outputs[output].shape, places);
     smaller->cuts.insert(smaller->cuts.begin(), part->cuts.begin(), part->cuts.end());
     part = std::move(smaller);
   }

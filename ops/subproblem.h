@@ -25,7 +25,7 @@ struct Subproblem {
 
 // The slices that hold these output elements, and `more` others at even distances, along every axis that allows it,
 // from the longest on. nullopt: the operator has no such axis, or none whose part would be below a quarter of it.
-std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const int64_t> elements, int64_t more);
+std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, size_t output,
+                                   std::span<const Tensor> inputs, std::span<const int64_t> elements, int64_t more);
 
 }  // namespace assay

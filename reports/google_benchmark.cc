@@ -75,7 +75,6 @@ Json Entry(const Record& r, const std::string& run_name) {
   AddCounter(out, "launch_fraction", r.launch_fraction);
   AddCounter(out, "upload_gbytes_per_s", r.upload_gbytes_per_s);
   AddCounter(out, "download_gbytes_per_s", r.download_gbytes_per_s);
-  AddCounter(out, "cost_per_million", CostPerMillion(r));
   AddCounter(out, "energy_j", EnergyJoules(r));
   AddCounter(out, "bound_margin", r.bound_margin);
   if (!r.timing_clock.empty()) out["label"] = r.timing_clock + " clock";

@@ -118,11 +118,6 @@ std::string RooflineText(const Record& r) {
   return Given(r.roofline_fraction, "{:.0f} %", 100) + (r.bound_by.empty() ? "" : " " + r.bound_by);
 }
 
-Number CostPerMillion(const Record& r) {
-  if (!r.price_per_hour || !r.time_median_s) return std::nullopt;
-  return *r.price_per_hour / 3600 * r.time_wall_s.value_or(*r.time_median_s) * 1e6;
-}
-
 Number EnergyJoules(const Record& r) {
   if (!r.package_power_w || !r.time_wall_s) return std::nullopt;
   return *r.package_power_w * *r.time_wall_s;
@@ -152,7 +147,7 @@ Table PerformanceTable(const RecordView& records, size_t limit) {
 Table LimitsTable(const RecordView& records, size_t limit) {
   const Fastest fastest(records, limit);
   Table table{{"case", "implementation", "warm", "cold", "of the roofline", "bound by", "launch", "upload GB/s",
-               "download GB/s", "cost of 10^6", "J"},
+               "download GB/s", "J"},
               {Align::kLeft, Align::kLeft},
               {}};
   table.align.resize(table.header.size(), Align::kRight);
@@ -169,7 +164,6 @@ Table LimitsTable(const RecordView& records, size_t limit) {
                                       Given(r->launch_fraction, "{:.0f} %", 100),
                                       Given(r->upload_gbytes_per_s, "{:.3g}"),
                                       Given(r->download_gbytes_per_s, "{:.3g}"),
-                                      Given(CostPerMillion(*r), "{:.3g}"),
                                       Given(EnergyJoules(*r), "{:.3g}")};
       for (size_t column = 2; column < row.size(); ++column) row[column] = Struck(*r, row[column]);
       table.rows.push_back(std::move(row));

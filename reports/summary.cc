@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <compare>
 #include <functional>
 #include <map>
 #include <set>
@@ -54,6 +56,40 @@ class Cell {
   Counts counts_;
   double worst_margin_ = 0;
 };
+
+// Why something did not run, without the name of its operator: operators that differ in nothing else share a row.
+struct Reason {
+  std::string backend, outcome, before, after;  // the name's place is between `before` and `after`
+  bool names_operator = false;
+  auto operator<=>(const Reason&) const = default;
+};
+
+struct ReasonCount {
+  int64_t results = 0;
+  std::set<std::string> operators;
+};
+
+// Finds the name as a whole word; npos if it is not there.
+size_t FindName(std::string_view text, std::string_view name) {
+  const auto is_part = [&](size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  size_t at = name.empty() ? text.npos : text.find(name);
+  while (at != text.npos && (is_part(at - 1) || is_part(at + name.size()))) at = text.find(name, at + 1);
+  return at;
+}
+
+Reason ReasonOf(const Record& r) {
+  const size_t at = FindName(r.reason, r.op);
+  if (at == std::string::npos) return {r.backend, r.outcome, r.reason, "", false};
+  return {r.backend, r.outcome, r.reason.substr(0, at), r.reason.substr(at + r.op.size()), true};
+}
+
+std::string ReasonText(const Reason& reason, const ReasonCount& count) {
+  if (!reason.names_operator) return reason.before;
+  const std::string_view between = reason.before.ends_with('\'') ? "', '" : ", ";
+  return fmt::format("{}{}{}", reason.before, fmt::join(count.operators, between), reason.after);
+}
 
 }  // namespace
 
@@ -164,20 +200,25 @@ Table ImplementationTable(const RecordView& records) {
 }
 
 Table ReasonsTable(const RecordView& records, size_t limit) {
-  std::map<std::tuple<std::string, std::string, std::string>, int64_t> counts;
+  std::map<Reason, ReasonCount> counts;
   for (const Record& r : records) {
-    if (r.outcome == "unsupported" || r.outcome == "unavailable") ++counts[{r.backend, r.outcome, r.reason}];
+    if (r.outcome != "unsupported" && r.outcome != "unavailable") continue;
+    ReasonCount& count = counts[ReasonOf(r)];
+    ++count.results;
+    count.operators.insert(r.op);
   }
-  std::vector<std::pair<std::tuple<std::string, std::string, std::string>, int64_t>> rows(counts.begin(), counts.end());
+  std::vector<std::pair<Reason, ReasonCount>> rows(counts.begin(), counts.end());
   if (rows.size() > limit) {
-    std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second; });
+    std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second.results; });
   }
   Table table{{"results", "backend", "verdict", "reason"}, {Align::kRight}, {}};
   int64_t left_out = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const auto& [backend, outcome, reason] = rows[i].first;
-    if (i < limit) table.rows.push_back({std::to_string(rows[i].second), backend, outcome, reason});
-    if (i >= limit) left_out += rows[i].second;
+    const auto& [reason, count] = rows[i];
+    if (i < limit) {
+      table.rows.push_back({std::to_string(count.results), reason.backend, reason.outcome, ReasonText(reason, count)});
+    }
+    if (i >= limit) left_out += count.results;
   }
   if (left_out > 0) {
     table.rows.push_back(

@@ -66,8 +66,9 @@ int64_t CountInvalidTimes(const RecordView& records);
 inline constexpr size_t kMostInvalidTimes = 20;
 std::vector<std::string> InvalidTimes(const RecordView& records);
 
-// One line per distinct reason why something was unsupported or unavailable, with a count. Beyond `limit` the most
-// frequent, and how many more there are.
+// One line per distinct reason why something was unsupported or unavailable, with a count; reasons that differ in the
+// name of their operator alone share a line, which names all of these. Beyond `limit` the most frequent, and how many
+// more there are.
 Table ReasonsTable(const RecordView& records, size_t limit = 200);
 
 // One line per case that could not have caught a fault: how many results that concerns, and the first one's reason.
@@ -78,7 +79,6 @@ std::string TimeText(double seconds);  // "1.24 ms"
 std::string MedianTimeText(
     const Record& record);  // "1.24 ms"; "≤ 1.24 ms" where the host's clock says no more than that
 std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline
-Number CostPerMillion(const Record& record);     // of executions, in the currency of --price
 Number EnergyJoules(const Record& record);       // of the host's processors for one execution
 std::string RateText(const Record& record);      // "12.3 GFLOP/s" or "≥ 1.8 TB/s", whichever the case is about
 std::string MarginText(double margin);

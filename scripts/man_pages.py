@@ -28,11 +28,12 @@ ENVIRONMENT = [
 ]
 
 
-def help_of(program, verb):
-    done = subprocess.run([program, *verb, "--help"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+def help_of(program, verb, option="--help"):
+    done = subprocess.run([program, *verb, option], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        raise SystemExit(f"man_pages.py: {' '.join([str(program), *verb])} --help gave exit code {done.returncode}: {done.stderr}")
-    return done.stdout
+        raise SystemExit(f"man_pages.py: {' '.join([str(program), *verb])} {option} gave exit code {done.returncode}: {done.stderr}")
+    has_more = option == "--help" and "--help-all" in done.stdout
+    return help_of(program, verb, "--help-all") if has_more else done.stdout
 
 
 def sections_of(text):
@@ -54,6 +55,19 @@ def sections_of(text):
     return " ".join(description.split()), usage, sections
 
 
+def arguments_of(sections):
+    return [heading for heading in sections if heading == "Positionals"]
+
+
+def options_of(sections):
+    """The headings of options: "Options" first, then those of groups."""
+    return [heading for heading, entries in sections.items() if entries[0][0].startswith("-")]
+
+
+def verbs_of(sections):
+    return [heading for heading in sections if heading not in (*arguments_of(sections), *options_of(sections))]
+
+
 def roff(text):
     """Escapes running text for roff: a leading dot or apostrophe is no request, and a hyphen stays a hyphen."""
     text = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga").replace("^", r"\(ha").replace("~", r"\(ti")
@@ -72,9 +86,9 @@ def page(verb, description, usage, sections, version, others):
     lines = [f'.\\" Written by scripts/man_pages.py from the program\'s --help.',
              f'.TH "{name.upper()}" "1" "" "assay {version}" "assay"', ".nh", ".ad l",
              ".SH NAME", rf"{roff(name)} \- {roff(description)}", ".SH SYNOPSIS", rf"\fB{roff(usage)}\fR"]
-    for heading, title in (("Positionals", "ARGUMENTS"), ("Options", "OPTIONS"), ("Subcommands", "COMMANDS")):
-        if sections.get(heading):
-            lines += [f".SH {title}", *list_of(sections[heading])]
+    for title, headings in (("ARGUMENTS", arguments_of(sections)), ("OPTIONS", options_of(sections)), ("COMMANDS", verbs_of(sections))):
+        for heading in headings:
+            lines += [f".SH {title}" if heading == headings[0] else f".SS {heading}", *list_of(sections[heading])]
     lines += [".SH EXIT STATUS", *list_of(EXIT_CODES)]
     lines += [".SH ENVIRONMENT", *list_of(ENVIRONMENT)]
     lines += [".SH SEE ALSO", ",\n".join(rf"\fB{roff(other)}\fR(1)" for other in others if other != name),
@@ -90,8 +104,9 @@ def collect(program, verb=()):
         raise SystemExit(f"man_pages.py: {' '.join([str(program), *verb])} --help has {error}; "
                          "read sections_of() against what this CLI11 writes") from error
     found = [(verb, description, usage, sections)]
-    for below, _ in sections.get("Subcommands", []):
-        found += collect(program, (*verb, below))
+    for heading in verbs_of(sections):
+        for below, _ in sections[heading]:
+            found += collect(program, (*verb, below))
     return found
 
 

@@ -12,8 +12,8 @@ if [ "${1:-}" = --full ]; then
   full=1
   shift
 fi
-# Only tests need a browser (report_browser, 124 MB to download); who builds the product alone does not get one.
-export ASSAY_MORE_DEPS="${ASSAY_MORE_DEPS:-} chromium"
+# Only tests need a browser (report_browser, 124 MB to download) and clang-format; who builds the product alone gets neither.
+export ASSAY_MORE_DEPS="${ASSAY_MORE_DEPS:-} chromium clang-format"
 failed=0
 failures=""
 

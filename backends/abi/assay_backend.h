@@ -14,10 +14,10 @@
  *  - No ownership crosses but through the create/destroy, open/close and query/query_free pairs below. Error text goes
  *    into a buffer of the caller, truncated to fit and always terminated.
  *  - assay_backend_v1() touches no device. All calls for one device come from one thread. An execution returns once
- *    its outputs are complete and visible to buffer_download(); only submit() returns before.
+ *    its outputs are complete and visible to buffer_download().
  *  - What a description asks for and a plugin does not know, it refuses with ASSAY_UNSUPPORTED in query(): an operator,
- *    a type, a number of outputs, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags.
- *    So do execute(), execute_batch(), submit() and buffer_import() with flags of their own.
+ *    a type, a number of outputs, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, an alias, flags.
+ *    So do execute() and execute_batch() with flags of their own.
  *  - When a call returns, its thread rounds, flushes subnormal numbers and traps as before.
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.
@@ -105,8 +105,6 @@ typedef int32_t assay_status;
 typedef struct assay_device assay_device; /* an opened device */
 typedef struct assay_buffer assay_buffer; /* one allocation on it */
 typedef struct assay_plan assay_plan;     /* one implementation, prepared for one operator description */
-typedef struct assay_stream assay_stream; /* a queue of executions, in order */
-typedef struct assay_event assay_event;   /* the end of one of them */
 
 #define ASSAY_LOG_DEBUG 0
 #define ASSAY_LOG_INFO 1
@@ -194,21 +192,13 @@ typedef struct assay_tensor_desc {
   const char* name; /* the operand's name in the operator's definition: "a", "bias", "y" */
   uint8_t type_code;
   uint8_t bits;
-  uint16_t lanes; /* 1 */
+  uint16_t reserved;
   int32_t ndim;
   const int64_t* shape;
   const int64_t* strides; /* in elements, any order of axes (NHWC is a permutation of them); never NULL */
-  /* NULL: the strides say where elements lie. Else the tag of a blocked layout, as oneDNN writes them ("aBcd16b":
-   * upper case where an axis is blocked, then the blocks from the outermost). Each blocked extent is rounded up to the
-   * product of its blocks; what is added is zero in inputs, and zero or left alone in outputs. The strides of the outer
-   * axes count elements from block to block. */
-  const char* layout;
-  uint32_t alias; /* of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1 */
-  uint32_t reserved;
+  uint32_t alias;         /* of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1 */
+  uint32_t flags;         /* 0: none is named yet */
 } assay_tensor_desc;
-
-/* Extents may be -1 in the shapes, and are then given with the arguments of each execution. */
-#define ASSAY_OP_DYNAMIC_SHAPES 1u
 
 /* One operator with its operand types, shapes and attributes. Attributes at their default are present too. It never
  * carries a case id, a seed, or anything else about the expected answer. */
@@ -221,18 +211,17 @@ typedef struct assay_op_desc {
   const assay_tensor_desc* const* outputs;
   uint64_t n_attrs;
   const assay_attr* const* attrs;
-  uint64_t flags; /* ASSAY_OP_* */
+  uint64_t flags; /* 0: none is named yet */
 } assay_op_desc;
 
-/* Returns why a description asks for more than strided tensors of fixed shapes in separate memory with these `keys` (a
+/* Returns why a description asks for more than strided tensors in separate memory with these `keys` (a
  * reason for ASSAY_UNSUPPORTED), or NULL if it does not. */
 static inline const char* assay_asks_for_more(const assay_op_desc* op, const char* const* keys, uint64_t n_keys) {
-  if (op->flags != 0) return "no dynamic shapes are offered";
+  if (op->flags != 0) return "the description uses a flag that is not known";
   for (uint64_t i = 0; i < op->n_inputs + op->n_outputs; ++i) {
     const assay_tensor_desc* t = i < op->n_inputs ? op->inputs[i] : op->outputs[i - op->n_inputs];
-    if (t->layout != NULL || t->lanes != 1) return "no blocked layouts and no vectors are offered";
     if (t->alias != 0) return "nothing is offered in place";
-    if (t->reserved != 0) return "a tensor uses a member that is not known";
+    if (t->flags != 0 || t->reserved != 0) return "a tensor uses a flag or a member that is not known";
   }
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
     const assay_attr* attr = op->attrs[i];
@@ -269,8 +258,8 @@ typedef struct assay_capability {
   uint8_t type_code; /* of the first operand */
   uint8_t bits;
   uint16_t reserved[3];
-  /* "key;key=value": strides (any), permuted (axes in any order, dense), in_place, dynamic_shapes, layouts=TAG,TAG,
-   * streams. "" for dense tensors alone. */
+  /* "key;key": strides (any), permuted (axes in any order, dense), in_place. "" for dense tensors alone. Lines of files
+   * of kernels have no type (code and bits 0), and "implementation=NAME". */
   const char* features;
 } assay_capability;
 
@@ -293,9 +282,7 @@ typedef struct assay_plan_info {
 typedef struct assay_tensor_arg {
   uint64_t struct_size;
   assay_buffer* buffer;
-  uint64_t byte_offset;   /* of the element with all indices zero */
-  const int64_t* shape;   /* NULL but for dynamic shapes; ndim is that of the description */
-  const int64_t* strides; /* the same */
+  uint64_t byte_offset; /* of the element with all indices zero */
 } assay_tensor_arg;
 
 /* The operands of one execution, in the order of the description. */
@@ -323,30 +310,6 @@ typedef struct assay_batch {
   int32_t clock_is_device;   /* out: 1 when the durations come from the device's own clock */
   int32_t cache_was_flushed; /* out: 1 when COLD was honoured */
 } assay_batch;
-
-/* Times of one submitted execution, on one clock for all streams of a device. */
-typedef struct assay_event_times {
-  uint64_t struct_size;
-  double begin_s;
-  double end_s;
-  int32_t clock_is_device;
-  int32_t reserved;
-} assay_event_times;
-
-#define ASSAY_MEMORY_HOST 1   /* pointer: `bytes` at an address of this process */
-#define ASSAY_MEMORY_DMABUF 2 /* fd: a Linux dma-buf; the plugin duplicates what it keeps */
-#define ASSAY_MEMORY_DLPACK 3 /* pointer: a DLManagedTensor of this device, borrowed until buffer_free() */
-
-/* Memory that exists already, to be used as a buffer without a copy. */
-typedef struct assay_memory {
-  uint64_t struct_size;
-  int32_t kind; /* ASSAY_MEMORY_* */
-  int32_t fd;
-  void* pointer;
-  uint64_t offset; /* bytes into it */
-  uint64_t bytes;
-  uint64_t flags; /* 0: none is named yet */
-} assay_memory;
 
 typedef struct assay_backend_api {
   uint64_t struct_size;
@@ -384,22 +347,6 @@ typedef struct assay_backend_api {
   assay_status (*execute_batch)(assay_plan* plan, assay_batch* batch, assay_text* error);
   assay_status (*plan_info)(const assay_plan* plan, assay_plan_info* out, assay_text* error);
   assay_status (*capabilities)(assay_device* device, const assay_capabilities** out, assay_text* error);
-  /* ASSAY_UNSUPPORTED for a kind that this device cannot use. The memory outlives the buffer; freed by buffer_free().
-   */
-  assay_status (*buffer_import)(assay_device* device, const assay_memory* memory, assay_buffer** out,
-                                assay_text* error);
-
-  /* Executions that overlap: all of these five or none; stream_create() may say ASSAY_UNSUPPORTED. Executions of one
-   * stream run in order; those of different ones may run at once. A plan is in use on one stream at a time.
-   * stream_destroy() waits for what was submitted; the harness destroys events, then streams, then plans. */
-  assay_status (*stream_create)(assay_device* device, assay_stream** out, assay_text* error);
-  void (*stream_destroy)(assay_stream* stream);
-  /* Returns without waiting. The arguments' structs may go at once, their buffers only after the event. */
-  assay_status (*submit)(assay_plan* plan, assay_stream* stream, const assay_args* args, assay_event** out,
-                         assay_text* error);
-  /* Waits until that execution ended, and says how it went. May be called again. `out` may be NULL. */
-  assay_status (*event_wait)(assay_event* event, assay_event_times* out, assay_text* error);
-  void (*event_destroy)(assay_event* event);
 } assay_backend_api;
 
 typedef const assay_backend_api* (*assay_backend_entry)(const assay_host_info* host);

@@ -74,62 +74,11 @@ assay_status GetCapabilities(assay_device* device, const assay_capabilities** ou
   });
 }
 
-assay_status BufferImport(assay_device* device, const assay_memory* memory, assay_buffer** out, assay_text* error) {
-  return Guarded(error, [&] {
-    CheckPointers("buffer_import", device, memory, out);
-    if (!ASSAY_HAS(memory, flags)) throw Failure("buffer_import: the assay_memory is too short");
-    if (memory->flags != 0) throw Unsupported("buffer_import: flags {:#x} are not known", memory->flags);
-    *out = new assay_buffer{device->device->Import(*memory), memory->bytes};
-  });
-}
-
-assay_status StreamCreate(assay_device* device, assay_stream** out, assay_text* error) {
-  return Guarded(error, [&] {
-    CheckPointers("stream_create", device, out);
-    *out = new assay_stream{device->device->CreateStream()};
-  });
-}
-
-void StreamDestroy(assay_stream* stream) {
-  delete stream;
-}
-
-assay_status Submit(assay_plan* plan, assay_stream* stream, const assay_args* args, assay_event** out,
-                    assay_text* error) {
-  return Guarded(error, [&] {
-    CheckPointers("submit", plan, stream, out);
-    *out = new assay_event{stream->stream->Submit(*plan->plan, CheckedArgs(plan->op, args)), plan->plan.get()};
-  });
-}
-
-assay_status EventWait(assay_event* event, assay_event_times* out, assay_text* error) {
-  return Guarded(error, [&] {
-    CheckPointers("event_wait", event);
-    const Event::Times times = event->event->Wait();
-    event->plan->CheckLoans();
-    if (out == nullptr) return;
-    Set(out, &assay_event_times::begin_s, times.begin_s);
-    Set(out, &assay_event_times::end_s, times.end_s);
-    Set(out, &assay_event_times::clock_is_device, times.clock_is_device ? 1 : 0);
-    Set(out, &assay_event_times::reserved, 0);
-  });
-}
-
-void EventDestroy(assay_event* event) {
-  delete event;
-}
-
 }  // namespace
 
 void SetOptionalFunctions(assay_backend_api& api) {
   api.plan_info = GetPlanInfo;
   api.capabilities = GetCapabilities;
-  api.buffer_import = BufferImport;
-  api.stream_create = StreamCreate;
-  api.stream_destroy = StreamDestroy;
-  api.submit = Submit;
-  api.event_wait = EventWait;
-  api.event_destroy = EventDestroy;
 }
 
 }  // namespace plugin

@@ -19,12 +19,8 @@ std::vector<Arg> CheckedOperands(const OpDesc& op, const char* role, const std::
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
     const assay_tensor_arg* arg = raw[i];
-    if (arg == nullptr || !ASSAY_HAS(arg, strides) || arg->buffer == nullptr) {
+    if (arg == nullptr || !ASSAY_HAS(arg, byte_offset) || arg->buffer == nullptr) {
       throw Failure("{}: operand '{}' is NULL, too short or without a buffer", op.name(), tensor.name);
-    }
-    if (arg->shape != nullptr || arg->strides != nullptr) {
-      throw Failure("{}: operand '{}' comes with a shape of its own; the description has no dynamic shapes", op.name(),
-                    tensor.name);
     }
     const Tensor::Extent extent = tensor.ByteExtent();
     const uint64_t before = static_cast<uint64_t>(-extent.first);

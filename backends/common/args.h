@@ -20,15 +20,6 @@ struct assay_plan {
   mutable std::optional<plugin::PlanInfo> info;  // once it was asked for
 };
 
-struct assay_stream {
-  std::unique_ptr<plugin::Stream> stream;
-};
-
-struct assay_event {
-  std::unique_ptr<plugin::Event> event;
-  plugin::Plan* plan = nullptr;  // whose loans are looked at when it has ended
-};
-
 struct assay_device {
   std::unique_ptr<plugin::Device> device;
 };

@@ -85,26 +85,6 @@ class Plan {
   virtual bool FlushCache() { return false; }
 };
 
-// The end of a submitted execution.
-class Event {
- public:
-  struct Times {
-    double begin_s = 0, end_s = 0;  // on one clock for all streams of the device
-    bool clock_is_device = false;
-  };
-  virtual ~Event() = default;
-  // Waits for the execution; throws its error.
-  virtual Times Wait() = 0;
-};
-
-// Executions in order, beside those of other streams. Waits for all of them at its end.
-class Stream {
- public:
-  virtual ~Stream() = default;
-  // Does not wait. The plan and the buffers live until the event.
-  virtual std::unique_ptr<Event> Submit(Plan& plan, const Args& args) = 0;
-};
-
 // A line of Device::Capabilities(): an operator, the type of its first operand, and what may be asked for beside dense
 // tensors ("strides;permuted;in_place", see assay_capability).
 struct Capability {
@@ -131,8 +111,6 @@ class Device {
   // Whether outputs of this description may lie where its aliases say; they are refused else.
   virtual bool TakesAliases(const OpDesc&) { return false; }
   virtual std::vector<Capability> Capabilities();
-  virtual std::unique_ptr<Buffer> Import(const assay_memory& memory);
-  virtual std::unique_ptr<Stream> CreateStream();
 };
 
 class Backend {

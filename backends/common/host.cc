@@ -36,41 +36,14 @@ struct FreeMemory {
 
 class HostBuffer : public Buffer {
  public:
-  explicit HostBuffer(uint64_t bytes)
-      : owned_(TakeMemory(bytes), FreeMemory{bytes}), data_(owned_.get()), bytes_(bytes) {}
-  // Borrows memory, which its owner must keep.
-  HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
-  std::byte* data() const { return data_; }
-  std::span<const std::byte> bytes() const { return {data_, bytes_}; }
+  explicit HostBuffer(uint64_t bytes) : owned_(TakeMemory(bytes), FreeMemory{bytes}), bytes_(bytes) {}
+  std::byte* data() const { return owned_.get(); }
+  std::span<const std::byte> bytes() const { return {data(), bytes_}; }
 
  private:
   std::unique_ptr<std::byte, FreeMemory> owned_;
-  std::byte* data_;
   uint64_t bytes_;
 };
-
-// The head of a DLManagedTensor, as DLPack lays it out: its DLTensor comes first.
-struct DlTensor {
-  void* data;
-  int32_t device_type, device_id;
-  int32_t rank;
-  uint8_t type_code, type_bits;
-  uint16_t type_lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-};
-
-std::byte* BorrowedFrom(const assay_memory& memory) {
-  if (memory.pointer == nullptr) throw Failure("buffer_import: the pointer is NULL");
-  if (memory.kind == ASSAY_MEMORY_HOST) return static_cast<std::byte*>(memory.pointer) + memory.offset;
-  if (memory.kind != ASSAY_MEMORY_DLPACK) throw Unsupported("memory of kind {} cannot be used here", memory.kind);
-  const auto& tensor = *static_cast<const DlTensor*>(memory.pointer);
-  if (tensor.device_type != ASSAY_DEVICE_CPU) {
-    throw Unsupported("a DLPack tensor on a device of type {} cannot be used by the host", tensor.device_type);
-  }
-  if (tensor.data == nullptr) throw Failure("buffer_import: the DLPack tensor has no data");
-  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset + memory.offset;
-}
 
 std::byte* Data(const Buffer& buffer) {
   return static_cast<const HostBuffer&>(buffer).data();
@@ -92,10 +65,6 @@ std::unique_ptr<Buffer> HostDevice::Alloc(uint64_t bytes) {
                 fmt::format("a buffer of {} bytes exceeds the host's {} bytes of memory", bytes, memory));
   }
   return std::make_unique<HostBuffer>(bytes);
-}
-
-std::unique_ptr<Buffer> HostDevice::Import(const assay_memory& memory) {
-  return std::make_unique<HostBuffer>(BorrowedFrom(memory), memory.bytes);
 }
 
 void HostDevice::Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) {

@@ -24,8 +24,6 @@ class HostDevice : public Device {
   std::unique_ptr<Buffer> Alloc(uint64_t bytes) override;
   void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override;
   void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) override;
-  // Memory of this process, and DLPack tensors on the host.
-  std::unique_ptr<Buffer> Import(const assay_memory& memory) override;
 };
 
 // A plan that computes from pointers to each operand's element zero, in the order of the description.

@@ -23,15 +23,8 @@ void CheckReserved(std::span<const uint16_t> reserved, const std::string& of) {
   }
 }
 
-// Refuses features of a tensor other than shape and strides.
-void CheckFeatures(const assay_tensor_desc& raw, const std::string& of) {
-  if (raw.lanes != 1) throw Unsupported("{} has {} lanes; only 1 is offered", of, raw.lanes);
-  if (raw.layout != nullptr) throw Unsupported("{} has the blocked layout '{}', which is not offered", of, raw.layout);
-  if (raw.reserved != 0) throw Unsupported("{} uses a member that this plugin does not know", of);
-}
-
 Tensor CopyTensor(const assay_tensor_desc* raw, const std::string& op, const char* role, size_t index) {
-  if (raw == nullptr || !ASSAY_HAS(raw, reserved)) {
+  if (raw == nullptr || !ASSAY_HAS(raw, flags)) {
     throw Failure(
         "{}: the description of {} {} is NULL or too short; the harness must fill in every member of "
         "assay_tensor_desc",
@@ -42,7 +35,9 @@ Tensor CopyTensor(const assay_tensor_desc* raw, const std::string& op, const cha
                 {},
                 {},
                 raw->alias};
-  CheckFeatures(*raw, fmt::format("{}: operand '{}'", op, tensor.name));
+  const std::string operand = fmt::format("{}: operand '{}'", op, tensor.name);
+  if (raw->flags != 0) throw Unsupported("{}: the flags {:#x} are not known", operand, raw->flags);
+  CheckReserved({&raw->reserved, 1}, operand);
   if (raw->ndim < 0 || raw->ndim > kMaxRank || (raw->ndim > 0 && (raw->shape == nullptr || raw->strides == nullptr))) {
     throw Failure("{}: operand '{}' has rank {} without a valid shape and strides", op, tensor.name, raw->ndim);
   }
@@ -101,7 +96,6 @@ OpDesc::OpDesc(const assay_op_desc* raw) {
         "member of assay_op_desc");
   }
   name_ = raw->op;
-  if ((raw->flags & ASSAY_OP_DYNAMIC_SHAPES) != 0) throw Unsupported("{}: dynamic shapes are not offered", name_);
   if (raw->flags != 0) throw Unsupported("{}: the flags {:#x} are not known", name_, raw->flags);
   inputs_ = CopyTensors(raw->inputs, raw->n_inputs, name_, "input");
   outputs_ = CopyTensors(raw->outputs, raw->n_outputs, name_, "output");

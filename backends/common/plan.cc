@@ -28,12 +28,4 @@ std::vector<Capability> Device::Capabilities() {
   throw Unsupported("this backend has no table of capabilities; ask query()");
 }
 
-std::unique_ptr<Buffer> Device::Import(const assay_memory&) {
-  throw Unsupported("this device imports no memory; allocate it here and upload");
-}
-
-std::unique_ptr<Stream> Device::CreateStream() {
-  throw Unsupported("this device has no streams; execute one after the other");
-}
-
 }  // namespace plugin

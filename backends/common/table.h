@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The implementations of a backend as a table: adding an algorithm is adding one row.
+// The implementations of a backend as a table: adding an algorithm is adding one row. What a backend offers, what it
+// lacks and the capabilities that it tells follow from its rows.
 #pragma once
 
-#include <exception>
+#include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,15 +13,49 @@
 
 #include "backends/common/backend.h"
 #include "backends/common/status.h"
+#include "backends/common/tried_plans.h"
 
 namespace plugin {
 
-// `Facts` is what a row sees of the device, whose arithmetic may decide the contract: one type, or none where all
-// devices are alike. `Create` is the type of the function that makes what is executed.
-template <class Create, class... Facts>
-struct BasicRow {
+using Types = std::span<const DType>;
+inline constexpr DType kRealTypes[] = {kF32, kF64, kF16, kBF16};
+inline constexpr DType kRealTypesAndI8[] = {kF32, kF64, kF16, kBF16, kI8};
+inline constexpr DType kNarrowTypes[] = {kF32, kF16, kBF16};
+inline constexpr DType kHalfTypes[] = {kF16, kBF16};
+inline constexpr DType kFftTypes[] = {kF32, kF64, kC64, kC128};
+
+// Layouts that a row takes beside dense tensors, as assay_capability names them.
+enum Layouts : uint8_t { kDense = 0, kStrides = 1, kPermuted = 2, kInPlace = 4, kAnyLayout = kStrides | kPermuted };
+
+// The columns that the rows of every backend have. Arithmetic is a column too, a function of what the backend knows
+// (the device, the library's choice), and how a plan is made is the backend's own.
+struct Columns {
   const char* op;
-  const char* name;
+  Types types;       // that the first operand may have; the device may lack some
+  const char* name;  // of the implementation; "" where a library names those that it has
+  int layouts = kAnyLayout;
+};
+
+// A line for each operator of the rows and each type of its first operand that `has_type` leaves, with the layouts of
+// all rows that take it.
+std::vector<Capability> CapabilitiesOf(std::span<const Columns> rows, const std::function<bool(DType)>& has_type);
+template <class RowType>
+std::vector<Capability> CapabilitiesOf(
+    std::span<const RowType> rows, const std::function<bool(DType)>& has_type = [](DType) { return true; }) {
+  return CapabilitiesOf(std::span<const Columns>(std::vector<Columns>(rows.begin(), rows.end())), has_type);
+}
+
+// Refuses an operator that no row has, and names those that there are.
+[[noreturn]] void RefuseOperator(std::span<const Columns> rows, const OpDesc& op);
+template <class RowType>
+[[noreturn]] void RefuseOperator(std::span<const RowType> rows, const OpDesc& op) {
+  RefuseOperator(std::span<const Columns>(std::vector<Columns>(rows.begin(), rows.end())), op);
+}
+
+// A row with one implementation. `Facts` is what a row sees of the device, whose arithmetic may decide the contract:
+// one type, or none where all devices are alike. `Create` is the type of the function that makes what is executed.
+template <class Create, class... Facts>
+struct BasicRow : Columns {
   std::string (*contract)(const Facts&..., const OpDesc&);
   std::string (*why_not)(const Facts&..., const OpDesc&);  // the reason against this row; "" when it takes the op
   Create* create;
@@ -47,12 +81,9 @@ template <class RowType, class WhyNot, class ContractOf>
 std::vector<Implementation> QueryRows(std::span<const RowType> rows, const OpDesc& op, WhyNot why_not,
                                       ContractOf contract) {
   std::vector<Implementation> found;
-  std::string reasons, offered;
+  std::string reasons;
   for (const auto& row : rows) {
-    if (op.name() != row.op) {
-      if (offered.find(row.op) == std::string::npos) offered += (offered.empty() ? "" : ", ") + std::string(row.op);
-      continue;
-    }
+    if (op.name() != row.op) continue;
     const std::string reason = why_not(row);
     if (reason.empty()) {
       found.push_back({row.name, contract(row)});
@@ -62,7 +93,7 @@ std::vector<Implementation> QueryRows(std::span<const RowType> rows, const OpDes
   }
   if (!found.empty()) return found;
   if (!reasons.empty()) throw Unsupported("{}", reasons);
-  throw Unsupported("no operator '{}' in this backend; it has: {}", op.name(), offered);
+  RefuseOperator(rows, op);
 }
 
 // The row `name` of `op`. Throws Unsupported with its reason, or Failure when there is no such row.
@@ -87,44 +118,6 @@ std::vector<Implementation> QueryTable(Table<DeviceType, Facts...> rows, const O
       rows, op, [&](const auto& row) { return row.why_not(facts..., op); },
       [&](const auto& row) { return row.contract(facts..., op); });
 }
-
-// Makes plans to see whether they can be made. A failure that is no refusal is told to whoever asks for that plan next:
-// a driver that fails once has failed.
-class TriedPlans {
- public:
-  void Clear() { failures_.clear(); }
-  // Why `create` refuses; "" where it does not.
-  template <class Create>
-  std::string Try(const std::string& name, const OpDesc& op, Create create) {
-    try {
-      create();
-    } catch (const Error& error) {
-      if (error.status() == ASSAY_UNSUPPORTED) return error.what();
-      failures_[KeyOf(name, op)] = std::current_exception();
-    } catch (const std::exception&) {
-      failures_[KeyOf(name, op)] = std::current_exception();
-    }
-    return "";
-  }
-  void RethrowFailure(const std::string& name, const OpDesc& op) {
-    const auto failure = failures_.extract(KeyOf(name, op));
-    if (!failure.empty()) std::rethrow_exception(failure.mapped());
-  }
-
- private:
-  // The implementation, the operator and the operands' types and shapes: a failure is that of this question alone.
-  static std::string KeyOf(const std::string& name, const OpDesc& op) {
-    std::string key = name + ' ' + op.name() + ' ' + op.DTypesText();
-    for (const auto* operands : {&op.inputs(), &op.outputs()}) {
-      for (const Tensor& tensor : *operands) {
-        key += ' ';
-        for (const int64_t extent : tensor.shape) key += std::to_string(extent) + 'x';
-      }
-    }
-    return key;
-  }
-  std::map<std::string, std::exception_ptr> failures_;
-};
 
 // QueryTable() of an opened device, with the rows that refuse late.
 template <class DeviceType, class... Facts>

@@ -9,13 +9,22 @@
 #include <vector>
 
 #include "backends/common/attention_spec.h"
-#include "backends/cpu/attention_kernel.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/widths.h"
 #include "backends/cpu/workspace.h"
 
 namespace cpu {
+
+// y[j] += f * x[j], multiplied and added apart.
+ASSAY_CPU_WIDTHS void AddScaled(float f, const float* x, float* y, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) y[j] += f * x[j];
+}
+ASSAY_CPU_WIDTHS void AddScaled(double f, const double* x, double* y, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) y[j] += f * x[j];
+}
+
 namespace {
 
 using plugin::AttentionSpec;

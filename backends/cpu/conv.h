@@ -3,11 +3,18 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/common/conv_spec.h"
 #include "backends/common/host.h"
 
 namespace cpu {
+
+// Why it is not computed; "" when it is.
+std::string ConvWhyNot(const plugin::OpDesc& op);
+std::string ConvWinogradWhyNot(const plugin::OpDesc& op);
+std::string ConvContract(const plugin::OpDesc& op);
+std::string ConvWinogradContract(const plugin::OpDesc& op);
 
 // Terms one after the other in the order (c, taps), padded ones skipped.
 std::unique_ptr<plugin::Plan> CreateConvDirect(plugin::HostDevice&, const plugin::OpDesc& op);

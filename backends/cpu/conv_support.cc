@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/conv_support.h"
-
+// Which conv descriptions the cpu backend takes, and the arithmetic that it declares for them.
 #include <fmt/format.h>
+
+#include "backends/common/conv_spec.h"
+#include "backends/cpu/conv.h"
 
 namespace cpu {
 

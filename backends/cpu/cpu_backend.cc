@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The portable backend: the host, strict IEEE arithmetic, subnormals kept. The table is the list of what it offers.
-#include <algorithm>
-
 #include "backends/common/backend.h"
-#include "backends/common/capabilities.h"
 #include "backends/common/host.h"
-#include "backends/common/host_stream.h"
 #include "backends/common/table.h"
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
-#include "backends/cpu/conv_support.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/fft.h"
 #include "backends/cpu/identities.h"
 #include "backends/cpu/indexed.h"
 #include "backends/cpu/matmul.h"
-#include "backends/cpu/matmul_support.h"
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
-#include "backends/cpu/reduce_support.h"
 #include "backends/cpu/selections.h"
 #include "backends/cpu/softmax.h"
 
@@ -32,35 +25,46 @@ using RadixFft = FftRow<FftAlgorithm::kRadix>;
 using BluesteinFft = FftRow<FftAlgorithm::kBluestein>;
 using DirectFft = FftRow<FftAlgorithm::kDirect>;
 
+constexpr int kAnyInPlace = plugin::kAnyLayout | plugin::kInPlace;
+constexpr plugin::DType kCodeTypes[] = {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2};
+
 template <class Kernel>
-constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name) {
-  return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
+constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name,
+                                                plugin::Types types = plugin::kRealTypes,
+                                                int layouts = plugin::kAnyLayout) {
+  return {{op, types, name, layouts}, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
 }
 
 // A row for a kernel that makes its own plan.
 template <class Kernel>
 constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name) {
-  return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
+  return {{op, plugin::kRealTypes, name}, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
-    {"matmul", "naive", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
-    {"matmul", "blocked", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
-    {"matmul", "splitk", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
-    {"fft", "radix", RadixFft::Contract, RadixFft::WhyNot, RadixFft::Create},
-    {"fft", "bluestein", BluesteinFft::Contract, BluesteinFft::WhyNot, BluesteinFft::Create},
-    {"fft", "direct", DirectFft::Contract, DirectFft::WhyNot, DirectFft::Create},
-    {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
-    {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
-    {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
-    {"conv", "direct", ConvContract, ConvWhyNot, CreateConvDirect},
-    {"conv", "im2col", ConvContract, ConvWhyNot, CreateConvIm2col},
-    {"conv", "winograd-2x2-3x3", ConvWinogradContract, ConvWinogradWhyNot, CreateConvWinograd},
-    {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kDirect>},
-    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kOnline>},
-    {"attention", "materialised", AttentionContract, AttentionWhyNot, CreateAttention<0>},
-    {"attention", "flash-32", AttentionContract, AttentionWhyNot, CreateAttention<32>},
-    {"attention", "flash-64", AttentionContract, AttentionWhyNot, CreateAttention<64>},
+    {{"matmul", plugin::kRealTypesAndI8, "naive"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
+    {{"matmul", plugin::kRealTypesAndI8, "blocked"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
+    {{"matmul", plugin::kRealTypesAndI8, "splitk"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
+    {{"fft", plugin::kFftTypes, "radix"}, RadixFft::Contract, RadixFft::WhyNot, RadixFft::Create},
+    {{"fft", plugin::kFftTypes, "bluestein"}, BluesteinFft::Contract, BluesteinFft::WhyNot, BluesteinFft::Create},
+    {{"fft", plugin::kFftTypes, "direct"}, DirectFft::Contract, DirectFft::WhyNot, DirectFft::Create},
+    {{"reduce", plugin::kRealTypes, "sequential"}, ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
+    {{"reduce", plugin::kRealTypes, "pairwise"}, ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
+    {{"reduce", plugin::kRealTypes, "strided"}, ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
+    {{"conv", plugin::kRealTypesAndI8, "direct"}, ConvContract, ConvWhyNot, CreateConvDirect},
+    {{"conv", plugin::kRealTypesAndI8, "im2col"}, ConvContract, ConvWhyNot, CreateConvIm2col},
+    {{"conv", plugin::kRealTypes, "winograd-2x2-3x3"}, ConvWinogradContract, ConvWinogradWhyNot, CreateConvWinograd},
+    {{"softmax", plugin::kRealTypes, "direct", kAnyInPlace},
+     SoftmaxContract,
+     SoftmaxWhyNot,
+     CreateSoftmax<SoftmaxForm::kDirect>},
+    {{"softmax", plugin::kRealTypes, "online", kAnyInPlace},
+     SoftmaxContract,
+     SoftmaxWhyNot,
+     CreateSoftmax<SoftmaxForm::kOnline>},
+    {{"attention", plugin::kRealTypes, "materialised"}, AttentionContract, AttentionWhyNot, CreateAttention<0>},
+    {{"attention", plugin::kRealTypes, "flash-32"}, AttentionContract, AttentionWhyNot, CreateAttention<32>},
+    {{"attention", plugin::kRealTypes, "flash-64"}, AttentionContract, AttentionWhyNot, CreateAttention<64>},
     RowOf<LayerNorm<Variance::kTwoPass>>("layer_norm", "two-pass"),
     RowOf<LayerNorm<Variance::kWelford>>("layer_norm", "welford"),
     RowOf<LayerNorm<Variance::kOnePass>>("layer_norm", "one-pass"),
@@ -69,8 +73,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<GroupNorm<Variance::kOnePass>>("group_norm", "one-pass"),
     RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
-    RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential"),
-    RowOf<FusedAddRmsNorm<StridedFold>>("fused_add_rms_norm", "strided"),
+    RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential", plugin::kRealTypes, kAnyInPlace),
+    RowOf<FusedAddRmsNorm<StridedFold>>("fused_add_rms_norm", "strided", plugin::kRealTypes, kAnyInPlace),
     PlanRowOf<LayerNormBackward<false>>("layer_norm_backward", "by-rows"),
     PlanRowOf<LayerNormBackward<true>>("layer_norm_backward", "by-blocks"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
@@ -97,10 +101,10 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<SiluBySign>("silu_and_mul", "by-sign"),
     RowOf<Rope>("rope", "direct"),
     RowOf<FusedRope>("rope", "fused"),
-    RowOf<Quantize<false>>("quantize", "divide"),
-    RowOf<Quantize<true>>("quantize", "reciprocal"),
-    RowOf<Dequantize<false>>("dequantize", "difference"),
-    RowOf<Dequantize<true>>("dequantize", "table"),
+    RowOf<Quantize<false>>("quantize", "divide", plugin::kNarrowTypes),
+    RowOf<Quantize<true>>("quantize", "reciprocal", plugin::kNarrowTypes),
+    RowOf<Dequantize<false>>("dequantize", "difference", kCodeTypes),
+    RowOf<Dequantize<true>>("dequantize", "table", kCodeTypes),
     RowOf<Selection<false>>("top_k", "sort"),
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),
@@ -131,21 +135,8 @@ class CpuDevice : public plugin::HostDevice {
     return op.name() == "softmax" && op.outputs()[0].strides == op.inputs()[0].strides;
   }
   std::vector<plugin::Capability> Capabilities() override {
-    const std::string features = "strides;permuted;streams";
-    std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
-    plugin::AddOtherOperators(kRows, features, all);
-    std::erase_if(all, [](const plugin::Capability& line) {
-      return line.op == "dequantize" || (line.op == "quantize" && line.dtype == plugin::kF64);
-    });
-    for (const plugin::DType codes : {plugin::kI8, plugin::kU8, plugin::kE4M3, plugin::kE5M2}) {
-      all.push_back({"dequantize", codes, features});
-    }
-    for (plugin::Capability& line : all) {
-      if (line.op == "softmax" || line.op == "fused_add_rms_norm") line.features += ";in_place";
-    }
-    return all;
+    return plugin::CapabilitiesOf<plugin::Row<plugin::HostDevice>>(kRows);
   }
-  std::unique_ptr<plugin::Stream> CreateStream() override { return plugin::MakeHostStream(); }
 };
 
 class CpuBackend : public plugin::Backend {

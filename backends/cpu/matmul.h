@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/common/host.h"
 
@@ -13,6 +14,10 @@ enum class KOrder {
   kPanels,      // a sum per panel of 256, the panels added in order
   kSplit,       // four sums over quarters of k, added as (0+1)+(2+3)
 };
+
+// Why it is not computed; "" when it is.
+std::string MatmulWhyNot(const plugin::OpDesc& op);
+std::string MatmulContract(const plugin::OpDesc& op);
 
 std::unique_ptr<plugin::Plan> CreateMatmulPlan(const plugin::OpDesc& op, KOrder order);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/matmul_support.h"
-
+// Which matmul descriptions the cpu backend takes, and the arithmetic that it declares for them.
 #include <fmt/format.h>
+
+#include "backends/common/matmul_spec.h"
+#include "backends/cpu/matmul.h"
 
 namespace cpu {
 using plugin::MatmulSpec;

@@ -3,12 +3,19 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/common/host.h"
 
 namespace cpu {
 
 enum class SumOrder { kSequential, kPairwise, kStrided };
+
+// Why it is not computed; "" when it is.
+std::string ReduceWhyNot(const plugin::OpDesc& op);
+// ReduceWhyNot for implementations that reorder a sum; argmax and argmin have no sum.
+std::string FoldWhyNot(const plugin::OpDesc& op);
+std::string ReduceContract(const plugin::OpDesc& op);
 
 std::unique_ptr<plugin::Plan> CreateReducePlan(const plugin::OpDesc& op, SumOrder order);
 

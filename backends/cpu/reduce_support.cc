@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/reduce_support.h"
-
+// Which reduce descriptions the cpu backend takes, and the arithmetic that it declares for them.
 #include <fmt/format.h>
+
+#include "backends/common/reduce_spec.h"
+#include "backends/cpu/reduce.h"
 
 namespace cpu {
 using plugin::ReduceKind;

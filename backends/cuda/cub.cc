@@ -86,8 +86,8 @@ std::string CubContract(const gpu::Traits&, const plugin::OpDesc& op) {
 }
 
 constexpr gpu::Row kCubRows[] = {
-    {"reduce", "cub-device", CubContract, CubDeviceWhyNot, CreateCub},
-    {"reduce", "cub-segmented", CubContract, CubSegmentedWhyNot, CreateCub},
+    {{"reduce", plugin::kRealTypes, "cub-device", plugin::kDense}, CubContract, CubDeviceWhyNot, CreateCub},
+    {{"reduce", plugin::kRealTypes, "cub-segmented", plugin::kDense}, CubContract, CubSegmentedWhyNot, CreateCub},
 };
 
 }  // namespace

@@ -266,7 +266,7 @@ std::string Fp8WhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   const auto is_fp8 = [](DType d) { return d == kE4M3 || d == kE5M2; };
   if (!is_fp8(s.a.dtype) || !is_fp8(s.b.dtype)) return "cublaslt-fp8 is for f8e4m3fn and f8e5m2 operands";
-  if (10 * traits.major + traits.minor < 89) return fmt::format("{} has no fp8: sm_89 and later have", traits.name);
+  if (!traits.has_fp8) return fmt::format("{} has no fp8: sm_89 and later have", traits.name);
   if (s.a.dtype == kE5M2 && s.b.dtype == kE5M2) return "cuBLASLt takes no two operands in f8e5m2";
   if (s.y.dtype != plugin::kF32 && s.y.dtype != plugin::kF16 && s.y.dtype != plugin::kBF16) {
     return "cublaslt-fp8 gives f32, f16 or bf16 here";
@@ -297,10 +297,12 @@ std::string Fp8Contract(const gpu::Traits& traits, const plugin::OpDesc&) {
   return traits.major == 9 ? "in=exact;acc=tc<13,32>" : "in=exact;acc=tc<13,16>";
 }
 
+constexpr plugin::DType kTf32Types[] = {plugin::kF32}, kFp8Types[] = {kE4M3, kE5M2};
+
 constexpr gpu::Row kCublasLtRows[] = {
-    {"matmul", "cublaslt", StrictContract, StrictWhyNot, CreateLt<Arithmetic::kStrict>},
-    {"matmul", "cublaslt-tf32", Tf32Contract, Tf32WhyNot, CreateLt<Arithmetic::kTf32>},
-    {"matmul", "cublaslt-fp8", Fp8Contract, Fp8WhyNot, CreateLt<Arithmetic::kFp8>},
+    {{"matmul", plugin::kRealTypesAndI8, "cublaslt"}, StrictContract, StrictWhyNot, CreateLt<Arithmetic::kStrict>},
+    {{"matmul", kTf32Types, "cublaslt-tf32"}, Tf32Contract, Tf32WhyNot, CreateLt<Arithmetic::kTf32>},
+    {{"matmul", kFp8Types, "cublaslt-fp8"}, Fp8Contract, Fp8WhyNot, CreateLt<Arithmetic::kFp8>},
 };
 
 }  // namespace

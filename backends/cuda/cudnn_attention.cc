@@ -81,7 +81,9 @@ std::string FusedContract(const gpu::Traits& traits, const plugin::OpDesc& op) {
                      a.softcap > 0 ? "8192" : "256", a.mask_kind == MaskKind::kAdd ? ";masked=any" : "");
 }
 
-constexpr gpu::Row kFusedRows[] = {{"attention", "cudnn-fused", FusedContract, FusedWhyNot, CreateFused, true}};
+constexpr gpu::Row kFusedRows[] = {
+    {{"attention", plugin::kHalfTypes, "cudnn-fused"}, FusedContract, FusedWhyNot, CreateFused, true},
+};
 
 }  // namespace
 

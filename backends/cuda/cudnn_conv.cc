@@ -303,14 +303,27 @@ std::string CudnnWinogradContract(const gpu::Traits&, const plugin::OpDesc&) {
   return "f32;alg=winograd<4,3>";
 }
 
+constexpr plugin::DType kF32Only[] = {plugin::kF32};
+
 constexpr gpu::Row kCudnnConvRows[] = {
-    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, AddingWhyNot<kImplicitGemm>, CreateCudnnConv<kImplicitGemm>},
-    {"conv", "cudnn-precomputed", CudnnDirectContract, PrecomputedWhyNot, CreateCudnnConv<kPrecomputed>},
-    {"conv", "cudnn-gemm", CudnnDirectContract, AddingWhyNot<kGemm>, CreateCudnnConv<kGemm>},
-    {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot<kFft>, CreateCudnnConv<kFft>},
-    {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot<kFftTiling>, CreateCudnnConv<kFftTiling>},
-    {"conv", "cudnn-winograd", CudnnWinogradContract, CudnnWinogradWhyNot<kWinograd>, CreateCudnnConv<kWinograd>},
-    {"conv", "cudnn-winograd-nonfused", CudnnWinogradContract, CudnnWinogradWhyNot<kWinogradNonfused>,
+    {{"conv", plugin::kRealTypes, "cudnn-implicit-gemm"},
+     CudnnDirectContract,
+     AddingWhyNot<kImplicitGemm>,
+     CreateCudnnConv<kImplicitGemm>},
+    {{"conv", plugin::kRealTypes, "cudnn-precomputed"},
+     CudnnDirectContract,
+     PrecomputedWhyNot,
+     CreateCudnnConv<kPrecomputed>},
+    {{"conv", plugin::kRealTypes, "cudnn-gemm"}, CudnnDirectContract, AddingWhyNot<kGemm>, CreateCudnnConv<kGemm>},
+    {{"conv", kF32Only, "cudnn-fft"}, CudnnFftContract, F32OnlyWhyNot<kFft>, CreateCudnnConv<kFft>},
+    {{"conv", kF32Only, "cudnn-fft-tiling"}, CudnnFftContract, F32OnlyWhyNot<kFftTiling>, CreateCudnnConv<kFftTiling>},
+    {{"conv", kF32Only, "cudnn-winograd"},
+     CudnnWinogradContract,
+     CudnnWinogradWhyNot<kWinograd>,
+     CreateCudnnConv<kWinograd>},
+    {{"conv", kF32Only, "cudnn-winograd-nonfused"},
+     CudnnWinogradContract,
+     CudnnWinogradWhyNot<kWinogradNonfused>,
      CreateCudnnConv<kWinogradNonfused>},
 };
 

@@ -153,7 +153,9 @@ std::string CufftContract(const gpu::Traits&, const plugin::OpDesc& op) {
   return fmt::format("{};math=4;alg={}", s.wide ? "f64" : "f32", bluestein ? "bluestein" : "fft");
 }
 
-constexpr gpu::Row kCufftRows[] = {{"fft", "cufft", CufftContract, CufftWhyNot, CreateCufft, true}};
+constexpr gpu::Row kCufftRows[] = {
+    {{"fft", plugin::kFftTypes, "cufft", plugin::kDense}, CufftContract, CufftWhyNot, CreateCufft, true},
+};
 
 }  // namespace
 

@@ -24,6 +24,7 @@ gpu::Traits Describe(int index, const cudaDeviceProp& properties) {
   t.units = properties.multiProcessorCount;
   t.atomics_flush = true;  // PTX ISA, "atom": in f32 on global memory, which atomicAdd comes to
   t.SetUnit<gpu::NvidiaLayout>(TensorCoreAccumulator(t.major, 16));
+  t.has_fp8 = 10 * t.major + t.minor >= 89;
   // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
   t.exp_ulp = 2, t.tanh_ulp = 2, t.erf_ulp = 2;
   return t;

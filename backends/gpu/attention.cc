@@ -142,9 +142,9 @@ std::string UnitFlashContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kAttentionRows[] = {
-    {"attention", "flash", AttentionContract, FlashWhyNot, CreateFlash},
-    {"attention", "flash-matrix-unit", UnitFlashContract, UnitFlashWhyNot, CreateUnitFlash},
-    {"attention", "materialised", AttentionContract, MaterialisedWhyNot, CreateMaterialised},
+    {{"attention", plugin::kRealTypes, "flash"}, AttentionContract, FlashWhyNot, CreateFlash},
+    {{"attention", plugin::kHalfTypes, "flash-matrix-unit"}, UnitFlashContract, UnitFlashWhyNot, CreateUnitFlash},
+    {{"attention", plugin::kRealTypes, "materialised"}, AttentionContract, MaterialisedWhyNot, CreateMaterialised},
 };
 
 }  // namespace

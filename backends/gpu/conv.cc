@@ -123,9 +123,9 @@ std::string UnitConvContract(const Traits& traits, const plugin::OpDesc&) {
 }
 
 constexpr Row kConvRows[] = {
-    {"conv", "direct", ConvContract, DirectWhyNot, CreateDirect},
-    {"conv", "implicit-gemm", ConvContract, GemmWhyNot, CreateImplicitGemm},
-    {"conv", "implicit-gemm-matrix-unit", UnitConvContract, UnitConvWhyNot, CreateUnitConv},
+    {{"conv", plugin::kRealTypesAndI8, "direct"}, ConvContract, DirectWhyNot, CreateDirect},
+    {{"conv", plugin::kRealTypesAndI8, "implicit-gemm"}, ConvContract, GemmWhyNot, CreateImplicitGemm},
+    {{"conv", plugin::kHalfTypes, "implicit-gemm-matrix-unit"}, UnitConvContract, UnitConvWhyNot, CreateUnitConv},
 };
 
 }  // namespace

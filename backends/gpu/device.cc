@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/device.h"
 
-#include "backends/common/capabilities.h"
+#include "backends/common/float8.h"
 #include "backends/common/status.h"
 
 namespace gpu {
@@ -30,11 +30,9 @@ std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  const std::string features = "strides;permuted";
-  std::vector<plugin::Capability> all = plugin::KernelCapabilities({.integer_reduce = true}, features);
-  plugin::AddOtherOperators(rows_, features, all);
-  for (plugin::Capability& line : all) line.features += line.op == "fused_add_rms_norm" ? ";in_place" : "";
-  return all;
+  return plugin::CapabilitiesOf(rows_, [this](plugin::DType type) {
+    return traits_.has_fp8 || (type != plugin::kE4M3 && type != plugin::kE5M2);
+  });
 }
 
 // A thread writes what it has read itself.

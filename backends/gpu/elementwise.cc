@@ -58,7 +58,7 @@ std::string PointsContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row RowOf(const char* op) {
-  return {op, "thread-per-element", PointsContract, PointsWhyNot, CreatePoints};
+  return {{op, plugin::kRealTypes, "thread-per-element"}, PointsContract, PointsWhyNot, CreatePoints};
 }
 
 constexpr Row kPointRows[] = {RowOf("exp"),   RowOf("log"),  RowOf("tanh"),        RowOf("erf"),

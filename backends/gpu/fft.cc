@@ -147,8 +147,8 @@ std::string FftContract(const Traits&, const plugin::OpDesc& op) {
 }
 
 constexpr Row kFftRows[] = {
-    {"fft", "radix", FftContract<false>, FftWhyNot<false>, CreateFft<false>},
-    {"fft", "bluestein", FftContract<true>, FftWhyNot<true>, CreateFft<true>},
+    {{"fft", plugin::kFftTypes, "radix"}, FftContract<false>, FftWhyNot<false>, CreateFft<false>},
+    {{"fft", plugin::kFftTypes, "bluestein"}, FftContract<true>, FftWhyNot<true>, CreateFft<true>},
 };
 
 }  // namespace

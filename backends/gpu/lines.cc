@@ -76,14 +76,14 @@ std::string LinesContract(const Traits&, const plugin::OpDesc& op) {
 }
 
 template <LineKernel kKernel>
-constexpr Row RowOf(const char* op) {
-  return {op, "block-per-line", LinesContract, LinesWhyNot, CreateLines<kKernel>};
+constexpr Row RowOf(const char* op, int layouts = plugin::kAnyLayout) {
+  return {{op, plugin::kRealTypes, "block-per-line", layouts}, LinesContract, LinesWhyNot, CreateLines<kKernel>};
 }
 
 constexpr Row kLineRows[] = {
     RowOf<LineKernel::kLayerNorm>("layer_norm"),
     RowOf<LineKernel::kRmsNorm>("rms_norm"),
-    RowOf<LineKernel::kFusedAddRmsNorm>("fused_add_rms_norm"),
+    RowOf<LineKernel::kFusedAddRmsNorm>("fused_add_rms_norm", plugin::kAnyLayout | plugin::kInPlace),
     RowOf<LineKernel::kSoftmaxBackward>("softmax_backward"),
 };
 

@@ -153,9 +153,9 @@ std::string UnitMatmulContract(const Traits& traits, const plugin::OpDesc&) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tiled", MatmulContract, TiledWhyNot, CreateTiled},
-    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateSplitK},
-    {"matmul", "matrix-unit", UnitMatmulContract, UnitMatmulWhyNot, CreateUnitMatmul},
+    {{"matmul", plugin::kRealTypesAndI8, "tiled"}, MatmulContract, TiledWhyNot, CreateTiled},
+    {{"matmul", plugin::kRealTypesAndI8, "splitk"}, MatmulContract, SplitKWhyNot, CreateSplitK},
+    {{"matmul", plugin::kHalfTypes, "matrix-unit"}, UnitMatmulContract, UnitMatmulWhyNot, CreateUnitMatmul},
 };
 
 }  // namespace

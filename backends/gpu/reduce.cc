@@ -131,10 +131,10 @@ std::string AtomicContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kReduceRows[] = {
-    {"reduce", "sequential", ReduceContract, SequentialWhyNot, CreateReduce<false>},
-    {"reduce", "tree", ReduceContract, TreeWhyNot, CreateReduce<true>},
-    {"reduce", "split", ReduceContract, PartsWhyNot, CreateInParts<false>},
-    {"reduce", "atomic", AtomicContract, AtomicWhyNot, CreateInParts<true>},
+    {{"reduce", plugin::kRealTypesAndI8, "sequential"}, ReduceContract, SequentialWhyNot, CreateReduce<false>},
+    {{"reduce", plugin::kRealTypesAndI8, "tree"}, ReduceContract, TreeWhyNot, CreateReduce<true>},
+    {{"reduce", plugin::kRealTypesAndI8, "split"}, ReduceContract, PartsWhyNot, CreateInParts<false>},
+    {{"reduce", plugin::kRealTypesAndI8, "atomic"}, AtomicContract, AtomicWhyNot, CreateInParts<true>},
 };
 
 }  // namespace

@@ -42,8 +42,8 @@ std::string SoftmaxContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kSoftmaxRows[] = {
-    {"softmax", "three-pass", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<false>},
-    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<true>},
+    {{"softmax", plugin::kRealTypes, "three-pass"}, SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<false>},
+    {{"softmax", plugin::kRealTypes, "online"}, SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<true>},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Traits {
   int units = 1;                                                 // multiprocessors
   int64_t grid_threads = INT64_MAX;                              // that a launch can have; blocks: kMostBlocks
   bool has_unit = false;                                         // matrix units that take f16 and bf16
+  bool has_fp8 = false;                                          // and fp8
   int lanes = 0;                                                 // of a wave, as kernels on matrix units see it
   int waves = 0;                                                 // of a block that makes a product on them
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/onednn/attention.h"
-
+// attention composed of oneDNN's primitives: matmul with scale and mask as post-ops, softmax, matmul. Scores and
+// probabilities stay in f32; for bf16 operands the probabilities are rounded to bf16 before the second product.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -10,7 +10,7 @@
 #include "backends/onednn/hidden_keys.h"
 #include "backends/onednn/key_mask.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -151,17 +151,13 @@ class AttentionPlan : public plugin::HostPlan {
   std::optional<dnnl::reorder> narrow_;                       // scores_ to p_
 };
 
-}  // namespace
-
 // The contract is that of the parts (matmul.cc, softmax.cc). The reciprocal and the division of the vector softmax
 // count as math.
-std::vector<plugin::Implementation> QueryAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {
-  CreateAttention(op, engine);
+std::string AttentionContract(const plugin::OpDesc& op, const std::string&) {
   const AttentionSpec a = plugin::ParseAttention(op);
-  std::string contract = a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;nan=any;det=yes"
-                                                  : "f32acc;math=4;ftz=out;nan=any;det=yes";
-  if (a.masked_nan) contract += ";masked=nan";
-  return {{kAttention, contract}};
+  const std::string contract = a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;nan=any;det=yes"
+                                                        : "f32acc;math=4;ftz=out;nan=any;det=yes";
+  return contract + (a.masked_nan ? ";masked=nan" : "");
 }
 
 std::unique_ptr<plugin::Plan> CreateAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {
@@ -169,6 +165,16 @@ std::unique_ptr<plugin::Plan> CreateAttention(const plugin::OpDesc& op, const dn
   CheckOffered(a, op);
   return OrUnsupported("attention " + op.DTypesText() + " with these strides",
                        [&] { return std::make_unique<AttentionPlan>(a, engine); });
+}
+
+constexpr Row kAttentionRows[] = {
+    {{"attention", kOneDnnTypes, kAttention}, AttentionContract, nullptr, CreateAttention},
+};
+
+}  // namespace
+
+std::span<const Row> AttentionRows() {
+  return kAttentionRows;
 }
 
 }  // namespace onednn

@@ -8,7 +8,7 @@
 #include "backends/common/status.h"
 #include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -70,7 +70,8 @@ bool UniKernelsAreExact(const dnnl::engine& engine) {
   return false;
 }
 
-std::string ConvContract(const ConvSpec& s, const std::string& implementation) {
+std::string ConvContract(const plugin::OpDesc& op, const std::string& implementation) {
+  const ConvSpec s = plugin::ParseConv(op);
   if (s.IsInteger()) {
     return IntegerContract({IntegerSum::Operator::kConvolution, s.x.dtype, s.w.dtype, s.Terms()}, implementation);
   }
@@ -116,7 +117,6 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
   const auto layout = [=](const Md& desc) { return own_layouts ? AnyLayout(desc) : desc; };
   problem.descriptor = ConvolutionDescriptor(engine, geometry, layout(x), layout(w), bias ? &*bias : nullptr, layout(y),
                                              StrictAttributes());
-  problem.contract = [s](const std::string& implementation) { return ConvContract(s, implementation); };
   if (s.IsInteger()) {
     static const bool uni_is_exact = UniKernelsAreExact(engine);  // the processor's answer, for every problem
     if (!uni_is_exact) {
@@ -125,8 +125,6 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
   }
   return problem;
 }
-
-}  // namespace
 
 std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const ConvSpec spec = plugin::ParseConv(op);
@@ -146,6 +144,15 @@ std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& 
   }
   if (problems.empty()) throw plugin::Unsupported("{}", reason);
   return problems;
+}
+
+constexpr plugin::DType kConvTypes[] = {plugin::kF32, plugin::kBF16, plugin::kI8};
+constexpr Row kConvRows[] = {{{"conv", kConvTypes, ""}, ConvContract, ConvProblems}};
+
+}  // namespace
+
+std::span<const Row> ConvRows() {
+  return kConvRows;
 }
 
 }  // namespace onednn

@@ -4,7 +4,7 @@
 
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -37,7 +37,17 @@ const Function& FunctionOf(const plugin::OpDesc& op) {
   throw plugin::Unsupported("oneDNN has no function '{}' here", op.name());
 }
 
-}  // namespace
+std::string ElementwiseContract(const plugin::OpDesc& op, const std::string& implementation) {
+  const Function& function = FunctionOf(op);
+  if (function.op == "rsqrt") return "f32acc;math=1;det=yes";
+  if (implementation.starts_with("ref")) {  // the conversion to bf16 flushes
+    const bool narrow = op.inputs()[0].dtype == plugin::kBF16;
+    return fmt::format("f32acc;math={};det=yes{}", function.math_of_reference, narrow ? ";ftz=out" : "");
+  }
+  const bool is_exp = function.function.algorithm == dnnl::algorithm::eltwise_exp;
+  const int math = is_exp && !HasFusedMultiplyAdd() ? kMathOfUnfusedExp : function.math_of_vectors;
+  return fmt::format("f32acc;math={};det=yes;ftz=all{}", math, is_exp ? ";nan=any" : "");
+}
 
 Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const Function& function = FunctionOf(op);
@@ -52,17 +62,20 @@ Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine)
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     problem.descriptor = EltwiseDescriptor(engine, function.function, x, StrictAttributes());
-    problem.contract = [&function, narrow = in.dtype == plugin::kBF16](const std::string& name) {
-      if (function.op == "rsqrt") return std::string("f32acc;math=1;det=yes");
-      if (name.starts_with("ref")) {  // the conversion to bf16 flushes
-        return fmt::format("f32acc;math={};det=yes{}", function.math_of_reference, narrow ? ";ftz=out" : "");
-      }
-      const bool is_exp = function.function.algorithm == dnnl::algorithm::eltwise_exp;
-      const int math = is_exp && !HasFusedMultiplyAdd() ? kMathOfUnfusedExp : function.math_of_vectors;
-      return fmt::format("f32acc;math={};det=yes;ftz=all{}", math, is_exp ? ";nan=any" : "");
-    };
     return problem;
   });
+}
+
+constexpr Row RowOf(const char* op) {
+  return {{op, kOneDnnTypes, ""}, ElementwiseContract, Alone<ElementwiseProblem>};
+}
+
+constexpr Row kElementwiseRows[] = {RowOf("exp"), RowOf("gelu"), RowOf("log"), RowOf("rsqrt"), RowOf("tanh")};
+
+}  // namespace
+
+std::span<const Row> ElementwiseRows() {
+  return kElementwiseRows;
 }
 
 }  // namespace onednn

@@ -6,7 +6,7 @@
 #include "backends/common/status.h"
 #include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -56,7 +56,8 @@ void CheckOffered(const MatmulSpec& s) {
 
 // Measured on 2.6.3 with avx512_core_bf16: the bf16 dot product (VDPBF16PS, and AMX by its documentation) flushes
 // subnormal inputs and sums, the conversion to bf16 (VCVTNEPS2BF16) subnormal outputs.
-std::string MatmulContract(const MatmulSpec& spec, const std::string& implementation) {
+std::string MatmulContract(const plugin::OpDesc& op, const std::string& implementation) {
+  const MatmulSpec spec = plugin::ParseMatmul(op);
   if (spec.IsInteger()) {
     return IntegerContract({IntegerSum::Operator::kMatmul, spec.a.dtype, spec.b.dtype, spec.k}, implementation);
   }
@@ -64,8 +65,6 @@ std::string MatmulContract(const MatmulSpec& spec, const std::string& implementa
   if (narrow_input && !implementation.starts_with("ref")) return "f32acc;ftz=all;det=yes";
   return spec.y.dtype == plugin::kBF16 ? "f32acc;ftz=out;det=yes" : "f32acc;det=yes";
 }
-
-}  // namespace
 
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const MatmulSpec spec = plugin::ParseMatmul(op);
@@ -98,9 +97,17 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     dnnl::primitive_attr attr = StrictAttributes();
     attr.set_post_ops(post_ops);
     problem.descriptor = MatmulDescriptor(engine, a, b, bias ? &*bias : nullptr, y, attr);
-    problem.contract = [spec](const std::string& implementation) { return MatmulContract(spec, implementation); };
     return problem;
   });
+}
+
+constexpr plugin::DType kMatmulTypes[] = {plugin::kF32, plugin::kBF16, plugin::kI8};
+constexpr Row kMatmulRows[] = {{{"matmul", kMatmulTypes, ""}, MatmulContract, Alone<MatmulProblem>}};
+
+}  // namespace
+
+std::span<const Row> MatmulRows() {
+  return kMatmulRows;
 }
 
 }  // namespace onednn

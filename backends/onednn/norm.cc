@@ -5,7 +5,7 @@
 
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -30,7 +30,25 @@ float VarianceOf(float rstd) {
   return best;
 }
 
-}  // namespace
+// The conversion to bf16 flushes.
+std::string WithFlush(const char* contract, const plugin::OpDesc& op) {
+  return std::string(contract) + (op.inputs()[0].dtype == plugin::kBF16 ? ";ftz=out" : "");
+}
+
+std::string LayerNormContract(const plugin::OpDesc& op, const std::string&) {
+  return WithFlush("f32acc;math=2;det=yes", op);
+}
+
+// The reference loops turn each dy into bf16 once more, which flushes.
+std::string LayerNormBackwardContract(const plugin::OpDesc& op, const std::string& implementation) {
+  const bool narrow = op.inputs()[0].dtype == plugin::kBF16;
+  if (narrow && implementation.find("ref") != std::string::npos) return "f32acc;math=2;det=yes;ftz=all";
+  return WithFlush("f32acc;math=2;det=yes", op);
+}
+
+std::string SoftmaxBackwardContract(const plugin::OpDesc& op, const std::string&) {
+  return WithFlush("f32acc;det=yes", op);
+}
 
 Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   op.MayIgnore({"rows", "n"});
@@ -52,9 +70,6 @@ Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
                         {DNNL_ARG_SHIFT, false, 2, MdOf(beta)},
                         {DNNL_ARG_DST, true, 0, MdOf(y)}};
     problem.descriptor = LayerNormDescriptor(engine, MdOf(x), eps, StrictAttributes());
-    problem.contract = [narrow = x.dtype == plugin::kBF16](const std::string&) {
-      return std::string("f32acc;math=2;det=yes") + (narrow ? ";ftz=out" : "");
-    };
     return problem;
   });
 }
@@ -87,11 +102,6 @@ Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& e
     if (dnnl_primitive_desc_query_s32(pd.get(), dnnl_query_num_of_inputs_s32, 0) > 5) {
       problem.operands.push_back({DNNL_ARG_SHIFT, false, 4, MdOf(in[4])});
     }
-    // The reference loops turn each dy into bf16 once more, which flushes.
-    problem.contract = [narrow = type == plugin::kBF16](const std::string& name) {
-      const std::string ftz = !narrow ? "" : name.find("ref") != std::string::npos ? ";ftz=all" : ";ftz=out";
-      return "f32acc;math=2;det=yes" + ftz;
-    };
     return problem;
   });
 }
@@ -110,11 +120,22 @@ Problem SoftmaxBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& eng
                         {DNNL_ARG_DIFF_SRC, true, 0, MdOf(dx)}};
     const int axis = static_cast<int>(y.shape.size()) - 1;
     problem.descriptor = SoftmaxBackwardDescriptor(engine, MdOf(y), MdOf(dy), MdOf(dx), axis, StrictAttributes());
-    problem.contract = [narrow = y.dtype == plugin::kBF16](const std::string&) {
-      return std::string("f32acc;det=yes") + (narrow ? ";ftz=out" : "");
-    };
     return problem;
   });
+}
+
+constexpr Row kNormRows[] = {
+    {{"layer_norm", kOneDnnTypes, "", plugin::kDense}, LayerNormContract, Alone<LayerNormProblem>},
+    {{"layer_norm_backward", kOneDnnTypes, "", plugin::kDense},
+     LayerNormBackwardContract,
+     Alone<LayerNormBackwardProblem>},
+    {{"softmax_backward", kOneDnnTypes, ""}, SoftmaxBackwardContract, Alone<SoftmaxBackwardProblem>},
+};
+
+}  // namespace
+
+std::span<const Row> NormRows() {
+  return kNormRows;
 }
 
 }  // namespace onednn

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN on the host CPU. Every implementation that the library's own iteration offers is listed and run apart, so
 // that its just-in-time kernels and its reference code are judged each on its own.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -9,58 +13,28 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
-#include "backends/onednn/attention.h"
 #include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
 
-// Explains why oneDNN does not offer an operator of assay: it lacks it, or defines it differently.
-std::string ExplainMissingOperator(const std::string& op) {
-  const std::pair<std::string_view, std::string_view> reasons[] = {
-      {"erf", "oneDNN has the error function inside gelu alone"},
-      {"sin", "oneDNN has no sine"},
-      {"cos", "oneDNN has no cosine"},
-      {"pow", "oneDNN's power has one exponent for all elements"},
-      {"silu_and_mul", "oneDNN's swish has one operand, and its product with the other half would be rounded apart"},
-      {"rms_norm", "oneDNN's layer normalisation takes off the mean"},
-      {"fused_add_rms_norm", "oneDNN's layer normalisation takes off the mean"},
-      {"group_norm", "oneDNN has group normalisation from 3.3 on alone, and this plugin takes what 2.6 has too"},
-      {"quantize", "oneDNN 2.6 multiplies where quantize divides by a scale, and this plugin makes no reciprocals"},
-      {"dequantize", "oneDNN 2.6 fixes scales and zeros when a reorder is made, where dequantize has operands"},
-      {"rope", "oneDNN has no rotation of pairs"},
-      {"gather", "oneDNN has no primitive that reads places from an operand"},
-      {"scatter_add", "oneDNN has no primitive that reads places from an operand"},
-      {"cumsum", "oneDNN has no running sums"},
-      {"selective_scan", "oneDNN's recurrences are those of RNN, LSTM and GRU cells"},
-      {"sort", "oneDNN does not order elements"},
-      {"top_k", "oneDNN does not order elements"},
-      {"fft", "oneDNN has no Fourier transform"},
-  };
-  for (const auto& [name, reason] : reasons) {
-    if (op == name) return fmt::format("no operator '{}' in this backend: {}", op, reason);
-  }
-  return fmt::format(
-      "no operator '{}' in this backend; it has: attention, conv, exp, gelu, layer_norm, layer_norm_backward, log, "
-      "matmul, reduce, rsqrt, softmax, softmax_backward, tanh",
-      op);
+std::span<const Row> Rows() {
+  static const std::vector<Row> all = plugin::JoinRows<Row>(
+      {AttentionRows(), ConvRows(), ElementwiseRows(), MatmulRows(), NormRows(), ReduceRows(), SoftmaxRows()});
+  return all;
 }
 
-std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
-  const auto one = [](Problem problem) { return std::vector<Problem>{std::move(problem)}; };
-  if (op.name() == "matmul") return one(MatmulProblem(op, engine));
-  if (op.name() == "reduce") return one(ReduceProblem(op, engine));
-  if (op.name() == "conv") return ConvProblems(op, engine);
-  if (op.name() == "softmax") return one(SoftmaxProblem(op, engine));
-  if (op.name() == "softmax_backward") return one(SoftmaxBackwardProblem(op, engine));
-  if (op.name() == "layer_norm") return one(LayerNormProblem(op, engine));
-  if (op.name() == "layer_norm_backward") return one(LayerNormBackwardProblem(op, engine));
-  for (const char* function : {"exp", "gelu", "log", "rsqrt", "tanh"}) {
-    if (op.name() == function) return one(ElementwiseProblem(op, engine));
+const Row& RowFor(const plugin::OpDesc& op) {
+  const auto row = std::ranges::find_if(Rows(), [&](const Row& r) { return op.name() == r.op; });
+  if (row == Rows().end()) plugin::RefuseOperator(Rows(), op);
+  const bool has_inputs = !op.inputs().empty();  // else its description is malformed, which its reader says
+  if (has_inputs && std::ranges::find(row->types, op.inputs()[0].dtype) == row->types.end()) {
+    throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs takes {} here", op.name(), op.DTypesText(),
+                              fmt::join(row->types | std::views::transform(plugin::Name), ", "));
   }
-  throw plugin::Unsupported("{}", ExplainMissingOperator(op.name()));
+  return *row;
 }
 
 std::string NameOf(const Problem& problem) {
@@ -89,14 +63,18 @@ bool TooSlow(const std::string& implementation, const Problem& problem) {
 class OneDnnDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
-    if (op.name() == "attention") return QueryAttention(op, engine_);
+    const Row& row = RowFor(op);
+    if (row.compose != nullptr) {
+      row.compose(op, engine_);  // refuses what it does not take
+      return {{row.name, row.contract(op, row.name)}};
+    }
     std::vector<plugin::Implementation> found, slow;
     std::set<std::string> names;
-    for (Problem& problem : MakeProblems(op, engine_)) {
+    for (Problem& problem : row.problems(op, engine_)) {
       do {
         const std::string name = NameOf(problem);
         if (!IsOffered(problem, engine_) || !names.insert(name).second) continue;
-        (TooSlow(name, problem) ? slow : found).push_back({name, problem.contract(name)});
+        (TooSlow(name, problem) ? slow : found).push_back({name, row.contract(op, name)});
       } while (problem.descriptor.pd.next_impl());
     }
     if (found.empty()) found = std::move(slow);
@@ -107,8 +85,9 @@ class OneDnnDevice : public plugin::HostDevice {
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
-    if (op.name() == "attention") return CreateAttention(op, engine_);
-    for (Problem& problem : MakeProblems(op, engine_)) {
+    const Row& row = RowFor(op);
+    if (row.compose != nullptr) return row.compose(op, engine_);
+    for (Problem& problem : row.problems(op, engine_)) {
       do {
         if (NameOf(problem) == implementation && IsOffered(problem, engine_))
           return std::make_unique<PrimitivePlan>(problem, implementation, engine_);

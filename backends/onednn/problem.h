@@ -29,23 +29,10 @@ struct Problem {
   Descriptor descriptor;     // at the library's first implementation
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
-  std::function<std::string(const std::string& implementation)> contract;
   std::function<bool(const std::string& implementation)> keeps_promise;  // none: all do
   std::string suffix;        // behind the library's name of an implementation
   bool own_layouts = false;  // operands are reordered into and out of the layouts that the descriptor chose
 };
-
-// One way for each set of names; at least one.
-std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& engine);
-
-// All throw Unsupported with the reason when oneDNN has no implementation.
-Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem SoftmaxBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem LayerNormBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
-Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 
 // How the operands get into the layouts that the descriptor, as it is now, works on.
 enum class Placement { kAsGiven, kReordered, kImpossible };

@@ -3,7 +3,7 @@
 #include "backends/common/reduce_spec.h"
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -58,15 +58,14 @@ std::vector<int64_t> FullStrides(const ReduceSpec& spec, const std::vector<int64
 
 // Measured on 2.6.3: bf16 is summed in f32, subnormal inputs count, subnormal bf16 outputs are flushed by the
 // conversion. max and min lose NaN, and with it (reference code) the elements before it. l2 calls powf.
-std::string ReduceContract(const ReduceSpec& spec) {
+std::string ReduceContract(const plugin::OpDesc& op, const std::string&) {
+  const ReduceSpec spec = plugin::ParseReduce(op);
   std::string contract = "f32acc;det=yes";
   if (spec.out == plugin::kBF16) contract += ";ftz=out";
   if (spec.kind == ReduceKind::kMax || spec.kind == ReduceKind::kMin) contract += ";nan=any";
   if (spec.kind == ReduceKind::kMean || spec.kind == ReduceKind::kL2) contract += ";math=1";
   return contract;
 }
-
-}  // namespace
 
 Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const ReduceSpec spec = plugin::ParseReduce(op);
@@ -84,9 +83,16 @@ Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     constexpr float kNorm = 2.0f;  // the p of the p-norm; the other kinds do not read it
     problem.descriptor = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
-    problem.contract = [contract = ReduceContract(spec)](const std::string&) { return contract; };
     return problem;
   });
+}
+
+constexpr Row kReduceRows[] = {{{"reduce", kOneDnnTypes, ""}, ReduceContract, Alone<ReduceProblem>}};
+
+}  // namespace
+
+std::span<const Row> ReduceRows() {
+  return kReduceRows;
 }
 
 }  // namespace onednn

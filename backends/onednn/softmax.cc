@@ -5,7 +5,7 @@
 #include "backends/common/softmax_spec.h"
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
-#include "backends/onednn/problem.h"
+#include "backends/onednn/operators.h"
 
 namespace onednn {
 namespace {
@@ -16,13 +16,13 @@ namespace {
 // vector code's maximum loses NaN (measured on 2.6.3: rows of zeros). In bf16 both keep the exponentials in the output
 // before they divide. Reference code gives no NaN for a row of -inf. The vector code's logarithm is read from a table:
 // measured on 2.6.3, 94 ulp off for ln 1.31.
-std::string Contract(bool reference, bool narrow, bool log) {
-  std::string contract = fmt::format("f32acc;math={};ftz=out;det=yes", reference ? 1 : log ? 256 : 4);
+std::string SoftmaxContract(const plugin::OpDesc& op, const std::string& implementation) {
+  const plugin::SoftmaxSpec spec = plugin::ParseSoftmax(op);
+  const bool reference = implementation.starts_with("ref");
+  std::string contract = fmt::format("f32acc;math={};ftz=out;det=yes", reference ? 1 : spec.log ? 256 : 4);
   contract += reference ? ";masked=any" : ";masked=nan;nan=any";
-  return contract + (narrow ? ";mid=bf16" : "");
+  return contract + (spec.dtype == plugin::kBF16 ? ";mid=bf16" : "");
 }
-
-}  // namespace
 
 Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const plugin::SoftmaxSpec spec = plugin::ParseSoftmax(op);
@@ -36,11 +36,16 @@ Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     problem.descriptor = SoftmaxDescriptor(engine, spec.log, x, y, spec.axis_index, StrictAttributes());
-    problem.contract = [narrow = spec.dtype == plugin::kBF16, log = spec.log](const std::string& name) {
-      return Contract(name.starts_with("ref"), narrow, log);
-    };
     return problem;
   });
+}
+
+constexpr Row kSoftmaxRows[] = {{{"softmax", kOneDnnTypes, ""}, SoftmaxContract, Alone<SoftmaxProblem>}};
+
+}  // namespace
+
+std::span<const Row> SoftmaxRows() {
+  return kSoftmaxRows;
 }
 
 }  // namespace onednn

@@ -154,8 +154,12 @@ std::string AttentionContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kAttentionRows[] = {
-    {"attention", "flash", AttentionContract, FlashWhyNot, CreateFlash, true},
-    {"attention", "materialised", AttentionContract, MaterialisedWhyNot, CreateMaterialised, true},
+    {{"attention", plugin::kRealTypes, "flash"}, AttentionContract, FlashWhyNot, CreateFlash, true},
+    {{"attention", plugin::kRealTypes, "materialised"},
+     AttentionContract,
+     MaterialisedWhyNot,
+     CreateMaterialised,
+     true},
 };
 
 }  // namespace

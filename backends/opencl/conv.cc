@@ -132,8 +132,8 @@ std::string ConvContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kConvRows[] = {
-    {"conv", "direct", ConvContract, ConvWhyNot, CreateDirect, true},
-    {"conv", "implicit-gemm", ConvContract, GemmWhyNot, CreateImplicitGemm, true},
+    {{"conv", plugin::kRealTypesAndI8, "direct"}, ConvContract, ConvWhyNot, CreateDirect, true},
+    {{"conv", plugin::kRealTypesAndI8, "implicit-gemm"}, ConvContract, GemmWhyNot, CreateImplicitGemm, true},
 };
 
 }  // namespace

@@ -125,7 +125,7 @@ std::string FftContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kFftRows[] = {
-    {"fft", "vkfft", FftContract, FftWhyNot, CreateVkFft, true},
+    {{"fft", plugin::kFftTypes, "vkfft"}, FftContract, FftWhyNot, CreateVkFft, true},
 };
 
 }  // namespace

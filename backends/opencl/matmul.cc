@@ -130,8 +130,8 @@ std::string MatmulContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateMatmul<false>, true},
-    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateMatmul<true>, true},
+    {{"matmul", plugin::kRealTypesAndI8, "tiled"}, MatmulContract, MatmulWhyNot, CreateMatmul<false>, true},
+    {{"matmul", plugin::kRealTypesAndI8, "splitk"}, MatmulContract, SplitKWhyNot, CreateMatmul<true>, true},
 };
 
 }  // namespace

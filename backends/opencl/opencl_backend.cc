@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device of every OpenCL platform, a column each. The rows stand beside each operator's kernels.
-#include "backends/common/capabilities.h"
 #include "backends/opencl/table.h"
 #include "backends/opencl/vkfft.h"
 
@@ -43,7 +42,9 @@ std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  return plugin::KernelCapabilities({.f64 = traits_.HasF64(), .integer_reduce = true}, "strides;permuted");
+  return plugin::CapabilitiesOf(Rows(), [this](plugin::DType type) {
+    return traits_.HasF64() || (type != plugin::kF64 && type != plugin::kC128);
+  });
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {

@@ -80,8 +80,8 @@ std::string ReduceContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kReduceRows[] = {
-    {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<false>, true},
-    {"reduce", "tree", ReduceContract, ReduceWhyNot, CreateReduce<true>, true},
+    {{"reduce", plugin::kRealTypesAndI8, "sequential"}, ReduceContract, ReduceWhyNot, CreateReduce<false>, true},
+    {{"reduce", plugin::kRealTypesAndI8, "tree"}, ReduceContract, ReduceWhyNot, CreateReduce<true>, true},
 };
 
 }  // namespace

@@ -54,8 +54,8 @@ std::string SoftmaxContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kSoftmaxRows[] = {
-    {"softmax", "three-pass", SoftmaxContract, SoftmaxWhyNot, CreateThreePass, true},
-    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateOnline, true},
+    {{"softmax", plugin::kRealTypes, "three-pass"}, SoftmaxContract, SoftmaxWhyNot, CreateThreePass, true},
+    {{"softmax", plugin::kRealTypes, "online"}, SoftmaxContract, SoftmaxWhyNot, CreateOnline, true},
 };
 
 }  // namespace

@@ -90,6 +90,16 @@ class Interpreted : public Base {
  public:
   explicit Interpreted(uint32_t index) : index_(index) {}
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override { return QueryInterpreter(index_, op); }
+  std::vector<plugin::Capability> Capabilities() override {
+    const std::string found =
+        Ask([&](int32_t* status, char* text, uint64_t capacity) { Calls().kernels(index_, status, text, capacity); });
+    std::vector<plugin::Capability> lines;
+    for (const std::string& line : Split(found, '\n')) {
+      const size_t tab = line.find('\t');
+      lines.push_back({line.substr(0, tab), plugin::DType(), "implementation=" + line.substr(tab + 1)});
+    }
+    return lines;
+  }
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     LeaveAttributes(op);
     return std::make_unique<PlanOfIt>(index_, implementation);

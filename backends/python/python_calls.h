@@ -40,6 +40,8 @@ typedef struct assay_python_calls {
                  char* text, uint64_t capacity);
   void (*download)(uint32_t device, uint64_t buffer, uint64_t offset, void* bytes, uint64_t size, int32_t* status,
                    char* text, uint64_t capacity);
+  /* Lines: an operator, a tabulator, and the implementation that is registered for it. */
+  void (*kernels)(uint32_t device, int32_t* status, char* text, uint64_t capacity);
 } assay_python_calls;
 
 /* `calls` lives as long as the process. */

@@ -184,9 +184,9 @@ std::string FlashBuiltinContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kAttentionRows[] = {
-    {"attention", "materialised", AttentionContract, MaterialisedWhyNot, MaterialisedRecipe},
-    {"attention", "flash", AttentionContract, FlashWhyNot, FlashRecipe<false>},
-    {"attention", "flash-builtin", FlashBuiltinContract, FlashBuiltinWhyNot, FlashRecipe<true>},
+    {{"attention", plugin::kRealTypes, "materialised"}, AttentionContract, MaterialisedWhyNot, MaterialisedRecipe},
+    {{"attention", plugin::kRealTypes, "flash"}, AttentionContract, FlashWhyNot, FlashRecipe<false>},
+    {{"attention", plugin::kNarrowTypes, "flash-builtin"}, FlashBuiltinContract, FlashBuiltinWhyNot, FlashRecipe<true>},
 };
 
 }  // namespace

@@ -126,8 +126,8 @@ std::string ConvContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kConvRows[] = {
-    {"conv", "direct", ConvContract, DirectWhyNot, DirectRecipe},
-    {"conv", "implicit-gemm", ConvContract, GemmWhyNot, GemmRecipe},
+    {{"conv", plugin::kRealTypesAndI8, "direct"}, ConvContract, DirectWhyNot, DirectRecipe},
+    {{"conv", plugin::kRealTypesAndI8, "implicit-gemm"}, ConvContract, GemmWhyNot, GemmRecipe},
 };
 
 }  // namespace

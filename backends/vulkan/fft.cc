@@ -178,8 +178,8 @@ std::string FftContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kFftRows[] = {
-    {"fft", "radix", FftContract<false>, FftWhyNot<false>, FftRecipe<false>},
-    {"fft", "bluestein", FftContract<true>, FftWhyNot<true>, FftRecipe<true>},
+    {{"fft", plugin::kFftTypes, "radix"}, FftContract<false>, FftWhyNot<false>, FftRecipe<false>},
+    {{"fft", plugin::kFftTypes, "bluestein"}, FftContract<true>, FftWhyNot<true>, FftRecipe<true>},
 };
 
 }  // namespace

@@ -139,9 +139,9 @@ std::string MatmulContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tile", MatmulContract, TileWhyNot, TileRecipe},
-    {"matmul", "subgroup-tile", MatmulContract, SubgroupTileWhyNot, SubgroupTileRecipe},
-    {"matmul", "subgroup-dot", MatmulContract, SubgroupDotWhyNot, SubgroupDotRecipe},
+    {{"matmul", plugin::kRealTypesAndI8, "tile"}, MatmulContract, TileWhyNot, TileRecipe},
+    {{"matmul", plugin::kRealTypesAndI8, "subgroup-tile"}, MatmulContract, SubgroupTileWhyNot, SubgroupTileRecipe},
+    {{"matmul", plugin::kRealTypesAndI8, "subgroup-dot"}, MatmulContract, SubgroupDotWhyNot, SubgroupDotRecipe},
 };
 
 }  // namespace

@@ -115,8 +115,8 @@ std::string ReduceContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kReduceRows[] = {
-    {"reduce", "tree", ReduceContract, TreeWhyNot, TreeRecipe},
-    {"reduce", "split", ReduceContract, SplitWhyNot, SplitRecipe},
+    {{"reduce", plugin::kRealTypesAndI8, "tree"}, ReduceContract, TreeWhyNot, TreeRecipe},
+    {{"reduce", plugin::kRealTypesAndI8, "split"}, ReduceContract, SplitWhyNot, SplitRecipe},
 };
 
 }  // namespace

@@ -58,9 +58,9 @@ std::string BuiltinContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kSoftmaxRows[] = {
-    {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kDirect>},
-    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kOnline>},
-    {"softmax", "direct-builtin", BuiltinContract, BuiltinWhyNot, SoftmaxRecipe<kBuiltin>},
+    {{"softmax", plugin::kRealTypes, "direct"}, SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kDirect>},
+    {{"softmax", plugin::kRealTypes, "online"}, SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kOnline>},
+    {{"softmax", plugin::kNarrowTypes, "direct-builtin"}, BuiltinContract, BuiltinWhyNot, SoftmaxRecipe<kBuiltin>},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compute shaders on any Vulkan 1.1 device; one device of this backend per physical device of the loader.
-#include "backends/common/capabilities.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/kernel_plan.h"
 #include "backends/vulkan/operators.h"
@@ -42,9 +41,10 @@ class VulkanDevice : public plugin::Device {
   }
 
   std::vector<plugin::Capability> Capabilities() override {
-    const Facts& facts = context_.facts();
-    return plugin::KernelCapabilities({.f64 = facts.f64, .half = facts.store16, .integer_reduce = true},
-                                      "strides;permuted");
+    return plugin::CapabilitiesOf(Rows(), [&facts = context_.facts()](plugin::DType type) {
+      if (type == plugin::kF64 || type == plugin::kC128) return facts.f64;
+      return facts.store16 || (type != plugin::kF16 && type != plugin::kBF16);
+    });
   }
 
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {

@@ -266,17 +266,17 @@ void AdmitWhere(BoundModel& bound, const Plane& plane, double at, unsigned also)
   }
 }
 
-bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double got) {
-  const unsigned also = AlsoAt(bound, i);
-  const auto has = [also](unsigned bits) { return (also & bits) != 0; };
-  if (also == 0) return false;
-  if (has(kAnything) || (has(kAlsoValue) && got == (*bound.also_value)[i])) return true;
+bool BoundModel::IsAlsoRight(int64_t i, DType out, double y, double got) const {
+  const unsigned bits = AlsoAt(i);
+  const auto has = [bits](unsigned asked) { return (bits & asked) != 0; };
+  if (bits == 0) return false;
+  if (has(kAnything) || (has(kAlsoValue) && got == (*also_value)[i])) return true;
   if (std::isnan(got)) return has(kAlsoNan);
   const bool signed_alike = y == 0 || std::signbit(got) == std::signbit(y);
   if (std::isinf(got)) return has(kAlsoInfinity) || (has(kAlsoSignedInfinity) && signed_alike);
   if (has(kAlsoSignedFinite) && (got == 0 || signed_alike)) return true;
-  if (has(kAlsoIndex) && got >= 0 && got < bound.also_indices && got == std::trunc(got)) {
-    return !bound.also_index || bound.also_index(i, static_cast<int64_t>(got));
+  if (has(kAlsoIndex) && got >= 0 && got < also_indices && got == std::trunc(got)) {
+    return !also_index || also_index(i, static_cast<int64_t>(got));
   }
   const double limit = std::ldexp(1.0, 8 * SizeOf(out) - 1);
   return has(kAlsoIntegerLimits) && (got == 0 || got == -limit || got == limit - 1);
@@ -330,20 +330,20 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   return bound;
 }
 
-double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i) {
-  double sum = bound.constant + (golden.error.empty() ? 0.0 : golden.error[i]);
-  for (const BoundTerm& term : bound.terms) {
+double BoundModel::At(const Golden& golden, int64_t i) const {
+  double sum = constant + (golden.error.empty() ? 0.0 : golden.error[i]);
+  for (const BoundTerm& term : terms) {
     const double value = (*term.plane)[i];
     if (value > 0) sum += term.coefficient * value;  // not 0 times infinity
   }
   return sum * kRoundUp;
 }
 
-double HardBound(const BoundModel& bound, const Golden& golden, int64_t i) {
-  const double a = AccumulatedBound(bound, golden, i);
+double BoundModel::LargestToleranceAt(const Golden& golden, int64_t i) const {
+  const double a = At(golden, i);
   const double reach = (std::fabs(golden.value[i]) + a) * kRoundUp;
   const double binade = std::isnormal(reach) ? std::ldexp(1.0, std::ilogb(reach)) : reach;
-  return (a + std::max(bound.u_out * binade, bound.lambda_out)) * kRoundUp;
+  return (a + std::max(u_out * binade, lambda_out)) * kRoundUp;
 }
 
 }  // namespace assay

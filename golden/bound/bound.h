@@ -89,6 +89,17 @@ enum class PartialSigns : uint8_t {
 };
 
 struct BoundModel {
+  // A_i: what all before the output's own rounding may cost. Rounded up; infinite where the contract promises nothing.
+  double At(const Golden& golden, int64_t i) const;
+  // The largest error of any right result, A_i + max(u_out 2^floor(log2(|y_i| + A_i)), lambda_out), rounded up.
+  // Judgement::Tolerance knows it better for one result.
+  double LargestToleranceAt(const Golden& golden, int64_t i) const;
+  unsigned AlsoAt(int64_t i) const { return also.empty() ? 0U : also[static_cast<size_t>(i)]; }
+  // Whether any result is accepted for element i.
+  bool IsFree(int64_t i) const { return (AlsoAt(i) & kAnything) != 0; }
+  // Whether `got` is right for element i with the golden value y because of its Also bits.
+  bool IsAlsoRight(int64_t i, DType out, double y, double got) const;
+
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
   std::vector<BoundTerm> terms;  // without E_gold, which is always added
@@ -182,21 +193,5 @@ BoundModel OutputBound(const Contract& contract, DType out);
 // Adds the bits `also` to element i of a golden with `values` values, or to all where plane[i] >= at.
 void Admit(BoundModel& bound, int64_t values, int64_t i, unsigned also);
 void AdmitWhere(BoundModel& bound, const Plane& plane, double at, unsigned also);
-
-inline unsigned AlsoAt(const BoundModel& bound, int64_t i) {
-  return bound.also.empty() ? 0U : bound.also[static_cast<size_t>(i)];
-}
-// Whether any result is accepted for element i.
-inline bool IsFree(const BoundModel& bound, int64_t i) {
-  return (AlsoAt(bound, i) & kAnything) != 0;
-}
-// Whether `got` is right for element i with the golden value y because of its Also bits.
-bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double got);
-
-// A_i without the output's rounding, and what any right result may be off, T_i = A_i + max(u_out 2^floor(log2(|y_i| +
-// A_i)), lambda_out); both rounded up. Infinite where the contract promises nothing. What a given result may be off is
-// known better (Judgement::Tolerance).
-double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i);
-double HardBound(const BoundModel& bound, const Golden& golden, int64_t i);
 
 }  // namespace assay

@@ -46,7 +46,7 @@ Result<PlanOptions> OptionsOf(const assay_selection& selection) {
 }
 
 Result<std::unique_ptr<assay_case>> Make(const PlannedCase& planned) {
-  auto user = MakeSuiteCase(planned, Asker::kProgram);
+  auto user = MakeSuiteCase(planned, Asker::kCase);
   if (!user) return tl::unexpected(user.error());
   std::string text = DescribeSuiteCase(planned, user->data).dump();
   return std::make_unique<assay_case>(assay_case{*std::move(user), std::move(text)});

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes operators as JSON, for bindings that translate arguments.
 #include <algorithm>
+#include <deque>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/c_api/api_call.h"
 #include "harness/core/base/json.h"
 #include "harness/core/model/other_names.h"
+#include "ops/definition_file.h"
 #include "ops/operator.h"
 
 namespace assay::c_api {
@@ -39,13 +43,16 @@ Json OperatorJson(const OpSchema& schema) {
   return json;
 }
 
+// The texts stay: somebody may still read an earlier one.
 const std::string& AllOperators() {
-  static const std::string text = [] {
-    Json all = Json::array();
-    for (const Operator* op : OperatorRegistry::Global().All()) all.push_back(OperatorJson(op->schema()));
-    return all.dump();
-  }();
-  return text;
+  static std::mutex mutex;
+  static std::deque<std::pair<std::vector<const Operator*>, std::string>> texts;
+  const std::lock_guard lock(mutex);
+  const std::vector<const Operator*> operators = OperatorRegistry::Global().All();
+  if (!texts.empty() && texts.back().first == operators) return texts.back().second;
+  Json all = Json::array();
+  for (const Operator* op : operators) all.push_back(OperatorJson(op->schema()));
+  return texts.emplace_back(operators, all.dump()).second;
 }
 
 }  // namespace
@@ -56,5 +63,13 @@ int32_t assay_operators(const char** json) {
     if (json == nullptr) return assay::UsageError("there is nowhere to put the text: it is NULL");
     *json = assay::c_api::AllOperators().c_str();
     return {};
+  });
+}
+
+int32_t assay_add_operators(const char* definitions) {
+  return assay::c_api::Call([&]() -> assay::Status {
+    if (definitions == nullptr) return assay::UsageError("the text of definitions is NULL");
+    const auto added = assay::AddDefinitions(definitions, "definitions");
+    return added ? assay::Status() : tl::unexpected(added.error());
   });
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
 #include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
@@ -33,12 +34,28 @@ namespace {
 
 constexpr size_t kUnknownWidth = 80, kLeastWidth = 60;
 
+using AddVerb = void (*)(CLI::App&, Action&);
+struct VerbGroup {
+  const char* heading;
+  std::vector<AddVerb> verbs;
+};
+const VerbGroup kVerbs[] = {
+    {"Judge", {AddRunVerb, AddCheckVerb, AddJudgeVerb, AddConformVerb, AddExploreVerb}},
+    {"Look", {AddListVerb, AddBackendsVerb, AddReportVerb, AddCompareVerb}},
+    {"Exchange", {AddDefineVerb, AddInputsVerb, AddImportVerb, AddMergeVerb, AddBundleVerb, AddVerifyVerb}},
+    {"Maintain", {AddCheckPluginVerb, AddExpectationsVerb, AddGoldenVerb, AddPowerVerb}},
+};
+
 // Formats help texts as wide as the terminal. "--cold,--no-cold" loses the "{false}" that CLI11 adds to the second
 // name.
 class HelpText : public CLI::Formatter {
  public:
   explicit HelpText(size_t terminal) : width_(std::max(terminal == 0 ? kUnknownWidth : terminal, kLeastWidth)) {}
 
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return make_description(app) + make_usage(app, name) + make_positionals(app) + MakeOptions(app, mode) +
+           make_subcommands(app, mode) + "\n" + make_footer(app);
+  }
   std::string make_description(const CLI::App* app) const override {
     return Wrapped(app->get_description(), width_, 0) + "\n";
   }
@@ -55,6 +72,23 @@ class HelpText : public CLI::Formatter {
   }
 
  private:
+  // An option whose group is "X (further)" stands under X, where all are asked for.
+  std::string MakeOptions(const CLI::App* app, CLI::AppFormatMode mode) const {
+    std::string out;
+    std::vector<std::string> headings;
+    for (std::string group : app->get_groups()) {
+      if (group.ends_with(kFurther)) group.erase(group.size() - kFurther.size());
+      if (group.empty() || std::ranges::find(headings, group) != headings.end()) continue;
+      headings.push_back(group);
+      const auto is_shown = [&](const CLI::Option* option) {
+        const bool is_further = option->get_group() == group + std::string(kFurther);
+        return option->nonpositional() &&
+               (option->get_group() == group || (is_further && mode == CLI::AppFormatMode::All));
+      };
+      if (const auto options = app->get_options(is_shown); !options.empty()) out += make_group(group, false, options);
+    }
+    return out;
+  }
   std::string InColumn(const std::string& text) const { return Wrapped(text, width_ - get_column_width(), 0); }
 
   size_t width_;
@@ -192,24 +226,12 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", VersionLine());
   app.require_subcommand(1);
   Action action;
-  AddRunVerb(app, action);
-  AddExploreVerb(app, action);
-  AddJudgeVerb(app, action);
-  AddListVerb(app, action);
-  AddBackendsVerb(app, action);
-  AddCheckVerb(app, action);
-  AddInputsVerb(app, action);
-  AddImportVerb(app, action);
-  AddCheckPluginVerb(app, action);
-  AddPowerVerb(app, action);
-  AddReportVerb(app, action);
-  AddMergeVerb(app, action);
-  AddExpectationsVerb(app, action);
-  AddConformVerb(app, action);
-  AddBundleVerb(app, action);
-  AddVerifyVerb(app, action);
-  AddCompareVerb(app, action);
-  AddGoldenVerb(app, action);
+  for (const VerbGroup& group : kVerbs) {
+    for (const AddVerb add : group.verbs) {
+      add(app, action);
+      app.get_subcommands([](CLI::App*) { return true; }).back()->group(group.heading);
+    }
+  }
   AddWorkerVerb(app, action);
   RefuseEmptyTexts(app);
   TakeOneValueEach(app);

@@ -40,10 +40,10 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run) {
   if (options.evidence == 0) return BegunEvidence();
   auto secret = FindSecret(options);
   if (!secret) return tl::unexpected(secret.error());
-  return BeginEvidence(options, run, *std::move(secret));
+  return BeginEvidence(options, *std::move(secret), run);
 }
 
-Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret) {
+Result<BegunEvidence> BeginEvidence(const RunOptions& options, std::string secret, BegunRun& run) {
   BegunEvidence evidence{
       .draw = MakeDraw(std::move(secret), options.challenge, options.evidence, run.prepared.plan.shard),
       .stored = std::make_shared<StoredOutputs>(run.folder.path())};
@@ -62,8 +62,8 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, st
   }
   Note(fmt::format("evidence: outputs are kept, and assay bundle draws those of {}; commitment {}",
                    Counted(static_cast<int64_t>(options.evidence), "result"), evidence.draw.commitment));
-  run.settings.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
-                                                                const std::vector<Tensor>& outputs) {
+  run.policy.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
+                                                              const std::vector<Tensor>& outputs) {
     stored->Keep(record, problem, outputs);
   };
   return evidence;

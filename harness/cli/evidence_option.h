@@ -23,7 +23,7 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run);
 // The text of --evidence-seed, or one that is drawn now.
 Result<std::string> FindSecret(const RunOptions& options);
 // Overload for a secret that is known already.
-Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run, std::string secret);
+Result<BegunEvidence> BeginEvidence(const RunOptions& options, std::string secret, BegunRun& run);
 
 // Once nothing of the run's files changes any more: writes the secret, and says the hash of the files.
 void EndEvidence(BegunEvidence evidence, const BegunRun& run);

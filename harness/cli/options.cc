@@ -2,209 +2,259 @@
 #include "harness/cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
-#include <random>
-#include <string>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
-#include "harness/cli/number_option.h"
-#include "harness/core/base/amounts.h"
-#include "harness/exec/sandbox/limits.h"
-#include "harness/tools/bundle/draw.h"
+#include "harness/engine/device/definitions.h"
 
 namespace assay::cli {
 namespace {
 
-// A plugin cannot know the data of a seed drawn here, as it may know those of the suites.
-std::string DrawSeed(std::string& text) {
-  if (text == "random") text = std::to_string(std::random_device{}() % kDrawnSeeds);
-  return "";
+template <class T>
+struct OptionalOf {
+  using Value = T;
+  static constexpr bool kIs = false;
+};
+template <class T>
+struct OptionalOf<std::optional<T>> {
+  using Value = T;
+  static constexpr bool kIs = true;
+};
+template <class T>
+using ValueOf = typename OptionalOf<T>::Value;
+template <class T>
+constexpr bool kIsFlag = std::is_same_v<ValueOf<T>, bool>;
+template <class T>
+constexpr bool kIsNumber = std::is_arithmetic_v<ValueOf<T>> && !kIsFlag<T>;
+
+template <class T>
+Limits<T> LimitsOf(const OptionTraits& traits) {
+  const auto fit = [](double limit) {  // the largest double may be one more than the largest integer
+    const bool beyond = limit >= static_cast<double>(std::numeric_limits<T>::max());
+    return beyond ? std::numeric_limits<T>::max() : static_cast<T>(limit);
+  };
+  return {fit(traits.limits.least), fit(traits.limits.most)};
+}
+
+template <class T>
+CLI::Option* AddValue(CLI::App& verb, const OptionRow& row, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return verb.add_flag(row.names, value, row.help);
+  } else if constexpr (kIsFlag<T>) {  // CLI11's own would make it false where neither is given
+    return verb.add_flag_function(
+        row.names, [&value](int64_t count) { value = count > 0; }, row.help);
+  } else if constexpr (kIsNumber<T>) {
+    const auto limits = LimitsOf<ValueOf<T>>(row.traits);
+    CLI::Option* const option = AddNumber<ValueOf<T>>(verb, row.names, value, limits, row.help);
+    if constexpr (!OptionalOf<T>::kIs) {
+      if (value < limits.least) option->default_str("");  // it stands for something that the help says
+    }
+    return option;
+  } else {
+    CLI::Option* const option = verb.add_option(row.names, value, row.help);
+    if constexpr (std::is_same_v<T, std::string>) option->capture_default_str();
+    return option;
+  }
+}
+
+template <class T>
+CLI::Option* AddRow(CLI::App& verb, const OptionRow& row, T& value) {
+  const OptionTraits& traits = row.traits;
+  CLI::Option* const option = AddValue(verb, row, value);
+  if (!traits.value.empty()) option->type_name(traits.value);
+  if (!traits.choices.empty()) option->check(CLI::IsMember(traits.choices));
+  if (traits.separator != 0) option->delimiter(traits.separator);
+  if (traits.variable != nullptr) option->envname(traits.variable);
+  if (traits.check != nullptr) option->transform(CLI::Validator(traits.check, ""));
+  return option;
+}
+
+CLI::Option* AddRow(CLI::App& verb, const OptionRow& row, RunOptions& options) {
+  return std::visit([&](auto field) { return AddRow(verb, row, field(options)); }, row.field);
+}
+
+// Calls it with the value of the row's field.
+template <class Visitor>
+auto Visit(const OptionRow& row, const RunOptions& options, const Visitor& visitor) {
+  auto& fields = const_cast<RunOptions&>(options);  // a field gives what it is asked for, and changes nothing
+  return std::visit([&](auto field) { return visitor(std::as_const(field(fields))); }, row.field);
+}
+
+bool Has(const Names& names, const OptionRow& row) {
+  return std::ranges::find(names, row.Name()) != names.end();
+}
+
+bool IsGiven(const OptionRow& row, const RunOptions& options) {
+  if (row.traits.counts != nullptr && !row.traits.counts(options)) return false;
+  const RunOptions usual;
+  return std::visit(
+      [&](auto field) { return field(const_cast<RunOptions&>(options)) != field(const_cast<RunOptions&>(usual)); },
+      row.field);
+}
+
+// "--no-perf" of "--perf,!--no-perf", or the first name.
+std::string FlagOf(const OptionRow& row, bool is_on) {
+  const size_t negative = row.names.find('!');
+  return is_on || negative == row.names.npos ? row.Name() : row.names.substr(negative + 1);
+}
+
+template <class T>
+bool IsOn(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value;
+  } else if constexpr (kIsFlag<T>) {
+    return value.value_or(false);
+  } else {
+    return true;
+  }
+}
+
+template <class T>
+std::string TextOf(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return fmt::format("{}", value);
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return value.string();
+  } else {
+    return value;
+  }
+}
+
+// The texts of its values: one, or those of a list, which its separator joins.
+template <class T>
+std::vector<std::string> TextsOf(const OptionRow& row, const T& value) {
+  std::vector<std::string> texts;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    texts = value;
+  } else {
+    texts = {TextOf(value)};
+  }
+  if (row.traits.carry != nullptr) std::ranges::transform(texts, texts.begin(), row.traits.carry);
+  if (row.traits.separator == 0) return texts;
+  return {fmt::format("{}", fmt::join(texts, std::string_view(&row.traits.separator, 1)))};
+}
+
+template <class T>
+void AppendWords(const OptionRow& row, const T& value, std::vector<std::string>& words) {
+  if constexpr (OptionalOf<T>::kIs) {
+    if (value) AppendWords(row, *value, words);
+  } else if constexpr (kIsFlag<T>) {
+    words.push_back(FlagOf(row, value));
+  } else {
+    for (const std::string& text : TextsOf(row, value)) words.insert(words.end(), {row.Name(), text});
+  }
+}
+
+template <class T>
+Json ToJson(const T& value) {
+  if constexpr (OptionalOf<T>::kIs) {
+    return value ? ToJson(*value) : Json();
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    return fmt::format("{}", fmt::join(value, ", "));
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return value.string();
+  } else {
+    return value;
+  }
+}
+
+template <class Wanted>
+std::vector<std::string> WriteWordsOf(const RunOptions& options, const Wanted& wanted) {
+  std::vector<std::string> words;
+  for (const OptionRow& row : OptionTable()) {
+    if (!wanted(row) || !IsGiven(row, options)) continue;
+    Visit(row, options, [&](const auto& value) { AppendWords(row, value, words); });
+  }
+  return words;
 }
 
 }  // namespace
 
-void AddCaseChoice(CLI::App& app, PlanOptions& o, const std::string& usual) {
-  app.add_option("--suite", o.suite,
-                 "name of a suite (assay list suites) or path of a .suite file; default without --case: " + usual)
-      ->type_name("NAME|PATH");
-  app.add_option("--case", o.cases, "id of a case; added to those of --suite if that is given; may be repeated")
-      ->type_name("ID");
-  app.add_option("--contract", o.contract, "arithmetic that every case requires, e.g. f32acc");
-  app.add_option("--filter", o.filter, "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
-      ->capture_default_str();
-  app.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
-  AddDTypes(app, o);
+void AddAllOptions(CLI::App& verb, RunOptions& options) {
+  verb.set_help_all_flag("--help-all", "Print this help message with all options and exit");
+  for (const OptionRow& row : OptionTable()) {
+    AddRow(verb, row, options)->group(row.heading + std::string(row.traits.everyday ? "" : kFurther));
+  }
+  RegisterOperators(verb, options.selection.operators, options.backend.python);
 }
 
-void AddDTypes(CLI::App& app, PlanOptions& o) {
-  app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
-      ->delimiter(',');
+void AddOptions(CLI::App& verb, RunOptions& options, const Names& names) {
+  for (const OptionRow& row : OptionTable()) {
+    if (Has(names, row)) AddRow(verb, row, options);
+    if (Has(names, row) && row.Name() == kOperatorsOption) {
+      RegisterOperators(verb, options.selection.operators, options.backend.python);
+    }
+  }
 }
 
-void AddCases(CLI::App& app, PlanOptions& o) {
-  AddCaseChoice(app, o, "default");
-  app.add_option("--shard", o.shard,
-                 "I/N: only shard I of N, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. An empty shard "
-                 "exits with 0");
-  app.add_option(
-         "--balance", o.balance,
-         "output folder of an earlier run, whose times make shards of about equal cost; all shards need the same")
-      ->type_name("RUN");
-  AddSeed(app, o.seed, "seed in place of that of every case; random: a new one, which case ids and reports name");
+void RegisterOperators(CLI::App& verb, const std::vector<std::string>& files, const std::string& python) {
+  verb.parse_complete_callback([&files, &python] {
+    for (const std::string& file : files) {
+      if (const Status added = AddOperatorsIn(file, python); !added) {
+        throw CLI::ValidationError(kOperatorsOption, added.error().message);
+      }
+    }
+  });
 }
 
-void AddSeed(CLI::App& app, std::optional<uint64_t>& seed, const std::string& help) {
-  AddNumber<uint64_t>(app, "--seed", seed, {0, std::numeric_limits<uint64_t>::max()}, help)
-      ->transform(CLI::Validator(DrawSeed, "", "random"))
-      ->type_name("NUMBER|random");
+void AddCases(CLI::App& verb, RunOptions& options) {
+  AddOptions(verb, options, kCaseChoice);
+  AddOptions(verb, options, {"--shard", "--seed", "--python"});
 }
 
-void AddBackend(CLI::App& app, BackendOptions& o) {
-  app.add_option("--plugin", o.plugins, "further plugin, [name=]PATH; may be repeated")->type_name("PATH");
-  app.add_option("--kernels", o.kernels,
-                 "Python file (.py) of kernels as a further backend, [name=]PATH; may be repeated")
-      ->type_name("PATH");
-  app.add_option("--framework", o.frameworks,
-                 "torch, onnxruntime, jax, openvino or tinygrad, comma separated: that framework of the interpreter as "
-                 "a backend")
-      ->delimiter(',')
-      ->type_name("NAME");
-  AddPython(app, o);
-  app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
-      ->delimiter(',')
-      ->type_name("NAME[:INDEX]");
-  app.add_option("--device", o.devices, "only devices whose name matches the glob, e.g. 'NVIDIA*'; may be repeated")
-      ->type_name("GLOB");
-  app.add_option("--require-backend", o.required_backends, "exit with 5 if one of these is absent or unusable")
-      ->delimiter(',')
-      ->type_name("NAME[:INDEX]");
-  AddTimeout(app, o);
-  AddSandbox(app, o.sandbox);
+void AddBackends(CLI::App& verb, RunOptions& options) {
+  AddOptions(verb, options,
+             {"--backend", "--plugin", "--kernels", "--framework", "--python", "--require-backend", "--timeout",
+              "--import-timeout", "--device"});
+  AddOptions(verb, options, kSandboxOptions);
 }
 
-void AddPython(CLI::App& app, BackendOptions& o) {
-  app.add_option("--python", o.python,
-                 "interpreter for files of kernels; default: $ASSAY_PYTHON (set by an installed package), that of "
-                 "$VIRTUAL_ENV, else python3")
-      ->type_name("PATH");
-  AddNumber<double>(
-      app, "--import-timeout", o.import_timeout_s, kSecondsLimits,
-      fmt::format(
-          "seconds that importing a file of kernels, with its modules, may take. Default: {}, whatever --timeout says",
-          o.import_timeout_s.value_or(kImportTimeoutS)));
+void AddUntimedRun(CLI::App& verb, RunOptions& options) {
+  AddBackends(verb, options);
+  AddOptions(verb, options,
+             {"--impl", "--devices", "--set-aside-after", "--out", "--jobs", "--strict", "--expectations", "--tier",
+              "--progress", "--color"});
 }
 
-void AddTimeout(CLI::App& app, BackendOptions& o) {
-  AddNumber<double>(app, "--timeout", o.timeout_s, kSecondsLimits,
-                    "seconds that a call of a backend may take; more on a busy host. Default: 60 and its work's time, "
-                    "less once calls before it were fast");
+template <class T>
+CLI::Option* AddOptionFor(CLI::App& verb, std::string_view name, T& value) {
+  return AddRow(verb, FindOption(name), value);
+}
+template CLI::Option* AddOptionFor(CLI::App&, std::string_view, std::string&);
+template CLI::Option* AddOptionFor(CLI::App&, std::string_view, std::vector<std::string>&);
+template CLI::Option* AddOptionFor(CLI::App&, std::string_view, std::optional<std::string>&);
+template CLI::Option* AddOptionFor(CLI::App&, std::string_view, std::optional<uint64_t>&);
+
+std::vector<std::string> ListTimesAsked(const CLI::App& verb, const RunOptions& options) {
+  std::vector<std::string> asked;
+  for (const OptionRow& row : OptionTable()) {
+    const bool is_given = row.heading == kTimesHeading && verb.count(row.Name()) > 0;
+    if (is_given && Visit(row, options, [](const auto& value) { return IsOn(value); })) asked.push_back(row.Name());
+  }
+  return asked;
 }
 
-void AddSharing(CLI::App& app, RunOptions& o) {
-  app.add_option(
-         "--devices", o.devices,
-         "each: every device runs every case; pool: devices of one backend, which must be alike, share the cases")
-      ->check(CLI::IsMember({kEach, kPool}))
-      ->capture_default_str();
+std::vector<std::string> WriteWords(const RunOptions& options, const Names& names) {
+  return WriteWordsOf(options, [&](const OptionRow& row) { return Has(names, row); });
 }
 
-void AddSetAside(CLI::App& app, RunOptions& o) {
-  AddNumber<int>(app, "--set-aside-after", o.set_aside_after, {0, 1'000'000},
-                 "after so many crashes, timeouts or device losses in a row, an operator's further cases are "
-                 "unavailable on that device; after twice as many of several operators, all cases; 0: never");
+std::vector<std::string> WriteWords(const RunOptions& options, Effect least) {
+  return WriteWordsOf(options, [&](const OptionRow& row) { return row.traits.effect >= least; });
 }
 
-void AddPerBackend(CLI::App& verb, const PerBackendOption& option, std::vector<std::string>& texts,
-                   const std::string& help) {
-  verb.add_option(std::string(option.name), texts, help + ", NUMBER or BACKEND=NUMBER; may be repeated")
-      ->check([option](const std::string& text) {
-        const auto numbers = ParsePerBackend(option, {text});
-        return numbers ? std::string() : numbers.error().message;
-      })
-      ->type_name("[BACKEND=]NUMBER");
-}
-
-void AddLaunches(CLI::App& app, RunOptions& o) {
-  AddPerBackend(
-      app, kLaunches, o.launches_us,
-      "microseconds that launching an execution may take beside its duration, if the device's driver is slow");
-}
-
-void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc) {
-  app.add_option("--for", text, doc)
-      ->check([](const std::string& given) {
-        const auto seconds = ParseAge(given);
-        return seconds && *seconds > 0 ? std::string()
-                                       : fmt::format("'{}' is not a time; give one such as 90s, 10m or 8h", given);
-      })
-      ->type_name("TIME");
-}
-
-void AddSandbox(CLI::App& app, SandboxOptions& o) {
-  app.add_flag("--sandbox,!--no-sandbox", o.on,
-               "run workers in a sandbox, without golden values, output, other processes and network (the default), or "
-               "not, for drivers that need more");
-  app.add_option("--pass-env", o.passed, "further environment variable for workers; may be repeated")
-      ->type_name("NAME");
-  app.add_option("--grant", o.granted,
-                 "further files or folders for workers to read and write, separated by ':'; ASSAY_GRANT does the same")
-      ->delimiter(':')
-      ->envname("ASSAY_GRANT")
-      ->type_name("PATH");
-  app.add_option(
-         "--worker-limit", o.limits,
-         "limit of each worker: memory=8G, file=500M, processes=100 or descriptors=1024, or none; may be repeated")
-      ->check([](const std::string& text) {
-        WorkerLimits limits;
-        const Status set = SetLimit(text, limits);
-        return set ? std::string() : set.error().message;
-      })
-      ->type_name("KIND=AMOUNT");
-}
-
-void AddImplementations(CLI::App& app, BackendOptions& o) {
-  app.add_option("--impl", o.implementations, "only these implementations, comma separated")->delimiter(',');
-}
-
-void AddOut(CLI::App& app, RunOptions& o) {
-  app.add_option("--out", o.out, "folder for the output, new or empty; default: out/<time>")
-      ->check([](const std::string& text) {
-        return text.empty() ? std::string("the name is empty; name a folder, or leave the option out for out/<time>")
-                            : std::string();
-      });
-  AddNumber<int>(app, "--jobs", o.jobs, kThreadLimits,
-                 "threads of the host, and workers that judge at a time; default: all cores, and one worker more")
-      ->default_str("");
-}
-
-void AddStrictness(CLI::App& app, RunOptions& o) {
-  app.add_flag(
-      "--strict", o.strict,
-      "also fail on inconclusive and suspect results and on times that cannot be true; implied by --suite conformance");
-  app.add_option("--expectations", o.expectations,
-                 "files of known failures, or none; default: those shipped with the backends")
-      ->type_name("FILE");
-}
-
-void AddTier(CLI::App& app, RunOptions& o) {
-  app.add_option("--tier", o.tier,
-                 "how golden values are computed; auto: reproducible for f64 and --suite conformance, else fast")
-      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
-      ->capture_default_str();
-}
-
-void AddColor(CLI::App& app, std::string& color) {
-  app.add_option("--color", color, "colours; auto: on a terminal, unless NO_COLOR is set")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-}
-
-void AddProgress(CLI::App& app, std::string& progress) {
-  app.add_option("--progress", progress,
-                 "progress on standard error; auto: a bar on a terminal, else a line now and then")
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
-      ->capture_default_str();
+void RecordOptions(const RunOptions& options, Json& environment) {
+  for (const OptionRow& row : OptionTable()) {
+    if (!row.traits.recorded || !IsGiven(row, options)) continue;
+    std::string key = row.Name().substr(2);
+    std::ranges::replace(key, '-', '_');
+    environment[key] = Visit(row, options, [](const auto& value) { return ToJson(value); });
+  }
 }
 
 }  // namespace assay::cli

@@ -6,8 +6,8 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/json_text.h"
@@ -31,9 +31,36 @@ void NoteChange(const std::string& what, const Json& was, const Json& is, const 
   if (before != now) changes.push_back(fmt::format("{}{} was '{}' and is '{}'", what, key, before, now));
 }
 
+// Lists the options of a command line, each with its values: "--rounds 3".
+std::set<std::string> OptionsIn(const Json& words) {
+  std::vector<std::string> options;
+  for (const Json& word : words.is_array() ? words : Json::array()) {
+    const std::string text = word.is_string() ? word.get<std::string>() : DumpJson(word);
+    if (options.empty() || text.starts_with("--")) {
+      options.push_back(text);
+    } else {
+      options.back() += " " + text;
+    }
+  }
+  return {options.begin(), options.end()};
+}
+
+void NoteOptions(const Json& was, const Json& is, std::vector<std::string>& changes) {
+  const auto of = [](const Json& object) {
+    return object.contains(kAsked) ? OptionsIn(object[kAsked]) : OptionsIn({});
+  };
+  const std::set<std::string> before = of(was), now = of(is);
+  for (const std::string& option : before) {
+    if (!now.contains(option)) changes.push_back(fmt::format("it began with {}, which is not given now", option));
+  }
+  for (const std::string& option : now) {
+    if (!before.contains(option)) changes.push_back(fmt::format("it began without {}, which is given now", option));
+  }
+}
+
 // Maps a device's name, which is equal in both parts of the run, to its description. Any device stands for its pool,
 // since they are alike.
-std::map<std::string, Json> BackendsOf(const Json& environment) {
+std::map<std::string, Json> DevicesOf(const Json& environment) {
   std::map<std::string, Json> backends;
   const auto found = environment.find("backends");
   if (found == environment.end() || !found->is_array()) return backends;
@@ -46,12 +73,12 @@ std::map<std::string, Json> BackendsOf(const Json& environment) {
 
 std::vector<std::string> FindChanges(const Json& was, const Json& is) {
   std::vector<std::string> changes;
-  for (const char* key :
-       {"tool_version", kAsked, "relations", kStrictKey, "expectations", "variables", "cpu", "kernel"}) {
+  NoteOptions(was, is, changes);
+  for (const char* key : {"tool_version", "expectations", "variables", "cpu", "kernel"}) {
     NoteChange("", was, is, key, changes);
   }
-  const auto before = BackendsOf(was);
-  for (const auto& [name, device] : BackendsOf(is)) {
+  const auto before = DevicesOf(was);
+  for (const auto& [name, device] : DevicesOf(is)) {
     const auto found = before.find(name);
     if (found == before.end()) continue;  // the plan would differ
     for (const char* key : {"plugin_hash", "version", "library_version", "driver"}) {
@@ -62,14 +89,6 @@ std::vector<std::string> FindChanges(const Json& was, const Json& is) {
 }
 
 }  // namespace
-
-std::vector<std::string> ListAskedOptions(const RunOptions& options) {
-  std::vector<std::string> words = WriteCarriedOptions(options);
-  for (const std::string& name : options.backend.implementations) words.insert(words.end(), {"--impl", name});
-  words.emplace_back(options.perf ? "--perf" : "--no-perf");
-  if (options.perf && options.Cold()) words.emplace_back("--cold");
-  return words;
-}
 
 Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
   if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
@@ -105,7 +124,8 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   }
   if (!changes.empty() && !options.allow_changed) {
     return UsageError(
-        fmt::format("{}: the run began in another environment: {}. Run as before, or give --allow-changed to mix "
+        fmt::format("{}: the run began with other options or in another environment: {}. Run as before, or give "
+                    "--allow-changed to mix "
                     "results of both, which the reports will say",
                     options.out->string(), fmt::join(changes, "; ")));
   }

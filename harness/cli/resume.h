@@ -15,9 +15,8 @@
 
 namespace assay::cli {
 
-// Options that results depend on, for this key of environment.json: a run is continued with the same ones.
+// Key of environment.json: the options that results depend on (Effect), with which alone a run is continued.
 inline constexpr const char* kAsked = "asked";
-std::vector<std::string> ListAskedOptions(const RunOptions& options);
 
 struct Resumption {
   RunFolder folder;

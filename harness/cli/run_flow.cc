@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/cli/options.h"
 #include "harness/cli/resume.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/interrupt.h"
@@ -42,7 +43,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   Json environment = run.environment;
   if (result.interrupted) environment[kInterruptedKey] = true;
   if (result.stopped) {
-    const size_t most = run.settings.most_failures;
+    const size_t most = run.policy.most_failures;
     environment[kStoppedKey] = Counted(static_cast<int64_t>(most), "failure");
   }
   if (!result.lost.empty()) environment[kDeviceLostKey] = result.lost;
@@ -55,7 +56,7 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   }
   environment["machine_after"] = DescribeMachineState();
   if (auto status = run.folder.WriteJson("environment.json", environment); !status) return status;
-  const auto& ceilings = run.settings.runner.ceilings;
+  const auto& ceilings = run.policy.runner.ceilings;
   return ceilings ? run.folder.WriteJson("ceilings.json", ceilings->ToJson()) : Status();
 }
 
@@ -69,7 +70,7 @@ std::string ExplainResume(const RunFolder& folder) {
 
 // Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
 // output, they are complete.
-int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile) {
+int FinishRun(BegunRun& run, LoopResult& result, ProfileOutput* profile) {
   Plan& plan = run.prepared.plan;
   const RunFolder& folder = run.folder;
   const bool no_case = run.prepared.HasNoCase();
@@ -86,7 +87,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
                         : Result<std::vector<std::filesystem::path>>(tl::unexpected(itself.error()));
   if (profiled && profile != nullptr) profiled = profile->Finish(folder.path());
   const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
-  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),
+  Print(ConsoleReport(records, {.colour = run.ending.coloured,
                                 .width = TextWidth(STDOUT_FILENO),
                                 .all_file = all.string(),
                                 .environment = ReadStream(folder.path() / "environment.json").value_or("")}));
@@ -100,27 +101,28 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
   if (result.interrupted) {
     std::fflush(stdout);  // so that the note follows the tables where both go to one file
     Note(plan.suite == kExploring ? std::string("interrupted: records and reports contain what has run")
-         : options.evidence > 0 ? std::string("interrupted: what has not run is listed as missing. A run with evidence "
-                                              "cannot be continued: begin it again with another --out")
-                                : fmt::format("interrupted: what has not run is listed as missing; records and reports "
-                                              "contain the rest. The same command with --out {} --resume continues",
-                                              folder.path().string()));
+         : run.ending.can_go_on
+             ? fmt::format("interrupted: what has not run is listed as missing; records and reports contain the rest. "
+                           "The same command with --out {} --resume continues",
+                           folder.path().string())
+             : std::string("interrupted: what has not run is listed as missing. A run with evidence cannot be "
+                           "continued: begin it again with another --out"));
   }
   if (result.stopped) {
     std::fflush(stdout);
     Note(fmt::format(
         "stopped at {} ({}): what has not run is listed as missing. The same command with --out {} --resume continues",
-        options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
-        options.until_fails ? "--until-fails" : "--maxfail", folder.path().string()));
+        run.policy.most_failures == 1 ? "a failure" : fmt::format("{} failures", run.policy.most_failures),
+        run.ending.at_first_failure ? "--until-fails" : "--maxfail", folder.path().string()));
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
   flags.stopped = result.stopped;
   flags.device_lost = !result.lost.empty();
-  flags.strict = options.strict;
+  flags.strict = run.ending.strict;
   const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
-  if (none_ran && !options.backend.implementations.empty() && !no_case && !result.interrupted) {
+  if (none_ran && !run.policy.runner.implementations.empty() && !no_case && !result.interrupted) {
     Complain(code, "no implementation ran: the backends offer none that --impl names for these cases");
   }
   return code;
@@ -128,7 +130,7 @@ int FinishRun(const RunOptions& options, BegunRun& run, LoopResult& result, Prof
 
 // A new one, or that of the run which goes on.
 Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
-  environment[kAsked] = ListAskedOptions(options);
+  environment[kAsked] = WriteWords(options, Effect::kCompared);
   if (options.resume) return Resume(options, prepared, environment);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return tl::unexpected(folder.error());
@@ -143,11 +145,16 @@ Status WritePlan(const BegunRun& run) {
   return run.folder.StreamText("plan.json", [&](const TextSink& write) { WritePlanJson(run.prepared.plan, write); });
 }
 
-tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
+std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options) {
+  std::vector<std::filesystem::path> files = {options.out.value_or("out")};
+  if (options.evidence_seed) files.push_back(*options.evidence_seed);
+  return files;
+}
+
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const PrepareFunction& prepare,
                                                       const Json& verb_environment) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
-  options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
-  if (options.evidence_seed) options.backend.sandbox.hidden.push_back(*options.evidence_seed);
+  for (const std::filesystem::path& file : ListHiddenFiles(options)) options.backend.sandbox.hidden.push_back(file);
   options.backend.interrupted = WatchAndAsk;  // from when plugins are loaded: planning can be ended at once
   std::vector<std::string> notes;
   auto prepared = prepare(options, notes);
@@ -160,24 +167,25 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   environment.update(verb_environment);
   auto opened = OpenFolder(options, *prepared, environment);
   if (!opened) return end(Complain(kExitUsage, opened.error().message));
-  std::unique_ptr<BegunRun> run(
-      new BegunRun{*std::move(prepared),
-                   std::move(opened->folder),
-                   std::move(environment),
-                   {},
-                   RunWatch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO))});
+  const auto mode = Progress::ParseMode(options.progress);
+  const bool colour = UseColour(options.color, STDERR_FILENO);
+  RunPolicy policy = MakePolicy(options, *prepared);
+  const RunEnding ending = {.coloured = UseColour(options.color, STDOUT_FILENO),
+                            .strict = options.strict,
+                            .at_first_failure = options.until_fails,
+                            .can_go_on = options.evidence == 0};
+  std::unique_ptr<BegunRun> run(new BegunRun{*std::move(prepared), std::move(opened->folder), std::move(environment),
+                                             std::move(policy), ending, RunWatch(mode, colour)});
   if (auto status = WritePlan(*run); !status) return end(Complain(kExitHarness, status.error().message));
   if (!run->prepared.absent.empty()) return end(EndWithoutRequired(run->folder));
-  run->settings = LoopSettingsFor(options, run->prepared.plan, run->prepared.expectations);
-  run->settings.observer = &run->watch;
-  run->settings.resumed = opened->run;
+  run->policy.observer = &run->watch;
+  run->policy.resumed = opened->run;
   return run;
 }
 
-int EndRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile,
-           const std::function<void()>& say_more) {
+int EndRun(BegunRun& run, LoopResult& result, ProfileOutput* profile, const std::function<void()>& say_more) {
   if (auto status = WriteMeasured(run, result); !status) Note(status.error().message);
-  const int code = FinishRun(options, run, result, profile);
+  const int code = FinishRun(run, result, profile);
   say_more();
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));

@@ -20,12 +20,21 @@
 
 namespace assay::cli {
 
+// Decides how a run ends, besides its results.
+struct RunEnding {
+  bool coloured = false;  // tables on the terminal
+  bool strict = false;
+  bool at_first_failure = false;  // --until-fails
+  bool can_go_on = true;          // with --resume, if it is interrupted
+};
+
 // A run whose folder is there and which nothing stands in the way of.
 struct BegunRun {
   PreparedRun prepared;
   RunFolder folder;
   Json environment;
-  LoopSettings settings;  // observed by `watch`
+  RunPolicy policy;  // observed by `watch`
+  RunEnding ending;
   RunWatch watch;
 
   const std::vector<Device>& devices() const { return prepared.devices; }
@@ -33,7 +42,7 @@ struct BegunRun {
   // `cases`: those of the plan, which it need not keep, or a CaseSource.
   template <class Cases>
   LoopResult RunAll(Cases&& cases) {
-    LoopResult result = RunCases(std::forward<Cases>(cases), prepared.devices, settings, folder);
+    LoopResult result = RunCases(std::forward<Cases>(cases), prepared.devices, policy, folder);
     watch.End();
     return result;
   }
@@ -42,9 +51,12 @@ struct BegunRun {
 using PrepareFunction =
     std::function<tl::expected<PreparedRun, Refusal>(const RunOptions&, std::vector<std::string>& notes)>;
 
+// Lists what no worker may read: the folders of runs, and the file of a secret.
+std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options);
+
 // Prepares it, and writes plan.json and environment.json, the latter with `verb_environment` at its end. Without a run
 // the exit code, of which the user was told the reason.
-tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const PrepareFunction& prepare,
                                                       const Json& verb_environment = Json::object());
 
 // plan.json and environment.json, as they are now.
@@ -53,7 +65,6 @@ Status WritePlan(const BegunRun& run);
 // Writes what only the whole run tells and the reports, prints the tables, lets the verb `say_more` and returns the
 // exit code. Adds to the result's records one for each that is missing, and takes the plan's entries away, which
 // nothing needs then. `profile`: null where nothing is measured.
-int EndRun(const RunOptions& options, BegunRun& run, LoopResult& result, ProfileOutput* profile,
-           const std::function<void()>& say_more);
+int EndRun(BegunRun& run, LoopResult& result, ProfileOutput* profile, const std::function<void()>& say_more);
 
 }  // namespace assay::cli

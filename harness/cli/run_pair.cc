@@ -51,7 +51,7 @@ std::map<std::string, double> ReadLaunches(const Json& environment, const Record
   if (text.empty()) return found;
   std::vector<std::string> words;
   for (const std::string_view word : Split(text, ',')) words.emplace_back(Trim(word));
-  const auto launches = ParsePerBackend(kLaunches, words);
+  const auto launches = ParsePerBackend(words);
   if (!launches) return found;
   for (const Record& r : records) {
     if (const auto launch_us = ForBackend(*launches, r.backend)) found[r.backend] = *launch_us;
@@ -91,8 +91,13 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
                      (path / "environment.json").string()));
   }
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
-  return RunToCompare{path.string(),       run->records.ToVector(),    offers_known,
-                      HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};
+  return RunToCompare{.name = path.string(),
+                      .records = run->records.ToVector(),
+                      .offers_known = offers_known,
+                      .host = HostOf(environment),
+                      .torn = is_folder ? "" : run->torn,
+                      .launches_us = std::move(launches_us),
+                      .definitions = std::move(run->definitions)};
 }
 
 std::string BackendsIn(const RecordView& records) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "golden/store/store_files.h"
+#include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/amounts.h"
@@ -43,6 +44,12 @@ Repetition RepetitionFor(const RunOptions& options) {
 
 }  // namespace
 
+std::set<std::string> BackendsOf(const std::vector<Device>& devices) {
+  std::set<std::string> backends;
+  for (const Device& c : devices) backends.insert(c.backend);
+  return backends;
+}
+
 Json DescribeDevices(const std::vector<Device>& devices) {
   auto out = Json::array();
   for (const Device& c : devices) out.push_back(DescribeDevice(c));
@@ -52,20 +59,10 @@ Json DescribeDevices(const std::vector<Device>& devices) {
 Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
                     const std::vector<std::string>& absent) {
   Json out = DescribeEnvironment();
-  if (options.relations != RunOptions().relations) out["relations"] = options.relations;
-  if (options.strict) out[kStrictKey] = true;
-  if (options.selection.seed) out["seed"] = *options.selection.seed;
+  RunOptions used = options;
+  used.launches_us = KeepUsed(options.launches_us, BackendsOf(devices));
+  RecordOptions(used, out);
   if (IsConformance(options.selection.suite) && !options.selection.seed) out[kPublishedSeedKey] = true;
-  if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
-  if (options.retries) out["retries"] = *options.retries;
-  if (!options.device_lost_command.empty()) out["on_device_lost"] = options.device_lost_command;
-  if (options.repeat) out["repeat"] = *options.repeat;
-  if (options.until_fails) out["until_fails"] = true;
-  if (options.time) out["for"] = *options.time;
-  std::set<std::string> backends;
-  for (const Device& c : devices) backends.insert(c.backend);
-  const std::vector<std::string> launches_us = KeepUsed(options.launches_us, backends);
-  if (options.perf && !launches_us.empty()) out["launch_us"] = fmt::format("{}", fmt::join(launches_us, ", "));
   if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
   out["expectations"] = expectations.files;
   out["processor_class"] = ProcessorClass();
@@ -85,66 +82,35 @@ Json RunEnvironment(const RunOptions& options, const std::vector<Device>& device
   return out;
 }
 
-std::vector<std::string> WriteCarriedOptions(const RunOptions& options) {
-  const RunOptions defaults;
-  std::vector<std::string> words;
-  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
-  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", *options.backend.timeout_s)});
-  }
-  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
-    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
-    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
-  }
-  if (options.retries) words.insert(words.end(), {"--retries", std::to_string(*options.retries)});
-  if (options.repeat) words.insert(words.end(), {"--repeat", std::to_string(*options.repeat)});
-  if (!options.repeat && options.time) words.insert(words.end(), {"--for", *options.time});
-  if (options.until_fails) words.emplace_back("--until-fails");
-  for (const std::string& launch_us : options.launches_us) {
-    if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
-  }
-  if (options.backend.import_timeout_s) {
-    words.insert(words.end(), {"--import-timeout", fmt::format("{}", *options.backend.import_timeout_s)});
-  }
-  if (!options.backend.python.empty()) words.insert(words.end(), {"--python", options.backend.python});
-  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
-  for (const std::string& file : options.expectations) {
-    const bool is_file = file != "none";
-    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
-  }
-  return words;
-}
-
-LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
-  LoopSettings settings;
-  settings.expectations = expectations.rules;
-  settings.tier = options.tier;
-  settings.rounds = options.perf ? options.rounds : 1;
-  settings.most_failures = static_cast<size_t>(options.most_failures);
-  if (options.retries) settings.retries = {.most = *options.retries, .of_answers = true};
-  settings.repetition = RepetitionFor(options);
+RunPolicy MakePolicy(const RunOptions& options, const PreparedRun& prepared) {
+  RunPolicy policy;
+  policy.expectations = prepared.expectations.rules;
+  policy.tier = options.tier;
+  policy.rounds = options.perf ? options.rounds : 1;
+  policy.most_failures = static_cast<size_t>(options.most_failures);
+  if (options.retries) policy.retries = {.most = *options.retries, .of_answers = true};
+  policy.repetition = RepetitionFor(options);
   if (!options.device_lost_command.empty()) {
-    settings.retries.reset = std::make_shared<ResetHook>(options.device_lost_command, Interrupted, Note);
+    policy.retries.reset = std::make_shared<ResetHook>(options.device_lost_command, Interrupted, Note);
   }
-  settings.set_aside_after = static_cast<size_t>(options.set_aside_after);
+  policy.set_aside_after = static_cast<size_t>(options.set_aside_after);
   // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
-  settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
+  policy.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
   if (options.store) {
-    settings.store = GoldenStore(GoldenStore::DefaultRoot());
-    RemoveAbandonedWrites(settings.store.root());
+    policy.store = GoldenStore(GoldenStore::DefaultRoot());
+    RemoveAbandonedWrites(policy.store.root());
   }
-  settings.runner.implementations = options.backend.implementations;
-  settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.launches_us = *ParsePerBackend(kLaunches, options.launches_us);
-  settings.runner.cold = options.Cold();
-  settings.runner.prices = *ParsePerBackend(kPrices, options.prices);   // checked when it was read
-  settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
-  settings.runner.command = ProgramWord() + " run";
-  settings.runner.carried = WriteCarriedOptions(options);
-  settings.runner.plan_hash = plan.hash;
-  settings.runner.interrupted = Interrupted;
-  return settings;
+  policy.runner.implementations = options.backend.implementations;
+  policy.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
+  policy.runner.launches_us = *ParsePerBackend(options.launches_us);  // checked when it was read
+  policy.runner.cold = options.cold.value_or(false);
+  policy.runner.relations = *ParseRelationEffort(options.relations);  // likewise
+  policy.runner.command = ProgramWord() + " run";
+  policy.runner.carried = WriteWords(options, Effect::kCarried);
+  policy.runner.plan_hash = prepared.plan.hash;
+  policy.runner.sweep = prepared.sweep;
+  policy.runner.interrupted = Interrupted;
+  return policy;
 }
 
 }  // namespace assay::cli

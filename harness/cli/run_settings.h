@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the options of a run into environment.json, the engine's settings, and a command that repeats the run.
+// Turns the options of a run into environment.json and the policy of the engine.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace assay::cli {
 
+std::set<std::string> BackendsOf(const std::vector<Device>& devices);
+
 // "backends" of environment.json.
 Json DescribeDevices(const std::vector<Device>& devices);
 
@@ -19,9 +22,6 @@ Json DescribeDevices(const std::vector<Device>& devices);
 Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
                     const std::vector<std::string>& absent);
 
-// Options that a command needs to repeat a result, besides the case, its backend and implementation.
-std::vector<std::string> WriteCarriedOptions(const RunOptions& options);
-
-LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);
+RunPolicy MakePolicy(const RunOptions& options, const PreparedRun& prepared);
 
 }  // namespace assay::cli

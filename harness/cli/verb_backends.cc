@@ -20,7 +20,7 @@ namespace assay::cli {
 namespace {
 
 struct BackendsOptions {
-  BackendOptions backend;
+  RunOptions run;
   bool json = false;
   bool capabilities = false;
 };
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
 
 int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
-  auto devices = OpenDevices(options.backend, absent);
+  auto devices = OpenDevices(options.run.backend, absent);
   if (!devices) return Complain(kExitUsage, devices.error().message);
   Json all = Json::array();
   for (const Device& c : *devices) {
@@ -95,7 +95,7 @@ int ListBackends(const BackendsOptions& options) {
       if (asks) PrintCapabilities(c);
     }
   }
-  for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *devices)) {
+  for (const auto& [name, why] : BackendsWithoutPlugin(options.run.backend, *devices)) {
     if (options.json) {
       all.push_back({{"backend", name}, {"usable", false}, {"outcome", "absent"}, {"reason", why}});
     } else {
@@ -103,7 +103,7 @@ int ListBackends(const BackendsOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", DumpJson(all, 2));
-  for (const std::string& note : {FindUnset(options.backend.sandbox), DescribeSandboxGap(*devices)}) {
+  for (const std::string& note : {FindUnset(options.run.backend.sandbox), DescribeSandboxGap(*devices)}) {
     if (!note.empty()) Complain(kExitOk, note);
   }
   if (!absent.empty()) {
@@ -122,8 +122,8 @@ int ListBackends(const BackendsOptions& options) {
 void AddBackendsVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<BackendsOptions>();
   CLI::App* verb = app.add_subcommand("backends", "List backends and devices, and why one cannot be used");
-  AddBackend(*verb, options->backend);
-  options->backend.refuse_no_plugin = false;
+  AddBackends(*verb, options->run);
+  options->run.backend.refuse_no_plugin = false;
   verb->add_flag("--json", options->json, "print a JSON array instead of text");
   verb->add_flag("--capabilities", options->capabilities,
                  "also print the operators, types and features that each device states");

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -25,9 +26,10 @@ namespace {
 
 struct CheckPluginOptions {
   std::string plugin;
-  std::vector<std::string> cases, only, skip;
+  std::vector<std::string> cases, only, skip, operators;
+  std::string python;  // of the operators
   double timeout_s = 60;
-  SandboxOptions sandbox;
+  RunOptions run;
   bool json = false, list = false;
 };
 
@@ -48,11 +50,13 @@ int CheckPlugin(const CheckPluginOptions& options) {
     for (const PluginCheck& check : PluginChecks()) fmt::print("{:<18} {}\n", check.name, check.rule);
     return kExitOk;
   }
-  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
+  if (auto sandbox = CheckSandbox(options.run.backend.sandbox); !sandbox)
+    return Complain(kExitUsage, sandbox.error().message);
   if (options.plugin.empty()) return Complain(kExitUsage, "check-plugin: name the plugin's .so file");
   if (const std::string problem = FindFileProblem(options.plugin); !problem.empty())
     return Complain(kExitUsage, problem);
-  for (const std::string& note : {FindUnset(options.sandbox), FindPartlyGranted(options.sandbox)}) {
+  for (const std::string& note :
+       {FindUnset(options.run.backend.sandbox), FindPartlyGranted(options.run.backend.sandbox)}) {
     if (!note.empty()) Complain(kExitOk, note);
   }
   for (const auto* names : {&options.only, &options.skip}) {
@@ -65,9 +69,12 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (!problems) return Complain(kExitUsage, problems.error().message);
   Json checks = Json::array();
   const PluginToCheck plugin{ExecutablePath(), std::filesystem::absolute(options.plugin).string(), options.timeout_s,
-                             MakeSandboxRequest(options.sandbox), *std::move(problems)};
+                             MakeSandboxRequest(options.run.backend.sandbox), *std::move(problems)};
+  std::map<std::string, int> unasked;  // checks by what each needed in vain
   const auto all = RunPluginChecks(plugin, {options.only, options.skip}, [&](const CheckedRule& c) {
-    if (options.json) {
+    if (!options.json && c.status == "skip" && c.finding.starts_with("needs ")) {
+      ++unasked[c.finding];
+    } else if (options.json) {
       checks.push_back(
           {{"name", c.check->name}, {"status", c.status}, {"rule", c.check->rule}, {"finding", c.finding}});
     } else {
@@ -75,6 +82,9 @@ int CheckPlugin(const CheckPluginOptions& options) {
       std::fflush(stdout);
     }
   });
+  for (const auto& [needs, checks_left] : unasked) {
+    fmt::print("{:<7} {:<18} {}\n", "skip", Counted(checks_left, "check"), needs);
+  }
   const auto count = [&](auto&& holds) { return std::count_if(all.begin(), all.end(), holds); };
   const auto failed = count([](const CheckedRule& c) { return c.Failed(); });
   const auto ended = count([](const CheckedRule& c) { return c.Ended(); });
@@ -98,10 +108,13 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
   verb->add_option("plugin", o->plugin, "the plugin's .so file")->type_name("FILE");
   verb->add_option("--case", o->cases, "case to check with, if the plugin offers none of suite smoke; may be repeated")
       ->type_name("ID");
+  AddOptionFor(*verb, "--operators", o->operators);
+  AddOptionFor(*verb, "--python", o->python);
+  RegisterOperators(*verb, o->operators, o->python);
   verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
   verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
-  AddSandbox(*verb, o->sandbox);
+  AddOptions(*verb, o->run, kSandboxOptions);
   verb->add_flag("--list", o->list, "print the checks and what each requires");
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->callback([o, &action] { action = [o] { return CheckPlugin(*o); }; });

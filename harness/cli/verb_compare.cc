@@ -213,7 +213,7 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github,
                  "print annotations for GitHub too, one per backend and operator; with --json on standard error");
-  AddColor(*verb, o->color);
+  AddOptionFor(*verb, "--color", o->color);
   AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
 }

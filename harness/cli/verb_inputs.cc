@@ -19,13 +19,13 @@ namespace assay::cli {
 namespace {
 
 struct InputsOptions {
-  PlanOptions selection;
+  RunOptions run;
   std::filesystem::path out;
-  std::string format = "npy", progress = "auto";
+  std::string format = "npy";
 };
 
 int WriteInputs(const InputsOptions& options) {
-  const auto run = PlanCases(options.selection);
+  const auto run = PlanCases(options.run.selection);
   if (!run) return Complain(kExitUsage, run.error().message);
   const Selection& selection = run->selection;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
@@ -33,7 +33,7 @@ int WriteInputs(const InputsOptions& options) {
   size_t begun = 0;
   Status written;
   {
-    Progress progress(Progress::ParseMode(options.progress), selection.cases.size());
+    Progress progress(Progress::ParseMode(options.run.progress), selection.cases.size());
     const TensorFiles files = options.format == "npy" ? TensorFiles::kNpy : TensorFiles::kSafetensors;
     written = WriteCaseFiles(options.out, run->plan, selection.cases, files, [&](const std::string& id) {
       progress.Update(begun++, 0, id);
@@ -54,14 +54,14 @@ void AddInputsVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<InputsOptions>();
   CLI::App* verb = app.add_subcommand(
       "inputs", "Write the inputs of cases as files, so that another program computes outputs for check --manifest");
-  AddCases(*verb, o->selection);
+  AddCases(*verb, o->run);
   verb->add_option("--out", o->out, "new or empty folder: manifest.json, and a folder of tensors for each case")
       ->required()
       ->type_name("DIR");
   verb->add_option("--format", o->format, "format of the tensors: npy (bf16 as u2 and fp8 as u1) or safetensors")
       ->check(CLI::IsMember({"npy", "safetensors"}))
       ->capture_default_str();
-  AddProgress(*verb, o->progress);
+  AddOptions(*verb, o->run, {"--progress"});
   verb->callback([o, &action] { action = [o] { return WriteInputs(*o); }; });
 }
 

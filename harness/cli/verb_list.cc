@@ -115,10 +115,10 @@ int PrintSuites() {
 }  // namespace
 
 void AddListVerb(CLI::App& app, Action& action) {
-  auto selection = std::make_shared<PlanOptions>();
+  auto run = std::make_shared<RunOptions>();
   // Apart from --op, as an option replaces what another one wrote to its list.
   auto names = std::make_shared<std::vector<std::string>>();
-  const auto take_names = [=] { std::ranges::copy(*names, std::back_inserter(selection->ops)); };
+  const auto take_names = [=] { std::ranges::copy(*names, std::back_inserter(run->selection.ops)); };
   auto verbose = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
   verb->require_subcommand(1);
@@ -126,23 +126,24 @@ void AddListVerb(CLI::App& app, Action& action) {
       verb->add_subcommand("ops", "List operators; --verbose adds operands, types, attributes and defaults");
   ops->add_flag("-v,--verbose", *verbose, "print operands, types, attributes and defaults too");
   ops->add_option("NAME", *names, "only these operators");
-  ops->add_option("--op", selection->ops, "only these and those of NAME, comma separated")->delimiter(',');
+  AddOptions(*ops, *run, {"--operators", "--python"});
+  ops->add_option("--op", run->selection.ops, "only these and those of NAME, comma separated")->delimiter(',');
   auto missing = std::make_shared<bool>(false);
   ops->add_flag("--missing", *missing,
                 "print what assay's sources, in the current folder, still lack of these operators; 1 if anything");
   ops->callback([=, &action] {
     take_names();
-    action = [=] { return *missing ? ListMissing(selection->ops) : ListOps(selection->ops, *verbose); };
+    action = [=] { return *missing ? ListMissing(run->selection.ops) : ListOps(run->selection.ops, *verbose); };
   });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source, line and memory, separated by tabs");
   cases->add_flag("-v,--verbose", *verbose,
                   "print contract, tags, source, line and what a run takes of the host's memory too");
   cases->add_option("NAME", *names, "only cases of these operators and of those of --op");
-  AddCases(*cases, *selection);
+  AddCases(*cases, *run);
   cases->callback([=, &action] {
     take_names();
-    action = [=] { return ListCases(*selection, *verbose); };
+    action = [=] { return ListCases(run->selection, *verbose); };
   });
   CLI::App* suites =
       verb->add_subcommand("suites", "List the names of suites for --suite; other suites are given by their path");

@@ -138,7 +138,7 @@ void AddMergeVerb(CLI::App& app, Action& action) {
   verb->add_option("-o,--out", o->out, "folder for the whole run, new or empty")->required()->type_name("DIR");
   verb->add_flag("--strict", o->strict,
                  "also fail on inconclusive and suspect results and on times that cannot be true");
-  AddColor(*verb, o->color);
+  AddOptionFor(*verb, "--color", o->color);
   verb->callback([o, &action] { action = [o] { return Merge(*o); }; });
 }
 

@@ -75,7 +75,7 @@ void AddReportVerb(CLI::App& app, Action& action) {
       ->required();
   verb->add_flag("--strict", options->strict,
                  "also fail on inconclusive and suspect results and on times that cannot be true");
-  AddColor(*verb, options->color);
+  AddOptionFor(*verb, "--color", options->color);
   AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "most rows of the performance table");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });
 }

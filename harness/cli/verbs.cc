@@ -10,13 +10,13 @@
 namespace assay::cli {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 16;  // of a message
+constexpr size_t kMostMessageBytes = 1 << 16;  // of a message
 
 }  // namespace
 
 int Complain(int exit_code, const std::string& message) {
   if (std::fflush(stdout) != 0) NoteOutputError(errno);
-  Note(CleanText(message, kMostBytes, Lines::kKeep));
+  Note(CleanText(message, kMostMessageBytes, Lines::kKeep));
   return exit_code;
 }
 

@@ -24,6 +24,7 @@ void AddExploreVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
 void AddInputsVerb(CLI::App& app, Action& action);
+void AddDefineVerb(CLI::App& app, Action& action);
 void AddImportVerb(CLI::App& app, Action& action);
 void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);

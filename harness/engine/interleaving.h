@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which results of a case are timed side by side, and what becomes of one that ends with its worker meanwhile.
+// Times the results of one case on all devices: in random order, and builds of one plugin in turns, so that whatever
+// the machine does meanwhile meets both.
 #pragma once
 
+#include <functional>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "harness/engine/result_store.h"
 #include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
-struct LoopSettings;
+struct RunPolicy;
 
 class Interleaving {
  public:
   // Both outlive this.
-  Interleaving(const std::vector<Device>& devices, const LoopSettings& settings)
-      : devices_(devices), settings_(settings) {}
+  Interleaving(const std::vector<Device>& devices, const RunPolicy& policy) : devices_(devices), policy_(policy) {}
 
-  // Results with one name take turns.
-  std::string TurnOf(const Attempt& attempt) const;
-
-  // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
-  bool CanHoldAll(const Problem& problem) const;
-
-  // One round of timing. Where the harness itself fails in it, that is an error of these results.
-  static void Time(TrialRunner& runner, std::vector<TrialRunner::Timed>& group);
-
-  // After a round of timing. One that is tried again is judged and timed.
-  void Retry(TrialRunner& runner, const Device& device, Attempt& attempt) const;
+  // One round of timing. Each result leaves `results` when `done` has it; one that ends with its worker is tried again
+  // before. Asks before each group whether nothing else runs, and ends where it does not become so.
+  void TimeAll(TrialRunner& runner, std::vector<PlacedAttempt>& results, std::mt19937_64& random,
+               const std::function<bool()>& is_quiet, const std::function<void(PlacedAttempt&)>& done) const;
 
  private:
+  std::string TurnOf(const PlacedAttempt& result) const;  // results with one name take turns
+  bool CanHoldAll(const Problem& problem) const;
+  void Time(TrialRunner& runner, std::span<PlacedAttempt> results) const;
+  void Retry(TrialRunner& runner, PlacedAttempt& result) const;
+
   const std::vector<Device>& devices_;
-  const LoopSettings& settings_;
+  const RunPolicy& policy_;
 };
 
 }  // namespace assay

@@ -14,6 +14,9 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
 
+  // Seconds of ExpectedCost that are behind the run and ahead of it. Called before Progressed().
+  virtual void Expected(double /*behind_s*/, double /*ahead_s*/) {}
+
   // `done` of `total` steps (cases, in every round) are behind the run, `failed` results among them; `current` names
   // what comes next.
   virtual void Progressed(size_t done, size_t total, size_t failed, const std::string& current) = 0;

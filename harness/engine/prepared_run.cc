@@ -10,6 +10,7 @@
 #include "harness/engine/device/pool.h"
 #include "harness/engine/preflight.h"
 #include "harness/engine/results/exit_code.h"
+#include "harness/engine/unmet.h"
 
 namespace assay {
 namespace {
@@ -35,6 +36,14 @@ tl::unexpected<Refusal> Usage(const Error& error) {
   return tl::unexpected(Refusal{kExitUsage, error.message});
 }
 
+// Something that was given and that no case asks for.
+tl::expected<void, Refusal> RefuseUnmet(const std::vector<std::string>& unmet) {
+  if (unmet.empty()) return {};
+  return tl::unexpected(Refusal{
+      kExitNothing,
+      fmt::format("{}. Add such cases, leave out what has none, or give --allow-unused", fmt::join(unmet, ";\n  "))});
+}
+
 // The cases, as the selection and the sweep name them.
 tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::vector<std::string>& notes) {
   PreparedRun run;
@@ -48,6 +57,9 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
   run.plan = std::move(planned->plan);
   if (run.selection.empty == EmptyReason::kNoMatch) {
     return tl::unexpected(Refusal{kExitNothing, run.selection.empty_message});
+  }
+  if (!options.allow_unused) {
+    if (auto met = RefuseUnmet(FindUnmetOperators(chosen, run.selection)); !met) return tl::unexpected(met.error());
   }
   if (auto fits = CheckNamedCasesFit(run.selection.cases, options.tier, AvailableBytes()); !fits)
     return Usage(fits.error());
@@ -97,6 +109,14 @@ tl::expected<void, Refusal> AddExpectations(const RunOptions& options, PreparedR
   return {};
 }
 
+// `known`: whether every name of --impl is one that is offered.
+tl::expected<void, Refusal> CheckKernelsMet(const RunOptions& options, const PreparedRun& run, const Status& known) {
+  if (known) return RefuseUnmet(FindUnmetKernels(options, run.devices, run.selection));
+  const std::string unmet = ExplainUnmetImplementations(options, run.devices, run.selection);
+  if (unmet.empty()) return Usage(known.error());
+  return RefuseUnmet({unmet});
+}
+
 }  // namespace
 
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes) {
@@ -111,7 +131,10 @@ tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::ve
     return &asked->problem;
   };
   const auto known = CheckImplementations(options.backend.implementations, run->devices, next, notes);
-  if (!known && !IsInterrupted(options)) return Usage(known.error());
+  if (!known && options.allow_unused) notes.push_back(known.error().message);
+  if (!options.allow_unused && !IsInterrupted(options)) {
+    if (auto met = CheckKernelsMet(options, *run, known); !met) return tl::unexpected(met.error());
+  }
   run->selection.others = std::vector<PlannedCase>();  // other runs have them
   if (auto added = AddExpectations(options, *run, notes); !added) return tl::unexpected(added.error());
   return run;

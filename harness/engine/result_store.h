@@ -29,6 +29,11 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
+struct PlacedAttempt {
+  RecordPlace place;
+  Attempt attempt;
+};
+
 // Case, backend, device as the plan has it, implementation.
 using ResultKey = std::tuple<std::string, std::string, std::string, std::string>;
 

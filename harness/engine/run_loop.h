@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the planned cases over the devices, writing one record at a time. A few cases together (CaseGroup) are judged on
-// all devices at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
-// while devices run the present ones, where the host has memory for both, but never while anything is timed.
+// The engine of a run: cases, devices and a policy become records, written one at a time. A few cases together
+// (CaseGroup) are judged on all devices at once, and then timed one after the other. The inputs and golden values of
+// the next ones are prepared while devices run the present ones, where the host has memory for both, but never while
+// anything is timed.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "harness/engine/case_source.h"
 #include "harness/engine/observer.h"
-#include "harness/engine/repetition.h"
 #include "harness/engine/results/expected.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/engine/results/run_folder.h"
+#include "harness/engine/schedule.h"
 #include "harness/engine/trial/retries.h"
 #include "harness/engine/trial/trial_runner.h"
 
@@ -23,16 +24,23 @@ namespace assay {
 struct LoopResult {
   RecordList records;
   std::vector<Offer> offers;
-  size_t forgotten = 0;  // results that LoopSettings::most_passes left out
+  size_t forgotten = 0;  // results that RunPolicy::most_passes left out
   bool interrupted = false;
-  bool stopped = false;     // by LoopSettings::most_failures, before all cases had run
+  bool stopped = false;     // by RunPolicy::most_failures, before all cases had run
   std::string write_error;  // why lines are missing from the files; "" when none is
   std::string
       lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 
-struct LoopSettings {
+// How often the cases are judged.
+struct Repetition {
+  int64_t passes = 1;  // over all cases, with the first one, which always comes to its end
+  double seconds = 0;  // of the run, after which no case of a further pass begins; 0: no such end
+};
+
+// How cases are run, whichever they are.
+struct RunPolicy {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;  // of timing
@@ -50,11 +58,10 @@ struct LoopSettings {
 };
 
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
-LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices, const LoopSettings& settings,
+LoopResult RunCases(std::vector<PlannedCase> cases, const std::vector<Device>& devices, const RunPolicy& policy,
                     RunFolder& folder);
 
 // Overload for cases that a source generates while the run lasts. Nothing is timed.
-LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,
-                    RunFolder& folder);
+LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const RunPolicy& policy, RunFolder& folder);
 
 }  // namespace assay

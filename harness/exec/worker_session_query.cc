@@ -94,7 +94,9 @@ Call<std::vector<CapabilityLine>> WorkerSession::Capabilities(int64_t device) {
     Reply line(entry);
     const auto code = static_cast<uint8_t>(line.Count("code", UINT8_MAX));
     const auto bits = static_cast<uint8_t>(line.Count("bits", UINT8_MAX));
-    lines.push_back({line.Text("op", kMaxNameBytes), TypeName(code, bits), line.Text("features", kMaxNameBytes)});
+    const bool is_any = code == 0 && bits == 0;  // of a file of kernels
+    lines.push_back(
+        {line.Text("op", kMaxNameBytes), is_any ? "any" : TypeName(code, bits), line.Text("features", kMaxNameBytes)});
     if (!line.problem().empty()) return RejectAnswer("capabilities", "line: " + line.problem());
   }
   if (!reply.problem().empty()) return RejectAnswer("capabilities", reply.problem());

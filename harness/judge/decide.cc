@@ -203,7 +203,7 @@ Openness ExplainData(const JudgeInputs& evidence) {
   if (2 * evidence.power->unbounded > NumElements(evidence.shape)) return ExplainUnbounded(evidence);
   if (!evidence.sums)
     return {"", "judge by a tighter contract, or dump data that differ by more than this one resolves"};
-  return {"", fmt::format("judge by a tighter contract, or dump sums of fewer terms{}",
+  return {"", fmt::format("judge by a tighter contract, or dump results of fewer terms{}",
                           evidence.cancels ? " or with less cancellation" : "")};
 }
 

@@ -119,7 +119,7 @@ double ElementJudge::Accumulated(int64_t i) const {
 }
 
 bool ElementJudge::Unbounded(int64_t i) const {
-  if (IsFree(*bound_, i)) return true;
+  if (bound_->IsFree(i)) return true;
   if (params_.exact) return false;
   if (PlaneAt(golden_->error, i, golden_->size()) == kInfinity) return true;  // the golden value itself is unknown
   return std::isfinite(golden_->value[i]) && Accumulated(i) == kInfinity;
@@ -231,7 +231,7 @@ Judgement ElementJudge::JudgeByAllRules(int64_t i, double got, double got_lo) co
     judged.allowed = accumulated * kJudgeSlack;
     if (judged.finite) judged.rounding = params_.reach.Of(got, judged.error);
   }
-  if (IsAlsoRight(*bound_, i, dtype_, y, got)) {
+  if (bound_->IsAlsoRight(i, dtype_, y, got)) {
     judged.accepted = true;
   } else if (params_.integer && params_.exact) {
     judged.accepted = judged.error == 0;

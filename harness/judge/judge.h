@@ -75,7 +75,7 @@ class ElementJudge {
   Judgement Compare(int64_t i, double got, double got_lo = 0) const;
 
   // Whether more than the bound's results may be right (BoundModel::also).
-  bool Open(int64_t i) const { return AlsoAt(*bound_, i) != 0; }
+  bool Open(int64_t i) const { return bound_->AlsoAt(i) != 0; }
   // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
   bool Unbounded(int64_t i) const;
   // Whether the result, or some legal order of the finite terms on the way to it, may leave the range of finite

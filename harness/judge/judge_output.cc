@@ -4,12 +4,13 @@
 namespace assay {
 
 ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output) {
-  by.op.Canonicalise(by.problem, by.inputs, output);
+  by.op.Canonicalise(by.problem, by.number, by.inputs, output);
   return Measure(by.golden, by.bound, by.contract, output);
 }
 
-TwinResult JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output) {
-  op.Canonicalise(problem, twin.inputs, output);
+TwinResult JudgeTwin(const Operator& op, const Problem& problem, size_t number, const Twin& twin, int variant,
+                     Tensor& output) {
+  op.Canonicalise(problem, number, twin.inputs, output);
   return CheckTwin(twin, variant, output);
 }
 

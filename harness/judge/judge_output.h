@@ -15,6 +15,7 @@ namespace assay {
 struct JudgedBy {
   const Operator& op;
   const Problem& problem;
+  size_t number;  // which of the problem's outputs is judged
   const std::vector<Tensor>& inputs;
   const Golden& golden;
   const BoundModel& bound;
@@ -25,6 +26,7 @@ struct JudgedBy {
 ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output);
 
 // Judges the output for a twin's inputs, the `variant`-th of its contract.
-TwinResult JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output);
+TwinResult JudgeTwin(const Operator& op, const Problem& problem, size_t number, const Twin& twin, int variant,
+                     Tensor& output);
 
 }  // namespace assay

@@ -39,15 +39,16 @@ double MeanOfFinite(std::span<const double> values) {
 
 class Mutations {
  public:
-  Mutations(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const ElementJudge& judge,
-            const Contract& contract, std::span<const Twin> twins)
+  Mutations(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
+            const ElementJudge& judge, const Contract& contract, std::span<const Twin> twins)
       : op_(op),
         problem_(problem),
+        output_(output),
         inputs_(inputs),
         judge_(judge),
         contract_(contract),
         twins_(twins),
-        dtype_(problem.output().dtype) {}
+        dtype_(problem.outputs[output].dtype) {}
 
   MutationPower Run() {
     const std::span<const double> values(judge_.golden().value);
@@ -115,7 +116,9 @@ class Mutations {
   // can make it is no fault.
   void SumsInFloat() {
     const FloatFormat& f32 = FormatOf(DType::kF32);
-    if (contract_.acc != Accumulator::kI32 || op_.LargestIntegerSum(problem_) <= std::ldexp(1.0, f32.precision)) return;
+    if (contract_.acc != Accumulator::kI32 ||
+        op_.TraitsOf(problem_, output_).largest_integer_sum <= std::ldexp(1.0, f32.precision))
+      return;
     ++power_.whole_total;
     const std::vector<double>& values = judge_.golden().value;
     bool caught = false;
@@ -177,12 +180,12 @@ class Mutations {
   // either list leaves out terms that are zero in it.
   void OmittedTerms() {
     const std::vector<int64_t> outputs = SampleOutputs(judge_.golden().size());
-    std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
+    std::vector<Mutant> main = op_.OmittedTerms(problem_, output_, inputs_, judge_.golden().value, outputs);
     std::erase_if(main, [&](const Mutant& mutant) { return HasNoEffect(mutant); });
     std::vector<bool> caught(main.size());
     for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
     for (const Twin& twin : twins_) {
-      const std::vector<Mutant> coded = op_.OmittedTerms(problem_, twin.inputs, twin.expected, outputs);
+      const std::vector<Mutant> coded = op_.OmittedTerms(problem_, output_, twin.inputs, twin.expected, outputs);
       if (!coded.empty() && coded[0].key >= 0) {
         MarkNamed(twin, main, coded, caught);
         continue;
@@ -206,7 +209,7 @@ class Mutations {
   // Terms of the mean size and more change a result by its share of one term at least, or by half of that in a root.
   // Omitting a smaller one is a fault that no contract need notice.
   double LeastShare() const {
-    const int64_t terms = CountLongestSum(op_, problem_, inputs_, contract_, /*output=*/0);
+    const int64_t terms = CountLongestSum(op_, problem_, output_, inputs_, contract_, /*element=*/0);
     return terms == 0 ? 0 : 0.5 / static_cast<double>(terms);
   }
 
@@ -255,6 +258,7 @@ class Mutations {
 
   const Operator& op_;
   const Problem& problem_;
+  size_t output_;
   std::span<const Tensor> inputs_;
   const ElementJudge& judge_;
   const Contract& contract_;
@@ -291,11 +295,11 @@ std::string MutationPower::DescribeMissedFaults() const {
   return "";
 }
 
-MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                   const Golden& golden, const BoundModel& bound, const Contract& contract,
-                                   std::span<const Twin> twins) {
-  const ElementJudge judge(golden, bound, contract, problem.output().dtype);
-  return Mutations(op, problem, inputs, judge, contract, twins).Run();
+MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, size_t output,
+                                   std::span<const Tensor> inputs, const Golden& golden, const BoundModel& bound,
+                                   const Contract& contract, std::span<const Twin> twins) {
+  const ElementJudge judge(golden, bound, contract, problem.outputs[output].dtype);
+  return Mutations(op, problem, output, inputs, judge, contract, twins).Run();
 }
 
 }  // namespace assay

@@ -15,6 +15,7 @@
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/contract.h"
+#include "ops/definition_file.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -79,20 +80,6 @@ bool HasAny(const std::vector<PlannedCase>& cases, const std::vector<std::string
       cases, [&](const PlannedCase& planned) { return std::ranges::find(ops, planned.spec.op) != ops.end(); });
 }
 
-// "; suite formulas has cases of top_k": a suite that names one of these operators, where none of the cases is of them.
-std::string SuggestSuites(const std::vector<std::string>& ops) {
-  for (const std::string& name : ListSuites(SuiteDirectories())) {
-    const auto path = FindSuite(name, SuiteDirectories());
-    const auto text = path ? ReadWholeFile(*path) : tl::unexpected(path.error());
-    if (!text) continue;
-    for (const std::string_view line : Split(*text, '\n')) {
-      const std::string op(line.substr(0, line.find(' ')));
-      if (std::ranges::find(ops, op) != ops.end()) return fmt::format("; suite {} has cases of {}", name, op);
-    }
-  }
-  return "";
-}
-
 // Finds the object that the linker has loaded at that address.
 Dl_info LoadedAt(const void* address) {
   Dl_info info{};
@@ -139,7 +126,17 @@ std::vector<std::string> SuiteDirectories() {
     directories.emplace_back(extra);
   const fs::path shipped = ShippedFolder("suites", "ops/suites");
   if (fs::is_directory(shipped)) directories.push_back(shipped.string());
+  const fs::path compositions = CompositionsFolder();
+  const auto lies_there = [&](const std::string& place) {
+    std::error_code error;
+    return fs::equivalent(fs::path(place).parent_path(), compositions, error);
+  };
+  if (std::ranges::any_of(DefinitionPlaces(), lies_there)) directories.push_back(compositions.string());
   return directories;
+}
+
+fs::path CompositionsFolder() {
+  return ShippedFolder("compositions", "ops/compositions");
 }
 
 fs::path OwnPrefix() {
@@ -166,6 +163,20 @@ std::string ExplainMissingFolder(const char* name, const char* in_tree) {
                      folder.string());
 }
 
+std::string SuggestSuites(const std::vector<std::string>& ops, std::string_view but) {
+  for (const std::string& name : ListSuites(SuiteDirectories())) {
+    if (name == but) continue;
+    const auto path = FindSuite(name, SuiteDirectories());
+    const auto text = path ? ReadWholeFile(*path) : tl::unexpected(path.error());
+    if (!text) continue;
+    for (const std::string_view line : Split(*text, '\n')) {
+      const std::string op(line.substr(0, line.find(' ')));
+      if (std::ranges::find(ops, op) != ops.end()) return fmt::format("; suite {} has cases of {}", name, op);
+    }
+  }
+  return "";
+}
+
 Result<PlannedRun> PlanCases(const PlanOptions& options) {
   return PlanCases(options, [](const char* name) { return std::getenv(name); });
 }
@@ -184,21 +195,16 @@ Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env) {
     if (options.seed) c.spec.seed = *options.seed;  // which only data depend on
     if (!options.contract.empty()) c.requirement = options.contract;
     const SharedCase bound = c.Bound();
-    c.asked = bound->op->RequiredFields(bound->problem);
+    c.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
   }
   auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
   if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());
-  SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, {}, source->origin};
-  if (options.balance) {
-    auto costs = ReadCosts(*options.balance);
-    if (!costs) return UsageError("--balance: " + costs.error().message);
-    select.balance = *std::move(costs);
-  }
+  SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, source->origin};
   const bool has_any = HasAny(source->cases, options.ops);
   auto selection = Select(std::move(source->cases), select, ops);
   if (!selection) return tl::unexpected(selection.error());
-  if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += SuggestSuites(options.ops);
+  if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += SuggestSuites(options.ops, "");
   Plan plan = MakePlan(source->name, select, *selection);
   return PlannedRun{std::move(*selection), std::move(plan)};
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/plan/options.h"
@@ -17,7 +18,12 @@ OpCatalog Catalog();  // the linked operators
 
 inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where of a case named by its id
 
-// Where suites are looked up by name: $ASSAY_SUITES, then the shipped ones.
+// "; suite formulas has cases of top_k": the first shipped suite that names one of these operators in a line of its
+// own, but for the one that is given; "": there is none.
+std::string SuggestSuites(const std::vector<std::string>& ops, std::string_view but);
+
+// Where suites are looked up by name: $ASSAY_SUITES, then the shipped ones, then the folder of shipped definitions if
+// --operators named one of these.
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
@@ -32,6 +38,9 @@ std::filesystem::path OwnPrefix();
 // folder. Elsewhere the source tree counts for nothing, even where it still exists: an installed program is what was
 // installed.
 std::filesystem::path ShippedFolder(const char* name, const char* in_tree);
+
+// The folder of definitions that are shipped with suites of their own.
+std::filesystem::path CompositionsFolder();
 
 // "" where that folder is there; else, to end a message: ": there is no folder ...; what to do".
 std::string ExplainMissingFolder(const char* name, const char* in_tree);

@@ -18,9 +18,9 @@ struct PlanOptions {
   std::string contract;            // replaces every case's required contract
   std::string filter = "*";
   std::vector<std::string> ops, dtypes;
+  std::vector<std::string> operators;  // --operators: files of definitions
   std::optional<std::string> shard;
-  std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
-  std::optional<uint64_t> seed;                  // replaces every case's seed
+  std::optional<uint64_t> seed;  // replaces every case's seed
 };
 
 // Permissions of workers beyond what every driver needs.
@@ -57,19 +57,17 @@ struct RunOptions {
   BackendOptions backend;
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
   bool resume = false;                       // the run in `out` goes on
+  bool allow_unused = false;                 // kernels and names that meet no case are no error
   bool allow_changed = false;                // also where the environment is another one than before
   std::string devices = kEach;               // each runs every case, or those of a backend share them (kPool)
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.02;  // per implementation, case and round
-  // They take longer than everything else of a short case; a sweep is about them.
-  bool Cold() const { return cold.value_or(!sweep.empty()); }
-  bool Roofline() const { return roofline.value_or(!sweep.empty() || ceilings); }
+  // Both take longer than everything else of a short case; a sweep is about them.
   std::optional<bool> cold;  // the first round also with cold caches
   std::optional<bool> roofline;
   std::optional<std::filesystem::path> ceilings;  // a data sheet
-  std::vector<std::string> prices;                // per hour: NUMBER, or BACKEND=NUMBER
-  std::vector<std::string> launches_us;           // the same; else what is usual
+  std::vector<std::string> launches_us;           // NUMBER, or BACKEND=NUMBER; else what is usual
   std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
   int set_aside_after = 8;          // results in a row that end with their worker; 0: never

@@ -8,15 +8,21 @@
 
 namespace assay {
 
-Result<PerBackend> ParsePerBackend(const PerBackendOption& option, const std::vector<std::string>& texts) {
+namespace {
+
+constexpr double kMost = 1e4;
+
+}  // namespace
+
+Result<PerBackend> ParsePerBackend(const std::vector<std::string>& texts) {
   PerBackend numbers;
   for (const std::string& text : texts) {
     const size_t equals = text.rfind('=');
     const size_t begin = equals == text.npos ? 0 : equals + 1;
     const auto number = ParseNumber<double>(std::string_view(text).substr(begin));
-    if (!number || !(*number >= 0 && *number <= option.most) || equals == 0) {
-      return UsageError(fmt::format("'{}' is not a {}; give one from 0 to {}, like {}", text, option.what, option.most,
-                                    option.example));
+    if (!number || !(*number >= 0 && *number <= kMost) || equals == 0) {
+      return UsageError(fmt::format("'{}' is not a number of microseconds; give one from 0 to {}, like 200 or cuda=200",
+                                    text, kMost));
     }
     numbers[begin == 0 ? "" : text.substr(0, equals)] = *number;
   }
@@ -38,14 +44,13 @@ std::vector<std::string> KeepUsed(std::vector<std::string> texts, const std::set
   return texts;
 }
 
-std::string FindUnused(const PerBackendOption& option, const PerBackend& numbers,
-                       const std::set<std::string>& backends) {
+std::string FindUnused(const PerBackend& numbers, const std::set<std::string>& backends) {
   std::vector<std::string> unused;
   for (const auto& [backend, number] : numbers) {
     if (!backend.empty() && !backends.contains(backend)) unused.push_back(backend);
   }
   if (unused.empty()) return "";
-  return fmt::format("{}: unused for {}; the backends of this run are {}", option.name, fmt::join(unused, ", "),
+  return fmt::format("--launch-us: unused for {}; the backends of this run are {}", fmt::join(unused, ", "),
                      fmt::join(backends, ", "));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "harness/core/base/json_list.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/data/tensor.h"
+#include "ops/definition_file.h"
 
 namespace assay {
 namespace {
@@ -35,6 +37,16 @@ bool AddEntry(const Json& object, std::vector<PlanEntry>& entries) try {
   return true;
 } catch (const Json::exception&) {
   return false;
+}
+
+// A definition and its digest, as plan.json has them. Throws where a member is missing or of another kind.
+Json DefinitionJson(const PlanDefinition& definition) {
+  return {{"op", definition.op}, {"digest", definition.Digest()}, {"definition", ParseJson(definition.text)}};
+}
+PlanDefinition ReadDefinition(const Json& object) {
+  PlanDefinition definition{object.at("definition").at("op"), DumpJson(object.at("definition"))};
+  if (DefinitionJson(definition) != object) throw Json::other_error::create(0, "another digest or member", &object);
+  return definition;
 }
 
 tl::unexpected<Error> Damaged() {
@@ -68,7 +80,27 @@ bool InShard(const PlanEntry& entry, const Shard& shard) {
   return shard.count <= 1 || (entry.shard < 0 ? InShard(entry.id, shard) : entry.shard == shard.index);
 }
 
-std::string PlanHash(const std::vector<PlanEntry>& entries) {
+std::string PlanDefinition::Digest() const {
+  return HashHex(HashBytes(text.data(), text.size()));
+}
+
+std::map<std::string, std::string> DigestsOf(const std::vector<PlanDefinition>& definitions) {
+  std::map<std::string, std::string> digests;
+  for (const PlanDefinition& definition : definitions) digests[definition.op] = definition.Digest();
+  return digests;
+}
+
+void CompletePlan(Plan& plan) {
+  std::set<std::string_view> ops;
+  for (const PlanEntry& entry : plan.entries) ops.insert(std::string_view(entry.id).substr(0, entry.id.find('/')));
+  plan.definitions.clear();
+  for (const std::string_view op : ops) {
+    if (std::string text = FindDefinition(op); !text.empty()) plan.definitions.push_back({std::string(op), text});
+  }
+  plan.hash = PlanHash(plan.entries, plan.definitions);
+}
+
+std::string PlanHash(const std::vector<PlanEntry>& entries, const std::vector<PlanDefinition>& definitions) {
   std::vector<const PlanEntry*> sorted;
   size_t bytes = 0;
   for (const PlanEntry& entry : entries) {
@@ -80,6 +112,7 @@ std::string PlanHash(const std::vector<PlanEntry>& entries) {
   std::string text;
   text.reserve(bytes);
   for (const PlanEntry* entry : sorted) text.append(entry->id).append("\t").append(entry->requirement).append("\n");
+  for (const auto& [op, digest] : DigestsOf(definitions)) text += fmt::format("definition\t{}\t{}\n", op, digest);
   return HashHex(HashBytes(text.data(), text.size()));
 }
 
@@ -87,13 +120,11 @@ Plan MakePlan(std::string suite, const SelectionOptions& options, const Selectio
   Plan plan{.suite = std::move(suite), .filter = options.filter, .shard = options.shard};
   plan.entries.reserve(selection.is_own.size());
   selection.ForEach([&](const PlannedCase& planned) {
-    const int shard = selection.shards.empty() ? -1 : selection.shards[plan.entries.size()];
-    plan.entries.push_back(
-        {planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where, shard});
+    plan.entries.push_back({planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where});
   });
   plan.tool_version = kVersion;
   plan.generator_version = kGeneratorVersion, plan.golden_version = kGoldenVersion;
-  plan.hash = PlanHash(plan.entries);
+  CompletePlan(plan);
   return plan;
 }
 
@@ -126,6 +157,7 @@ void WritePlanJson(const Plan& plan, const TextSink& write) {
     if (c.shard >= 0) device["shard"] = c.shard;
     json["devices"].push_back(std::move(device));
   }
+  for (const PlanDefinition& definition : plan.definitions) json["definitions"].push_back(DefinitionJson(definition));
   json["cases"] = Json::array();
   JsonListWriter cases(json, 1, write);
   for (const PlanEntry& entry : plan.entries) cases.Add(EntryJson(entry));
@@ -159,12 +191,13 @@ Result<Plan> ParsePlanJson(std::string_view text) {
     for (const Json& device : json.at("devices")) {
       plan.devices.push_back({device.at("backend"), device.at("device"), device.value("shard", -1)});
     }
+    for (const Json& one : json.value("definitions", Json::array())) plan.definitions.push_back(ReadDefinition(one));
     if (const Json& others = json.at("cases"); damaged || !others.is_array() || !others.empty()) return Damaged();
     plan.entries = std::move(entries);
     if (auto unique = CheckIds(plan.entries); !unique) return tl::unexpected(unique.error());
-    if (PlanHash(plan.entries) != plan.hash) {
-      return UsageError(fmt::format("plan.json was changed: its cases hash to {}, not to the {} it states",
-                                    PlanHash(plan.entries), plan.hash));
+    if (const std::string hash = PlanHash(plan.entries, plan.definitions); hash != plan.hash) {
+      return UsageError(fmt::format("plan.json was changed: its cases{} hash to {}, not to the {} it states",
+                                    plan.definitions.empty() ? "" : " and definitions", hash, plan.hash));
     }
     return plan;
   } catch (const Json::exception&) {

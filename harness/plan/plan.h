@@ -3,6 +3,7 @@
 // of one run have equal hashes; what lacks a record is found by it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,7 +19,7 @@ struct PlanEntry {
   std::string requirement;  // RequirementOf: never empty, the default is written out
   std::vector<std::string> tags;
   std::string source, where;
-  int shard = -1;  // that it was given to by --balance, or is of in a merged run; -1: that of its hash
+  int shard = -1;  // of the case in a merged run; -1: that of its hash
   bool operator==(const PlanEntry&) const = default;
 };
 
@@ -30,6 +31,15 @@ struct PlanDevice {
   bool operator==(const PlanDevice&) const = default;
 };
 
+// An operator of the cases that a user has defined (ops/definition_file.h).
+struct PlanDefinition {
+  std::string op;
+  std::string text;  // the definition, a line of JSON
+  bool operator==(const PlanDefinition&) const = default;
+
+  std::string Digest() const;  // xxh3-64 of the text
+};
+
 // Plan::suite where cases are tried beyond any suite.
 inline constexpr const char* kExploring = "explore";
 
@@ -37,17 +47,25 @@ struct Plan {
   std::string suite;  // as the user named it
   std::string filter;
   Shard shard;
-  std::string hash;  // PlanHash(entries)
+  std::string hash;  // PlanHash(entries, definitions)
   std::vector<PlanEntry> entries;
-  std::vector<PlanDevice> devices;  // in order; devices of one name are listed once each
+  std::vector<PlanDefinition> definitions;  // by name
+  std::vector<PlanDevice> devices;          // in order; devices of one name are listed once each
   // Versions that made inputs and golden values; "" and 0 in older plans.
   std::string tool_version;
   int generator_version = 0, golden_version = 0;
   bool operator==(const Plan&) const = default;
 };
 
-// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags, the shard and the devices do not count.
-std::string PlanHash(const std::vector<PlanEntry>& entries);
+// xxh3-64 over the sorted lines "id<TAB>requirement", and lines "definition<TAB>operator<TAB>digest" behind them: the
+// order, the tags, the shard and the devices do not count.
+std::string PlanHash(const std::vector<PlanEntry>& entries, const std::vector<PlanDefinition>& definitions = {});
+
+// Sets what follows from the entries: the definitions of their operators, as this process knows them, and the hash.
+void CompletePlan(Plan& plan);
+
+// Digests by operator.
+std::map<std::string, std::string> DigestsOf(const std::vector<PlanDefinition>& definitions);
 
 // xxh3-64 over all that is said of all cases: equal in parts of one run, and in none other.
 std::string SuiteHash(const std::vector<PlanEntry>& entries);

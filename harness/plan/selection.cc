@@ -78,7 +78,6 @@ Status KeepSelected(const SelectionOptions& options, std::vector<PlannedCase>& s
   return {};
 }
 
-// By Selection::shards, or by hash.
 void Divide(const Shard& shard, std::vector<PlannedCase> all, Selection& selection) {
   if (shard.count == 1) {  // a million of them stay in their place
     selection.is_own.assign(all.size(), true);
@@ -86,7 +85,7 @@ void Divide(const Shard& shard, std::vector<PlannedCase> all, Selection& selecti
     return;
   }
   for (size_t i = 0; i < all.size(); ++i) {
-    const bool own = selection.shards.empty() ? InShard(all[i].spec.Id(), shard) : selection.shards[i] == shard.index;
+    const bool own = InShard(all[i].spec.Id(), shard);
     selection.Add(std::move(all[i]), own);
   }
 }
@@ -148,11 +147,6 @@ Result<Selection> Select(std::vector<PlannedCase> suite, const SelectionOptions&
   const size_t count = suite.size();
   if (auto kept = KeepSelected(options, suite); !kept) return tl::unexpected(kept.error());
   Selection selection;
-  if (options.balance && options.shard.count > 1) {
-    std::vector<std::string> ids;
-    for (const PlannedCase& planned : suite) ids.push_back(planned.spec.Id());
-    selection.shards = BalanceShards(ids, *options.balance, options.shard.count);
-  }
   const size_t selected = suite.size();
   Divide(options.shard, std::move(suite), selection);
   if (selected == 0) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/plan/balance.h"
 #include "harness/plan/suite.h"
 
 namespace assay {
@@ -49,8 +48,7 @@ struct SelectionOptions {
   std::vector<std::string> dtypes;    // a case's whole list ("bf16-bf16-f32") or any one of its dtypes; empty: all
   std::vector<std::string> backends;  // empty: all
   Shard shard;
-  std::optional<CaseCosts> balance;  // shards are made equal by it; else cases go by their hash
-  std::string origin;                // where the cases come from, for messages: "suite smoke"
+  std::string origin;  // where the cases come from, for messages: "suite smoke"
 };
 
 enum class EmptyReason {
@@ -62,7 +60,6 @@ enum class EmptyReason {
 struct Selection {
   std::vector<PlannedCase> cases, others;  // of this shard, and of all others; in suite order, each case once
   std::vector<bool> is_own;  // of each of both together in suite order, which is what plan.json lists: one of `cases`
-  std::vector<int> shards;   // likewise, where they are balanced; else empty
   EmptyReason empty = EmptyReason::kNone;
   std::string empty_message;  // what to say then
 

@@ -231,7 +231,7 @@ std::string DefaultRequirement(const CaseSpec& spec) {
   // A field that is left out asks for nothing, so slack that no implementation needs has to be named. math: oneDNN's
   // logsoftmax in f32 needs 256 ulp; published bounds of double functions lie far below 8. Left open, because normal
   // practice differs: flushing, the algorithm, and 16-bit intermediates between 16-bit operands (P of attention), which
-  // operators that have no use for them refuse (Operator::RequiredFields).
+  // operators that have no use for them refuse (ProblemTraits::required_fields).
   if (has(DType::kF16, DType::kBF16, DType::kE4M3, DType::kE5M2)) return "f32acc;out=rn;math=256";
   if (has(DType::kF32, DType::kC64)) return "f32;out=rn;math=256";
   if (has(DType::kF64, DType::kC128)) return "f64;out=rn;math=8";

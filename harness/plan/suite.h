@@ -57,7 +57,7 @@ struct PlannedCase {
   std::vector<std::string> tags;  // in order of appearance
   std::string source;             // where the shapes come from; ""
   std::string where;              // "file:line" of the first line that plans it
-  std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
+  std::string asked = {};         // ProblemTraits::required_fields of the case; "": nothing
   SharedCase held = {};           // what Bound() gives, where that is something else than its operator makes of `spec`
   bool timed = true;              // false: planned by `others` and after `timed no` alone; shapes that are of no use
   bool thorough = true;           // false: planned after `thorough N` alone, beyond the first N

@@ -183,11 +183,15 @@ class Attention final : public Operator {
     return problem;
   }
 
-  OutputMemory PeakMemory() const override { return {.judgement = 140}; }
+  OperatorTraits traits() const override { return {.memory = {.judgement = 140}}; }
 
-  // The count knows causal masks and windows, but not what an operand hides.
-  double FewestFlops(const Problem& problem) const override {
-    return AttentionArgs(problem).mask == MaskKind::kNone ? problem.flops : 0;
+  // The count knows causal masks and windows, but not what an operand hides. Factors are q, k and v, before a mask.
+  ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
+    return {.fewest_flops = AttentionArgs(problem).mask == MaskKind::kNone ? problem.flops : 0,
+            .factors = 3,
+            .peer = {.kind = PeerForm::Kind::kAttention,
+                     .terms = problem.Int("s"),
+                     .plain = problem.Float("softcap") == 0 && problem.Int("window") == 0}};
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
@@ -203,43 +207,43 @@ class Attention final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     return AttentionGolden(problem, inputs, tier);
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
     return AttentionBound(problem, golden, contract);
   }
 
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return AttentionTwin(problem, contract, variant);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return AttentionOmittedTerms(problem, inputs, values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return AttentionOmittedTerms(problem, inputs, values, elements);
   }
 
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& /*contract*/, int64_t output) const override {
-    return AttentionTerms(problem, inputs, output);
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
+                                               std::span<const Tensor> inputs, const Contract& /*contract*/,
+                                               int64_t element) const override {
+    return AttentionTerms(problem, inputs, element);
   }
 
-  // q, k and v, before a mask.
-  bool IsFactor(const Problem&, size_t operand) const override { return operand < 3; }
-  PeerForm FormForPeers(const Problem& problem) const override {
-    return {.kind = PeerForm::Kind::kAttention,
-            .terms = problem.Int("s"),
-            .plain = problem.Float("softcap") == 0 && problem.Int("window") == 0};
-  }
-
-  std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
+  std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
                                            const FloatFormat& format) const override {
     return AttentionOrders(problem, inputs, format);
   }
 
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return AttentionSlices(problem); }
-  std::vector<Relation> Relations(const Problem& problem) const override { return AttentionRelations(*this, problem); }
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override {
+    return AttentionSlices(problem);
+  }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return AttentionRelations(*this, problem);
+  }
 
   CaseSpace Space() const override { return AttentionSpace(); }
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "golden/big_buffer.h"
+#include "golden/value_range.h"
 #include "ops/attention/attention_tile.h"
 #include "ops/operator.h"
 
@@ -48,15 +49,17 @@ struct AttentionArgs {
 
 // Operands as doubles, k by head as [d, s] for loops along the keys.
 struct AttentionData {
-  // `narrow`: with what attention_tile.h needs, where the operands are in its range.
-  AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, bool narrow = false);
+  // kTiles: with what attention_tile.h needs, where the operands are in its range. kTerms: for the weights of single
+  // rows; largest and fourth norms are zero.
+  enum class For : uint8_t { kTerms, kRows, kTiles };
+  AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, For use = For::kRows);
   // Component c of a head's keys.
   const double* K(int64_t head, int64_t c) const { return k_by_dim.data() + (head * d + c) * k_stride; }
 
   int64_t d, k_stride;  // keys from one component to the next
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
-  bool all_finite_v = true;
+  bool all_finite_q = true, all_finite_k = true, all_finite_v = true;
   // The largest finite |q| of each query row and |k| of each key; whether there is a NaN or an infinity among them.
   std::vector<double> largest_q, largest_k;
   std::vector<bool> nan_q, nan_k, infinite_q, infinite_k;
@@ -69,7 +72,7 @@ struct AttentionData {
   PackedValues packed_v;
 
  private:
-  void Narrow(const AttentionArgs& op);
+  void Narrow(const AttentionArgs& op, const ValueRange& of_q, const ValueRange& of_k, const ValueRange& of_v);
 };
 
 // One query's weights in plain double: keys that it sees, p, and what rounding can do to t.

@@ -19,6 +19,7 @@
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/infinity.h"
 #include "ops/attention/attention.h"
+#include "ops/attention/attention_bound_row.h"
 #include "ops/attention/attention_units.h"
 #include "ops/exp_error.h"
 
@@ -167,32 +168,38 @@ class Bounder {
     return of;
   }
 
-  // A of element i in a row.
-  double At(const Golden& golden, const OfRow& row, int64_t i) const {
-    if (row.all) return *row.all;
-    const RowErrors& of_row = *row.errors;
-    if (row.any_weights) return OfAnyWeights(golden, i, of_row);
-    const double range = (*range_)[i], y = std::isfinite(golden.value[i]) ? std::fabs(golden.value[i]) : 0;
-    const double magnitudes = golden.magnitude[i];
-    double weights = row.known ? range : std::max(range, y), inflation = row.inflation;
-    if (row.tame) {
-      const double dots = (*dots_)[i], added = (*added_weights_)[i];
-      const double scores = std::min(dots, row.stored * (magnitudes + y));
-      const double units = of_row.log_weight * std::min(range, magnitudes + y);
-      const double linear = (dot_ - scores_) * dots + scores_ * scores + added_ * added + units + 2 * row.lost * range;
-      if (inflation < kInfinity) weights = std::min(range, inflation * (linear + row.tail * range));
-      inflation += row.tail;
+  // A of the elements of a row. `read`: that row of the planes in PlanesOfRow.
+  void At(const Golden& golden, const OfRow& row, int64_t first, const RowPlanes& read, std::span<double> a) const {
+    for (int64_t c = 0; c < op_.dv && (row.all || row.any_weights); ++c) {
+      a[c] = row.all ? *row.all : OfAnyWeights(golden, first + c, *row.errors);
     }
-    // sum w |v|, by the inflated weights or by the largest |v|.
-    const double inflated = inflation < kInfinity ? inflation * magnitudes + 0x1p-80 * range : kInfinity;
-    const double magnitude = std::min(inflated, y + range);  // of finite values: all of them may be zero
+    if (row.all || row.any_weights) return;
+    const RowErrors& e = *row.errors;
     const double keys = static_cast<double>(op_.s);
-    // The plane may overflow where the values do not.
-    const double values = std::min((*values_)[i], keys * (y + range));
-    const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
-    return (weights + OfSums(of_row, magnitude, std::min(magnitude, y + weights)) +
-            underflow * (1 + of_row.ending) * (1 + std::min(of_row.sums, 1.0))) *
-           (1 + 0x1p-40);
+    const RowBound of{.known = row.known,
+                      .linear = row.tame && row.inflation < kInfinity,
+                      .inflation = row.inflation,
+                      .grown = row.tame ? row.inflation + row.tail : row.inflation,
+                      .tail = row.tail,
+                      .stored = row.stored,
+                      .dot = dot_ - scores_,
+                      .scores = scores_,
+                      .added = added_,
+                      .log_weight = e.log_weight,
+                      .lost = 2 * row.lost,
+                      .keys = keys,
+                      .lost_weight = lost_weight_,
+                      .constant = e_.lambda * (2 * keys + 4),
+                      .flushed = 2 * in_normal_,
+                      .of_magnitude = e.numerator * (1 + e.ending),
+                      .of_size = e.denominator + e.ending,
+                      .per_total = 1 - e.denominator,
+                      .ending = 1 + e.ending,
+                      .sums = 1 + std::min(e.sums, 1.0)};
+    FindBounds(of, {golden.value.data() + first, read[0], read[1], read[2], read[3], read[4]}, op_.dv, a.data());
+  }
+  RowPlanes PlanesOfRow(const Golden& golden) const {
+    return RowPlanes({range_, values_, &golden.magnitude, dots_, added_weights_}, op_.dv);
   }
 
  private:
@@ -227,13 +234,6 @@ class Bounder {
     return errors;
   }
 
-  // Error of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where
-  // n is relative to M = sum w |v| and the others to o.
-  static double OfSums(const RowErrors& of_row, double magnitude, double size) {
-    return (of_row.numerator * (1 + of_row.ending) * magnitude + (of_row.denominator + of_row.ending) * size) /
-           (1 - of_row.denominator);
-  }
-
   // Exponentials that have nearly vanished, and their products with v, are rounded to twice their size at most, each:
   // up to 4 max |v|, and that times the units where they are joined by a log-sum which lost how many they are. A golden
   // value that is not finite comes from scores or values that are not.
@@ -266,15 +266,18 @@ class Bounder {
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const AttentionArgs op(problem);
-  BoundModel bound = OutputBound(contract, problem.output().dtype);
+  BoundModel bound = OutputBound(contract, problem.outputs[0].dtype);
   SetAttentionStatistic(op, golden, contract, problem.inputs[0].dtype, bound);
   const Plane& rows = *golden.Extra("rows");
   const Bounder bounder(op, contract, problem.inputs[0].dtype, golden);
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
   ParallelFor(op.Rows(), kRowsOfBound, [&](int64_t begin, int64_t end) {
+    RowPlanes read = bounder.PlanesOfRow(golden);
+    std::vector<double> a(static_cast<size_t>(op.dv));
     for (int64_t row = begin; row < end; ++row) {
-      const Bounder::OfRow of_row = bounder.Of(rows, row);
-      for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) owned->SetUp(i, bounder.At(golden, of_row, i));
+      read.Read(row);
+      bounder.At(golden, bounder.Of(rows, row), row * op.dv, read, a);
+      owned->SetRowUp(row * op.dv, a);
     }
   });
   // An infinite bound permits any result and has no statistic.

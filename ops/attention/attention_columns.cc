@@ -54,22 +54,19 @@ HWY_INLINE void StoreColumns(D d, const Columns<D, kVectors>& from, double* to) 
 template <class D, int kVectors>
 HWY_INLINE void SumValuesOf(D d, std::integral_constant<int, kVectors>, const Keys& keys, int64_t c,
                             AttentionColumns& out) {
-  Columns<D, kVectors> o, magnitude, squares;
+  Columns<D, kVectors> o, magnitude;
   LoadColumns(d, out.o.data() + c, o);
   LoadColumns(d, out.magnitude.data() + c, magnitude);
-  LoadColumns(d, out.squares.data() + c, squares);
   for (const WeightedKey& key : keys) {
     const auto p = hn::Set(d, key.p);
     for (int i = 0; i < kVectors; ++i) {
       const auto v = hn::LoadU(d, key.v + c + i * hn::Lanes(d)), product = hn::Mul(p, v);
       o.at[i] = hn::Add(o.at[i], product);
       magnitude.at[i] = hn::Add(magnitude.at[i], hn::Abs(product));
-      squares.at[i] = hn::Add(squares.at[i], hn::Mul(product, product));
     }
   }
   StoreColumns(d, o, out.o.data() + c);
   StoreColumns(d, magnitude, out.magnitude.data() + c);
-  StoreColumns(d, squares, out.squares.data() + c);
 }
 
 template <class D, int kVectors>

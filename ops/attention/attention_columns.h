@@ -12,13 +12,27 @@ namespace assay {
 // The sums over one query's keys, per column of v.
 struct AttentionColumns {
   explicit AttentionColumns(int64_t n)
-      : o(n), lo(n), magnitude(n), squares(n), dot(n), added(n), shifts(n), moves(n), range(n), special(n) {}
-  std::vector<double> o, lo;               // sum p v, and what it lacks
-  std::vector<double> magnitude, squares;  // sum p |v|, sum p^2 v^2
-  std::vector<double> dot, added;          // sum w |v - o| for the weights' w
-  std::vector<double> shifts, moves;       // sum (p max(|v|, |v - o|))^2, sum (stored |v - o|)^2
-  std::vector<double> range;               // max |v - o|
-  std::vector<double> special;             // sums of infinities and NaN, apart
+      : o(n),
+        lo(n),
+        magnitude(n),
+        dot(n),
+        added(n),
+        shifts(n),
+        moves(n),
+        range(n),
+        special(n),
+        error(n),
+        sigma(n),
+        shift(n),
+        move(n) {}
+  std::vector<double> o, lo;          // sum p v, and what it lacks
+  std::vector<double> magnitude;      // sum p |v|
+  std::vector<double> dot, added;     // sum w |v - o| for the weights' w
+  std::vector<double> shifts, moves;  // sum (p max(|v|, |v - o|))^2, sum (stored |v - o|)^2
+  std::vector<double> range;          // max |v - o|
+  std::vector<double> special;        // sums of infinities and NaN, apart
+  std::vector<double> error, sigma;   // of o
+  std::vector<double> shift, move;    // the roots of shifts and of twice moves
 };
 
 // One key: its row of v and its weights.
@@ -36,7 +50,7 @@ struct KeyColumns {
 };
 
 // Each adds a stretch of keys to the sums so far, in their order, so that several queries can share what is read of v
-// while it is in a cache. SumValues: o, magnitude and squares. SumDistances: dot, added, shifts and moves, from o.
+// while it is in a cache. SumValues: o and magnitude. SumDistances: dot, added, shifts and moves, from o.
 inline constexpr int64_t kKeyStretch = 64;
 void SumValues(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns);
 void SumDistances(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns);

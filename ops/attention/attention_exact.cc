@@ -78,8 +78,8 @@ bool IsExact(const AttentionArgs& op, const AttentionData& data, const Contract&
 // The twin's golden and bound are the operator's own.
 void Expect(const Problem& problem, const Contract& contract, bool exact_rows, Twin& twin) {
   const AttentionArgs op(problem);
-  const FloatFormat& format = FormatOf(problem.output().dtype);
-  const Tier tier = problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast;
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
+  const Tier tier = problem.outputs[0].dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast;
   const Golden golden = AttentionGolden(problem, twin.inputs, tier);
   const BoundModel bound = AttentionBound(problem, golden, contract);
   const AttentionData data(op, twin.inputs);
@@ -94,7 +94,7 @@ void Expect(const Problem& problem, const Contract& contract, bool exact_rows, T
         const double unit = 0x1p-40;
         twin.expected[i] = RoundTo(format, std::round(golden.value[i] / unit) * unit);
       } else if (std::isfinite(twin.expected[i])) {
-        twin.tolerances[i] = HardBound(bound, golden, i) / UlpAt(format, twin.expected[i]);
+        twin.tolerances[i] = bound.LargestToleranceAt(golden, i) / UlpAt(format, twin.expected[i]);
       }
     }
   }
@@ -119,8 +119,8 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
 std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                           std::span<const double> values, std::span<const int64_t> outputs) {
   const AttentionArgs op(problem);
-  const AttentionData data(op, inputs);
-  const FloatFormat& format = FormatOf(problem.output().dtype);
+  const AttentionData data(op, inputs, AttentionData::For::kTerms);
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   std::vector<Mutant> mutants;
   std::map<int64_t, AttentionRow> done;
   for (int64_t output : outputs) {

@@ -58,23 +58,17 @@ struct BlockWork {
   TileWeights tile;
 };
 
-// sigma of o = sum p v / sum p over n keys, S = sum p |v|, `squares` = sum p^2 v^2, `weights` = sum p^2. Both sums are
-// those of any random order (golden/sigma.md). Each addition may follow a rescaling, which rounds the running sum once
-// more: twice E. The products round too.
-double SumDeviation(double n, double o, double magnitude, double squares, double weights) {
-  const double largest = (magnitude + std::abs(o)) / 2, o2 = o * o;
-  const double numerator = std::min(o2 + (n - 1) * (o2 / 3 + squares), n * largest * largest);
-  const double denominator = std::min(1 + (n - 1) * (1.0 / 3 + weights), n);
-  return kRoundingDeviation * std::sqrt(2 * numerator + 2 * denominator * o2 + squares);
+AttentionData::For UseFor(Tier tier, DType out) {
+  return tier == Tier::kFast && SizeOf(out) < 8 ? AttentionData::For::kTiles : AttentionData::For::kRows;
 }
 
 class Builder {
  public:
   Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
-      : op_(problem), data_(op_, inputs, tier == Tier::kFast && SizeOf(problem.output().dtype) < 8), tier_(tier) {
-    const int64_t size = NumElements(problem.output().shape);
-    const bool wide = SizeOf(problem.output().dtype) == 8;
-    golden_.shape = problem.output().shape;
+      : op_(problem), data_(op_, inputs, UseFor(tier, problem.outputs[0].dtype)), tier_(tier) {
+    const int64_t size = NumElements(problem.outputs[0].shape);
+    const bool wide = SizeOf(problem.outputs[0].dtype) == 8;
+    golden_.shape = problem.outputs[0].shape;
     golden_.tier = tier;
     golden_.value.resize(static_cast<size_t>(size));
     if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
@@ -84,7 +78,7 @@ class Builder {
     }
     rows_ = Plane(op_.Rows() * kRowFacts, wide);
     live_keys_ = Plane(op_.Rows(), wide);
-    const bool all_finite = data_.all_finite_v && AllFinite(data_.q) && AllFinite(data_.k_by_dim);
+    const bool all_finite = data_.all_finite_q && data_.all_finite_k && data_.all_finite_v;
     const bool adds = op_.mask == MaskKind::kAdd;
     if (!all_finite || (adds && wide)) may_be_nan_ = Plane(size, false);  // scores of doubles may overflow
     if (!all_finite || adds) hidden_reach_ = Plane(op_.Rows(), wide);
@@ -258,7 +252,7 @@ class Builder {
   void StartSums(const AttentionRow& r, RowWork& w) {
     SetFacts(w.row, r, w.sums);
     AttentionColumns& c = w.columns;
-    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
       std::ranges::fill(*sums, 0.0);
     }
   }
@@ -266,25 +260,17 @@ class Builder {
   void Finish(RowWork& w, SeenKeys& seen) {
     const double* v = data_.v.data() + (op_.KeyHead(w.row) * op_.s + w.first_key) * op_.dv;
     const KeyColumns& of_keys = w.keys.empty() ? seen.Of(v, w.seen) : seen.Of(w.keys, w.consecutive);
-    // Rounding keeps the order, so the largest distance is that of the smallest or of the largest v.
-    for (int64_t c = 0; c < op_.dv; ++c) {
-      w.columns.range[c] =
-          std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
+    const auto n = static_cast<double>(w.seen);
+    RowEnd end{.keys = n, .weight_squares = w.sums.squares, .score_error = ScoreError(w.sums)};
+    end.sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
+    if (data_.narrow) {
+      const auto least = [&](double mean) { return mean > 0 ? kFloatOffLeast * (mean + n) : 0; };
+      end.lacks = true, end.off = w.off;
+      end.dot_mean = w.sums.dot_mean, end.dot_least = least(end.dot_mean);
+      end.added_mean = w.sums.added_mean, end.added_least = least(end.added_mean);
     }
-    if (data_.narrow) AddFloatOff(w);
-    Store(w, ScoreError(w.sums), of_keys);
-  }
-
-  void AddFloatOff(RowWork& w) const {
-    const auto least = [&](double mean) {
-      return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(w.seen)) : 0;
-    };
-    const double dot_least = least(w.sums.dot_mean), added_least = least(w.sums.added_mean);
-    for (int64_t c = 0; c < op_.dv; ++c) {
-      const double off = w.off * std::abs(w.columns.o[c]);
-      w.columns.dot[c] += off * w.sums.dot_mean + dot_least;
-      w.columns.added[c] += off * w.sums.added_mean + added_least;
-    }
+    FinishColumns(end, of_keys, w.columns);
+    Store(w, of_keys);
   }
 
   // sum p |error of t|, of this golden's own arithmetic. tanh within 4 ulp (or 2^-92).
@@ -318,27 +304,16 @@ class Builder {
     SetFact(row, kAddedTail, added);
   }
 
-  void Store(const RowWork& w, double score_error, const KeyColumns& of_keys) {
+  void Store(const RowWork& w, const KeyColumns& of_keys) {
     const AttentionColumns& columns = w.columns;
     const int64_t first = w.row * op_.dv;
-    const auto n = static_cast<double>(w.seen);
-    const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
-    std::vector<double> error(static_cast<size_t>(op_.dv)), sigma(error.size());
-    std::vector<double> shift(error.size()), move(error.size());
-    for (int64_t c = 0; c < op_.dv; ++c) {
-      error[c] = std::min(2 * columns.range[c], score_error * columns.range[c]) + 2 * sum_error * columns.magnitude[c] +
-                 0x1p-900 * (of_keys.values[c] + columns.range[c]) + 0x1p-1070;
-      sigma[c] = SumDeviation(n, columns.o[c], columns.magnitude[c], columns.shifts[c], w.sums.squares);
-      shift[c] = std::sqrt(columns.shifts[c]);
-      move[c] = std::sqrt(2 * columns.moves[c]);
-    }
     std::ranges::copy(columns.o, golden_.value.begin() + first);
     if (!golden_.value_lo.empty()) std::ranges::copy(columns.lo, golden_.value_lo.begin() + first);
-    golden_.error.SetRowUp(first, error, 1);
+    golden_.error.SetRowUp(first, columns.error, 1);
     golden_.magnitude.SetRowUp(first, columns.magnitude, kUp);
-    golden_.sigma.SetRow(first, sigma);
-    shift_.SetRow(first, shift);
-    move_.SetRow(first, move);
+    golden_.sigma.SetRow(first, columns.sigma);
+    shift_.SetRow(first, columns.shift);
+    move_.SetRow(first, columns.move);
     dot_.SetRowUp(first, columns.dot, kUp);
     added_.SetRowUp(first, columns.added, kUp);
     range_.SetRowUp(first, columns.range, kUp);

@@ -23,6 +23,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::CappedTag<double, 8>;
 using Floats = hn::CappedTag<float, 16>;
 
+constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
+
 template <class D>
 HWY_INLINE int64_t LanesOf(D d) {
   return static_cast<int64_t>(hn::Lanes(d));
@@ -36,6 +38,26 @@ HWY_INLINE void ForVectors(D d, int64_t n, const Body& body) {
   for (; i + kMany * lanes <= n; i += kMany * lanes) body(i, d, std::integral_constant<int, kMany>());
   for (; i + lanes <= n; i += lanes) body(i, d, std::integral_constant<int, 1>());
   for (; i < n; ++i) body(i, hn::CappedTag<hn::TFromD<D>, 1>(), std::integral_constant<int, 1>());
+}
+
+// std::min(x, y) and std::max(x, y), where an operand is NaN too.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V LesserOf(D, V x, V y) {
+  return hn::IfThenElse(hn::Lt(y, x), y, x);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V GreaterOf(D, V x, V y) {
+  return hn::IfThenElse(hn::Lt(x, y), y, x);
+}
+
+// Loads factors from k or v: as doubles, or as |x| in float for a sum of magnitudes.
+template <class D>
+HWY_INLINE hn::Vec<D> Factors(D d, const float* from) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+  } else {
+    return hn::Abs(hn::LoadU(d, from));
+  }
 }
 
 // exp(x) for -700 <= x <= 0, as 2^k exp(r), |r| <= ln(2) / 2, with the Taylor series up to r^13 / 13!.

@@ -55,10 +55,14 @@ void SetProbabilities(bool near, AttentionRow& row) {
   for (double& p : row.p) p /= total;
 }
 
-std::vector<double> LargestPerRow(std::span<const double> values, int64_t width) {
+std::vector<double> LargestPerRow(std::span<const double> values, int64_t width, bool all_finite) {
   std::vector<double> largest(values.size() / static_cast<size_t>(width));
   ParallelFor(std::ssize(largest), kRowsAtOnce, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
+      if (all_finite) {
+        largest[row] = RangeOf(values.data() + row * width, width).max_abs;
+        continue;
+      }
       for (const double x : values.subspan(row * width, width)) {
         if (std::isfinite(x)) largest[row] = std::max(largest[row], std::abs(x));
       }
@@ -67,17 +71,24 @@ std::vector<double> LargestPerRow(std::span<const double> values, int64_t width)
   return largest;
 }
 
+// The fourth powers of the finite x / largest.
+ASSAY_MULTIVERSION void FourthPowers(const double* __restrict x, double largest, int64_t n, double* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double share = std::fabs(x[i]) < kInfinity ? x[i] / largest : 0, square = share * share;
+    to[i] = square * square;
+  }
+}
+
 // (sum x^4)^(1/4) of the finite numbers per row, whose largest magnitudes are known.
 std::vector<double> FourthNorms(std::span<const double> values, int64_t width, const std::vector<double>& largest) {
   std::vector<double> norms(largest.size());
   ParallelFor(std::ssize(norms), kRowsAtOnce, [&](int64_t begin, int64_t end) {
+    std::vector<double> powers(static_cast<size_t>(width));
     for (int64_t row = begin; row < end; ++row) {
       if (largest[row] == 0) continue;
+      FourthPowers(values.data() + row * width, largest[row], width, powers.data());
       double sum = 0;
-      for (const double x : values.subspan(row * width, width)) {
-        const double share = std::isfinite(x) ? x / largest[row] : 0, square = share * share;
-        sum += square * square;
-      }
+      for (const double power : powers) sum += power;
       norms[row] = largest[row] * std::sqrt(std::sqrt(sum));
     }
   });
@@ -86,9 +97,9 @@ std::vector<double> FourthNorms(std::span<const double> values, int64_t width, c
 
 // Per row of `width`; none of none where all are finite.
 template <class Is>
-std::vector<bool> HaveAny(std::span<const double> values, int64_t width, Is is) {
+std::vector<bool> HaveAny(std::span<const double> values, int64_t width, bool all_finite, Is is) {
   std::vector<bool> any(values.size() / static_cast<size_t>(width));
-  if (AllFinite(values)) return any;
+  if (all_finite) return any;
   for (size_t row = 0; row < any.size(); ++row) {
     const auto begin = values.begin() + static_cast<int64_t>(row) * width;
     any[row] = std::any_of(begin, begin + width, is);
@@ -206,31 +217,36 @@ size_t ReadScores(const AttentionArgs& op, const AttentionData& data, int64_t ro
 
 }  // namespace
 
-AttentionData::AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, bool narrowed)
+AttentionData::AttentionData(const AttentionArgs& op, std::span<const Tensor> inputs, For use)
     // A cache line more than the keys: with a power of two the components of a key would share few places of a cache.
     : d(op.d), k_stride(op.s + 8), q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
   const std::vector<double> k = inputs[1].ToDoubles();
   k_by_dim = ByComponent(op, k, k_stride);
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
-  largest_q = LargestPerRow(q, op.d);
-  largest_k = LargestPerRow(k, op.d);
+  const ValueRange of_q = RangeOf(q.data(), std::ssize(q)), of_k = RangeOf(k.data(), std::ssize(k)),
+                   of_v = RangeOf(v.data(), std::ssize(v));
+  all_finite_q = of_q.all_finite, all_finite_k = of_k.all_finite, all_finite_v = of_v.all_finite;
+  if (use == For::kTerms) {
+    for (auto* norms : {&largest_q, &fourth_q}) norms->assign(static_cast<size_t>(op.Rows()), 0.0);
+    for (auto* norms : {&largest_k, &fourth_k}) norms->assign(static_cast<size_t>(op.batch * op.hkv * op.s), 0.0);
+  } else {
+    largest_q = LargestPerRow(q, op.d, all_finite_q), largest_k = LargestPerRow(k, op.d, all_finite_k);
+    fourth_q = FourthNorms(q, op.d, largest_q), fourth_k = FourthNorms(k, op.d, largest_k);
+  }
   const auto is_nan = [](double x) { return std::isnan(x); };
   const auto is_infinite = [](double x) { return std::isinf(x); };
-  nan_q = HaveAny(q, op.d, is_nan), nan_k = HaveAny(k, op.d, is_nan);
-  infinite_q = HaveAny(q, op.d, is_infinite), infinite_k = HaveAny(k, op.d, is_infinite);
-  fourth_q = FourthNorms(q, op.d, largest_q), fourth_k = FourthNorms(k, op.d, largest_k);
-  all_finite_v = AllFinite(v);
+  nan_q = HaveAny(q, op.d, all_finite_q, is_nan), nan_k = HaveAny(k, op.d, all_finite_k, is_nan);
+  infinite_q = HaveAny(q, op.d, all_finite_q, is_infinite), infinite_k = HaveAny(k, op.d, all_finite_k, is_infinite);
   finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s), true);
   for (size_t j = 0; !all_finite_v && j < finite_v.size(); ++j) {
     finite_v[j] =
         std::ranges::all_of(std::span(v).subspan(j * op.dv, op.dv), [](double x) { return std::isfinite(x); });
   }
-  if (narrowed) Narrow(op);
+  if (use == For::kTiles) Narrow(op, of_q, of_k, of_v);
 }
 
-void AttentionData::Narrow(const AttentionArgs& op) {
-  const auto range = [](const std::vector<double>& x) { return RangeOf(x.data(), std::ssize(x)); };
-  const ValueRange of_q = range(q), of_k = range(k_by_dim), of_v = range(v);
+void AttentionData::Narrow(const AttentionArgs& op, const ValueRange& of_q, const ValueRange& of_k,
+                           const ValueRange& of_v) {
   const double products = of_q.max_abs * of_k.max_abs * static_cast<double>(d);
   narrow = of_q.all_finite && of_k.all_finite && of_v.all_finite && of_q.min_abs * of_k.min_abs > 0x1p-100 &&
            products < 0x1p100 && products * std::abs(op.scale) <= kNarrowMax && of_v.max_abs <= kNarrowMax &&

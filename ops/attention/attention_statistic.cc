@@ -84,6 +84,10 @@ class WeightErrors {
     const double added = of_added_ * fact(kAddedMax);
     return {Norm(of_dot_ * fact(kDotMax), added), Norm(of_products_ * fact(kProducts), added)};
   }
+  void SetRow(const Row& row, RowDeviation& of) const {
+    of.largest = row.largest, of.random = row.random, of.of_moved = of_moved_, of.of_dot = of_dot_;
+    of.of_added = of_added_, of.of_weight = of_weight_, of.of_cap = of_cap_;
+  }
   double At(int64_t i, const Row& row, double shift, double move) const {
     const double random = Norm(row.random * shift, of_moved_ * move);
     const double linear = of_dot_ * dot_[i] + of_added_ * added_[i];
@@ -110,15 +114,28 @@ void AddScoreErrors(const AttentionArgs& op, const Golden& golden, const Operati
   const auto deviation = std::make_shared<Plane>(golden.size(), wide);
   const auto systematic = std::make_shared<Plane>(golden.size(), wide);
   ParallelFor(op.Rows(), kRowsOfBound, [&](int64_t begin, int64_t end) {
+    RowPlanes read({&shift, &move, &dot, &added, &range}, op.dv);
+    std::vector<double> deviations(static_cast<size_t>(op.dv)), systematics(deviations.size());
     for (int64_t row = begin; row < end; ++row) {
       const bool small = errors.IsSmall(row);
       const double grown = small ? std::exp(2 * errors.At(row)) : 1;
       const double squares = kRoundingDeviation * kRoundingDeviation * u_mid * errors.Stored(row);
       const double lost = std::expm1(std::min(2 * flushed * rows[row * kRowFacts + kLargest], 1.0));  // beyond: all
       const WeightErrors::Row of_row = weights.Of(row);
+      const double stored_by = u_mid > 0 ? kRoundingDeviation * u_mid : 0;
+      RowDeviation all{.stored = stored_by, .grown = grown, .small = small, .squares = squares};
+      all.lost = std::min(lost, 1.0);
+      weights.SetRow(of_row, all), units.SetRow(row, all);
+      read.Read(row);
+      const DeviationColumns columns{read[0], read[1], read[2], read[3], read[4], golden.value.data() + row * op.dv};
+      if (FindDeviations(all, columns, op.dv, deviations.data(), systematics.data())) {
+        deviation->SetRowUp(row * op.dv, deviations);
+        systematic->SetRowUp(row * op.dv, systematics);
+        continue;
+      }
       for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
         const double shifted = shift[i], moved = move[i];
-        const double stored = u_mid > 0 ? kRoundingDeviation * u_mid * Norm(shifted, moved) : 0;
+        const double stored = stored_by > 0 ? stored_by * Norm(shifted, moved) : 0;
         const double of_units = units.At(i, row, shifted, moved);
         deviation->SetUp(i, grown * Norm(weights.At(i, of_row, shifted, moved), stored, of_units));
         systematic->SetUp(i, units.Systematic(i, row) + (small ? squares * (dot[i] + added[i]) : range[i]) +

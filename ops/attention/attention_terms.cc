@@ -9,7 +9,7 @@ namespace assay {
 std::vector<std::vector<double>> AttentionTerms(const Problem& problem, std::span<const Tensor> inputs,
                                                 int64_t output) {
   const AttentionArgs op(problem);
-  const AttentionData data(op, inputs);
+  const AttentionData data(op, inputs, AttentionData::For::kTerms);
   const int64_t query = output / op.dv, head = op.KeyHead(query);
   const AttentionRow row = ComputeRow(op, data, query);
   if (row.keys.empty() || row.p.size() != row.keys.size()) return {};

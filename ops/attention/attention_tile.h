@@ -104,7 +104,7 @@ class TileWeights {
 PlainRow WeighPlainRow(const double* dots, const float* magnitudes, int64_t n, double scale, double depth,
                        const TileWeights::Row& to);
 
-// v and v^2 by head, [kValueGroup columns][key][column], the last columns filled up with zeros: keys of a few columns
+// v by head, [kValueGroup columns][key][column], the last columns filled up with zeros: keys of a few columns
 // follow each other, as products read them.
 inline constexpr int64_t kValueGroup = 16;
 struct PackedValues {
@@ -112,34 +112,28 @@ struct PackedValues {
   PackedValues(std::span<const double> v, int64_t heads, int64_t keys, int64_t columns);
 
   int64_t keys = 0, columns = 0, groups = 0;
-  BigBuffer<float> v, squares;
+  BigBuffer<float> v;
 };
 
 // View of a head's packed values from key `key` on.
 struct TileValues {
   TileValues(const PackedValues& packed, int64_t head, int64_t key)
       : v(packed.v.data() + (head * packed.groups * packed.keys + key) * kValueGroup),
-        squares(packed.squares.data() + (v - packed.v.data())),
         columns(packed.columns),
         stride(packed.keys * kValueGroup) {}
   int64_t At(int64_t c) const { return c / kValueGroup * stride + c % kValueGroup; }  // of the first key
 
-  const float *v, *squares;
+  const float* v;
   int64_t columns, stride;  // from one group of columns to the next
 };
 
 // A query's sums in float, each [columns].
 struct TileSums {
   const float *o, *o_low;  // their sum is o
-  float *magnitude, *squares, *dot, *added, *shifts, *moves;
+  float *magnitude, *dot, *added, *shifts, *moves;
 };
 
-// Where the tile's queries see more keys than these between them, squares is the smaller one of shifts and magnitude^2,
-// which are never less: in sigma^2 = keys magnitude^2 + 0.425^2 squares that adds at most 0.425^2 / keys, less than one
-// part in 2800 for a query that sees them all, and up to a twelfth for one that sees two of them.
-inline constexpr int64_t kKeysOfSquares = 512;
-
-// Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.
+// Fills o of each query's columns; then magnitude, dot, added, shifts and moves, from o.
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
 void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/attention/attention.h"
+#include "ops/attention/attention_bound_row.h"
 #include "ops/exp_error.h"
 
 namespace assay {
@@ -18,7 +19,7 @@ inline constexpr int64_t kRowsOfBound = 16;      // whose errors a thread bounds
 template <class... Rest>
 double Norm(double x, Rest... rest) {
   const double squares = ((x * x) + ... + (rest * rest));
-  if (squares > 0x1p-900 && squares < 0x1p900) return std::sqrt(squares);
+  if (squares > kLeastSquares && squares < kMostSquares) return std::sqrt(squares);
   ((x = std::hypot(x, rest)), ...);
   return x;
 }
@@ -46,6 +47,11 @@ class UnitDeviation {
   UnitDeviation(const AttentionArgs& op, const Golden& golden, const OperationErrors& e, double u);
   // The deviation of an element, and what is systematic. `shift` and `move` are those of the planes.
   double At(int64_t i, int64_t row, double shift, double move) const;
+  void SetRow(int64_t row, RowDeviation& of) const {
+    const Row& r = of_rows_[static_cast<size_t>(row)];
+    of.has_units = r.log_keys != 0, of.u = u_, of.of_log = r.of_log, of.of_max = r.of_max, of.log_keys = r.log_keys;
+    of.of_all = r.of_all, of.systematic = r.systematic;
+  }
   double Systematic(int64_t i, int64_t row) const { return of_rows_[static_cast<size_t>(row)].systematic * Size(i); }
 
  private:

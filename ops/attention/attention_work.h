@@ -69,6 +69,17 @@ class SeenKeys {
   std::vector<WeightedKey> list_;
 };
 
+// Numbers that the columns of a row share when all keys are in their sums.
+struct RowEnd {
+  double keys = 0, weight_squares = 0;    // how many are seen; sum p^2
+  double score_error = 0, sum_error = 0;  // of golden's own arithmetic
+  bool lacks = false;                     // whether sums of distances may lack something:
+  double off = 0;                         // relative to |o| and to the weights' sum, dot_mean or added_mean
+  double dot_mean = 0, added_mean = 0, dot_least = 0, added_least = 0;
+};
+// Sets range, raises dot and added by what they may lack, and sets error, sigma, shift and move.
+void FinishColumns(const RowEnd& row, const KeyColumns& keys, AttentionColumns& columns);
+
 // The values of w.columns again in double-double.
 void RefineRow(const AttentionArgs& op, const AttentionData& data, RowWork& w);
 

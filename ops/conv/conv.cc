@@ -182,9 +182,18 @@ class Conv final : public Operator {
     return problem;
   }
 
-  double FewestFlops(const Problem& problem) const override {
+  OperatorTraits traits() const override {
+    return {.algorithms = {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft}};
+  }
+
+  ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
     const ConvArgs op(problem);
-    return problem.flops * op.ShareOfTapsSeen();
+    return {.fewest_flops = problem.flops * op.ShareOfTapsSeen(),
+            .largest_integer_sum = LargestSumOfIntegers(problem.inputs[0].dtype, op.Terms(), 2),
+            .required_fields = "mid=none",  // neither sums nor transforms need to be rounded to 16 bits
+            .factors = 2,
+            .sum = SumForm{.factors = 2, .bias = op.bias},
+            .peer = {.kind = PeerForm::Kind::kConvolution, .terms = op.Terms(), .bias = op.bias}};
   }
 
   // Patterns follow the channels, the one axis that every output sums over whole (per group).
@@ -198,7 +207,8 @@ class Conv final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     const ConvArgs op(problem);
     Golden golden = ConvGolden(op, problem, inputs, tier);
     if (golden.exact) return golden;
@@ -207,61 +217,47 @@ class Conv final : public Operator {
     return golden;
   }
 
-  std::vector<Algorithm> Algorithms() const override {
-    return {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft};
-  }
-
   std::string WhyUnbounded(const Contract& contract) const override {
     const bool has_points = contract.winograd_r == 3 && (contract.winograd_m == 2 || contract.winograd_m == 4);
     if (contract.alg != Algorithm::kWinograd || has_points) return "";
     return "the transforms that it knows are winograd<2,3> and winograd<4,3>";
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return ConvBound(ConvArgs(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
+    return ConvBound(ConvArgs(problem), golden, contract, problem.inputs[0].dtype, problem.outputs[0].dtype);
   }
 
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return ConvTwin(problem, contract, variant);
   }
-  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+  int TwinVariants(const Problem& problem, size_t /*output*/, const Contract& contract) const override {
     return ConvTwinVariants(problem, contract);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return ConvOmittedTerms(problem, inputs, values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return ConvOmittedTerms(problem, inputs, values, elements);
   }
 
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& /*contract*/, int64_t output) const override {
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
+                                               std::span<const Tensor> inputs, const Contract& /*contract*/,
+                                               int64_t element) const override {
     std::vector<double> terms;
-    for (const ConvTerm& term : VisibleTerms(ConvArgs(problem), output)) {
+    for (const ConvTerm& term : VisibleTerms(ConvArgs(problem), element)) {
       terms.push_back(ValueAt(inputs[0], term.x) * ValueAt(inputs[1], term.w));
     }
     return {std::move(terms)};
   }
 
-  std::optional<SumForm> SumOf(const Problem& problem) const override {
-    return SumForm{.factors = 2, .bias = ConvArgs(problem).bias};
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override {
+    return ConvSlices(problem);
   }
-
-  bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
-  PeerForm FormForPeers(const Problem& problem) const override {
-    const ConvArgs op(problem);
-    return {.kind = PeerForm::Kind::kConvolution, .terms = op.Terms(), .bias = op.bias};
-  }
-
-  double LargestIntegerSum(const Problem& problem) const override {
-    return LargestSumOfIntegers(problem.inputs[0].dtype, ConvArgs(problem).Terms(), 2);
-  }
-
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return ConvSlices(problem); }
   std::vector<int> ScaledInputs(const Problem& problem) const override { return ConvScaledInputs(problem); }
-  std::vector<Relation> Relations(const Problem& problem) const override { return ConvRelations(*this, problem); }
-
-  // Neither sums nor transforms need to be rounded to 16 bits on the way.
-  std::string RequiredFields(const Problem&) const override { return "mid=none"; }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return ConvRelations(*this, problem);
+  }
 
   CaseSpace Space() const override { return ConvSpace(); }
 };

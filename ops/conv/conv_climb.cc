@@ -56,7 +56,7 @@ std::string ConvClimb::Describe() const {
 
 std::optional<ConvClimb> PlanConvClimb(const ConvArgs& op, const Problem& problem, const Contract& contract,
                                        double added) {
-  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
+  const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
   if (contract.alg != Algorithm::kDirect || !ShowsAllBits(contract, out)) return std::nullopt;
   const int64_t limit = TwinInputLimit(in, contract);
   // With one term twice it is still a number of the accumulator.

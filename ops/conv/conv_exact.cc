@@ -78,7 +78,7 @@ bool Separates(const Form& form, const Contract& contract, DType out, double y) 
 }
 
 std::optional<Form> PlanSigns(const ConvArgs& op, const Problem& problem, const Contract& contract) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   if (contract.winograd_m != 4 || contract.winograd_r != 3 || !op.IsWinograd() || !IsFloat(out) ||
       contract.mid != Intermediate::kNone || contract.acc == Accumulator::kTensorCore) {
     return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Form> PlanSigns(const ConvArgs& op, const Problem& problem, const 
 
 // The carrier, 1.25 times 2^p for outputs of p bits, has so few bits that every operand holds it.
 std::optional<Form> PlanTies(const ConvArgs& op, const Problem& problem, const Contract& contract) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   const bool rounds = IsFloat(out) && contract.out == OutputRounding::kNearest && contract.alg == Algorithm::kDirect;
   if (!rounds || contract.in == InputRounding::kFP8 || !IsFloat(problem.inputs[1].dtype)) return std::nullopt;
   const int bits = FormatOf(out).precision;
@@ -116,8 +116,8 @@ std::optional<Form> PlanForm(const ConvArgs& op, const Problem& problem, const C
   const double growth = (winograd ? kWinogradGrowth : 1) * static_cast<double>(form.unit);
   const double room = (std::ldexp(1.0, TwinPartialBits(contract)) - kLargestAddend - 1) / (terms * growth);
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
-  const int shown = TwinOutputBits(problem.output().dtype);
-  form.narrow = IsFloat(problem.output().dtype) && shown < 24;
+  const int shown = TwinOutputBits(problem.outputs[0].dtype);
+  form.narrow = IsFloat(problem.outputs[0].dtype) && shown < 24;
   if (form.narrow) {
     if (limit < 24 * form.unit || room < kNarrowTerm) return std::nullopt;
     form.factors = room >= 3 * kNarrowTerm ? 3 : 1;
@@ -125,7 +125,7 @@ std::optional<Form> PlanForm(const ConvArgs& op, const Problem& problem, const C
     // Without an anchor some balanced sum may be zero; a positive one shows at least gross faults.
     const bool hides = static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3);
     form.anchor = AlwaysSeen(op);
-    form.balanced = sum > FormatOf(problem.output().dtype).max_finite || (hides && form.anchor >= 0);
+    form.balanced = sum > FormatOf(problem.outputs[0].dtype).max_finite || (hides && form.anchor >= 0);
     if (!form.balanced) form.anchor = -1;
     return form;
   }
@@ -233,8 +233,8 @@ bool Expect(const ConvArgs& op, const Problem& problem, const Contract& contract
     any_terms = any_terms || terms;
   }
   if (!any_terms) return false;
-  if (IsInt(problem.output().dtype)) return true;
-  const FloatFormat& format = FormatOf(problem.output().dtype);
+  if (IsInt(problem.outputs[0].dtype)) return true;
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   for (double& y : values) {
     const double rounded = RoundTo(format, y);
     if (!std::isfinite(rounded)) return false;
@@ -245,7 +245,7 @@ bool Expect(const ConvArgs& op, const Problem& problem, const Contract& contract
 }
 
 void Tolerate(const Form& form, const Problem& problem, const Contract& contract, Twin& twin) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   twin.tolerances.reserve(twin.expected.size());
   for (const double y : twin.expected) {
     twin.tolerances.push_back(SignsTolerance(form, contract, out, y) / UlpAt(FormatOf(out), y));
@@ -290,7 +290,7 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
     twin.inputs.push_back(std::move(bias));
   }
   const std::vector<double> x = twin.inputs[0].ToDoubles();
-  twin.expected.resize(static_cast<size_t>(NumElements(problem.output().shape)));
+  twin.expected.resize(static_cast<size_t>(NumElements(problem.outputs[0].shape)));
   ParallelFor(op.n * op.groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / op.groups, group = i % op.groups;

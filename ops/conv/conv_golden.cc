@@ -177,7 +177,7 @@ BoundModel FiniteBound(const ConvArgs& op, const Golden& golden, const Contract&
 
 // Applies NeedsWidePlanes to the largest S that these operands can have.
 bool HasWidePlanes(const ConvArgs& op, const Problem& problem, std::span<const Tensor> inputs) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
   const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.Terms());
   return NeedsWidePlanes(out, products + (op.bias ? LargestFinite(inputs[2]) : 0));
@@ -188,7 +188,7 @@ bool HasWidePlanes(const ConvArgs& op, const Problem& problem, std::span<const T
 Golden ConvGolden(const ConvArgs& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
   const bool wide = HasWidePlanes(op, problem, inputs);
   Golden golden{.tier = tier};
-  golden.shape = problem.output().shape;
+  golden.shape = problem.outputs[0].shape;
   const int64_t size = NumElements(golden.shape);
   golden.value.resize(static_cast<size_t>(size));
   for (const Tile& tile : TilesOf(op)) {

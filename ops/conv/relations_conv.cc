@@ -20,7 +20,7 @@ std::optional<OtherExecution> SelectingTaps(const ExecutedSet& executed) {
     other.inputs[i].SetDoubles(zeros);
   }
   const std::vector<double> x = executed.inputs[0].ToDoubles();
-  Tensor y(executed.problem.output().dtype, executed.problem.output().shape);
+  Tensor y(executed.problem.outputs[0].dtype, executed.problem.outputs[0].shape);
   std::vector<double> values(static_cast<size_t>(y.size()));
   for (int64_t i = 0; i < y.size(); ++i) {
     const int64_t o = op.ChannelOf(i), term = o % op.Terms(), image = i / (op.o * op.Positions());

@@ -10,7 +10,7 @@ namespace {
 using namespace formula;  // NOLINT: formulas read better without
 
 void FusedAddRmsNorm(Definition& d) {
-  d.SetDoc("s = x + residual, in the place of residual; y = s / sqrt(mean of s^2 + eps) gamma, the mean of each row");
+  d.SetDoc("s = x + residual, stored as residual_out; y = s / sqrt(mean of s^2 + eps) gamma, the mean of each row");
   const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row");
   const Expr x = d.In("x", rows + n);
   const Expr residual = d.In("residual", rows + n, Role::kOffset);

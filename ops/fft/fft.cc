@@ -188,40 +188,44 @@ class Fft final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
-    const FloatFormat& format = FormatOf(problem.output().dtype);
-    const bool wide = problem.output().dtype == DType::kC128 || problem.output().dtype == DType::kF64;
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
+    const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
+    const bool wide = problem.outputs[0].dtype == DType::kC128 || problem.outputs[0].dtype == DType::kF64;
     Golden golden = GoldenFft(FftArgsOf(problem), inputs[0], tier, wide, format.MinNormal());
-    golden.shape = problem.output().shape;
+    golden.shape = problem.outputs[0].shape;
     return golden;
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return FftBound(FftArgsOf(problem), golden, contract, problem.output().dtype);
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
+    return FftBound(FftArgsOf(problem), golden, contract, problem.outputs[0].dtype);
   }
 
-  // The count is the usual one, of radix 2.
-  double FewestFlops(const Problem&) const override { return 0; }
-  void AdaptDefault(Contract& contract) const override { contract.alg = Algorithm::kFft; }
-  std::vector<Algorithm> Algorithms() const override {
-    return {Algorithm::kDirect, Algorithm::kFft, Algorithm::kBluestein};
+  OperatorTraits traits() const override {
+    return {.algorithms = {Algorithm::kDirect, Algorithm::kFft, Algorithm::kBluestein}, .default_fields = "alg=fft"};
   }
+  // The count of a problem is that of radix 2 and says nothing of the fewest operations.
+  ProblemTraits TraitsOf(const Problem&, size_t /*output*/) const override { return {}; }
 
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return FftTwin(*this, problem, contract, variant);
   }
-  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+  int TwinVariants(const Problem& problem, size_t /*output*/, const Contract& contract) const override {
     return FftTwinVariants(problem, contract);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return FftOmittedTerms(problem, inputs[0], values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return FftOmittedTerms(problem, inputs[0], values, elements);
   }
 
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return FftSlices(problem); }
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override { return FftSlices(problem); }
   std::vector<int> ScaledInputs(const Problem&) const override { return {0}; }
-  std::vector<Relation> Relations(const Problem& problem) const override { return FftRelations(*this, problem); }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return FftRelations(*this, problem);
+  }
 
   CaseSpace Space() const override { return FftSpace(); }
 };

@@ -121,15 +121,15 @@ int FftImpulseVariants(const FftArgs& fft, const Contract& contract) {
 
 Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant) {
   const FftArgs fft = FftArgsOf(problem);
-  const FloatFormat& format = FormatOf(problem.output().dtype);
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   const double error = RelativeImpulseError(fft, contract), deviation = FftImpulseDeviation(fft, contract);
   // In the accumulator's own format the output is one of the roundings that the deviation has. A golden value is a
   // double.
   const bool adds_rounding = contract.AccUnitRoundoff() < format.UnitRoundoff() || format.UnitRoundoff() <= 0x1p-53;
   Twin twin;
   twin.inputs = ImpulseInputs(fft, problem.inputs[0], variant);
-  const Golden golden = op.ComputeGolden(problem, twin.inputs, Tier::kFast);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const Golden golden = op.ComputeGolden(problem, 0, twin.inputs, Tier::kFast);
+  const BoundModel bound = op.Bound(problem, 0, golden, contract);
   twin.expected = golden.value;
   twin.costly = true;
   twin.sparse = true;
@@ -140,7 +140,7 @@ Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& 
     // The output's own rounding, and what a double does not keep of the golden value.
     const double rounding = contract.out == OutputRounding::kNearest ? ulp / 2 : ulp;
     const double own = error * modulus + rounding + golden.error[i] + bound.constant;
-    const double tolerance = error > 0 ? own : HardBound(bound, golden, i);
+    const double tolerance = error > 0 ? own : bound.LargestToleranceAt(golden, i);
     // An ulp of a value near zero is too small a unit for the tolerance.
     const double least = tolerance * 0x1p-20;
     if (std::abs(y) < least) y = least;

@@ -81,7 +81,7 @@ std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std
   const int parts = fft.OutputParts();
   const int64_t inputs = NumElements(fft.InputAxes()), elements = NumElements(fft.OutputAxes());
   Contributions contributions(fft, x);
-  const double u = FormatOf(problem.output().dtype).UnitRoundoff();
+  const double u = FormatOf(problem.outputs[0].dtype).UnitRoundoff();
   std::vector<Mutant> mutants;
   int64_t measured = -1;
   double least = 0;

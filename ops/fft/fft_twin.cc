@@ -74,15 +74,15 @@ std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Co
   if (variant >= parts) return FftImpulseTwin(op, problem, contract, variant - parts);
   Twin twin;
   twin.inputs.push_back(TwinSignal(fft, problem.inputs[0], parts, variant));
-  const FloatFormat& format = FormatOf(problem.output().dtype);
-  const Golden golden = op.ComputeGolden(problem, twin.inputs, Tier::kFast);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
+  const Golden golden = op.ComputeGolden(problem, 0, twin.inputs, Tier::kFast);
+  const BoundModel bound = op.Bound(problem, 0, golden, contract);
   twin.expected = golden.value;
   twin.costly = true;
   for (int64_t i = 0; i < golden.size(); ++i) {
     double& y = twin.expected[static_cast<size_t>(i)];
     // Near zero an ulp would be too small a unit for the tolerance.
-    const double tolerance = HardBound(bound, golden, i), least = tolerance * 0x1p-20;
+    const double tolerance = bound.LargestToleranceAt(golden, i), least = tolerance * 0x1p-20;
     if (std::abs(y) < least) y = least;
     twin.tolerances.push_back((tolerance + least) / UlpAt(format, y));
   }

@@ -16,8 +16,8 @@ constexpr double kSlack = 1 + 0x1p-20;
 
 // T_hard of both parts of a complex output element.
 double Tolerance(const ExecutedSet& executed, int64_t element) {
-  return HardBound(executed.bound, executed.golden, 2 * element) +
-         HardBound(executed.bound, executed.golden, 2 * element + 1);
+  return executed.bound.LargestToleranceAt(executed.golden, 2 * element) +
+         executed.bound.LargestToleranceAt(executed.golden, 2 * element + 1);
 }
 
 bool Applies(const ExecutedSet& executed) {
@@ -103,7 +103,8 @@ std::optional<OtherExecution> Back(const ExecutedSet& executed, const Problem& b
   const int64_t values = executed.golden.size() / fft.batch, restored = std::ssize(other.expected) / fft.batch;
   for (int64_t b = 0; b < fft.batch; ++b) {
     double sum = 0;  // |e| <= |re e| + |im e|
-    for (int64_t i = b * values; i < (b + 1) * values; ++i) sum += HardBound(executed.bound, executed.golden, i);
+    for (int64_t i = b * values; i < (b + 1) * values; ++i)
+      sum += executed.bound.LargestToleranceAt(executed.golden, i);
     if (half) sum *= 2;
     for (int64_t i = b * restored; i < (b + 1) * restored; ++i) {
       other.tolerance[i] += kSlack * ScaleOf(FftArgsOf(back)) * sum;

@@ -148,7 +148,8 @@ Arrangements::Element Arrangements::Mapped(int node, const Element& result, cons
   const Node& info = NodeAt(node);
   bool any_open = false, any_nan = false, all_by_factor = true, has_infinite_factor = false;
   for (size_t k = 0; k < info.args.size(); ++k) {
-    const bool is_left = info.function == Function::kSelect && k > 0 && !x[0].is_open && (k == 1) != (x[0].value != 0);
+    const bool is_left = info.function == Function::kSelect && k > 0 && !x[0].is_open && x[0].reach == 0 &&
+                         (k == 1) != (x[0].value != 0);
     if (is_left) continue;
     any_open = any_open || x[k].is_open, any_nan = any_nan || x[k].is_nan;
     all_by_factor = all_by_factor && (!x[k].is_nan || x[k].by_factor);

@@ -32,7 +32,7 @@ void ForEachIndex(const Graph& graph, const std::vector<int>& axes, const Visit&
   }
 }
 
-// Place in the array of these inner axes, ascending.
+// Place in the row-major array of these axes.
 int64_t PlaceOf(const Graph& graph, const std::vector<int>& axes, const std::vector<int64_t>& index) {
   int64_t place = 0;
   for (const int axis : axes) place = place * graph.Extent(axis) + index[static_cast<size_t>(axis)];
@@ -81,13 +81,26 @@ std::vector<int64_t> BlockPlan::InnerOffsets(const std::vector<int>& layout) con
 }
 
 std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const {
+  struct Place {
+    int64_t extent, stride, at;
+  };
   const std::vector<int64_t> strides = StridesOf(layout);
+  std::vector<Place> places;
+  int64_t offset = 0;
+  for (size_t i = lane_axes_.size(); i-- > 0;) {  // the fastest first
+    const int64_t extent = graph_->Extent(lane_axes_[i]), stride = strides[static_cast<size_t>(lane_axes_[i])];
+    places.push_back({extent, stride, first % extent});
+    offset += first % extent * stride;
+    first /= extent;
+  }
   std::vector<int64_t> offsets(static_cast<size_t>(count));
-  for (int64_t lane = 0; lane < count; ++lane) {
-    int64_t rest = first + lane;
-    for (size_t i = lane_axes_.size(); i-- > 0; rest /= graph_->Extent(lane_axes_[i])) {
-      offsets[static_cast<size_t>(lane)] +=
-          rest % graph_->Extent(lane_axes_[i]) * strides[static_cast<size_t>(lane_axes_[i])];
+  for (int64_t& of_lane : offsets) {  // counted on: a division takes longer than all else here
+    of_lane = offset;
+    for (Place& place : places) {
+      offset += place.stride;
+      if (++place.at < place.extent) break;
+      offset -= place.extent * place.stride;
+      place.at = 0;
     }
   }
   return offsets;
@@ -111,10 +124,16 @@ std::vector<int64_t> Projection(const BlockPlan& plan, AxisSet from, AxisSet to)
 
 std::vector<int64_t> Source(const BlockPlan& plan, const Node& node, AxisSet operand) {
   const std::vector<int> axes = AxesOf(plan.InnerOf(operand));
+  std::vector<int> to = {node.axis}, from = {node.from_axis};
+  to.insert(to.end(), node.more_axes.begin(), node.more_axes.end());
+  from.insert(from.end(), node.more_from.begin(), node.more_from.end());
   std::vector<int64_t> places;
   ForEachIndex(plan.graph(), AxesOf(plan.InnerOf(node.axes)), [&](std::vector<int64_t> index) {
-    const int64_t at = node.index[static_cast<size_t>(index[static_cast<size_t>(node.axis)])];
-    index[static_cast<size_t>(node.from_axis)] = at;
+    const int64_t at = node.index[static_cast<size_t>(PlaceOf(plan.graph(), to, index))];
+    int64_t rest = std::max<int64_t>(at, 0);
+    for (size_t k = from.size(); k-- > 0; rest /= plan.graph().Extent(from[k])) {
+      index[static_cast<size_t>(from[k])] = rest % plan.graph().Extent(from[k]);
+    }
     places.push_back(at < 0 ? -1 : PlaceOf(plan.graph(), axes, index));
   });
   return places;

@@ -134,6 +134,10 @@ Axis Definition::DerivedAxis(std::string_view text, const formula::Axis& of, int
   return axis;
 }
 
+Axis Definition::FixedAxis(std::string_view text, int64_t extent) {
+  return AddAxis(*graph_, std::string(text), extent);
+}
+
 const Definition::Derived* Definition::FindDerived(int axis) const {
   const auto found = std::ranges::find(derived_, axis, &Derived::axis);
   return found == derived_.end() ? nullptr : &*found;
@@ -178,7 +182,12 @@ std::string Definition::Choice(std::string_view key, std::vector<std::string> ch
 Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   RequireNewName("input", name);
   roles_.push_back(role);
-  return AddInput(*graph_, std::string(name), axes);
+  const Expr input = AddInput(*graph_, std::string(name), axes);
+  // Which types it has is known of a case alone.
+  const bool is_listed = values_ != nullptr && !values_->types.empty();
+  const DType type = is_listed ? values_->types[std::min(roles_.size(), values_->types.size()) - 1] : DType::kI64;
+  if (IsInt(type)) graph_->nodes[static_cast<size_t>(input.id)].numbers = Numbers::kInteger;
+  return input;
 }
 
 std::optional<Expr> Definition::InIfListed(std::string_view name, const Axes& axes, Role role) {
@@ -296,9 +305,9 @@ uint32_t Definition::AliasOfOutput(size_t output) const {
   return type.in_place ? static_cast<uint32_t>(type.input) + 1 : 0;
 }
 
-void Definition::FocusOn(size_t output) {
+void Definition::KeepOutput(size_t output) {
   if (graph_->outputs.size() < 2) return;
-  *graph_ = KeepOutput(*graph_, output);
+  *graph_ = formula::KeepOutput(*graph_, output);
   output_types_ = {output_types_[output]};
 }
 

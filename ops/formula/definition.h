@@ -19,16 +19,17 @@ namespace assay::formula {
 
 // Purpose of an operand, which decides how a fill writes it.
 enum class Role : uint8_t {
-  kData,      // the fill itself
-  kWeight,    // random fills: around 1, as trained weights are
-  kPositive,  // the fill's magnitudes
-  kBase,      // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_powers.h)
-  kExponent,  // where these stand integers, else the fill itself
-  kTable,     // random fills: within [-1, 1], as sines and cosines are
-  kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
-  kPlaces,    // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
-  kZero,      // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
-  kScale,     // what data are divided by: so that quotients fill the output's range and leave it at both ends
+  kData,       // the fill itself
+  kWeight,     // random fills: around 1, as trained weights are
+  kPositive,   // the fill's magnitudes
+  kBase,       // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_powers.h)
+  kExponent,   // where these stand integers, else the fill itself
+  kTable,      // random fills: within [-1, 1], as sines and cosines are
+  kOffset,     // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
+  kCondition,  // 1 where the fill is above zero, else 0; 1 in twins
+  kPlaces,     // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
+  kZero,       // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
+  kScale,      // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
 
 // Where the type of an output comes from.
@@ -76,6 +77,8 @@ class Definition {
   formula::Axis Axis(std::string_view key, std::string_view doc);
   // No attribute: of `times` the extent of another axis, over `over`. `text`: for people, as "2*n".
   formula::Axis DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over = 1);
+  // No attribute: of this extent in every case.
+  formula::Axis FixedAxis(std::string_view text, int64_t extent);
   double Real(std::string_view key, std::string_view default_value, std::string_view doc);
   int64_t Integer(std::string_view key, std::string_view default_value, std::string_view doc);
   // The first choice is the default.
@@ -124,7 +127,7 @@ class Definition {
   uint32_t AliasOfOutput(size_t output) const;  // as Operand::alias
   bool saturates() const { return saturates_; }
   // Leaves of the graph what this output needs. The graph's first output is then that one.
-  void FocusOn(size_t output);
+  void KeepOutput(size_t output);
   const std::string& refusal() const { return refusal_; }
   struct Derived {
     int axis, of;

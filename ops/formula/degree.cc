@@ -40,6 +40,8 @@ Degree OfMap(const Graph& graph, const Node& node, const std::vector<Degree>& kn
     case Function::kAbs:
       return Agreed(graph, node.args, known);
     case Function::kLess:
+    case Function::kLessEqual:
+    case Function::kEqual:
       return Agreed(graph, node.args, known) ? Degree(0) : std::nullopt;
     case Function::kSelect:
       return of(0) == Degree(0) ? Agreed(graph, {node.args[1], node.args[2]}, known) : std::nullopt;

@@ -21,14 +21,16 @@ class Words {
   }
   // All fields: one that is new does not compile until it is decided upon.
   void Add(const Node& node) {
-    const auto& [kind, function, strictness, steps, recomputed, updated, non_negative, least, shown_elsewhere, args,
-                 axes, reduced, axis, from_axis, index, constant, constant_lo, input, format, smallest, places,
-                 any_tie] = node;
+    const auto& [kind, function, strictness, steps, recomputed, updated, non_negative, least, numbers, shown_elsewhere,
+                 args, axes, reduced, axis, from_axis, index, more_axes, more_from, constant, constant_lo, input,
+                 format, smallest, places, any_tie] = node;
     static_cast<void>(shown_elsewhere);  // of faults
     static_cast<void>(updated);          // of bounds
+    static_cast<void>(numbers);          // of operands, whose types a case has
     AddAll(kind, function, strictness, steps, recomputed, non_negative, least, args, axes, reduced, axis, from_axis,
            index, constant, input, format, smallest, places, any_tie);
     if (constant_lo != 0) Add(constant_lo);
+    if (!more_axes.empty() || !more_from.empty()) AddAll(more_axes, more_from);
   }
   void Add(const AxisInfo& axis) { Add(axis.extent); }
   void Add(const InputInfo& input) { AddAll(input.axes, input.places_along); }

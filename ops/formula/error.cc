@@ -6,6 +6,7 @@
 
 #include "harness/core/data/infinity.h"
 #include "ops/formula/error_loops.h"
+#include "ops/formula/integers.h"
 
 namespace assay::formula {
 namespace {
@@ -87,7 +88,11 @@ TailTerms ErrorRules::TailOf(Function of) const {
 }
 
 Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
-    : plan_(&plan), rules_(rules), errors_(plan.graph().nodes.size()), last_(plan.graph().nodes.size(), true) {
+    : plan_(&plan),
+      rules_(rules),
+      errors_(plan.graph().nodes.size()),
+      integers_(FindHeldIntegers(plan.graph())),
+      last_(plan.graph().nodes.size(), true) {
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t i = nodes.size(); i-- > 0;) {
     const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(plan.graph(), nodes[i]));
@@ -136,6 +141,7 @@ const double* Propagation::Expanded(const std::vector<double>& array, const Expa
 
 void Propagation::Constant(int node) {
   const double value = NodeAt(node).constant, rest = std::fabs(NodeAt(node).constant_lo);
+  if (std::fabs(value) <= ExactIntegers(NodeAt(node))) return;
   const bool rounds = rules_.constants != nullptr && (rest != 0 || RoundTo(*rules_.constants, value) != value);
   double off = rules_.constants_lack * rest;
   if (rounds) off += rules_.constants->UnitRoundoff() * std::fabs(value) + rules_.constants->MinSubnormal() + rest;
@@ -150,16 +156,19 @@ void Propagation::Input(int node, std::span<const double> values) {
   if (plan_->graph().inputs[input].places_along >= 0) return;  // places are no numbers of any format
   const InputRule rule = input < rules_.inputs.size() ? rules_.inputs[input] : InputRule{};
   NodeError& error = errors_[static_cast<size_t>(node)];
+  // Larger integers may be rounded when they become numbers of the arithmetic.
+  const bool is_real = NodeAt(node).numbers == Numbers::kReal;
+  const double exact = is_real ? rules_.range : std::min(rules_.exact_integers, rules_.range);
   if (rule.relative == 0 && rule.lost_below == 0 && rule.overflow_at == 0) {
-    const bool in_range =
-        std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || std::fabs(x) <= rules_.range; });
-    if (in_range) return;
+    const bool is_exact =
+        std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || std::fabs(x) <= exact; });
+    if (is_exact) return;
   }
   error.r.resize(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const double size = std::fabs(values[i]);
     if (!std::isfinite(size)) continue;
-    error.r[i] = rule.relative * size + (size < rule.lost_below ? size : 0);
+    error.r[i] = (rule.relative + (size > exact ? rules_.add : 0)) * size + (size < rule.lost_below ? size : 0);
     if ((rule.overflow_at > 0 && size >= rule.overflow_at) || size > rules_.range) error.r[i] = kInfinity;
   }
   Finish(node, {}, error);
@@ -182,7 +191,7 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
     for (int slot = 3; slot < 8; ++slot) scratch_[slot].resize(size);
     scratch_[9].assign(size, 0);
     Slopes slopes{{scratch_[3].data(), scratch_[4].data(), scratch_[5].data()}, scratch_[6].data(), scratch_[7].data()};
-    MapSlopes(node.function, step.x, reach, step.z, LeastOf(plan_->graph().At(node.args[0])), slopes, n);
+    FindSlopes(step, reach, slopes);
     for (size_t k = 0; k < node.args.size(); ++k) {
       const NodeError& operand = At(node.args[k]);
       if (operand.zero) continue;
@@ -202,9 +211,45 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
   } else {
     scratch_[10].assign(size, 0);
   }
+  const double exact_integers = ExactIntegers(node);
+  const std::vector<double> before = exact_integers >= 0 ? error.r : std::vector<double>();
   AddRounding(node, step, reach, error);
+  for (size_t i = 0; i < before.size(); ++i) {
+    double most = std::fabs(step.z[i]) + scratch_[10][i] + before[i];
+    for (size_t k = 0; k < node.args.size(); ++k) most = std::max(most, std::fabs(step.x[k][i]) + reach[k][i]);
+    if (most <= exact_integers) error.r[i] = before[i];
+  }
   MarkNonFinite(step, reach, error);
   Finish(step.node, {step.z, size}, error);
+}
+
+// The largest integer that the operation gives without a rounding; below zero: each result rounds.
+double Propagation::ExactIntegers(const Node& node) const {
+  constexpr double kIndices = 0x1p24;  // where kernels compute with indices they have f32 at least
+  switch (integers_[static_cast<size_t>(&node - plan_->graph().nodes.data())]) {
+    case Held::kRounded:
+      return -1;
+    case Held::kStored:
+      return rules_.exact_integers;
+    case Held::kIndex:
+      return std::max(rules_.exact_integers, kIndices);
+  }
+  return -1;
+}
+
+// A number compared with itself, as NaN is found, has one error on both sides.
+void Propagation::FindSlopes(const MapStep& step, Operands reach, const Slopes& to) {
+  const Node& node = NodeAt(step.node);
+  const bool is_unknown = rules_.quadrature && IsCondition(node.function);
+  const bool is_same = IsComparison(node.function) && node.args[0] == node.args[1];
+  for (size_t k = 0; (is_unknown || is_same) && k < 2; ++k) {
+    std::vector<double>& other = scratch_[11 + k];
+    other.assign(reach[k], reach[k] + step.n);
+    for (double& one : other) one = is_same && std::isfinite(one) ? 0 : one * kCoarsestDeviations;
+    reach[k] = other.data();
+  }
+  MapSlopes(node.function, step.x, reach, step.z, LeastOf(plan_->graph().At(node.args[0])), to, step.n);
+  for (int64_t i = 0; is_unknown && i < step.n; ++i) to.curve[i] = to.curve[i] > 0 ? kInfinity : 0;
 }
 
 // Half of it, which is less than any roundings leave; what may be flushed is zero.
@@ -292,8 +337,11 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   const Rounding rounding = Info(node.function).rounding;
   if (rounding == Rounding::kNone) return;
   RoundingTerms terms{.relative = rules_.Of(rounding), .tiny = rules_.tiny};
-  const auto is_scale = [&](size_t k) { return IsPowerOfTwo(plan_->graph().At(node.args[k])); };
   const bool multiplies = rounding == Rounding::kMultiply, divides = rounding == Rounding::kDivide;
+  const auto is_scale = [&](size_t k) {
+    const Node& arg = plan_->graph().At(node.args[k]);
+    return IsPowerOfTwo(arg) || (multiplies && arg.numbers == Numbers::kCondition);
+  };
   // Scaling is exact, but what is scaled may be stored after it for the first time.
   const auto scaled = [&](size_t k) { return IsStored(plan_->graph().At(node.args[k])) ? 0 : rules_.store; };
   if (multiplies && is_scale(0)) terms.relative = scaled(1);

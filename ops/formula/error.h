@@ -23,6 +23,7 @@
 #include "harness/core/data/dtype.h"
 #include "ops/formula/block.h"
 #include "ops/formula/functions.h"
+#include "ops/formula/integers.h"
 
 namespace assay::formula {
 
@@ -79,7 +80,9 @@ struct ErrorRules {
   // Roundoff of an accumulator whose sums of terms of one sign lose small ones, always in one direction
   // (ops/lost_terms.h); 0: that is within what `sum` says.
   double lost_terms = 0;
-  bool stores = false;  // kRound rounds; else results stay as they are
+  double sum_lean = 0;        // share of its magnitude that every sum may be off, always in one direction
+  bool stores = false;        // kRound rounds; else results stay as they are
+  double exact_integers = 0;  // integers up to this are exact wherever they are stored; of indices, up to kIndices
   // Divisions and reciprocals give results of up to this many bits as they are, so that a divisor that is a power of
   // two costs nothing; 0: they need not.
   int faithful_bits = 0;
@@ -116,6 +119,10 @@ struct MapStep {
   int64_t n = 0;
 };
 
+// The coarsest accumulator has deviations up to this many times those of kSigmaUnit (rules.h). Where it may decide a
+// condition otherwise the deviation is not known.
+inline constexpr double kCoarsestDeviations = 0x1p36;
+
 // Whether the node squares a narrow input (InputRule::narrow).
 bool IsNarrowSquare(const Graph& graph, const ErrorRules& rules, int node);
 
@@ -133,9 +140,14 @@ class Propagation {
   void Recur(int node, const double* a, std::span<const double> b, std::span<const double> h,
              const std::vector<Expansion>& expansions);
   void Move(int node, std::span<const int64_t> source);
+  // Move, where the index that holds the places may be off.
+  struct Gathered {
+    std::span<const double> table, index, v;
+  };
+  void Gather(int node, const Gathered& values, std::span<const int64_t> source);
   // `to`: the result's place for each inner index of the updates; -1: none.
   struct Scattered {
-    std::span<const double> base, updates, v;
+    std::span<const double> base, updates, index, v;
   };
   void Scatter(int node, const Scattered& values, std::span<const int64_t> to);
   void Round(int node, std::span<const double> v);
@@ -158,6 +170,8 @@ class Propagation {
  private:
   const Node& NodeAt(int node) const { return plan_->graph().At(node); }
   double LeastOf(const Node& node) const;
+  double ExactIntegers(const Node& node) const;
+  void FindSlopes(const MapStep& step, Operands reach, const Slopes& to);
   NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n);  // zeros where it is new
   void ClearSymbols(NodeError& error);
   const double* Zeros(int64_t n);
@@ -183,12 +197,13 @@ class Propagation {
   const BlockPlan* plan_;
   ErrorRules rules_;
   std::vector<NodeError> errors_;
-  std::vector<bool> last_;  // nodes that nothing is computed from, or nothing but what their overflow leaves alone
+  std::vector<Held> integers_;  // by node
+  std::vector<bool> last_;      // nodes that nothing is computed from, or nothing but what their overflow leaves alone
   bool any_instead_of_nan_ = false;
   int64_t lanes_ = 1;
   std::vector<double> zeros_;
   std::vector<std::vector<double>> spare_;  // of symbols that are gone: memory that the kernel need not clear again
-  std::vector<double> scratch_[12];
+  std::vector<double> scratch_[13];
 };
 
 // |a| + |b|, or their square sum.

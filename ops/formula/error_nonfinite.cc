@@ -19,7 +19,8 @@ enum class Doubt : uint8_t {
 
 struct Element {
   Function function;
-  bool last;  // nothing is computed from the result
+  bool last;        // nothing is computed from the result
+  bool keeps_sign;  // kernels have the sign of zero that the last operand has
   double range;
   int arity;
   double x[3], reach[3];
@@ -35,9 +36,12 @@ Doubt OfFinite(const Element& e) {
   const bool exact = std::all_of(e.reach, e.reach + e.arity, [](double reach) { return reach == 0; });
   switch (e.function) {
     case Function::kDiv:
-      return exact && e.x[1] == 0 ? Doubt::kCertain : (e.last && !MayVanish(e, 1) ? Doubt::kCertain : Doubt::kOpen);
-    case Function::kSqrt:
+      if (exact && e.x[1] == 0) return e.keeps_sign ? Doubt::kCertain : Doubt::kOpen;
+      return e.last && !MayVanish(e, 1) ? Doubt::kCertain : Doubt::kOpen;
     case Function::kRsqrt:
+      if (exact && e.x[0] == 0 && !e.keeps_sign) return Doubt::kOpen;
+      [[fallthrough]];
+    case Function::kSqrt:
     case Function::kLog:
     case Function::kLog1p:
       return exact || e.x[0] + e.reach[0] < (e.function == Function::kLog1p ? -1 : 0) ? Doubt::kCertain : Doubt::kOpen;
@@ -55,6 +59,16 @@ bool HasCertainNan(const Element& e) {
     if (std::isnan(e.x[k]) && e.reach[k] == 0) return true;
   }
   return false;
+}
+
+// A number of an input, at most moved or negated, or computed as it is written. Of other sums and extremes of zeros the
+// sign is any.
+bool KeepsSignOfZero(const Graph& graph, const Node& node) {
+  const bool is_sign = node.function == Function::kNegate || node.function == Function::kAbs;
+  const bool moves = node.kind == Kind::kAt || node.kind == Kind::kGather || (node.kind == Kind::kMap && is_sign);
+  if (moves) return KeepsSignOfZero(graph, graph.At(node.args[0]));
+  const bool is_as_written = node.kind == Kind::kMap && node.strictness == Strictness::kStrict;
+  return node.kind == Kind::kIn || node.kind == Kind::kConst || is_as_written;
 }
 
 struct Answer {
@@ -80,11 +94,22 @@ Answer OfPower(const Element& e) {
   return {finite ? Doubt::kOrdinary : Doubt::kOpen};
 }
 
+// A condition that may be zero or not leaves both branches.
+Doubt OfSelect(const Element& e) {
+  const bool is_certain = e.reach[0] == 0 || std::fabs(e.x[0]) > e.reach[0];
+  const int first = is_certain && e.x[0] == 0 ? 2 : 1, last = is_certain && e.x[0] != 0 ? 1 : 2;
+  if (!(e.reach[first] < kInfinity && e.reach[last] < kInfinity)) return Doubt::kOpen;
+  if (std::isfinite(e.x[first]) && std::isfinite(e.x[last])) return Doubt::kOrdinary;
+  const bool are_alike = e.x[first] == e.x[last] || (std::isnan(e.x[first]) && std::isnan(e.x[last]));
+  return are_alike ? Doubt::kCertain : Doubt::kOpen;
+}
+
 Doubt DoubtOf(const Element& e) {
+  if (IsCondition(e.function)) return Doubt::kOrdinary;
+  if (e.function == Function::kSelect) return OfSelect(e);
   if (HasCertainNan(e)) return Doubt::kCertain;
   bool finite = true;
   for (int k = 0; k < e.arity; ++k) {
-    if (e.function == Function::kSelect && k > 0 && e.reach[0] == 0 && (k == 1) != (e.x[0] != 0)) continue;
     if (!(e.reach[k] < kInfinity)) return Doubt::kOpen;
     finite = finite && std::isfinite(e.x[k]);
   }
@@ -109,7 +134,9 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
   bool any = node.function == Function::kPow || AnyNonFinite(step.z, step.n);
   for (int k = 0; k < arity && !any; ++k) any = AnyNonFinite(step.x[k], step.n) || AnyNonFinite(reach[k], step.n);
   if (!any) return;
-  Element e{node.function, last_[static_cast<size_t>(step.node)], rules_.range, arity, {}, {}, 0};
+  const Graph& graph = plan_->graph();
+  const bool keeps_sign = rules_.as_written || KeepsSignOfZero(graph, graph.At(node.args.back()));
+  Element e{node.function, last_[static_cast<size_t>(step.node)], keeps_sign, rules_.range, arity, {}, {}, 0};
   for (int64_t i = 0; i < step.n; ++i) {
     for (int k = 0; k < arity; ++k) e.x[k] = step.x[k][i], e.reach[k] = reach[k][i];
     e.z = step.z[i];

@@ -97,7 +97,7 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
   const double* reach_a = of_a.zero ? Zeros(n) : Expanded(of_a.reach, expansions[0], 0, n);
   const double* reach_b = of_b.zero ? Zeros(n) : Expanded(of_b.reach, expansions.back(), 1, n);
   error.r.assign(h.size(), 0);
-  const double u = rules_.sum, lost = rules_.lambda;
+  const double u = rules_.sum, lost = rules_.lambda, exact_integers = ExactIntegers(node);
   ForRecurrences(*plan_, node, lanes_, [&](int64_t first, int64_t stride, int64_t steps) {
     double magnitude = 0, deviation = 0, terms = 0, largest = 0;
     NonFinite special(rules_.range);
@@ -114,8 +114,9 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
       if (plain) {
         magnitude += std::isfinite(size) ? size : 0, terms += reach;
         const auto additions = static_cast<double>(t);
-        error.r[i] = terms + (t > 0 ? SumError(additions, u) * magnitude : 0);
-        if (rules_.additions_underflow) error.r[i] += additions * lost;
+        const bool is_exact = magnitude <= exact_integers;
+        error.r[i] = terms + (t > 0 && !is_exact ? SumError(additions, u) * magnitude : 0);
+        if (rules_.additions_underflow && !is_exact) error.r[i] += additions * lost;
       } else {
         special.Advance({a[i], reach_a[i], b[i], reach, t == 0});
         if (t > 0 && std::isfinite(a[i]) && std::isfinite(reach_a[i])) {
@@ -159,7 +160,7 @@ void Propagation::Move(int index, std::span<const int64_t> source) {
   error.r = gather(operand.r);
   for (const NodeError::Symbol& symbol : operand.symbols) {
     std::vector<double> g = gather(symbol.g);
-    if (!Has(symbol.axes, node.from_axis)) {
+    if ((symbol.axes & (SetOf(node.from_axis) | SetOf(node.more_from))) == 0) {
       error.symbols.push_back({symbol.id, symbol.axes, std::move(g)});
       continue;
     }
@@ -177,13 +178,15 @@ void Propagation::Round(int index, std::span<const double> v) {
   if (!rules_.stores) return;
   const FloatFormat& format = FormatOf(node.format);
   const bool zero = error.zero;
-  const double share = rules_.quadrature ? 1 / std::sqrt(12.0) : 0.5;
   if (zero) error.r.assign(v.size(), 0);
   for (size_t i = 0; i < v.size(); ++i) {
     if (!std::isfinite(v[i])) continue;
     const double reach = zero ? 0 : error.reach[i], gap = UlpAt(format, std::fabs(v[i]) + reach);
-    error.r[i] = std::isfinite(reach) ? Joined(rules_.quadrature, error.r[i], gap * share) : kInfinity;
-    if (!rules_.quadrature && std::fabs(v[i]) + reach >= format.OverflowThreshold()) error.r[i] = kInfinity;
+    // Deviations are in units of the accumulator's roundoff, of which a stored number's is no fixed multiple.
+    if (rules_.quadrature && (reach > 0 || RoundTo(format, v[i]) != v[i])) error.r[i] = kInfinity;
+    if (rules_.quadrature) continue;
+    error.r[i] = std::isfinite(reach) ? error.r[i] + gap * 0.5 : kInfinity;
+    if (std::fabs(v[i]) + reach >= format.OverflowThreshold()) error.r[i] = kInfinity;
   }
   Finish(index, v, error);
 }

@@ -111,6 +111,8 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
       error.r[at] += rules_.quadrature ? operand.r[i] * operand.r[i] : operand.r[i];
     });
   }
+  const double exact_integers = ExactIntegers(node);
+  const std::vector<double> of_terms = exact_integers >= 0 ? error.r : std::vector<double>();
   if (rules_.lost_terms > 0 && plan_->graph().At(node.args[0]).non_negative) {
     AddLostTerms(node, x, to, sums.magnitude, error);
   }
@@ -122,13 +124,17 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
   if (node.steps == Steps::kRescaled) lost += 2 * rules_.lambda;
   lost = terms > 1 ? terms * lost : 0;
   for (size_t at = 0; at < v.size(); ++at) {
+    if (!of_terms.empty() && sums.magnitude[at] <= exact_integers) {
+      error.r[at] = rules_.quadrature ? std::sqrt(of_terms[at]) : of_terms[at];
+      continue;
+    }
     if (rules_.quadrature) {
       const double energy = terms > 1 ? Energy(sums, at, v[at], terms) : 0;
       error.r[at] = std::isfinite(v[at]) ? std::sqrt(error.r[at] + u * u * energy) : 0;
       continue;
     }
     const double magnitude = sums.magnitude[at], more = rescales ? rescaled[at] : 0;
-    error.r[at] += gamma * magnitude + (1 + gamma) * more + lost;
+    error.r[at] += (terms > 1 ? rules_.sum_lean : 0) * magnitude + gamma * magnitude + (1 + gamma) * more + lost;
     // No partial sum is larger; an infinite term decides alone.
     const bool is_copy = terms == 1 && error.r[at] == 0;
     const double largest = is_copy ? magnitude : (1 + gamma) * (magnitude + more);
@@ -220,11 +226,13 @@ void Propagation::ReduceProduct(const Node& node, std::span<const double> x, std
   });
   for (size_t at = 0; at < v.size(); ++at) {
     if (rules_.quadrature) {
-      const double own = kRoundingDeviation * rules_.multiply;
+      const bool is_exact = up[at] <= ExactIntegers(node);
+      const double own = is_exact ? 0 : kRoundingDeviation * rules_.multiply;
       error.r[at] = std::isfinite(v[at]) ? std::fabs(v[at]) * std::sqrt(relative[at] + terms * own * own) : 0;
       continue;
     }
-    const double gamma = terms > 1 ? SumError(terms - 1, rules_.multiply) : 0;
+    const bool is_exact = up[at] <= ExactIntegers(node);
+    const double gamma = terms > 1 && !is_exact ? SumError(terms - 1, rules_.multiply) : 0;
     const double spread = std::expm1(relative[at]);
     const bool is_copy = terms == 1 && relative[at] == 0;
     const bool leaves = !is_copy && (up[at] * (1 + gamma) >= rules_.range || down[at] < rules_.tiny * (1 + gamma));
@@ -233,7 +241,7 @@ void Propagation::ReduceProduct(const Node& node, std::span<const double> x, std
   }
 }
 
-// The largest reach of a term that can win.
+// The largest reach of a term that can win; of integers, how far the ends of what may win are away.
 void Propagation::ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,
                                 const std::vector<int64_t>& to, NodeError& error) {
   const NodeError& operand = At(node.args[0]);
@@ -245,8 +253,15 @@ void Propagation::ReduceExtreme(const Node& node, std::span<const double> x, std
     const double surely = sign * x[i] - operand.reach[i];
     if (surely > least[at]) least[at] = surely;
   });
+  const bool is_integer = node.numbers != Numbers::kReal && !rules_.quadrature;
+  for (size_t at = 0; is_integer && at < v.size(); ++at) error.r[at] = sign * v[at] - least[at];
   ForTerms(to, width, [&](int64_t i, int64_t at) {
-    if (sign * x[i] + operand.reach[i] >= least[at]) error.r[at] = std::max(error.r[at], operand.reach[i]);
+    const double most = sign * x[i] + operand.reach[i];
+    if (is_integer) {
+      error.r[at] = std::max(error.r[at], most - sign * v[at]);
+      return;
+    }
+    if (most >= least[at]) error.r[at] = std::max(error.r[at], operand.reach[i]);
   });
 }
 

@@ -106,10 +106,18 @@ std::vector<double> ReachOfValues(const Node& node, const UncertainLine& line, i
   return reach;
 }
 
-// Zero where a place is certain.
-std::vector<double> ReachOfPlaces(const Node& node, const UncertainLine& line, int64_t ranks) {
+// Zero where a place is certain; else any place of the line may be meant. `any_tie`: also beside an equal number.
+std::vector<double> ReachOfPlaces(const Node& node, const UncertainLine& line, int64_t ranks, bool any_tie) {
   std::vector<double> reach;
-  for (const bool certain : CertainRanks(line, node.smallest ? -1 : 1, ranks)) reach.push_back(certain ? 0 : kInfinity);
+  const auto is_tied = [&](size_t k, size_t with) {
+    return with < line.order.size() && AreAlike(line.x[line.order[k]], line.x[line.order[with]]);
+  };
+  const std::vector<bool> certain = CertainRanks(line, node.smallest ? -1 : 1, ranks);
+  for (size_t k = 0; k < certain.size(); ++k) {
+    const int64_t place = line.order[k], last = std::ssize(line.order) - 1;
+    const bool is_free = !certain[k] || (any_tie && (is_tied(k, k + 1) || is_tied(k, k - 1)));
+    reach.push_back(!is_free ? 0 : static_cast<double>(std::max(place, last - place)));
+  }
   return reach;
 }
 
@@ -118,21 +126,27 @@ std::vector<double> ReachOfPlaces(const Node& node, const UncertainLine& line, i
 void Propagation::Select(int node, std::span<const double> x, std::span<const double> v) {
   const Node& info = NodeAt(node);
   const NodeError& operand = At(info.args[0]);
-  if (operand.zero || (info.places && rules_.quadrature)) return;  // places do not deviate, they are right or wrong
+  const bool is_output = node == plan_->output().node;
+  // Places do not deviate, they are right or wrong; what is computed from doubtful ones has no known deviation.
+  const bool any_tie = info.any_tie && info.places && !is_output;  // a reader of the output knows better
+  if ((operand.zero && !any_tie) || (info.places && is_output && rules_.quadrature)) return;
+  const double more = info.places && rules_.quadrature ? kCoarsestDeviations : 1;
   NodeError& error = errors_[static_cast<size_t>(node)];
   error.r.assign(v.size(), 0);
   ForSelections(*plan_, node, lanes_, [&](const SelectionLine& line) {
     UncertainLine numbers;
     for (int64_t i = 0; i < line.size; ++i) {
       numbers.x.push_back(x[line.from + i * line.from_stride]);
-      numbers.reach.push_back(operand.reach[static_cast<size_t>(line.from + i * line.from_stride)]);
+      numbers.reach.push_back(operand.ReachAt(static_cast<size_t>(line.from + i * line.from_stride)) * more);
     }
     const NumbersOfLine exact{numbers.x.data(), nullptr, {.size = line.size, .ranks = line.ranks}};
     numbers.order = Rank(info, exact, line.size);
-    const std::vector<double> reach = info.places ? ReachOfPlaces(info, numbers, line.ranks)
+    const std::vector<double> reach = info.places ? ReachOfPlaces(info, numbers, line.ranks, any_tie)
                                                   : ReachOfValues(info, numbers, line.ranks, rules_.quadrature);
     for (int64_t k = 0; k < line.ranks; ++k) {
-      error.r[static_cast<size_t>(line.to + k * line.to_stride)] = reach[static_cast<size_t>(k)];
+      const double off = reach[static_cast<size_t>(k)];
+      const bool is_unknown = info.places && off > 0 && (is_output || rules_.quadrature);
+      error.r[static_cast<size_t>(line.to + k * line.to_stride)] = is_unknown ? kInfinity : off;
     }
   });
   Finish(node, info.places ? std::span<const double>() : v, error);

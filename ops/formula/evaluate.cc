@@ -75,9 +75,10 @@ class Worker {
       case Kind::kRound:
         return to.Round(index, v);
       case Kind::kGather:
-        return to.Move(index, values_.places());
+        return to.Gather(index, {values_.Hi(node.args[0]), values_.Hi(node.args[1]), v}, values_.places());
       case Kind::kScatterAdd:
-        return to.Scatter(index, {values_.Hi(node.args[0]), values_.Hi(node.args[1]), v}, values_.places());
+        return to.Scatter(index, {values_.Hi(node.args[0]), values_.Hi(node.args[1]), values_.Hi(node.args[2]), v},
+                          values_.places());
       case Kind::kTopK:
         return to.Select(index, values_.Hi(node.args[0]), v);
       default:

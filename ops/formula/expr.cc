@@ -6,6 +6,7 @@
 #include "ops/formula/expr_parts.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula/functions.h"
+#include "ops/formula/integers.h"
 
 namespace assay::formula {
 namespace {
@@ -31,6 +32,10 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
       return x[0].node().non_negative || x[1].node().non_negative;
     case Function::kAbs:
     case Function::kLess:
+    case Function::kLessEqual:
+    case Function::kEqual:
+    case Function::kAnd:
+    case Function::kOr:
     case Function::kSqrt:
     case Function::kRsqrt:
     case Function::kExp:
@@ -73,6 +78,7 @@ Expr Map(Function function, const std::vector<Expr>& x) {
 }  // namespace
 
 Expr Append(Graph& graph, Node node) {
+  node.numbers = NumbersOf(graph, node);
   graph.nodes.push_back(std::move(node));
   return {&graph, static_cast<int>(graph.nodes.size()) - 1};
 }
@@ -127,6 +133,7 @@ Expr AddInput(Graph& graph, std::string name, const Axes& axes) {
 
 Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along) {
   const Expr places = AddInput(graph, std::move(name), axes);
+  graph.nodes[static_cast<size_t>(places.id)].numbers = Numbers::kInteger;
   graph.inputs.back().places_along = along.id;
   return places;
 }
@@ -134,7 +141,9 @@ Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along) {
 void RequireOutput(const Graph& graph, std::string_view name, Expr value, const Axes& axes) {
   Require(value.graph == &graph, "output {}: its value is no expression of this definition", name);
   RequireOnce(graph, "output", name, axes);
-  Require(value.node().axes == axes.Set(),
+  AxisSet beside = axes.Set() & ~value.node().axes;
+  for (const Axis axis : axes.list) beside &= axis.extent == 1 ? ~SetOf(axis.id) : ~AxisSet{0};
+  Require(beside == 0 && (value.node().axes & ~axes.Set()) == 0,
           "output {}: is stated along {}, but its value has the axes {}. State all of these and no others", name,
           AxesText(graph, axes.Set()), TextOf(value));
 }
@@ -261,7 +270,29 @@ Expr Max0(Expr x) {
 Expr Less(Expr x, Expr y) {
   return Map(Function::kLess, {x, y});
 }
+Expr LessEqual(Expr x, Expr y) {
+  return Map(Function::kLessEqual, {x, y});
+}
+Expr Equal(Expr x, Expr y) {
+  return Map(Function::kEqual, {x, y});
+}
+Expr NotEqual(Expr x, Expr y) {
+  return Not(Equal(x, y));
+}
+Expr And(Expr x, Expr y) {
+  return Map(Function::kAnd, {x, y});
+}
+Expr Or(Expr x, Expr y) {
+  return Map(Function::kOr, {x, y});
+}
+Expr Not(Expr x) {
+  RequireOneGraph("Not", {x});
+  return Equal(x, Const(*x.graph, 0));
+}
+// Whether a real number is zero is a question of its error.
 Expr Select(Expr condition, Expr x, Expr y) {
+  RequireOneGraph("Select", {condition, x, y});
+  if (condition.node().numbers == Numbers::kReal) condition = Not(Not(condition));
   return Map(Function::kSelect, {condition, x, y});
 }
 

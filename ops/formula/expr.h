@@ -40,7 +40,7 @@ Axis AddAxis(Graph& graph, std::string name, int64_t extent);
 Expr AddInput(Graph& graph, std::string name, const Axes& axes);
 // Integers that are places along an axis.
 Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along);
-// `axes`: those of the expression, in the order of memory.
+// `axes`: those of the expression, in the order of memory, and any of one element.
 void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes);
 // Whether that could be done.
 void RequireOutput(const Graph& graph, std::string_view name, Expr value, const Axes& axes);
@@ -85,7 +85,14 @@ Expr Abs(Expr x);
 Expr Maximum(Expr x, Expr y);
 Expr Minimum(Expr x, Expr y);
 Expr Max0(Expr x);
+// Conditions: 1 or 0, exact. And, Or, Not and Select take any number as true but zero.
 Expr Less(Expr x, Expr y);
+Expr LessEqual(Expr x, Expr y);
+Expr Equal(Expr x, Expr y);
+Expr NotEqual(Expr x, Expr y);
+Expr And(Expr x, Expr y);
+Expr Or(Expr x, Expr y);
+Expr Not(Expr x);
 Expr Select(Expr condition, Expr x, Expr y);
 
 Expr Sum(Expr x, const Axes& axes);
@@ -122,6 +129,8 @@ Expr Gather(Expr x, Axis from, Expr index);
 // axes are gone. Places that are none get nothing.
 Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to);
 
+// x with its axes `from` as the axes `to`, which have as many elements together: in row-major order of either.
+Expr Reshape(Expr x, const Axes& from, const Axes& to);
 // x along `from` at index(i) for each i of the axis `to`; -1: zero.
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);
 Expr Index(Graph& graph, Axis axis);

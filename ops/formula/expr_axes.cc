@@ -6,11 +6,37 @@
 namespace assay::formula {
 namespace {
 
+// Elements of axes; a double, as many long axes have more than an integer holds.
+double CountElements(const Axes& axes) {
+  double elements = 1;
+  for (const Axis axis : axes.list) elements *= static_cast<double>(axis.extent);
+  return elements;
+}
+
+// Each place that a definition states is kept.
+void RequireRoom(std::string_view name, const Graph& graph, double more) {
+  constexpr double kMostPlaces = 1 << 26;
+  double places = more;
+  for (const Node& node : graph.nodes) places += static_cast<double>(node.index.size());
+  Require(places <= kMostPlaces,
+          "{}: the definition would keep {:.3g} places of elements, at most {:.3g}; take smaller extents", name, places,
+          kMostPlaces);
+}
+
 // Requires that the operand has the axis.
 void RequireAxis(std::string_view name, Expr x, Axis axis) {
   RequireOneGraph(name, {x});
   Require(Has(x.node().axes, axis.id), "{}: goes along {}, but its operand has the axes {}. Take one of these", name,
           TextOf(*x.graph, axis), TextOf(x));
+}
+
+// Requires that a place is never a fraction.
+void RequireIntegers(std::string_view name, Expr index) {
+  Require(
+      index.node().numbers != Numbers::kReal,
+      "{}: the places are real numbers, which may be fractions. Take places of a TopK, operands of d.InPlaces or of "
+      "integer types, or sums, differences and products of these, of Index and of conditions",
+      name);
 }
 
 // The name of a reduction as authors write it.
@@ -138,6 +164,7 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
           "At: its result has {}, which its operand has too; take that axis for both, or another one",
           TextOf(*x.graph, to));
   node.axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id);
+  RequireRoom("At", *x.graph, static_cast<double>(to.extent));
   for (int64_t i = 0; i < to.extent; ++i) {
     const int64_t at = index(i);
     Require(at >= -1 && at < from.extent, "At: the place of {} along {} is {}; places are -1, for zero, and 0 to {}", i,
@@ -147,9 +174,33 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
   return Append(*x.graph, std::move(node));
 }
 
+Expr Reshape(Expr x, const Axes& from, const Axes& to) {
+  for (const Axis axis : from.list) RequireAxis("Reshape", x, axis);
+  const Graph& graph = *x.graph;
+  const AxisSet gone = from.Set(), come = to.Set();
+  Require(gone != 0 && come != 0 && (come & x.node().axes) == 0,
+          "Reshape: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks",
+          AxesText(graph, come), AxesText(graph, gone), TextOf(x));
+  Require(CountElements(from) == CountElements(to), "Reshape: makes {:.0f} elements of {:.0f}; give axes of as many",
+          CountElements(to), CountElements(from));
+  RequireRoom("Reshape", graph, CountElements(to));
+  Node node{.kind = Kind::kAt,
+            .non_negative = x.node().non_negative,
+            .args = {x.id},
+            .axes = (x.node().axes & ~gone) | come,
+            .axis = to.list[0].id,
+            .from_axis = from.list[0].id};
+  for (size_t k = 1; k < to.list.size(); ++k) node.more_axes.push_back(to.list[k].id);
+  for (size_t k = 1; k < from.list.size(); ++k) node.more_from.push_back(from.list[k].id);
+  node.reduced = SetOf(node.more_axes) | SetOf(node.more_from);
+  for (int64_t i = 0; i < graph.ExtentOf(come); ++i) node.index.push_back(i);
+  return Append(*x.graph, std::move(node));
+}
+
 Expr Gather(Expr x, Axis from, Expr index) {
   RequireAxis("Gather", x, from);
   RequireOneGraph("Gather", {x, index});
+  RequireIntegers("Gather", index);
   const AxisSet axes = x.node().axes & ~SetOf(from.id), places = index.node().axes;
   Require(
       (x.node().axes & places) == 0,
@@ -166,6 +217,7 @@ Expr Gather(Expr x, Axis from, Expr index) {
 
 Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to) {
   RequireOneGraph("ScatterAdd", {base, updates, index});
+  RequireIntegers("ScatterAdd", index);
   const AxisSet places = index.node().axes, axes = (updates.node().axes & ~places) | SetOf(to.id);
   Require((places & ~updates.node().axes) == 0,
           "ScatterAdd: the places have the axes {}, the numbers that are added {}. Each of these needs a place: the "

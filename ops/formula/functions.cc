@@ -23,7 +23,9 @@ constexpr FunctionInfo kInfo[] = {
     {"erf", 1, Rounding::kFunction},     {"1 - tanh", 1, Rounding::kTail},
     {"1 - erf", 1, Rounding::kTail},     {"sigmoid", 1, Rounding::kComposition},
     {"sin", 1, Rounding::kFunction},     {"cos", 1, Rounding::kFunction},
-    {"pow", 2, Rounding::kFunction},
+    {"pow", 2, Rounding::kFunction},     {"less or equal", 2, Rounding::kNone},
+    {"equal", 2, Rounding::kNone},       {"and", 2, Rounding::kNone},
+    {"or", 2, Rounding::kNone},
 };
 
 ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, const double* y, double* z, int64_t n) {
@@ -48,6 +50,18 @@ ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, con
       break;
     case Function::kMinimum:
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] < y[i] || x[i] != x[i] ? x[i] : y[i];
+      break;
+    case Function::kLessEqual:
+      for (int64_t i = 0; i < n; ++i) z[i] = x[i] <= y[i] ? 1.0 : 0.0;
+      break;
+    case Function::kEqual:
+      for (int64_t i = 0; i < n; ++i) z[i] = x[i] == y[i] ? 1.0 : 0.0;
+      break;
+    case Function::kAnd:
+      for (int64_t i = 0; i < n; ++i) z[i] = x[i] != 0 && y[i] != 0 ? 1.0 : 0.0;
+      break;
+    case Function::kOr:
+      for (int64_t i = 0; i < n; ++i) z[i] = x[i] != 0 || y[i] != 0 ? 1.0 : 0.0;
       break;
     default:
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] < y[i] ? 1.0 : 0.0;

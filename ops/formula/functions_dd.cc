@@ -103,6 +103,14 @@ DD Apply(Function function, DD x, DD y) {
       return x.hi < y.hi || (x.hi == y.hi && x.lo < y.lo) ? x : y;
     case Function::kLess:
       return {x.hi < y.hi || (x.hi == y.hi && x.lo < y.lo) ? 1.0 : 0.0, 0};
+    case Function::kLessEqual:
+      return {x.hi < y.hi || (x.hi == y.hi && x.lo <= y.lo) ? 1.0 : 0.0, 0};
+    case Function::kEqual:
+      return {x.hi == y.hi && x.lo == y.lo ? 1.0 : 0.0, 0};
+    case Function::kAnd:
+      return {x.hi != 0 && y.hi != 0 ? 1.0 : 0.0, 0};
+    case Function::kOr:
+      return {x.hi != 0 || y.hi != 0 ? 1.0 : 0.0, 0};
     case Function::kSqrt:
       return SqrtOf(x);
     case Function::kRsqrt:

@@ -201,21 +201,44 @@ void Extreme(bool largest, const Operands& x, const Operands& reach, const Slope
   }
 }
 
-void Less(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+// A condition is 1 or 0, whatever is compared. NaN is neither less nor equal.
+void Compare(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  const auto is_nan = [&](size_t k, int64_t i) { return std::isnan(x[k][i]) && reach[k][i] == 0; };
   for (int64_t i = 0; i < n; ++i) {
     const double both = reach[0][i] + reach[1][i];
+    const bool is_certain = both == 0 || std::fabs(x[0][i] - x[1][i]) > both || is_nan(0, i) || is_nan(1, i);
     to.slope[0][i] = to.slope[1][i] = 0;
-    to.curve[i] = both == 0 || std::fabs(x[0][i] - x[1][i]) > both ? 0 : 1;
+    to.curve[i] = is_certain ? 0 : 1;
+  }
+}
+
+bool IsCertainlyZero(double x, double reach) {
+  return x == 0 && reach == 0;
+}
+bool IsCertainlyNotZero(double x, double reach) {
+  return x != 0 && (reach == 0 || std::fabs(x) > reach);
+}
+
+// One operand may decide alone.
+void Join(bool is_and, const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  const auto decides = is_and ? IsCertainlyZero : IsCertainlyNotZero;
+  const auto agrees = is_and ? IsCertainlyNotZero : IsCertainlyZero;
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = x[0][i], b = x[1][i], of_a = reach[0][i], of_b = reach[1][i];
+    const bool is_certain = decides(a, of_a) || decides(b, of_b) || (agrees(a, of_a) && agrees(b, of_b));
+    to.slope[0][i] = to.slope[1][i] = 0;
+    to.curve[i] = is_certain ? 0 : 1;
   }
 }
 
 void Select(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    const bool certain = reach[0][i] == 0, first = x[0][i] != 0;
+    const bool first = x[0][i] != 0, certain = reach[0][i] == 0 || IsCertainlyNotZero(x[0][i], reach[0][i]);
     to.slope[0][i] = 0;
     to.slope[1][i] = certain && first ? 1 : 0;
     to.slope[2][i] = certain && !first ? 1 : 0;
-    to.curve[i] = certain ? 0 : std::fabs(x[1][i] - x[2][i]) + std::max(reach[1][i], reach[2][i]);
+    const double either = std::fabs(x[1][i] - x[2][i]) + std::max(reach[1][i], reach[2][i]);
+    to.curve[i] = certain ? 0 : reach[0][i] == kInfinity ? kInfinity : either;
   }
 }
 
@@ -243,7 +266,12 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
     case Function::kMinimum:
       return Extreme(function == Function::kMaximum, x, reach, to, n);
     case Function::kLess:
-      return Less(x, reach, to, n);
+    case Function::kLessEqual:
+    case Function::kEqual:
+      return Compare(x, reach, to, n);
+    case Function::kAnd:
+    case Function::kOr:
+      return Join(function == Function::kAnd, x, reach, to, n);
     case Function::kSelect:
       return Select(x, reach, to, n);
     case Function::kSqrt:

@@ -42,8 +42,8 @@ enum class Function : uint8_t {
   kAbs,
   kMaximum,
   kMinimum,
-  kLess,    // 1 or 0
-  kSelect,  // of a condition that is 1 or 0, and two numbers
+  kLess,    // a condition: 1 or 0, exact
+  kSelect,  // of an integer, which counts as true unless it is zero, and two numbers
   kSqrt,
   kRsqrt,
   kExp,
@@ -57,7 +57,22 @@ enum class Function : uint8_t {
   kSin,
   kCos,
   kPow,  // of a positive number; of others as IEEE 754 has it
+  // Conditions, as kLess is. kAnd and kOr take numbers: all but zero count as true, NaN too.
+  kLessEqual,
+  kEqual,
+  kAnd,
+  kOr,
 };
+
+inline bool IsComparison(Function function) {
+  return function == Function::kLess || function == Function::kLessEqual || function == Function::kEqual;
+}
+inline bool IsCondition(Function function) {
+  return IsComparison(function) || function == Function::kAnd || function == Function::kOr;
+}
+
+// Numbers that a node can have, whatever the data.
+enum class Numbers : uint8_t { kReal, kInteger, kCondition };  // kCondition: 1 and 0
 
 // Freedom that implementations have with a sum or a difference, beside rounding its result.
 enum class Strictness : uint8_t {
@@ -78,15 +93,18 @@ struct Node {
   bool updated = false;       // a mean that kernels may update term by term
   bool non_negative = false;  // whatever the inputs; so are the results of implementations
   double least = 0;           // what is non-negative is never less than this, but for roundings
+  Numbers numbers = Numbers::kReal;
   // A reduction or recurrence that leads to another output as well, by way of fewer of them: what is forgotten in it
   // shows there. Set by KeepOutput.
   bool shown_elsewhere = false;
   std::vector<int> args;  // nodes
   AxisSet axes = 0;
-  AxisSet reduced = 0;         // kSum ... kMin, kScatterAdd; kGather: the axes of the index, which no block parts
+  AxisSet reduced = 0;         // kSum ... kMin, kScatterAdd; kGather: the axes of the index, which no block parts; kAt
   int axis = -1;               // kRecur, kIndex; kAt, kTopK and kScatterAdd: of the result
   int from_axis = -1;          // kAt, kTopK, kGather: of the operand
   std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
+  // kAt: further axes of the result and of the operand, of which places are row-major numbers; `reduced` has them all.
+  std::vector<int> more_axes, more_from;
   double constant = 0, constant_lo = 0;  // their sum: a constant need not be a double
   int input = -1;
   DType format = DType::kF32;  // kRound

@@ -92,6 +92,7 @@ ErrorRules GoldenRules(bool double_double) {
   rules.tiny = double_double ? 0x1p-960 : 0x1p-1020;
   rules.range = std::numeric_limits<double>::max();
   rules.faithful_bits = FormatOf(DType::kF64).precision;
+  rules.exact_integers = 0x1p53;
   rules.as_written = true;
   return rules;
 }
@@ -101,6 +102,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
   ErrorRules rules;
   double mid = 0, mid_absolute = 0;
   rules.range = contract.AccMaxFinite();
+  rules.exact_integers = std::ldexp(1.0, contract.AccExactBits());
   rules.constants = FormatOfAccumulator(contract);
   const bool flushes = contract.ftz != Flush::kNone;
   if (contract.mid != Intermediate::kNone) {
@@ -109,6 +111,7 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
     mid_absolute = flushes ? format.MinNormal() : format.MinSubnormal();
     rules.range = std::min(rules.range, format.max_finite);
     rules.constants = &format;
+    rules.exact_integers = std::min(rules.exact_integers, std::ldexp(1.0, format.precision));
     rules.tiny = format.MinNormal();
   }
   rules.add = rules.multiply = Join(u, mid);
@@ -146,7 +149,21 @@ ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& i
   rules.function_lambda = all.function_lambda;
   rules.tiny = all.tiny;
   rules.range = all.range;
+  rules.exact_integers = all.exact_integers;
   rules.lost_terms = contract.AccUnitRoundoff();
+  return rules;
+}
+
+ErrorRules LeanRules(const ErrorRules& systematic, const Contract& contract, const std::vector<bool>& is_common,
+                     double sum_lean) {
+  ErrorRules rules = systematic;
+  rules.lost_terms = 0, rules.sum_lean = sum_lean;
+  // Operations may round alike in all rows: of weights, of few different numbers, of equal mean squares.
+  rules.add = rules.multiply = contract.AccUnitRoundoff();
+  rules.constants = FormatOfAccumulator(contract);
+  for (size_t k = 0; k < rules.inputs.size(); ++k) {
+    if (is_common[k]) rules.inputs[k].relative += contract.AccUnitRoundoff();
+  }
   return rules;
 }
 
@@ -159,6 +176,7 @@ ErrorRules SigmaRules() {
   rules.divide = rules.root = rules.function = std::sqrt(4.0 / 3) * kSigmaUnit;
   rules.composition = 2 * rules.function;
   rules.tail = rules.complement = rules.function, rules.from_one = rules.add;
+  rules.exact_integers = 0x1p8;  // of the coarsest accumulator
   rules.range = std::numeric_limits<double>::max();
   return rules;
 }

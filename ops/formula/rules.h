@@ -20,6 +20,12 @@ ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inp
 // Errors that may always go in one direction: those of functions, flushing, and terms that sums lose.
 ErrorRules SystematicRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
 
+// Errors that all rows may have in one direction: those above, with the loss of sums as it was measured (`sum_lean`, a
+// share of a sum's magnitude), and one rounding of each addition and product outside sums, of each constant, and of
+// each input that rows have in common.
+ErrorRules LeanRules(const ErrorRules& systematic, const Contract& contract, const std::vector<bool>& is_common,
+                     double sum_lean);
+
 // Deviations in units of kSigmaUnit, a unit roundoff so small that rests of second order vanish.
 inline constexpr double kSigmaUnit = 0x1p-40;
 ErrorRules SigmaRules();

@@ -52,6 +52,14 @@ Quad Apply(Function function, Quad x, Quad y, Quad z) {
       return -Larger(-x, -y);
     case Function::kLess:
       return x < y ? 1 : 0;
+    case Function::kLessEqual:
+      return x <= y ? 1 : 0;
+    case Function::kEqual:
+      return x == y ? 1 : 0;
+    case Function::kAnd:
+      return x != 0 && y != 0 ? 1 : 0;
+    case Function::kOr:
+      return x != 0 || y != 0 ? 1 : 0;
     case Function::kSelect:
       return x != 0 ? y : z;
     case Function::kSqrt:

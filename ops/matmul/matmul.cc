@@ -116,7 +116,7 @@ std::string CheckProduct(const Problem& problem, bool integers) {
 
 // Applies NeedsWidePlanes to the largest S' that these operands can have.
 bool HasWidePlanes(const MatmulArgs& op, const Problem& problem, std::span<const Tensor> inputs) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
   const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.gemm.k);
   double largest = products * std::max(1.0, std::abs(op.alpha));
@@ -172,10 +172,11 @@ class Matmul final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     const MatmulArgs op(problem);
     Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, HasWidePlanes(op, problem, inputs));
-    golden.shape = problem.output().shape;
+    golden.shape = problem.outputs[0].shape;
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);
     AddOperandPlanes(op, inputs[0], inputs[1], golden);
@@ -184,54 +185,56 @@ class Matmul final : public Operator {
     return golden;
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return MatmulBound(MatmulArgs(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
+    return MatmulBound(MatmulArgs(problem), golden, contract, problem.inputs[0].dtype, problem.outputs[0].dtype);
   }
 
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return MatmulTwin(problem, contract, variant);
   }
-  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+  int TwinVariants(const Problem& problem, size_t /*output*/, const Contract& contract) const override {
     return MatmulTwinVariants(problem, contract);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return MatmulOmittedTerms(problem, inputs, values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return MatmulOmittedTerms(problem, inputs, values, elements);
   }
 
-  std::optional<SumForm> SumOf(const Problem& problem) const override {
+  ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
     const MatmulArgs op(problem);
-    return SumForm{.factors = 2, .alpha = op.alpha, .beta = op.beta, .bias = op.bias};
+    return {.fewest_flops = problem.flops,
+            .largest_integer_sum = LargestSumOfIntegers(problem.inputs[0].dtype, op.gemm.k, 2),
+            .required_fields = "mid=none",  // a sum never needs intermediates of 16 bits
+            .factors = 2,
+            .sum = SumForm{.factors = 2, .alpha = op.alpha, .beta = op.beta, .bias = op.bias},
+            .peer = {.kind = PeerForm::Kind::kProduct,
+                     .terms = op.gemm.k,
+                     .bias = op.bias,
+                     .plain = op.alpha == 1 && op.beta == 0}};
   }
-  std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const override {
+  std::unique_ptr<SumProducts> Products(const Problem& problem, size_t /*output*/,
+                                        std::span<const Tensor> inputs) const override {
     return MatmulProducts(problem, inputs);
   }
 
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& /*contract*/, int64_t output) const override {
-    return {MatmulTerms(MatmulArgs(problem), inputs, output)};
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
+                                               std::span<const Tensor> inputs, const Contract& /*contract*/,
+                                               int64_t element) const override {
+    return {MatmulTerms(MatmulArgs(problem), inputs, element)};
   }
 
-  bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
-  PeerForm FormForPeers(const Problem& problem) const override {
-    const MatmulArgs op(problem);
-    return {
-        .kind = PeerForm::Kind::kProduct, .terms = op.gemm.k, .bias = op.bias, .plain = op.alpha == 1 && op.beta == 0};
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override {
+    return MatmulSlices(problem);
   }
-
-  double LargestIntegerSum(const Problem& problem) const override {
-    return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulArgs(problem).gemm.k, 2);
-  }
-
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return MatmulSlices(problem); }
   std::vector<int> ScaledInputs(const Problem& problem) const override { return MatmulScaledInputs(problem); }
-  std::vector<Relation> Relations(const Problem& problem) const override { return MatmulRelations(*this, problem); }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return MatmulRelations(*this, problem);
+  }
 
   CaseSpace Space() const override { return MatmulSpace(); }
-
-  // A sum never needs intermediates of 16 bits.
-  std::string RequiredFields(const Problem&) const override { return "mid=none"; }
 };
 
 const RegisterOperator<Matmul> registered_matmul;

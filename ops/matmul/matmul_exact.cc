@@ -27,7 +27,7 @@ std::optional<ExactCode> PlanTwin(const MatmulArgs& op, const Problem& problem, 
   const double added = (op.beta != 0 ? std::abs(op.beta) * kLargestAddend : 0) + (op.bias ? kLargestAddend : 0);
   const double scale = std::max(1.0, std::abs(op.alpha));  // products may be scaled before or after they are summed
   const double held = std::ldexp(unit, TwinPartialBits(contract));
-  const double shown = std::ldexp(unit, TwinOutputBits(problem.output().dtype));
+  const double shown = std::ldexp(unit, TwinOutputBits(problem.outputs[0].dtype));
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
   const CodeBudget budget{.terms = op.gemm.k,
                           .first = limit,
@@ -36,7 +36,7 @@ std::optional<ExactCode> PlanTwin(const MatmulArgs& op, const Problem& problem, 
                           .result = (std::min(shown, held) - added) / scale,
                           .aim = ClimbingAim(contract),
                           .lowest = IsInt(problem.inputs[0].dtype)};
-  if (variant == 1 && ShowsAllBits(contract, problem.output().dtype)) {
+  if (variant == 1 && ShowsAllBits(contract, problem.outputs[0].dtype)) {
     if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
   }
   return ExactCode::Plan(budget);
@@ -101,7 +101,18 @@ double SumWithout(const MatmulArgs& op, std::span<const Tensor> inputs, int64_t 
 
 std::optional<TieCode> PlanTies(const MatmulArgs& op, const Problem& problem, const Contract& contract) {
   if (std::abs(op.alpha) != 1 || !PlanTwin(op, problem, contract, 0)) return std::nullopt;
-  return TieCode::Plan(op.gemm.k, problem.inputs[0].dtype, problem.output().dtype, contract);
+  return TieCode::Plan(op.gemm.k, problem.inputs[0].dtype, problem.outputs[0].dtype, contract);
+}
+
+Tensor TiedRows(const Operand& operand, const MatmulArgs& op, const TieCode& code) {
+  Tensor tensor(operand.dtype, operand.shape);
+  std::vector<double> values(static_cast<size_t>(tensor.size()));
+  const int64_t k = op.gemm.k, m = op.gemm.m;
+  for (int64_t row = 0; row < op.gemm.batch * m; ++row) {
+    for (int64_t term = 0; term < k; ++term) values[op.OffsetInA(row / m, row % m, term)] = code.Term(row, term);
+  }
+  tensor.SetDoubles(values);
+  return tensor;
 }
 
 // Rows of a as TieCode has them, columns of b all 1 or all -1; what the epilogue adds is zero.
@@ -109,26 +120,21 @@ std::optional<Twin> TieTwin(const MatmulArgs& op, const Problem& problem, const 
   const GemmShape& gemm = op.gemm;
   const std::optional<TieCode> code = PlanTies(op, problem, contract);
   if (!code) return std::nullopt;
-  const auto sign = [&](int64_t batch, int64_t column) {
-    return static_cast<double>(2 * TwinFactor(kColumns, batch * gemm.n + column, 2) - 3);
-  };
+  std::vector<double> signs(static_cast<size_t>(gemm.batch * gemm.n));  // of columns
+  for (size_t i = 0; i < signs.size(); ++i) {
+    signs[i] = static_cast<double>(2 * TwinFactor(kColumns, static_cast<int64_t>(i), 2) - 3);
+  }
   Twin twin;
-  for (const Operand& operand : problem.inputs) {
+  twin.inputs.push_back(TiedRows(problem.inputs[0], op, *code));
+  twin.inputs.push_back(
+      Coded(problem.inputs[1], signs, std::vector(static_cast<size_t>(gemm.k), 1.0), gemm.batch, gemm.transb));
+  for (const Operand& operand : std::span(problem.inputs).subspan(2)) {
     Tensor& zeros = twin.inputs.emplace_back(operand.dtype, operand.shape);
     std::fill_n(zeros.data(), zeros.size() * SizeOf(operand.dtype), std::byte{0});
   }
-  std::vector<double> a(static_cast<size_t>(twin.inputs[0].size())), b(static_cast<size_t>(twin.inputs[1].size()));
-  for (int64_t batch = 0; batch < gemm.batch; ++batch) {
-    for (int64_t k = 0; k < gemm.k; ++k) {
-      for (int64_t row = 0; row < gemm.m; ++row) {
-        a[op.OffsetInA(batch, row, k)] = code->Term(batch * gemm.m + row, k);
-      }
-      for (int64_t column = 0; column < gemm.n; ++column) b[op.OffsetInB(batch, k, column)] = sign(batch, column);
-    }
-  }
-  twin.inputs[0].SetDoubles(a), twin.inputs[1].SetDoubles(b);
-  for (int64_t i = 0; i < NumElements(problem.output().shape); ++i) {
-    twin.expected.push_back(op.alpha * sign(op.BatchOf(i), op.ColumnOf(i)) * code->Rounded(op.RowsOfA(i)));
+  for (int64_t i = 0; i < NumElements(problem.outputs[0].shape); ++i) {
+    const double sign = signs[op.BatchOf(i) * gemm.n + op.ColumnOf(i)];
+    twin.expected.push_back(op.alpha * sign * code->Rounded(op.RowsOfA(i)));
   }
   twin.code = TieCode::Describe();
   return twin;
@@ -155,7 +161,7 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
   if (op.beta != 0) twin.inputs.push_back(Addends(problem.inputs[op.c_index()], kC, op.beta, op.alpha));
   if (op.bias) twin.inputs.push_back(Addends(problem.inputs[op.bias_index()], kAddedBias, 1, op.alpha));
 
-  const int64_t size = NumElements(problem.output().shape);
+  const int64_t size = NumElements(problem.outputs[0].shape);
   const double sum = op.alpha * static_cast<double>(code->Sum(variant));
   twin.expected.resize(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {

@@ -270,7 +270,7 @@ BoundModel MatmulBound(const MatmulArgs& op, const Golden& golden, const Contrac
   const Plane* product = golden.Extra("rounded_product");
   // The rounded number may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
   Plane reach(golden.size(), golden.magnitude.wide());
-  for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
+  for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + bound.At(golden, i));
   bound.terms.push_back({product, output.u_out});
   bound.statistic.systematic.push_back({product, output.u_out});
   AdmitOverflowOfProduct(golden, contract, reach, std::min(1.0, scale) * output.overflow_at * (1 - 4 * output.u_out),

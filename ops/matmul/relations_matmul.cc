@@ -49,7 +49,7 @@ std::optional<OtherExecution> SelectingColumns(const ExecutedSet& executed) {
   }
   other.inputs[1].SetDoubles(b);
   const std::vector<double> a = executed.inputs[0].ToDoubles();
-  Tensor y(executed.problem.output().dtype, executed.problem.output().shape);
+  Tensor y(executed.problem.outputs[0].dtype, executed.problem.outputs[0].shape);
   std::vector<double> values(static_cast<size_t>(y.size()));
   for (int64_t i = 0; i < y.size(); ++i) {
     values[i] = a[op.OffsetInA(op.BatchOf(i), op.RowsOfA(i) % op.gemm.m, selected(op.ColumnOf(i)))];

@@ -158,64 +158,67 @@ class Reduce final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     return ReduceGolden(problem, inputs[0], tier);
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
     return ReduceBound(problem, golden, contract);
   }
 
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return ReduceTwin(problem, contract, variant);
   }
-  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+  int TwinVariants(const Problem& problem, size_t /*output*/, const Contract& contract) const override {
     return ReduceTwinVariants(problem, contract);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return ReduceOmittedTerms(problem, inputs[0], values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return ReduceOmittedTerms(problem, inputs[0], values, elements);
   }
 
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& /*contract*/, int64_t output) const override {
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
+                                               std::span<const Tensor> inputs, const Contract& /*contract*/,
+                                               int64_t element) const override {
     const ReduceArgs op(problem);
     if (IsSelection(op.kind) || op.kind == ReduceKind::kProd) return {};
-    std::vector<double> row = op.Row(inputs[0], output);
+    std::vector<double> row = op.Row(inputs[0], element);
     if (op.kind == ReduceKind::kLogSumExp) return {Exponentials(std::move(row))};
     if (op.kind == ReduceKind::kL2) std::ranges::transform(row, row.begin(), [](double x) { return x * x; });
     return {std::move(row)};
   }
 
-  std::optional<SumForm> SumOf(const Problem& problem) const override {
-    return ReduceArgs(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
-  }
-  bool Selects(const Problem& problem) const override { return IsSelection(ReduceArgs(problem).kind); }
-
-  PeerForm FormForPeers(const Problem& problem) const override {
-    return {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = ReduceArgs(problem).terms};
-  }
-
-  double LargestIntegerSum(const Problem& problem) const override {
-    const ReduceArgs op(problem);
-    return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;
-  }
-
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return ReduceSlices(problem); }
-  std::vector<int> ScaledInputs(const Problem& problem) const override { return ReduceScaledInputs(problem); }
-  std::vector<Relation> Relations(const Problem& problem) const override { return ReduceRelations(*this, problem); }
-
   // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not
   // what the case asks for; elsewhere the policy shows in nothing.
-  std::string RequiredFields(const Problem& problem) const override {
-    const bool asks = IsSelection(ReduceArgs(problem).kind) && IsFloat(problem.inputs[0].dtype);
-    return asks && HasNaN(*ParseFill(problem.spec.fill)) ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
+  ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
+    const ReduceArgs op(problem);
+    const DType type = problem.inputs[0].dtype;
+    const bool adds = op.kind == ReduceKind::kSum, selects = IsSelection(op.kind);
+    const bool asks_for_nan = selects && IsFloat(type) && HasNaN(*ParseFill(problem.spec.fill));
+    return {.fewest_flops = problem.flops,
+            .largest_integer_sum = adds ? LargestSumOfIntegers(type, op.terms, 1) : 0,
+            .required_fields = asks_for_nan ? "mid=none;nan=" + problem.Text("nan") : "mid=none",
+            .selects = selects,
+            .sum = adds ? std::optional(SumForm{}) : std::nullopt,
+            .peer = {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = op.terms}};
+  }
+
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override {
+    return ReduceSlices(problem);
+  }
+  std::vector<int> ScaledInputs(const Problem& problem) const override { return ReduceScaledInputs(problem); }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return ReduceRelations(*this, problem);
   }
 
   // tie=any: an index of an equal value is as good as the golden one. Equal means the same value, zeros of either
   // sign alike, and NaN like NaN.
-  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override {
+  void Canonicalise(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                    Tensor& got) const override {
     const ReduceArgs op(problem);
     if (!IsArg(op.kind) || !op.tie_any) return;
     const std::span<int64_t> indices = got.As<int64_t>();

@@ -28,7 +28,7 @@ bool IsPowerOfTwo(int64_t n) {
 
 std::optional<ExactCode> PlanSum(const ReduceArgs& op, const Problem& problem, const Contract& contract, int variant) {
   const double held = std::ldexp(1.0, TwinPartialBits(contract));
-  const double shown = std::ldexp(1.0, TwinOutputBits(problem.output().dtype));
+  const double shown = std::ldexp(1.0, TwinOutputBits(problem.outputs[0].dtype));
   const CodeBudget budget{.terms = op.terms,
                           .first = TwinInputLimit(problem.inputs[0].dtype, contract),
                           .second = 0,
@@ -37,7 +37,7 @@ std::optional<ExactCode> PlanSum(const ReduceArgs& op, const Problem& problem, c
                           .aim = ClimbingAim(contract),
                           .lowest = IsInt(problem.inputs[0].dtype)};
   // A mean's division may be off by more than one term of many.
-  if (variant == 1 && op.kind == ReduceKind::kSum && ShowsAllBits(contract, problem.output().dtype)) {
+  if (variant == 1 && op.kind == ReduceKind::kSum && ShowsAllBits(contract, problem.outputs[0].dtype)) {
     if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
   }
   return ExactCode::Plan(budget);
@@ -48,7 +48,7 @@ std::optional<Twin> SumTwin(const ReduceArgs& op, const Problem& problem, const 
   if (!code) return std::nullopt;
   const bool mean = op.kind == ReduceKind::kMean;
   const auto count = static_cast<double>(op.terms);
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   // 1/K must be a normal number everywhere it can appear.
   if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
   const auto factor = [&](int64_t row) { return static_cast<double>(code->Factor(kRowFactor, row)); };
@@ -75,9 +75,11 @@ std::optional<Twin> SumTwin(const ReduceArgs& op, const Problem& problem, const 
 std::optional<TieCode> PlanTies(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const bool divides = op.kind == ReduceKind::kMean && IsPowerOfTwo(op.terms) && contract.math_ulp <= 1;
   if ((op.kind != ReduceKind::kSum && !divides) || !PlanSum(op, problem, contract, 0)) return std::nullopt;
-  const auto least = std::max(FormatOf(problem.output().dtype).MinNormal(), contract.AccMinNormal());
-  if (divides && 1 / static_cast<double>(op.terms) < least) return std::nullopt;
-  return TieCode::Plan(op.terms, problem.inputs[0].dtype, problem.output().dtype, contract);
+  const std::optional<TieCode> code =
+      TieCode::Plan(op.terms, problem.inputs[0].dtype, problem.outputs[0].dtype, contract);  // none for integers
+  if (!code || !divides) return code;
+  const auto least = std::max(FormatOf(problem.outputs[0].dtype).MinNormal(), contract.AccMinNormal());
+  return 1 / static_cast<double>(op.terms) < least ? std::nullopt : code;
 }
 
 double RowSign(int64_t row) {
@@ -98,7 +100,7 @@ std::optional<Twin> TieTwin(const ReduceArgs& op, const Problem& problem, const 
 }
 
 bool HasProductTies(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
-  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
+  const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
   if (op.kind != ReduceKind::kProd || op.terms < 2 || !IsFloat(out) || contract.out != OutputRounding::kNearest) {
     return false;
   }
@@ -108,7 +110,7 @@ bool HasProductTies(const ReduceArgs& op, const Problem& problem, const Contract
 
 // 3 times an odd number, in the first and the last term, has one bit more than the output; all other terms are 1.
 Twin ProductTieTwin(const ReduceArgs& op, const Problem& problem) {
-  const FloatFormat& out = FormatOf(problem.output().dtype);
+  const FloatFormat& out = FormatOf(problem.outputs[0].dtype);
   const double base = std::ldexp(1.0, out.precision);
   const auto odd = [&](int64_t row) { return 2 * std::floor(base / 6) + 3 + 2 * static_cast<double>(row % 8); };
   Twin twin;
@@ -123,7 +125,7 @@ Twin ProductTieTwin(const ReduceArgs& op, const Problem& problem) {
 // +-1/2 and +-2 at hashed places, -1 elsewhere. At most `twos` of either, so that no partial product leaves the range.
 std::optional<Twin> ProdTwin(const ReduceArgs& op, const Problem& problem, const Contract& contract, int variant) {
   const double range = std::min(std::log2(contract.AccMaxFinite()), -std::log2(contract.AccMinNormal()));
-  const double out_range = -std::log2(FormatOf(problem.output().dtype).MinNormal());
+  const double out_range = -std::log2(FormatOf(problem.outputs[0].dtype).MinNormal());
   const auto most = static_cast<int64_t>(std::min(range, out_range)) - 1;
   const int64_t twos = std::min(most, op.terms / 4);
   // Every `spacing`-th term is a power other than one, alternately 2 and 1/2.

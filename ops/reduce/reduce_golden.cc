@@ -313,7 +313,7 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   const bool integers = IsInt(x.dtype());
   const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
   const bool wide =
-      NeedsWidePlanes(problem.output().dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
+      NeedsWidePlanes(problem.outputs[0].dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
   Rows rows{op.Rows(x), op.rows, op.terms, LostTermsRoundoff(x.dtype() == DType::kF64)};
   Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
@@ -321,7 +321,7 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   golden.exact |= integers;  // sums of i8 stay far below 2^53
   if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
   if (!operands.empty()) golden.extra.emplace_back("largest_operand", std::move(operands));
-  golden.shape = problem.output().shape;
+  golden.shape = problem.outputs[0].shape;
   golden.tier = tier;
   return golden;
 }

@@ -82,12 +82,12 @@ std::optional<ExactCode> PlanPart(const Problem& problem, const Contract& contra
                           .first = TwinInputLimit(problem.inputs[0].dtype, contract),
                           .second = 0,
                           .partial = held,
-                          .result = std::min(held, std::ldexp(1.0, TwinOutputBits(problem.output().dtype))),
+                          .result = std::min(held, std::ldexp(1.0, TwinOutputBits(problem.outputs[0].dtype))),
                           .unscaled = positive});
 }
 
 std::optional<Plan> PlanMean(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
-  const DType out = problem.output().dtype;
+  const DType out = problem.outputs[0].dtype;
   const double count = static_cast<double>(op.terms), u = contract.AccUnitRoundoff();
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore && u > 0;
   // Scaled terms that cancel leave a multiple of u / K, which must not be flushed.
@@ -118,7 +118,7 @@ std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, i
   const int parts = plan->parts, part = parts > 1 ? variant : 0, digit = parts > 1 ? 0 : variant;
   // The last parts may have one term less; a code for fewer terms needs less room.
   const std::optional<ExactCode> code =
-      PlanPart(problem, contract, ErrorsOf(op, contract, problem.output().dtype), TermsOf(op, parts, part));
+      PlanPart(problem, contract, ErrorsOf(op, contract, problem.outputs[0].dtype), TermsOf(op, parts, part));
   const auto factor = [&](int64_t row) {
     return static_cast<double>(TwinFactor(kMeanRowFactor, row, code->factors()));
   };
@@ -129,7 +129,7 @@ std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, i
   for (int64_t row = 0; row < op.rows; ++row) {
     const double mean = factor(row) / static_cast<double>(op.terms);
     twin.expected.push_back(mean);
-    twin.tolerances.push_back(plan->tolerance * mean / UlpAt(FormatOf(problem.output().dtype), mean));
+    twin.tolerances.push_back(plan->tolerance * mean / UlpAt(FormatOf(problem.outputs[0].dtype), mean));
   }
   twin.tolerance_ulp = *std::ranges::max_element(twin.tolerances);
   twin.code = fmt::format("one missing term t = 1 - got / expected to within {:.2g}; {}", plan->tolerance,

@@ -83,7 +83,7 @@ std::optional<Squares> PlanSquares(const ReduceArgs& op, const Problem& problem,
       TwinInputLimit(problem.inputs[0].dtype, contract) < 2) {
     return std::nullopt;
   }
-  const std::optional<double> tolerance = RootTolerance(contract, problem.output().dtype, plan.total);
+  const std::optional<double> tolerance = RootTolerance(contract, problem.outputs[0].dtype, plan.total);
   if (!tolerance) return std::nullopt;
   plan.tolerance_ulp = *tolerance;
   return plan;
@@ -94,7 +94,7 @@ std::optional<TermWindow> PlanOnes(const ReduceArgs& op, const Problem& problem,
     const auto root = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(op.terms) / windows)));
     const int64_t shown = root * root;
     if (shown > op.terms || static_cast<double>(shown) >= std::ldexp(1.0, TwinPartialBits(contract))) continue;
-    const auto tolerance = RootTolerance(contract, problem.output().dtype, static_cast<double>(shown));
+    const auto tolerance = RootTolerance(contract, problem.outputs[0].dtype, static_cast<double>(shown));
     if (tolerance) return TermWindow{shown, *tolerance};
   }
   return std::nullopt;
@@ -131,7 +131,7 @@ Level LevelOf(const Problem& problem, const Contract& contract, int64_t shown) {
   const double grain = std::ldexp(1.0, std::ilogb(logarithm) + 1 - bits);
   Level level{.x = -RoundTo(FormatOf(in), std::round(logarithm / grain) * grain)};
   const double u = 2 * contract.AccUnitRoundoff(), eps = std::max(contract.math_ulp, 0.5) * u;
-  const double flushed = contract.ftz == Flush::kNone ? 0 : FormatOf(problem.output().dtype).MinNormal();
+  const double flushed = contract.ftz == Flush::kNone ? 0 : FormatOf(problem.outputs[0].dtype).MinNormal();
   level.error = (eps + u) * (LogOf(shown + 1) + std::abs(level.x)) + flushed;
   return level;
 }
@@ -153,7 +153,7 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
 // Tolerance of a row that shows this many terms, in ulp of the output.
 double LevelTolerance(const ReduceArgs& op, const Problem& problem, const Contract& contract, const Level& level,
                       int64_t shown) {
-  const double ulp = UlpAt(FormatOf(problem.output().dtype), LogOf(shown) + level.x);
+  const double ulp = UlpAt(FormatOf(problem.outputs[0].dtype), LogOf(shown) + level.x);
   return (level.error + LevelSumError(contract, shown, op.terms)) / ulp +
          (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
 }
@@ -165,7 +165,7 @@ std::optional<TermWindow> PlanLevels(const ReduceArgs& op, const Problem& proble
     const Level level = LevelOf(problem, contract, window.shown);
     const auto seen = [&](int64_t row) {
       const int64_t shown = ShownIn(op, window, row);
-      const double ulp = UlpAt(FormatOf(problem.output().dtype), LogOf(shown) + level.x);
+      const double ulp = UlpAt(FormatOf(problem.outputs[0].dtype), LogOf(shown) + level.x);
       const double effect = -std::log1p(-1 / static_cast<double>(shown));
       return effect >= kTwinDetectable * LevelTolerance(op, problem, contract, level, shown) * ulp;
     };

@@ -66,7 +66,7 @@ std::optional<OtherExecution> Single(const ExecutedSet& executed) {
   }
   OtherExecution other{.inputs = Clones(executed.inputs)};
   other.inputs[0].SetDoubles(kept);
-  Tensor rounded(executed.problem.output().dtype, executed.problem.output().shape);
+  Tensor rounded(executed.problem.outputs[0].dtype, executed.problem.outputs[0].shape);
   rounded.SetDoubles(y);
   other.expected = rounded.ToDoubles();
   return other;

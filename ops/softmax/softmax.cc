@@ -119,7 +119,15 @@ class Softmax final : public Operator {
     return schema;
   }
 
-  OutputMemory PeakMemory() const override { return {70, 112}; }
+  // A row of -inf is NaN everywhere.
+  OperatorTraits traits() const override { return {.memory = {70, 112}, .default_fields = "masked=nan"}; }
+
+  ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
+    const SoftmaxArgs softmax(problem);
+    return {.fewest_flops = problem.flops,
+            .sharing_slices = softmax.inner == 1 ? softmax.rows : 0,
+            .peer = {.kind = softmax.log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax}};
+  }
 
   Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
     const Operand* x = FindOperand(inputs, "x");
@@ -152,49 +160,47 @@ class Softmax final : public Operator {
     return inputs;
   }
 
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     return SoftmaxGolden(problem, inputs[0], tier);
   }
 
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+  BoundModel Bound(const Problem& problem, size_t /*output*/, const Golden& golden,
+                   const Contract& contract) const override {
     return SoftmaxBound(problem, golden, contract);
   }
 
-  // A row of -inf is NaN everywhere.
-  void AdaptDefault(Contract& contract) const override { contract.masked = MaskedRows::kNan; }
-
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t /*output*/, const Contract& contract,
+                               int variant) const override {
     return SoftmaxTwin(problem, contract, variant);
   }
 
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return SoftmaxOmittedTerms(problem, inputs[0], values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return SoftmaxOmittedTerms(problem, inputs[0], values, elements);
   }
 
-  std::vector<std::vector<double>> SummedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                               const Contract& /*contract*/, int64_t output) const override {
+  std::vector<std::vector<double>> SummedTerms(const Problem& problem, size_t /*output*/,
+                                               std::span<const Tensor> inputs, const Contract& /*contract*/,
+                                               int64_t element) const override {
     const SoftmaxArgs softmax(problem);
     std::vector<double> row;
     for (int64_t k = 0; k < softmax.terms; ++k) {
-      row.push_back(ValueAt(inputs[0], softmax.Offset(softmax.RowOf(output), k)));
+      row.push_back(ValueAt(inputs[0], softmax.Offset(softmax.RowOf(element), k)));
     }
     return {Exponentials(std::move(row))};
   }
 
-  PeerForm FormForPeers(const Problem& problem) const override {
-    return {.kind = SoftmaxArgs(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
+  std::vector<SliceAxes> Slices(const Problem& problem, size_t /*output*/) const override {
+    return SoftmaxSlices(problem);
   }
-
-  std::vector<SliceAxes> Slices(const Problem& problem) const override { return SoftmaxSlices(problem); }
-  int64_t CountSharingSlices(const Problem& problem) const override {
-    const SoftmaxArgs softmax(problem);
-    return softmax.inner == 1 ? softmax.rows : 0;
-  }
-  SharedSteps StepsOfSlices(const Problem& problem, const Golden& golden, const FloatFormat& format) const override {
+  SharedSteps StepsOfSlices(const Problem& problem, size_t /*output*/, const Golden& golden,
+                            const FloatFormat& format) const override {
     return SoftmaxSteps(problem, golden, format);
   }
-  std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
+  std::vector<Relation> Relations(const Problem& problem, size_t /*output*/) const override {
+    return SoftmaxRelations(*this, problem);
+  }
 
   CaseSpace Space() const override { return SoftmaxSpace(); }
 };

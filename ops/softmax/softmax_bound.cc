@@ -109,8 +109,8 @@ class RowErrors {
     if (has_statistic) allowance_ = plane();
     if (has_statistic && op_.log) peak_ = plane();
     if (has_statistic) lost_.resize(static_cast<size_t>(op_.rows));
-    const bool dd = SizeOf(problem_.output().dtype) == 8;  // doubles are more than narrower outputs show
-    const formula::ErrorRules rules = RulesFor(problem_, contract_, dd);
+    const bool dd = SizeOf(problem_.outputs[0].dtype) == 8;  // doubles are more than narrower outputs show
+    const formula::ErrorRules rules = RulesFor(problem_, 0, contract_, dd);
     std::vector<int64_t> rows = AddWrittenOut(rules, !op_.log && !dd);
     if (!rows.empty()) AddByFormula(rules, dd, rows);
     const Plane* masked = contract_.masked == MaskedRows::kAny ? golden_.Extra("masked") : nullptr;
@@ -383,14 +383,14 @@ StatisticModel SoftmaxStatistic(const SoftmaxArgs& op, const Contract& contract,
 
 double SoftmaxReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, int64_t k) {
   const Graph graph = SoftmaxGraph(SoftmaxArgs(problem).log, 1, std::ssize(row));
-  const bool dd = SizeOf(problem.output().dtype) == 8;
-  const formula::ErrorRules rules = RulesFor(problem, contract, dd);
+  const bool dd = SizeOf(problem.outputs[0].dtype) == 8;
+  const formula::ErrorRules rules = RulesFor(problem, 0, contract, dd);
   return formula::Evaluate(graph, graph.outputs[0], {&row, 1}, dd, {&rules, 1}).reach[0][static_cast<size_t>(k)];
 }
 
 BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const SoftmaxArgs op(problem);
-  BoundModel bound = OutputBound(contract, problem.output().dtype);
+  BoundModel bound = OutputBound(contract, problem.outputs[0].dtype);
   bound.statistic = SoftmaxStatistic(op, contract, OperationErrors(contract));
   RowErrors(problem, golden, contract).Add(bound);
   FollowMaskedPolicy(bound, golden, contract, op.log);

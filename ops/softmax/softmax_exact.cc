@@ -51,7 +51,7 @@ std::optional<double> ReachOfExactSum(const Contract& contract, double visible) 
 }
 
 ShownTerms ShownTermsOf(const SoftmaxArgs& op, const Problem& problem, const Contract& contract, int64_t visible) {
-  const double u_out = OutputRoundoff(contract, problem.output().dtype), v = static_cast<double>(visible);
+  const double u_out = OutputRoundoff(contract, problem.outputs[0].dtype), v = static_cast<double>(visible);
   std::vector<double> row(static_cast<size_t>(op.terms), -kInfinity);
   std::fill_n(row.begin(), visible, 0.0);
   const double exact = ReachOfExactSum(contract, v).value_or(kInfinity);
@@ -76,8 +76,8 @@ std::optional<ShownTerms> FindShownTerms(const SoftmaxArgs& op, const Problem& p
     const ShownTerms terms = ShownTermsOf(op, problem, contract, visible);
     const double effect = op.log ? 1.0 : 1.0 / static_cast<double>(visible);  // of a missing term, times v
     const double v = static_cast<double>(visible);
-    const double noticed =
-        op.log ? terms.tolerance * v : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.output().dtype));
+    const double noticed = op.log ? terms.tolerance * v
+                                  : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.outputs[0].dtype));
     if (effect >= kDetectableTerm * noticed) return terms;
   }
   return std::nullopt;
@@ -132,7 +132,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
   }
   twin.inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
   twin.inputs[0].SetDoubles(x);
-  twin.tolerance_ulp = terms->tolerance / UlpAt(FormatOf(problem.output().dtype), shown);
+  twin.tolerance_ulp = terms->tolerance / UlpAt(FormatOf(problem.outputs[0].dtype), shown);
   twin.code = fmt::format("terms that arrived = {}", op.log ? "exp(-got)" : "1 / got");
   return twin;
 }
@@ -140,7 +140,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
 std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                         std::span<const int64_t> outputs) {
   const SoftmaxArgs op(problem);
-  const FloatFormat& format = FormatOf(problem.output().dtype);
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   std::vector<Mutant> mutants;
   std::set<int64_t> done;
   for (int64_t output : outputs) {

@@ -186,8 +186,8 @@ class Builder {
         stretch_(tier == Tier::kFast ? std::min(op_.terms, kSoftmaxStretch) : op_.terms),
         masked_(static_cast<size_t>(op_.rows)) {
     KeepInputs({&x, 1}, golden_);
-    const bool wide = SizeOf(problem.output().dtype) == 8;
-    golden_.shape = problem.output().shape;
+    const bool wide = SizeOf(problem.outputs[0].dtype) == 8;
+    golden_.shape = problem.outputs[0].shape;
     golden_.tier = tier;
     ResizeValues(x.size(), golden_.value);
     if (tier == Tier::kReproducible) golden_.value_lo.resize(golden_.value.size());

@@ -46,6 +46,11 @@ function breakable(id) {
   return make('code', {class: 'id'}, id.split(/(?<=[/,])/).map((part) => [part, make('wbr', {})]));
 }
 
+// The name of an implementation, which may be broken behind its colons, hyphens and underscores.
+function breakableName(name) {
+  return make('span', {class: 'id'}, name.split(/(?<=[:_-])/).map((part) => [part, make('wbr', {})]));
+}
+
 const hidden = (symbol) => make('b', {'aria-hidden': 'true'}, symbol);
 
 // "✗ mismatch" as a coloured label.

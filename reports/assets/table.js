@@ -3,7 +3,7 @@ const pageSize = 50;
 const columns = [
   {name: 'verdict', key: (r) => styleOf(r.outcome).gravity, cell: (r) => chip(r.outcome)},
   {name: 'case', key: (r) => r.case_id, cell: openButton},
-  {name: 'implementation', key: (r) => r.shown_as, cell: (r) => r.shown_as},
+  {name: 'implementation', key: (r) => r.shown_as, cell: (r) => breakableName(r.shown_as)},
   {name: 'class', key: (r) => r.class, cell: (r) => (r.class === 'none' ? '' : r.class)},
   {name: 'decided by', right: true, key: decidingKey, cell: decided},
   {name: 'max ulp', right: true, key: (r) => marginKey(r.max_ulp_err), cell: (r) => numberText(r.max_ulp_err)},

@@ -32,7 +32,7 @@ function remark(record) {
 function timeRow(record, axis) {
   const good = comparable(record), quiet = remark(record);
   return make('tr', {},
-    make('th', {scope: 'row'}, dot(hueOf(record)), record.shown_as, quiet && [' ', make('span', {class: 'quiet'}, quiet)]),
+    make('th', {scope: 'row'}, dot(hueOf(record)), breakableName(record.shown_as), quiet && [' ', make('span', {class: 'quiet'}, quiet)]),
     make('td', {class: 'plot'}, timeBar(record, axis)), make('td', {}, struck(record, medianText(record))),
     make('td', {title: record.cold_note}, good ? timeText(record.time_cold_median_s) : ''), make('td', {}, struck(record, rateText(record))),
     make('td', {title: record.roofline_note}, good ? rooflineText(record) : ''));

@@ -45,6 +45,7 @@ class RunComparer {
       if (r.backend == settings_.harness_backend) ran_nowhere_.emplace(r.case_id, &r);
     }
     for (const MatchedPlace& place : places) devices_[place.backend].insert(place.device);
+    FindRedefined();
     for (const MatchedPlace& place : places) ComparePlace(place);
     if (!any_in_common_) return NothingInCommon();
     NoteRepeated();
@@ -180,11 +181,28 @@ class RunComparer {
     return settings_.policy.For(r.op, r.backend, r.implementation, r.case_id);
   }
 
+  // Their results are of two formulas, so that none says anything of the other.
+  void FindRedefined() {
+    for (const auto& [op, digest] : base_.definitions) {
+      const auto now = now_.definitions.find(op);
+      if (now == now_.definitions.end() || now->second == digest) continue;
+      redefined_.insert(op);
+      out_.notes.push_back(fmt::format(
+          "the definition of {} differs between the runs (digests {} and {}), so its results are not compared; run "
+          "both with one file of --operators",
+          op, digest, now->second));
+    }
+  }
+
   void CompareBoth(const MatchedPlace& place, const Record& before, const Record& after) {
     any_in_common_ = true;
     ResultComparison& result = NewResult(place, after);
     const RegressionLimits limits = LimitsFor(after);
-    if (HasResult(before) && HasResult(after)) {
+    if (redefined_.contains(after.op) && HasResult(before)) {
+      result.changes.push_back(MakeChange(Aspect::kLost, Trend::kWorse, before.outcome, "not comparable",
+                                          "the definition of its operator differs between the runs"));
+      result.changes.back().incomplete = limits.lost_results;
+    } else if (HasResult(before) && HasResult(after)) {
       result.in_both = true;
       result.changes = CompareRecords(before, after, limits);
       if (!RunTimes::MarkInvalid(&before, after, result) && !RunTimes::MarkUnsure(before, after, result)) {
@@ -289,6 +307,7 @@ class RunComparer {
   std::set<std::string> cases_now_;
   std::map<std::string, std::set<std::string>> devices_;  // by backend
   std::map<std::string, const Record*> ran_nowhere_;
+  std::set<std::string> redefined_;  // operators
   bool any_in_common_ = false;
   size_t repeated_ = 0;  // keys that several records of a run have
   std::string first_repeated_;

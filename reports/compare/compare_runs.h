@@ -22,6 +22,7 @@ struct RunToCompare {
   std::string torn = {};        // that its file is cut off, in words; "": it is whole
   // Launch overhead that plausible times may include (--launch-us), by backend; absent: the default.
   std::map<std::string, double> launches_us = {};
+  std::map<std::string, std::string> definitions = {};  // digests of what users have defined, by operator
 };
 
 struct CompareSettings {

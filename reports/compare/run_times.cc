@@ -55,17 +55,24 @@ Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Numbe
   return change;
 }
 
+// "10 (--rounds 10)".
+std::string RoundsText(size_t rounds) {
+  return fmt::format("{0} (--rounds {0})", rounds);
+}
+
 // Notes which conclusions the number of rounds does not allow.
 void NoteRounds(size_t tested, size_t fewest, size_t most, TimedHow how, RunComparison& comparison) {
-  const char* const of = how == TimedHow::kApart ? " of each run" : "";
+  const auto needed = [how](size_t results) {
+    return RoundsText(RoundsNeeded(results, how)) + (how == TimedHow::kApart ? " of each run" : "");
+  };
   if (most < RoundsNeeded(1, how)) {
-    comparison.never_slower = fmt::format("with {} nothing that is slower can be told from chance; it takes {}{}",
-                                          Counted(most, "round"), RoundsNeeded(1, how), of);
+    comparison.never_slower = fmt::format("with {} nothing that is slower can be told from chance; it takes {}",
+                                          Counted(most, "round"), needed(1));
     comparison.notes.push_back("times: " + comparison.never_slower);
   } else if (fewest < RoundsNeeded(tested, how)) {
     comparison.notes.push_back(
-        fmt::format("times: with {} one slow result among {} cannot be told from chance; it takes {}{}",
-                    Counted(fewest, "round"), tested, RoundsNeeded(tested, how), of));
+        fmt::format("times: with {} one slow result among {} cannot be told from chance; it takes {}",
+                    Counted(fewest, "round"), tested, needed(tested)));
   }
 }
 
@@ -98,7 +105,7 @@ void NoteGroups(const std::vector<TimeComparison>& groups, RunComparison& compar
   for (const TimeComparison& group : groups) most = std::max(most, group.base_rounds);
   if (most == 0 || most >= needed) return;
   comparison.notes.push_back(fmt::format("times: with {} none of {} can be told to be slower as a whole; it takes {}",
-                                         Counted(most, "round"), Counted(groups.size(), "group"), needed));
+                                         Counted(most, "round"), Counted(groups.size(), "group"), RoundsText(needed)));
 }
 
 }  // namespace

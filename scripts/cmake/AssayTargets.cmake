@@ -72,7 +72,8 @@ function(assay_compile_quickly target)
 endfunction()
 
 # assay_add_layer(NAME <target> [FAST | QUICK] [WITH <layer>] [DEPS targets...] [APART folders...]): every *.cc of the
-# current folder and those below it but for folders that are layers of their own, as one OBJECT library, because an object
+# current folder and those below it but for folders that are layers of their own and for verbs (verb_*.cc), which belong to
+# the command line, as one OBJECT library, because an object
 # that only registers itself (an operator, a writer) would vanish from a static archive. FAST layers, those of loops, keep
 # Release's -O3, QUICK ones are compiled quickly, all others moderately. WITH: where CMAKE_UNITY_BUILD is on, the files are
 # compiled together with those of that layer, of the same kind, of which one depends on the other. The objects are then that
@@ -80,6 +81,7 @@ endfunction()
 function(assay_add_layer)
   cmake_parse_arguments(arg "FAST;QUICK" "NAME;WITH" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/verb_[a-z_]+\\.cc$")
   foreach(folder IN LISTS arg_APART)
     file(GLOB_RECURSE apart ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
     list(REMOVE_ITEM sources ${apart})

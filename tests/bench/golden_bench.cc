@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden values (value, magnitude, sigma, error and the operator's own planes) against what the library's dgemm takes
-// for the bare products of the same shapes on the same threads.
+// for the bare products of the same shapes on the same threads, and against the peak of fused multiply-adds.
 #include <cblas.h>
 
 #include "golden/gemm/gemm.h"
@@ -9,6 +9,7 @@
 #include "harness/core/data/fill/fill.h"
 #include "ops/conv/conv.h"
 #include "ops/operator.h"
+#include "tests/bench/peak.h"
 #include "tests/bench/targets.h"
 
 namespace assay {
@@ -42,6 +43,12 @@ void Dgemm(const Yardstick& product) {
 
 void Dgemm(const std::vector<Yardstick>& products) {
   for (const Yardstick& product : products) Dgemm(product);
+}
+
+double Flops(const std::vector<Yardstick>& products) {
+  double flops = 0;
+  for (const auto& [m, n, k] : products) flops += 2.0 * static_cast<double>(m * n * k);
+  return flops;
 }
 
 Tensor Normal(DType dtype, Shape shape, uint64_t stream) {
@@ -102,7 +109,7 @@ class OperatorGolden {
         op_(OperatorRegistry::Global().Find(spec_.op)),
         problem_(op_->Bind(spec_).value()),
         inputs_(op_->MakeInputs(problem_)) {}
-  void Compute(Tier tier) const { benchmark::DoNotOptimize(op_->ComputeGolden(problem_, inputs_, tier)); }
+  void Compute(Tier tier) const { benchmark::DoNotOptimize(op_->ComputeGolden(problem_, 0, inputs_, tier)); }
   // Without the planes that only Winograd's contracts need.
   void ComputeDirectConv() const {
     benchmark::DoNotOptimize(ConvGolden(ConvArgs(problem_), problem_, inputs_, Tier::kFast));
@@ -128,6 +135,7 @@ struct OperatorTarget {
   const char* id;
   Tier tier;
   std::vector<Yardstick> products;
+  double library_share = bench::kLibraryShare;
 };
 
 const OperatorTarget kOperatorTargets[] = {
@@ -140,7 +148,9 @@ const OperatorTarget kOperatorTargets[] = {
      0.3,
      "attention/f32/b=1,h=1,l=2048,d=64/fill=normal/seed=0",
      Tier::kFast,
-     {{2048, 2048, 64}, {2048, 64, 2048}}},
+     {{2048, 2048, 64}, {2048, 64, 2048}},
+     0.3},  // sums of 64 terms, and outputs of 64 columns
+
     {"golden_matmul_f32_reproducible",
      0.1,
      "matmul/f32/m=1024,n=1024,k=1024/fill=normal/seed=0",
@@ -174,16 +184,18 @@ void CheckTargets(bench::Targets& targets) {
   for (const ConvTarget& target : kConvTargets) {
     const OperatorGolden golden(target.id);
     const auto dgemm = [&] { Dgemm(target.product); };
-    targets.AtLeast(target.name, 0.3, bench::RelativeSpeed([&] { golden.ComputeDirectConv(); }, dgemm, 15));
+    bench::CheckSpeed(
+        targets, target.name, 0.3, [&] { golden.ComputeDirectConv(); }, dgemm, &PeakKernels::f64,
+        Flops({target.product}), 15);
     std::printf("%s with the planes of Winograd: %.3g\n", target.name,
                 bench::RelativeSpeed([&] { golden.Compute(Tier::kFast); }, dgemm, 9));
   }
   for (const OperatorTarget& target : kOperatorTargets) {
     const OperatorGolden golden(target.id);
     const int rounds = target.target < 0.2 ? 5 : 15;
-    targets.AtLeast(
-        target.name, target.target,
-        bench::RelativeSpeed([&] { golden.Compute(target.tier); }, [&] { Dgemm(target.products); }, rounds));
+    bench::CheckSpeed(
+        targets, target.name, target.target, [&] { golden.Compute(target.tier); }, [&] { Dgemm(target.products); },
+        &PeakKernels::f64, Flops(target.products), rounds, target.library_share);
   }
 }
 

@@ -63,7 +63,7 @@ class FewestCalls {
         const Call<std::span<std::byte>> to = session_.Staged(plan_, set, i);
         if (!to) return tl::unexpected(to.error());
         if (i < inputs) std::copy_n(case_.contents[set][i]->data(), to->size(), to->data());
-        if (i == inputs) FillWith(PrefillElement(case_.problem->output().dtype, Prefill::kNanPayload), *to);
+        if (i == inputs) FillWith(PrefillElement(case_.problem->outputs[0].dtype, Prefill::kNanPayload), *to);
         pieces.push_back({set, i, 0, to->size()});
       }
     }
@@ -121,7 +121,7 @@ int RunSuite(const std::string& suite, bool with_measures, const std::filesystem
   if (!prepared) return cli::Complain(1, prepared.error().message);
   auto folder = RunFolder::Create(folder_path);
   if (!folder) return cli::Complain(1, folder.error().message);
-  LoopSettings settings = cli::LoopSettingsFor(options, prepared->plan, prepared->expectations);
+  RunPolicy settings = cli::MakePolicy(options, *prepared);
   if (!with_measures) {
     settings.runner.timing = [](Session& session, uint64_t plan, TimedTrial timed, TimingRequest request) {
       return FewestCalls(session, plan, std::move(timed), std::move(request)).Run();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/abi/assay_backend.h"
+#include "tests/bench/peak.h"
 #include "tests/bench/targets.h"
 
 namespace assay::bench {
@@ -103,12 +104,14 @@ BENCHMARK(BM_Sgemm)->UseRealTime();
 
 void CheckTargets(Targets& targets) {
   OpenClMatmul matmul("tiled");
-  const double ratio = RelativeSpeed([&] { matmul.Run(); }, Sgemm, kRounds);
+  const auto run = [&] { matmul.Run(); };
   if (matmul.Properties().find("Portable Computing Language") == std::string::npos) {
-    std::printf("opencl_matmul_f32_512 %.2f of OpenBLAS, on a device of its own: no target\n", ratio);
+    std::printf("opencl_matmul_f32_512 %.2f of OpenBLAS, on a device of its own: no target\n",
+                RelativeSpeed(run, Sgemm, kRounds));
     return;
   }
-  targets.AtLeast("opencl_matmul_f32_512", kTarget, ratio);
+  CheckSpeed(targets, "opencl_matmul_f32_512", kTarget, run, Sgemm, &PeakKernels::f32, 2.0 * kSize * kSize * kSize,
+             kRounds);
 }
 
 }  // namespace

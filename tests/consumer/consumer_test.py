@@ -54,11 +54,11 @@ class Consumer(unittest.TestCase):
     def plugin(self, name):
         return self.build / f"libassay_{name}.so"
 
-    def judge(self, name, cases=CASES):
+    def judge(self, name, cases=CASES, *more):
         """Exit code and records of the column of one plugin."""
         out = self.dir / f"out-{name}"
         done = self.do(self.prefix / "bin/assay", "run", *[word for case in cases for word in ("--case", case)],
-                       "--plugin", f"{name}={self.plugin(name)}", "--backend", name, "--no-perf", "--out", out)
+                       "--plugin", f"{name}={self.plugin(name)}", "--backend", name, "--no-perf", "--out", out, *more)
         records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
         self.assertEqual([r["case_id"] for r in records], cases, done.stderr)
         self.assertEqual({(r["backend"], r["device"], r["implementation"]) for r in records},
@@ -78,6 +78,15 @@ class Consumer(unittest.TestCase):
         self.assertEqual([r["verdict"] for r in records], ["pass"] * 3, [r["reason"] for r in records])
         self.assertEqual(code, 0)
         self.check(self.prefix / "bin/assay", "check-plugin", self.plugin("vendor_top_k"))
+
+    def test_an_operator_of_the_vendors_own_is_judged(self):
+        cases = [f"leaky_bias/f32/rows=5,n=33{slope}/fill=normal/seed=0" for slope in ("", ",slope=0.5")]
+        operators = ("--operators", pathlib.Path(VENDOR) / "vendor_own_operator.json")
+        checked = self.check(self.prefix / "bin/assay", "check-plugin", self.plugin("vendor_own_operator"), *operators, "--case", cases[0])
+        self.assertIn("44 checks: 0 failed", checked.stdout)
+        code, records = self.judge("vendor_own_operator", cases, *operators)
+        self.assertEqual([r["verdict"] for r in records], ["pass"] * 2, [r["reason"] for r in records])
+        self.assertEqual(code, 0)
 
     def test_the_example_stays_short(self):
         text = re.sub(r"/\*.*?\*/", "", (pathlib.Path(VENDOR) / "vendor_backend.c").read_text(), flags=re.DOTALL)

@@ -43,10 +43,12 @@ class SampleOperator : public Operator {
   }
 
   std::vector<Tensor> MakeInputs(const Problem&) const override { return {}; }
-  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { return {}; }
-  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { return {}; }
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
-  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor>, std::span<const double>,
+  Golden ComputeGolden(const Problem&, size_t /*output*/, std::span<const Tensor>, Tier) const override { return {}; }
+  BoundModel Bound(const Problem&, size_t /*output*/, const Golden&, const Contract&) const override { return {}; }
+  std::optional<Twin> MakeTwin(const Problem&, size_t /*output*/, const Contract&, int) const override {
+    return std::nullopt;
+  }
+  std::vector<Mutant> OmittedTerms(const Problem&, size_t /*output*/, std::span<const Tensor>, std::span<const double>,
                                    std::span<const int64_t>) const override {
     return {};
   }

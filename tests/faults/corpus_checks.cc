@@ -51,11 +51,17 @@ int64_t ChangedBy(Corpus& corpus, const PreparedCase& data, const std::string& e
   return changed;
 }
 
+std::vector<const char*> ChooseFills(const std::string& problem, const std::vector<const char*>& fills) {
+  if (ASSAY_TEST_SEEDS > 1 || fills.size() < 3) return fills;
+  const size_t chosen = 1 + HashBytes(problem.data(), problem.size()) % (fills.size() - 1);
+  return {fills[0], fills[chosen]};
+}
+
 }  // namespace
 
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules) {
   Corpus corpus;
-  for (const char* fill : fills) {
+  for (const char* fill : ChooseFills(problem, fills)) {
     for (int seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       const std::string id = problem + "/fill=" + fill + "/seed=" + std::to_string(seed);
       const std::vector<Judged> judged = corpus.Judge(id, "legal.");
@@ -81,7 +87,7 @@ void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::st
     const int64_t changed = ChangedBy(corpus, data, info.name, limits);
     EXPECT_GT(changed, 0) << fault << " changes nothing of " << case_id;
     if (fault.find("-element") != std::string::npos) {
-      EXPECT_LE(changed, IsComplex(data.problem.output().dtype) ? 2 : 1) << fault;
+      EXPECT_LE(changed, IsComplex(data.problem.outputs[0].dtype) ? 2 : 1) << fault;
     }
   }
   EXPECT_GE(offered, faults) << case_id;

@@ -13,9 +13,9 @@ namespace assay {
 
 class Corpus;
 
-// Every legal schedule passes in the class that it declares, for each fill and seed (three in the long tests) of
-// `problem` (operator, dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least
-// `schedules` of them.
+// Every legal schedule passes in the class that it declares, for fills and seeds of `problem` (operator, dtypes and
+// attributes of an id); a case that proves little is not the schedule's fault. At least `schedules` of them. The long
+// tests take each fill and three seeds, the others the first fill and another one that the problem's text chooses.
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules);
 
 // How an effect is told from rounding.

@@ -29,7 +29,7 @@ std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string>
 TEST(CorpusFormulas, LegalSchedulesPass) {
   Corpus corpus;
   for (const FormulaOperator* op : AllFormulas()) {
-    const size_t schedules = 1 + 8 * op->Algorithms().size();  // a plain one, and others by seed
+    const size_t schedules = 1 + 8 * op->traits().algorithms.size();  // a plain one, and others by seed
     for (uint64_t seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       for (const Problem& problem : CasesOf(*op, {"normal", "outlier"}, seed)) {
         const std::string id = problem.spec.Id();

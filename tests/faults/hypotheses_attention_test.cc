@@ -34,7 +34,7 @@ bool HoldsAsDeclared(const PreparedCase& data, const Tensor& got) {
 }
 
 std::optional<WeakerArithmetic> ClassOf(const PreparedCase& data, const Tensor& got) {
-  return FindWeakerArithmetic(*data.op, data.problem, FullAttention(), data.golden(), {data.inputs, &got}, {});
+  return FindWeakerArithmetic(*data.op, data.problem, 0, FullAttention(), data.golden(), {data.inputs, &got}, {});
 }
 
 class HypothesesOfAttention : public testing::TestWithParam<NarrowAttention> {};

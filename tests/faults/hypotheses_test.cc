@@ -43,7 +43,7 @@ void Change(PreparedCase& data, double (*change)(size_t, double)) {
     for (double& x : values) x = change(operand, x);
     data.inputs[operand].SetDoubles(values);
   }
-  data.outputs[0].golden = data.op->ComputeGolden(data.problem, data.inputs, data.golden().tier);
+  data.outputs[0].golden = data.op->ComputeGolden(data.problem, 0, data.inputs, data.golden().tier);
 }
 
 class Hypotheses : public testing::TestWithParam<Rung> {};
@@ -57,7 +57,7 @@ TEST_P(Hypotheses, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
   const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
   EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << "the declaration holds: these data show nothing";
-  const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+  const auto found = FindWeakerArithmetic(*data.op, data.problem, 0, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found) << metrics.statistic.reason;
   EXPECT_TRUE(found->field.starts_with(rung.field)) << found->field;
 }
@@ -103,7 +103,8 @@ TEST(HypothesesOfFormulas, WrongScoresOfAttentionAreNoClass) {
       const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
       if (metrics.Holds() && metrics.statistic.Holds()) continue;  // hidden in the rounding of the output
       ++seen;
-      const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+      const auto found =
+          FindWeakerArithmetic(*data.op, data.problem, 0, declared, data.golden(), {data.inputs, &got}, {});
       EXPECT_FALSE(found) << id << " " << fault << " " << found->name;
     }
   }
@@ -116,11 +117,11 @@ TEST(HypothesesOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   const PreparedCase data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
-  const auto found = FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
+  const auto found = FindWeakerArithmetic(*data.op, data.problem, 0, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->name, "f16 sums of 2 equal parts");
   got.As<float>()[100] -= 0.2f;  // |a b| = 0.6 in the mean
-  EXPECT_FALSE(FindWeakerArithmetic(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {}));
+  EXPECT_FALSE(FindWeakerArithmetic(*data.op, data.problem, 0, declared, data.golden(), {data.inputs, &got}, {}));
 }
 
 }  // namespace

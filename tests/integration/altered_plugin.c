@@ -415,8 +415,6 @@ static void alter(const char* how) {
   ALTER("crashes", execute, crashes);
   ALTER("hangs", execute, hangs);
   ALTER("any-flags", query, any_flags);
-  ALTER("any-shape", query, any_shape);
-  ALTER("any-layout", query, any_layout);
   ALTER("any-alias", query, any_alias);
   ALTER("complete", execute_batch, times);
   ALTER("complete", plan_info, tells_plan);
@@ -425,15 +423,7 @@ static void alter(const char* how) {
   ALTER("lists-too-little", capabilities, lists_too_little);
   ALTER("lists-too-much", capabilities, lists_too_much);
   ALTER("odd-alignment", device_info, odd_alignment);
-  ALTER("copies-import", buffer_import, copies_import);
   ALTER("keeps-result", execute, keeps_result);
-  if (strcmp(how, "complete") == 0 || strncmp(how, "streams-", 8) == 0) add_streams();
-  ALTER("streams-without-wait", event_wait, NULL);
-  ALTER("streams-that-skip", submit, submits_two);
-  ALTER("streams-any-arguments", submit, submits_any_arguments);
-  ALTER("streams-leave-rounding", submit, submits_and_leaves_rounding);
-  ALTER("streams-wait-leaves-rounding", event_wait, waits_and_leaves_rounding);
-  ALTER("streams-back-in-time", event_wait, ends_before_it_begins);
   ALTER("times", execute_batch, times);
   ALTER("times-but-one", execute_batch, times_but_one);
   ALTER("times-and-leaves-rounding", execute_batch, times_and_leaves_rounding);

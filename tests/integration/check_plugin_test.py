@@ -32,8 +32,8 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "overruns-text": {"error-short"},
     "cuts-without-end": {"error-short"},
     "opens-once": {"open-close"},
-    "declines-as-error": {"unknown-operator", "unknown-type", "unknown-attribute", "unknown-flags", "unknown-layout",
-                          "dynamic-shapes", "in-place"},
+    "declines-as-error": {"unknown-operator", "unknown-type", "unknown-attribute", "unknown-flags",
+                          "in-place"},
     "any-type": {"unknown-type"},
     "any-attribute": {"unknown-attribute"},
     "known-attributes": {"unknown-attribute"},
@@ -44,22 +44,13 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "any-flags": {"unknown-flags"},
     "leaves-rounding": {"float-environment"},
     "times-and-leaves-rounding": {"float-environment"},
-    "streams-leave-rounding": {"float-environment"},
-    "streams-wait-leaves-rounding": {"float-environment"},
     "any-arguments": {"argument-flags"},
-    "any-shape": {"dynamic-shapes"},
-    "any-layout": {"unknown-layout"},
     "any-alias": {"in-place"},
     "plan-info-to-newer": {"plan-info"},
     "lists-too-little": {"capabilities"},
     "lists-too-much": {"capabilities"},
     "odd-alignment": {"buffer-alignment"},
-    "copies-import": {"buffer-import"},
     "keeps-result": {"changed-inputs"},
-    "streams-without-wait": {"streams"},
-    "streams-that-skip": {"streams"},
-    "streams-back-in-time": {"streams"},
-    "streams-any-arguments": {"streams"},
     "lists-twice": {"implementations"},
     "bad-contract": {"implementations"},
     "forgets-offset": {"buffer-roundtrip"},
@@ -82,7 +73,7 @@ if platform.machine() in ("x86_64", "aarch64"):
     BROKEN["flushes-subnormals"] = {"float-environment"}
 if platform.machine() == "x86_64":  # others have processors without traps
     BROKEN["enables-traps"] = {"float-environment"}
-OPTIONAL = {"streams", "buffer-import", "capabilities"}  # what a plugin of this tree may lack
+OPTIONAL = {"capabilities"}  # what a plugin of this tree may lack
 CRASHING = {  # alteration: (the first check that it ends, the outcome)
     "needs-text": ("error-null", "crash"),
     "writes-on-free": ("destroy-null", "crash"),
@@ -169,7 +160,6 @@ class RealPlugins(WithPlugins):
                 if name == "libassay_cpu.so":
                     self.assertEqual(self.named(statuses, "skip"), set(), findings)
                     self.assertIn("right: softmax", findings["in-place"])
-                    self.assertIn("DLPack", findings["buffer-import"])
                 self.assertEqual(code, 0)
 
 
@@ -194,11 +184,11 @@ class Ends(WithPlugins):
 
 class CheckPlugin(WithPlugins):
     def test_the_example_keeps_every_rule_with_and_without_what_it_may_lack(self):
-        lacks = {"execute-batch", "plan-info", "capabilities", "buffer-import", "streams"}
+        lacks = {"execute-batch", "plan-info", "capabilities"}
         code, statuses, findings = self.check(ALTERED)
         self.assertEqual((code, self.named(statuses, "skip")), (0, lacks), findings)
         code, statuses, findings = self.check(ALTERED, alter="complete")
-        self.assertEqual((code, self.named(statuses, "skip")), (0, {"buffer-import"}), findings)
+        self.assertEqual((code, self.named(statuses, "skip")), (0, set()), findings)
 
     def test_each_broken_rule_is_found_by_its_name(self):
         self.find_broken_rules(every_check=False)

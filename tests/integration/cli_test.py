@@ -36,7 +36,7 @@ class BadInput(Cli):
         self.fails(2, "not expected: --one f32 --two", "run", "--one", "f32", "--two")
         for verb in ("explain", "fingerprint", "shrink", "runn"):
             with self.subTest(verb):
-                self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, explore, judge, list, ", verb).stdout, "")
+                self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, check, judge, conform, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")
         self.fails(2, "subcommand is required; see assay --help")
         self.assertNotIn("worker", self.fails(2, "known", "runn").stderr)
@@ -240,34 +240,10 @@ class BadInput(Cli):
         self.assertNotIn("--filter", done.stderr)
         self.assertNotIn("has cases of", done.stderr)
         self.fails(4, "the only case of --case does not match --op 'fft'; ", "run", "--case", CASE, "--op", "fft")
-        self.fails(4, "; suite formulas has cases of top_k", "list", "cases", "--suite", "smoke", "--op", "top_k")
+        self.fails(4, "; suite default has cases of top_k", "list", "cases", "--suite", "smoke", "--op", "top_k")
         empty = self.dir / "empty.suite"
         empty.write_text("# nothing\n")
         self.fails(4, f"there is no case in suite {empty}: ", "run", "--suite", str(empty), "--filter", "a*")
-
-    def test_a_suite_that_is_not_text_is_refused_and_not_printed(self):
-        for name, content in (("binary", b"\x7fELF\x02\x01\0\0"), ("escapes", b"matmul \x1b[2Jdtypes=f32\n"),
-                              ("latin", "matmul # caf\xe9".encode("latin-1")), ("wide", "matmul".encode("utf-16"))):
-            with self.subTest(name):
-                suite = self.dir / f"{name}.suite"
-                suite.write_bytes(b"# first line\n" + content)
-                done = self.fails(2, f"{suite}:2: not a text file, it has byte 0x", "run", "--suite", str(suite))
-                self.assertTrue(done.stderr.rstrip("\n").isprintable(), repr(done.stderr))
-        done = self.fails(2, "is not an operator's name", "run", "--case", "m\x1b[2J/f32/m=1/fill=normal/seed=0")
-        self.assertNotIn("\x1b", done.stderr)
-
-    def test_a_malformed_suite_names_file_line_and_column(self):
-        suite = self.dir / "bad.suite"
-        suite.write_text("# comment\nmatmul dtypes=f32 m=2 n=2 k=2\nmatmul dtypes=f32 m=2 n=2 q=2\n")
-        self.fails(2, f"{suite}:3:27: ", "run", "--suite", str(suite))
-
-    def test_an_impossible_shape_in_a_suite_names_file_line_and_column(self):
-        suite = self.dir / "mixed.suite"
-        suite.write_text("# comment\nmatmul dtypes=f32 m=4|0 n=4 k=4\n")
-        self.fails(2, f"{suite}:2:23: matmul: m=0 must be at least 1", "run", "--suite", str(suite))
-        self.fails(2, f"{suite}:2:23: ", "list", "cases", "--suite", str(suite))
-        suite.write_text("conv dtypes=f32 n=1 c=3 o=4 i=8x8 {k,dilation}={3,1}|{3,6}\n")
-        self.fails(2, f"{suite}:1:55: conv: k=3 of axis 0 spans 13 elements", "list", "cases", "--suite", str(suite))
 
     def test_an_oversized_case_is_an_error_of_that_case_alone(self):
         suite = self.dir / "large.suite"
@@ -411,6 +387,16 @@ class BadInput(Cli):
             with self.subTest(words):
                 self.fails(2, f"; did you mean '{meant}'?", *words)
         self.assertNotIn("did you mean", self.fails(2, "--frobnicate", "run", "--frobnicate").stderr)
+
+    def test_help_shows_what_people_use_and_help_all_the_rest(self):
+        verbs, short, whole = (self.assay(*words).stdout for words in (("--help",), ("run", "--help"), ("run", "--help-all")))
+        self.assertEqual(re.findall(r"^(\w+):\n", verbs, re.M), ["Options", "Judge", "Look", "Exchange", "Maintain"])
+        options = [re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M) for text in (short, whole)]
+        self.assertTrue(20 <= len(options[0]) <= 30 and len(options[0]) + 20 < len(options[1]), options)
+        self.assertEqual([name for name in options[1] if name in options[0]], options[0])
+        self.assertLessEqual({"--suite", "--plugin", "--kernels", "--resume", "--help-all"}, set(options[0]))
+        self.assertLessEqual({"--sweep", "--grant", "--evidence"}, set(options[1]) - set(options[0]))
+        self.assertNotIn("(further)", whole)
 
     def test_help_fits_the_terminal(self):
         for verb in ((), ("run",), ("golden", "list"), ("compare",)):

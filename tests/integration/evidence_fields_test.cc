@@ -31,8 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRunSuite =
-    "matmul dtypes=f32|bf16 m=3|5 n=8 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8 fill=special\n"
-    "layer_norm dtypes=f32 rows=3 n=16 stats=1 fill=normal\n";
+    "matmul dtypes=f32|bf16 m=3 n=8 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8 fill=special\n"
+    "layer_norm dtypes=f32 rows=3 n=16 stats=1 fill=normal\nleaky_bias dtypes=f32 rows=3 n=17\n";
 constexpr const char* kConformSuite =
     "matmul dtypes=f32|f16 m=7 n=5 k=65 fill=normal\nreduce dtypes=i8-i32 shape=3x5 axes=1 kind=sum\n";
 constexpr const char* kProfile =
@@ -210,15 +210,16 @@ class EvidenceFields : public testing::Test {
     return forgery;
   }
 
-  // A run of two backends, one of which has a waived failure; half of its results are in the sample.
+  // A run of three backends, one of which has a waived failure and one an operator that a file defines; half of its
+  // results are in the sample.
   static const Forgery& OfRun() {
     static const Forgery forgery = [] {
       Run("run",
           fmt::format(
-              "run --suite mine.suite --plugin '{}' --backend cpu --backend misbehaving --impl naive --impl "
-              "blocked --impl direct --impl two-pass --impl drop_last_k --no-perf --tier reproducible --evidence "
-              "6 --expectations '{}'",
-              ASSAY_TEST_PLUGIN, folder_->Path("run/rules.toml")));
+              "run --suite mine.suite --operators '{}' --plugin '{}' --plugin '{}' --backend cpu --backend vendor "
+              "--backend misbehaving --impl naive --impl blocked --impl direct --impl two-pass --impl loops --impl "
+              "drop_last_k --no-perf --tier reproducible --evidence 5 --expectations '{}'",
+              ASSAY_TEST_DEFINITION, ASSAY_TEST_PLUGIN, ASSAY_TEST_OWN_OPERATOR, folder_->Path("run/rules.toml")));
       return Take("run");
     }();
     return forgery;
@@ -340,6 +341,21 @@ TemporaryFolder* EvidenceFields::folder_ = nullptr;
 
 TEST_F(EvidenceFields, OfARunAreConfirmedOrClaimed) {
   TryAll(OfRun());
+}
+TEST_F(EvidenceFields, ADefinitionTakesThePlaceOfNoOperator) {
+  Forgery forged = OfRun();
+  Plan plan = ParsePlanJson(forged.files.at("plan.json")).value();
+  ASSERT_EQ(plan.definitions.size(), 1u);
+  std::string text = plan.definitions[0].text;
+  text.replace(text.find("leaky_bias"), std::string("leaky_bias").size(), "matmul");
+  plan.definitions.push_back({"matmul", text});
+  plan.hash = PlanHash(plan.entries, plan.definitions);
+  forged.files["plan.json"] = PlanJson(plan);
+  Repacking(forged, "plan.json").Repack();
+  const Verification found = Verify(forged.files);
+  ASSERT_FALSE(found.contradicted.empty());
+  EXPECT_NE(found.contradicted[0].find("there is an operator matmul already"), std::string::npos)
+      << found.contradicted[0];
 }
 TEST_F(EvidenceFields, OfConformanceAreConfirmedOrClaimed) {
   TryAll(OfConform());

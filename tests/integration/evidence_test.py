@@ -31,13 +31,16 @@ layer_norm dtypes=f32 rows=3 n=16 stats=1 fill=normal
 
 
 class Base(Cli):
+    shares_runs = False  # whether a test may get the copy of another one's run
+
     def setUp(self):
         super().setUp()
         (self.dir / "mine.suite").write_text(SUITE)
 
     def run_with_evidence(self, *more, out="out", code=0):
-        done, records = self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf",
-                                       *(more if "--evidence" in more else ("--evidence", str(DRAWN), *more)), out=out)
+        run = self.run_once if self.shares_runs else self.run_cases
+        done, records = run("--suite", "mine.suite", "--backend", "cpu", "--no-perf",
+                            *(more if "--evidence" in more else ("--evidence", str(DRAWN), *more)), out=out)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done, records
 
@@ -256,6 +259,7 @@ class Evidence(Base):
 
 class Refused(Base):
     """Folders of which a bundle would be refused when it is verified: nothing is written."""
+    shares_runs = True
 
     def refuses(self, text, advice, run="out"):
         before = sorted(os.listdir(self.dir))
@@ -297,6 +301,7 @@ class Refused(Base):
 
 class Forged(Base):
     """Changes that somebody makes before bundling, whose hashes are therefore right."""
+    shares_runs = True
 
     def refused(self, text, run="out"):
         self.pack(run)
@@ -311,8 +316,8 @@ class Forged(Base):
         path.write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in kept))
 
     def run_wrong_kernel(self, *more, evidence="9", code=1):
-        done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
-                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", evidence, *more)
+        done, records = self.run_once("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
+                                      "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", evidence, *more)
         self.assertEqual(done.returncode, code, done.stderr)
         return records
 
@@ -558,6 +563,7 @@ class Forged(Base):
 
 
 class Damaged(Base):
+    shares_runs = True
     FLIPS = 40
 
     def test_every_flipped_bit_is_refused_with_its_file(self):
@@ -594,6 +600,7 @@ class Damaged(Base):
 
 class Fields(Base):
     """Files of a run in which a field is of another kind: whoever reads them says which, and nobody meets an exception."""
+    shares_runs = True
 
     def says_no_exception(self, *args):
         done = self.assay(*args)

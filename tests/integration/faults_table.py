@@ -59,7 +59,7 @@ DISK = [
           "assay report out writes the reports again", REPORT),
     Fault("records reach the largest size of a file (`ulimit -f`)", file_limit, 3, "pass", "File too large", RESUME),
     Fault("the output folder is removed in mid-run", in_mid_run(remove_folder), 3, "pass",
-          "results.jsonl was deleted during the run", AGAIN),
+          ".jsonl was deleted during the run", AGAIN),
     Fault("`results.jsonl` is removed in mid-run", in_mid_run(lambda world: world.results.unlink()), 3, "pass",
           "results.jsonl was deleted during the run", AGAIN),
     Fault("another folder takes the place of the output folder", in_mid_run(exchange_folder), 3, "pass",

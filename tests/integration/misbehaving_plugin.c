@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "backends/abi/assay_backend.h"
 #include "tests/integration/plain_matmul.h"
 #ifdef ASSAY_TEST_HOSTILE
@@ -443,7 +444,6 @@ static assay_status execute(assay_plan* plan, const assay_args* args, assay_text
   ++plan->executions;
   return ASSAY_OK;
 }
-
 /* Claims a clock of its own, and a flushed cache when one is asked for. */
 static double now(void) {
   struct timespec t;
@@ -491,7 +491,7 @@ ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* ho
                                   .execute_batch = execute_batch};
   (void)host;
   if (misbehaves("wrong_major")) api.abi_major = 2;
-  if (misbehaves("tiny_struct")) api.struct_size = 8;
+  if (misbehaves("tiny_struct") || misbehaves("longer_table")) api.struct_size = misbehaves("tiny_struct") ? 8 : 200;
   if (misbehaves("null_function")) api.query = NULL;
   if (misbehaves("no_timer")) api.execute_batch = NULL;
   if (misbehaves("null_api")) fprintf(stderr, "misbehaving: no firmware for this card\n");

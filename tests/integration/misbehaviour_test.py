@@ -18,23 +18,9 @@ from program import ASSAY, CASE, Cli, PLUGIN
 
 
 class Misbehaviour(Cli):
-    def test_an_accumulator_other_than_the_declared_one_is_named(self):
-        done, records = self.run_cases("--case", "matmul/f32/m=64,n=48,k=256/fill=normal/seed=0", "--plugin", PLUGIN,
-                                       "--backend", "misbehaving", "--impl", "liar", "--no-perf")
-        self.assertEqual([r["verdict"] for r in records], ["below_contract"], records)
-        self.assertIn("behaves like bf16 sums", records[0]["reason"])
-        self.assertEqual(done.returncode, 1)
-
-    def test_a_case_covers_its_teardown(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
-                                       "--no-perf", env={"ASSAY_MISBEHAVE": "crash_on_destroy"})
-        self.assertEqual([r["verdict"] for r in records], ["crash"], done.stderr)
-        self.assertIn("when its plan was freed", records[0]["reason"])
-        self.assertEqual(done.returncode, 3)
-
     def test_every_fault_has_its_verdict_and_the_run_completes(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02",
-                                       "--relations", "all")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "cpu,misbehaving", "--timeout", "2", "--perf-time",
+                                       "0.02", "--relations", "all")
         by_name = {r["implementation"]: r for r in records if r["backend"] == "misbehaving"}
         expected = {
             "ok": ("pass", ""),
@@ -117,28 +103,6 @@ class Misbehaviour(Cli):
         shown = self.page_data()["failures"][0]["shown"][0]
         self.assertEqual(shown["rows"], [["[0,0]", got, expected, "0"]])  # none that is right
 
-    def test_the_reproduction_line_reproduces(self):
-        _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "drop_last_k")
-        self.assertEqual([r["verdict"] for r in records], ["mismatch"])
-        line = records[0]["reproduce"]
-        again = subprocess.run(line + " --out again --progress none", shell=True, cwd=self.dir, env=self.env,
-                               capture_output=True, text=True, timeout=120)
-        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
-        record = json.loads((self.dir / "again/results.jsonl").read_text())
-        self.assertEqual(record["verdict"], "mismatch")
-        self.assertEqual(record["output_hash"], records[0]["output_hash"])
-
-    def test_a_fault_of_later_executions_alone_is_a_mismatch_without_a_time(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
-                                       "wrong_later,ok", "--perf-time", "0.02")
-        by_name = {r["implementation"]: r for r in records}
-        self.assertEqual(by_name["wrong_later"]["verdict"], "mismatch", by_name["wrong_later"]["reason"])
-        self.assertIn("in the timed loop", by_name["wrong_later"]["reason"])
-        self.assertIsNone(by_name["wrong_later"]["time_median_s"])
-        self.assertGreater(by_name["ok"]["time_median_s"], 0)
-        self.assertNotIn("(wrong_later)", done.stdout)
-        self.assertEqual(done.returncode, 1)
-
     def test_the_second_preparation_in_a_process_is_recorded_apart(self):
         words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving")
         _, [record] = self.run_cases(*words, "--impl", "keeps_prepared")
@@ -176,16 +140,6 @@ class Misbehaviour(Cli):
                 self.assertEqual(again.returncode, 1, again.stderr)
                 same = json.loads((self.dir / f"again-{variable}/results.jsonl").read_text())
                 self.assertEqual(same["golden_hash"], record["golden_hash"])
-
-    def test_a_dropped_last_k_in_one_element_is_named_by_the_twin(self):
-        case = "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0"
-        _, records = self.run_cases("--case", case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
-                                    "drop_last_k,ok")
-        verdicts = {r["implementation"]: r for r in records}
-        self.assertEqual(verdicts["ok"]["verdict"], "pass")
-        self.assertEqual(verdicts["drop_last_k"]["verdict"], "mismatch")
-        self.assertLess(verdicts["drop_last_k"]["bound_margin"], 1)  # the bound alone would not have seen it
-        self.assertIn("exact", verdicts["drop_last_k"]["reason"])
 
     def test_a_relation_fails_where_the_contract_claims_it_and_is_a_property_elsewhere(self):
         args = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--no-perf", "--impl",
@@ -228,32 +182,6 @@ class Misbehaviour(Cli):
                 self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
                 self.assertEqual(done.returncode, 0 if verdict == "unavailable" else 3)
 
-    def test_hostile_answers_do_no_harm(self):
-        expected = {
-            "huge_count": (3, "error", "4294967295 devices is not credible"),
-            "huge_query": (3, "error", "1152921504606846976 implementations"),
-            "null_implementation": (3, "error", "NULL"),
-            "null_strings": (3, "error", "'name' in the worker's answer is NULL"),
-            "bad_name": (3, "error", "'Mis Behaving' is not a valid name of a backend"),
-            "bad_utf8": (0, "pass", ""),
-            "long_text": (0, "pass", ""),
-        }
-        for how, (code, verdict, text) in expected.items():
-            with self.subTest(how):
-                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--impl", "ok,naive", "--no-perf",
-                                               out=how, env={"ASSAY_MISBEHAVE": how})
-                bad = [r for r in records if "misbehaving" in r["backend"]]
-                self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
-                self.assertIn(text, bad[0]["reason"])
-                self.assertEqual(done.returncode, code, done.stderr)
-                self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
-                environment = json.loads((self.dir / how / "environment.json").read_text())
-                vendors = [b["vendor"] for b in environment["backends"] if b["backend"] == "misbehaving"]
-                self.assertEqual(len(vendors), how in ("huge_query", "null_implementation") or code == 0)
-                for vendor in vendors:
-                    self.assertLess(len(vendor), 2000)
-                    self.assertNotIn("\x1b", vendor)
-
     def test_a_crash_is_tried_once_more_alone_and_another_end_is_a_flake_that_fails(self):
         words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "crash_once,ok")
         file = self.shared / "once"
@@ -277,44 +205,6 @@ class Misbehaviour(Cli):
         outcomes = {r["implementation"]: r["outcome"] for r in records}
         self.assertEqual(outcomes, {"ok": "pass", "crash_once": "known_flake"})
         self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_the_same_end_of_the_second_try_stays_the_verdict(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
-                                       "segfault,hang", "--no-perf", "--timeout", "1")
-        by_name = {r["implementation"]: r for r in records}
-        self.assertEqual([by_name[name]["verdict"] for name in ("segfault", "hang")], ["crash", "timeout"])
-        for record in records:
-            self.assertIn("[so once more, alone in a fresh worker]", record["reason"])
-        self.assertEqual(done.returncode, 3)
-
-    def test_a_rule_with_a_slip_is_refused_and_one_about_nothing_is_named(self):
-        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok", "--no-perf")
-        rules = self.dir / "rules.toml"
-        for text, what in ((rule("misbehaving", case="matmull/*"), "'matmull/*' names no operator"),
-                           (rule("misbehaving", verdicts="mismach"), "'mismach' is not one of"),
-                           (rule("x", op="matmul", attributes="kk=3"), "matmul has no key 'kk'"),
-                           (rule("x", verdict="crash"), "no key 'verdict' in a rule"),
-                           (rule("x", reason=""), "'reason' is empty")):
-            rules.write_text(text)
-            done = self.assay("run", *words, "--expectations", str(rules))
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(f"{rules}:", done.stderr)
-            self.assertIn(what, done.stderr)
-        rules.write_text(rule("misbehavng", "known_flake", case="matmul/f32/*"))
-        done, _ = self.run_cases(*words, "--expectations", str(rules))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"expectations that match no result of this run: {rules}:1", done.stderr)
-
-    def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
-        rules = self.dir / "rules.toml"
-        rules.write_text(rule("misbehaving", implementation="drop_last_k"))
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
-                                       "drop_last_k", "--expectations", str(rules))
-        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (0, "mismatch", "known_failure"))
-        rules.write_text(rule("misbehaving", implementation="ok"))
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
-                                       "--expectations", str(rules), out="stale")
-        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (1, "pass", "unexpected_pass"))
 
     def test_a_proposed_list_waives_what_failed_once_somebody_has_stated_why(self):
         words = ("--case", CASE, "--case", CASE.replace("m=17", "m=18"), "--plugin", PLUGIN, "--backend", "misbehaving",

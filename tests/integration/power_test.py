@@ -141,7 +141,8 @@ class Unlisted(unittest.TestCase):
 
 class Parts(unittest.TestCase):
     """Pieces of --full, for those who do not have an hour."""
-    ARGS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
+    OF_SUMS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32"]
+    ARGS = [*OF_SUMS, "--suite", "power-quick", "--filter", "*kind=*", "--held-back", "0"]
 
     def test_held_back_seeds_can_be_fresh(self):
         done = run(*self.ARGS[:-1], "2", "--seeds", "1", "--held-back-from", "123456")
@@ -196,7 +197,7 @@ class Parts(unittest.TestCase):
 
 
 class HeldPart(unittest.TestCase):
-    ARGS = Parts.ARGS
+    ARGS = [*Parts.OF_SUMS, "--held-back", "0"]
 
     def test_the_corpus_is_tuned_held_and_fresh(self):
         parts = {part: json.loads(run(*self.ARGS, "--seeds", "1", "--filter", "*shape=64x300*kind=mean*", "--part", part).stdout)

@@ -2,8 +2,10 @@
 """The program under test and the test plugins, from the command line: ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN
 OTHER_MAJOR_PLUGIN; every test runs it in a folder of its own with an empty golden store."""
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 from own_folder import OwnFolder
@@ -22,6 +24,23 @@ class Cli(OwnFolder):
         path = self.dir / out / "results.jsonl"
         records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return done, records
+
+    kept = {}  # by class and arguments: the folder of a run that run_once has made, and what the program said
+
+    def run_once(self, *args, out="out"):
+        """Like run_cases; a run of arguments that another test of the class has run is a copy of that one's folder."""
+        key = type(self), args
+        if key not in self.kept:
+            done, _ = self.run_cases(*args, out=out)
+            folder = tempfile.TemporaryDirectory()
+            shutil.copytree(self.dir / out, folder.name + "/run")
+            self.kept[key] = folder, done
+        elif (self.dir / out).exists():
+            raise AssertionError(f"{out} is there already")
+        else:
+            shutil.copytree(self.kept[key][0].name + "/run", self.dir / out)
+        records = [json.loads(line) for line in (self.dir / out / "results.jsonl").read_text().splitlines()]
+        return self.kept[key][1], records
 
     def page_data(self, out="out"):
         """The data that report.html embeds for its script."""

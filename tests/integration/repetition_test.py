@@ -74,11 +74,6 @@ class Repetition(Cli):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([r["tries"] for r in self.records()], ["pass*150"])
 
-    def test_time_ends_it(self):
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--for", "1s")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(tries_of(records[0])[0][1], 1)
-
     def test_a_command_brings_a_lost_device_back(self):
         gone = self.shared / "gone"
         command = f'echo "$ASSAY_SELECTOR: $ASSAY_REASON" >> {self.shared}/told; rm {gone}'
@@ -96,13 +91,6 @@ class Repetition(Cli):
         self.assertIn("the board does not answer", flaky[0]["reason"])
         self.assertIn("misbehaving", (self.shared / "told").read_text())
         self.assertIn("--on-device-lost ended well", stderr)
-
-    def test_errors_are_tried_again_where_that_is_asked(self):
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "ok", "--retries", "2",
-                                       env={"ASSAY_MISBEHAVE": "late_refusal"})
-        self.assertEqual([(r["verdict"], r["tries"]) for r in records], [("error", "error*3")], done.stderr)
-        done, records = self.run_cases("--case", CASE, *ON_PLUGIN, "--impl", "segfault", "--retries", "0", out="none")
-        self.assertEqual([(r["verdict"], r["tries"]) for r in records], [("crash", "")], done.stderr)
 
     def test_what_cannot_be_is_refused(self):
         for words, text in ((("--repeat", "0"), "give an integer from 1"), (("--for", "tomorrow"), "is not a time; give one such as"),

@@ -4,10 +4,11 @@
 
 Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
 other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
-other implementations of its case, or the page scrolls sideways or has texts over each other on a phone; when a term has
-no definition, text from records becomes markup, or what was not measured has a column. Before that it
-checks that it would notice: an error planted into a copy, a copy without its records, one with a wide line and one whose
-texts get too little room must all fail. Exits 77 (skipped) without Chromium.
+other implementations of its case, the page scrolls sideways or has texts over each other on a phone, or the table of
+results is wider than a laptop's screen; when a term has no definition, text from records becomes markup, or what was not
+measured has a column. Before that it checks that it would notice: an error planted into a copy, a copy without its
+records, one with a wide line, one with a wide table and one whose texts get too little room must all fail. Exits 77
+(skipped) without Chromium.
 """
 import html
 import json
@@ -71,7 +72,7 @@ use();
 
 
 # A window of a browser has a least width; a frame has the width of a phone. The opened record is the widest thing there.
-PHONE = 390
+PHONE, LAPTOP = 390, 1280
 MEASURE = """<script>
 // Lines of text within one summary, row or definition that lie over each other, by what they say.
 function overlaps() {
@@ -94,7 +95,8 @@ function overlaps() {
 addEventListener('load', () => setTimeout(() => {
   const over = overlaps();
   for (const details of document.querySelectorAll('details')) details.open = true;
-  parent.postMessage(JSON.stringify({window: innerWidth, page: document.documentElement.scrollWidth, over}), '*');
+  parent.postMessage(JSON.stringify({window: innerWidth, page: document.documentElement.scrollWidth, over,
+                                     beside: byId('results').scrollWidth - byId('results').parentElement.clientWidth}), '*');
 }, 300));
 </script>"""
 FRAME = """<!DOCTYPE html><body><iframe src="framed.html#ADDRESS" width="WIDTH" height="800" style="border:0"></iframe>
@@ -146,11 +148,12 @@ def hostile(value):
     return {key: hostile(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
-def seen_on_a_phone(browser, text, folder):
-    """The widths of the window and of what it would scroll over, and texts that lie over each other."""
+def seen_at(width, browser, text, folder):
+    """The widths of the window and of what it would scroll over, texts that lie over each other, and how far the table of
+    results reaches beyond its place."""
     (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
     frame = folder / "frame.html"
-    frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", html.escape(first_result(text))), "utf-8")
+    frame.write_text(FRAME.replace("WIDTH", str(width)).replace("#ADDRESS", html.escape(first_result(text))), "utf-8")
     dom, _ = open_page(browser, frame)
     return json.loads(html.unescape(re.search(r'<output id="seen">(.*?)</output>', dom, re.S).group(1)))
 
@@ -282,19 +285,25 @@ def main():
             print("self-check failed: a page without rows went unseen")
             return 1
         wide = plant(text, "<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
-        if seen_on_a_phone(browser, wide, pathlib.Path(folder))["page"] <= PHONE:
+        if seen_at(PHONE, browser, wide, pathlib.Path(folder))["page"] <= PHONE:
             print("self-check failed: a page that scrolls sideways went unseen")
             return 1
         crowded = plant(text, "</style>", ".known > summary .why { flex: 1 1 12rem; }</style>")
-        if not seen_on_a_phone(browser, crowded, pathlib.Path(folder))["over"]:
+        if not seen_at(PHONE, browser, crowded, pathlib.Path(folder))["over"]:
             print("self-check failed: a badge over a text went unseen")
+            return 1
+        long = plant(text, "</style>", ".results td { min-width: 12rem !important; }</style>")
+        if seen_at(LAPTOP, browser, long, pathlib.Path(folder))["beside"] <= 0:
+            print("self-check failed: a table wider than the page went unseen")
             return 1
         found = problems(browser, page, first) + check_use(browser, page, pathlib.Path(folder)) + \
             check_others(browser, text, pathlib.Path(folder))
-        seen = seen_on_a_phone(browser, text, pathlib.Path(folder))
+        seen = seen_at(PHONE, browser, text, pathlib.Path(folder))
         if seen["window"] != PHONE or seen["page"] > PHONE:
             found.append(f"a window of {seen['window']} (wanted {PHONE}) scrolls sideways over {seen['page']}")
         found += [f"on a phone one text lies over another: {texts}" for texts in seen["over"]]
+        if (beside := seen_at(LAPTOP, browser, text, pathlib.Path(folder))["beside"]) > 0:
+            found.append(f"at {LAPTOP} pixels the table of results reaches {beside} beyond the page")
     print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
     return 1 if found else 0
 

@@ -36,21 +36,13 @@ class Run(Cli):
         self.assertEqual([r["case_id"] for r in records], [case.format(short)])
 
     def test_each_formula_has_two_portable_implementations(self):
-        done, records = self.run_cases("--suite", "formulas", "--filter", "*fill=normal*:-*/*f16*", "--backend", "cpu",
-                                       "--no-perf")
+        done, records = self.run_cases("--suite", "formulas", "--filter", "*/f32*fill=normal*", "--backend", "cpu", "--no-perf")
         self.assertEqual(done.returncode, 0, done.stdout)
         names = {}
         for r in records:
             names.setdefault(r["op"], set()).add(r["implementation"])
         self.assertGreater(len(names), 20)
         self.assertEqual({op: found for op, found in names.items() if len(found) < 2}, {})
-
-    def test_a_negative_scale_of_attention(self):
-        case = "attention/f32/b=1,h=2,l=5,s=33,d=16,scale=-0.25/fill=normal/seed=0"
-        done, records = self.run_cases("--case", case, "--no-perf")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual({r["verdict"] for r in records} - {"unavailable"}, {"pass"})
-        self.assertIn("cpu", {r["backend"] for r in records})
 
     def test_records_are_complete_and_flat(self):
         done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.02")
@@ -117,37 +109,8 @@ class Run(Cli):
         for text in (str(self.dir / "store"), "the value was computed and is used, but not kept", "ASSAY_GOLDEN_STORE"):
             self.assertIn(text, done.stderr)
 
-    def test_shards_partition_the_suite(self):
-        whole = self.assay("list", "cases", "--suite", "smoke").stdout.splitlines()
-        parts = [self.assay("list", "cases", "--suite", "smoke", "--shard", f"{i}/3").stdout.splitlines() for i in range(3)]
-        self.assertEqual(sorted(sum(parts, [])), sorted(whole))
-        env = {"GTEST_SHARD_INDEX": "1", "GTEST_TOTAL_SHARDS": "3"}
-        self.assertEqual(self.assay("list", "cases", "--suite", "smoke", env=env).stdout.splitlines(), parts[1])
-
-    def test_a_shard_without_cases_leaves_a_folder_like_the_others(self):
-        codes = []
-        for i in range(8):
-            done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--shard", f"{i}/8",
-                                           out=f"s{i}")
-            codes.append((done.returncode, len(records) > 0))
-            for name in ("plan.json", "environment.json", "summary.md", "junit.xml", "benchmark.json", "report.html"):
-                self.assertTrue((self.dir / f"s{i}" / name).stat().st_size > 0, name)
-            self.assertTrue((self.dir / f"s{i}/results.jsonl").exists())
-        self.assertEqual(sorted(codes), [(0, False)] * 7 + [(0, True)])
-
-    def test_records_are_written_as_they_become_final(self):
-        process = subprocess.Popen([ASSAY, "run", "--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving",
-                                    "--impl", "ok,hang", "--timeout", "30", "--no-perf", "--out", "out"],
-                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        results = self.dir / "out/results.jsonl"
-        self.await_text(results)
-        self.assertIsNone(process.poll())  # it is still at "hang"
-        process.kill()
-        process.communicate(timeout=60)
-        self.assertEqual([json.loads(line)["implementation"] for line in results.read_text().splitlines()], ["ok"])
-
     def test_an_interrupt_waits_for_no_golden_value(self):
-        large = "matmul/f64/m=3000,n=3000,k=10000/fill=normal/seed=0"
+        large = "matmul/f64/m=1500,n=1500,k=10000/fill=normal/seed=0"
         process = subprocess.Popen([ASSAY, "run", "--case", CASE, "--case", large, "--backend", "cpu", "--no-perf",
                                     "--no-store", "--tier", "reproducible", "--out", "out"],
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -157,13 +120,6 @@ class Run(Cli):
         self.assertEqual(process.returncode, 130)
         self.assertTrue((self.dir / "out/report.html").exists())
 
-    def test_a_declared_weaker_contract_is_below_contract(self):
-        done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--contract",
-                                       "f64")
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual((records[0]["verdict"], records[0]["class"]), ("below_contract", "within_lower_class"))
-        self.assertIn("acc=f32", records[0]["reason"])
-
     def test_what_holds_in_the_weaker_contract_that_it_declares_is_timed(self):
         done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--contract", "f64",
                                        "--perf-time", "0.001", "--rounds", "2")
@@ -171,19 +127,6 @@ class Run(Cli):
         self.assertGreater(records[0]["time_median_s"], 0)
         self.assertEqual(len(records[0]["round_medians_s"].split(",")), 2, records[0]["round_medians_s"])
         self.assertIn("weaker contract ", done.stdout)
-
-    def test_an_interrupt_keeps_the_records_and_exits_130(self):
-        process = subprocess.Popen([ASSAY, "run", "--suite", "full", "--out", "out", "--no-perf", "--progress", "none"],
-                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        results = self.dir / "out/results.jsonl"
-        self.await_text(results)
-        process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 130)
-        self.assertIn(b"interrupted: ", messages)
-        records = [json.loads(line) for line in results.read_text().splitlines()]
-        self.assertTrue(records)
-        self.assertTrue((self.dir / "out/report.html").exists())
 
     def test_backends_and_lists(self):
         listed = json.loads(self.assay("backends", "--json").stdout)

@@ -98,7 +98,7 @@ class Merge(Cli):
         (self.dir / "mine.suite").write_text(SUITE.replace("tag one", "tag two"))
         (self.dir / "mine.suite").write_text("tag two\n" + SUITE)
         self.shard(1, out="tags")
-        self.fails(2, "the suite (tags, sources, balance) differs", "merge", "part0", "tags", "-o", "m")
+        self.fails(2, "the suite (tags, sources) differs", "merge", "part0", "tags", "-o", "m")
         (self.dir / "rules.toml").write_text(rule("nobody"))
         (self.dir / "mine.suite").write_text(SUITE)
         self.shard(1, "--expectations", "rules.toml", out="waived")
@@ -128,25 +128,6 @@ class Merge(Cli):
         for record in self.records("merged"):
             self.assertEqual(record["verdict"], "mismatch")
             self.assertTrue((self.dir / "merged" / record["failure_dir"] / "reproduce.txt").exists())
-
-    def test_shards_are_balanced_by_what_cases_cost(self):
-        done, records = self.run_cases("--suite", "mine.suite", *self.RUN, out="whole")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        heavy = records[0]["case_id"]  # as costly as all others together
-        with open(self.dir / "whole/results.jsonl", "w") as file:
-            for record in records:
-                record.update({key: 0 for key in ("prepare_s", "golden_s", "input_s", "compare_s", "relations_s")})
-                record["execute_s"] = 1000 if record["case_id"] == heavy else 1
-                file.write(json.dumps(record) + "\n")
-        parts = [self.shard(index, "--balance", "whole", count=2, out=f"half{index}") for index in range(2)]
-        with_heavy = next(part for part in parts if any(r["case_id"] == heavy for r in part))
-        self.assertEqual({r["case_id"] for r in with_heavy}, {heavy})
-        done = self.assay("merge", "half0", "half1", "-o", "merged")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.essence(self.records("merged")), self.essence(records))
-        self.shard(1, count=2, out="by-hash")
-        self.fails(2, "the suite (tags, sources, balance) differs", "merge", "half0", "by-hash", "-o", "m")
-        self.fails(2, "--balance: ", "list", "cases", "--suite", "mine.suite", "--balance", "nowhere")
 
 
 if __name__ == "__main__":

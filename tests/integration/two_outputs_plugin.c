@@ -2,8 +2,8 @@
  *
  * A backend of an operator with two outputs, one of them in place: fused_add_rms_norm in f32, s = x + residual in the
  * memory of residual and y = s / sqrt(mean of s^2 + eps) gamma. Each implementation but "ok" commits the one fault that
- * it is named after. ASSAY_OFFERS_ONLY names the one that is offered; with ASSAY_TAKES_ANY_ALIAS it takes every output in
- * any input.
+ * it is named after. ASSAY_OFFERS_ONLY names the one that is offered; with ASSAY_TAKES_ANY_ALIAS it takes every output
+ * in any input.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,26 +32,32 @@ typedef struct view {
   int64_t row, column;
 } view;
 
-static float* at(view v, int64_t i, int64_t j) { return v.data + i * v.row + j * v.column; }
+static float* at(view v, int64_t i, int64_t j) {
+  return v.data + i * v.row + j * v.column;
+}
 
 /* ---- faults: run after both outputs were written as they should be ---- */
 
 typedef void (*spoil)(const assay_plan* plan, const view* in, const view* out);
 struct fault {
   const char* name;
-  spoil after;     /* may be NULL */
-  int leaves;      /* the number of the output that is not written, plus 1 */
-  int sum_first;   /* y is computed from what the sum has overwritten */
+  spoil after;   /* may be NULL */
+  int leaves;    /* the number of the output that is not written, plus 1 */
+  int sum_first; /* y is computed from what the sum has overwritten */
 };
 
 static void wrong_second(const assay_plan* plan, const view* in, const view* out) {
   *at(out[kSum], plan->rows - 1, plan->n - 1) += 1;
 }
-static void wrong_first(const assay_plan* plan, const view* in, const view* out) { *at(out[kY], 0, 0) += 1; }
+static void wrong_first(const assay_plan* plan, const view* in, const view* out) {
+  *at(out[kY], 0, 0) += 1;
+}
 static void write_after_second(const assay_plan* plan, const view* in, const view* out) {
   *(at(out[kSum], plan->rows - 1, plan->n - 1) + 1) = 1;
 }
-static void change_input(const assay_plan* plan, const view* in, const view* out) { *at(in[kX], 0, 0) += 1; }
+static void change_input(const assay_plan* plan, const view* in, const view* out) {
+  *at(in[kX], 0, 0) += 1;
+}
 static void other_bits(const assay_plan* plan, const view* in, const view* out) {
   float* s = at(out[kSum], 0, 0);
   if (plan->executions % 2 == 0) *s = nextafterf(*s, HUGE_VALF);
@@ -116,12 +122,12 @@ static const char* why_no_alias(const assay_op_desc* op) {
 static const char* why_not(const assay_op_desc* op) {
   static const char* const keys[] = {"rows", "n", "eps"};
   if (strcmp(op->op, "fused_add_rms_norm") != 0) return "only fused_add_rms_norm is offered";
-  if (op->flags != 0) return "no dynamic shapes are offered";
+  if (op->flags != 0) return "no flags are known";
   if (op->n_inputs != kInputs || op->n_outputs != kOutputs) return "it has three inputs and two outputs";
   for (int i = 0; i < kInputs + kOutputs; ++i) {
     const assay_tensor_desc* t = operand(op, i);
-    if (t->type_code != ASSAY_TYPE_FLOAT || t->bits != 32 || t->lanes != 1) return "only f32 is offered";
-    if (t->layout != NULL || t->reserved != 0) return "no blocked layouts are offered";
+    if (t->type_code != ASSAY_TYPE_FLOAT || t->bits != 32) return "only f32 is offered";
+    if (t->flags != 0 || t->reserved != 0) return "no flags are known";
     if (t->ndim != (i == kGamma ? 1 : 2)) return "it takes rows";
   }
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
@@ -160,7 +166,9 @@ static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buf
   (*out)->size = bytes;
   return ASSAY_OK;
 }
-static void buffer_free(assay_device* device, assay_buffer* buffer) { free(buffer); }
+static void buffer_free(assay_device* device, assay_buffer* buffer) {
+  free(buffer);
+}
 static assay_status buffer_upload(assay_device* device, assay_buffer* to, uint64_t first, const void* bytes,
                                   uint64_t size, assay_text* error) {
   if (first > to->size || size > to->size - first) return assay_fail(error, ASSAY_ERROR, "outside of the buffer");
@@ -191,7 +199,9 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
   }
   return ASSAY_OK;
 }
-static void plan_destroy(assay_plan* plan) { free(plan); }
+static void plan_destroy(assay_plan* plan) {
+  free(plan);
+}
 
 static void write_sum(const assay_plan* plan, const view* in, const view* out, int64_t i) {
   for (int64_t j = 0; j < plan->n; ++j) *at(out[kSum], i, j) = *at(in[kX], i, j) + *at(in[kResidual], i, j);

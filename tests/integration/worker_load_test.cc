@@ -74,6 +74,7 @@ TEST_F(LoadTest, BrokenTables) {
   EXPECT_EQ(older.kind, FailureKind::kError);
   EXPECT_THAT(older.message, HasSubstr("its table of 128 bytes was built with a header from before ABI 1.0"));
   EXPECT_THAT(older.message, HasSubstr("query() returns a list that query_free() ends"));
+  EXPECT_THAT(DescribeFailure("longer_table").message, HasSubstr("from before ABI 1.0"));
   EXPECT_EQ(DescribeFailure("wrong_major").kind, FailureKind::kError);  // a plugin, but a wrong one
 }
 

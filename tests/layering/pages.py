@@ -57,9 +57,10 @@ def link_problems(root):
 def help_of(program, verb=()):
     """{verb: options} of the program, of its verbs and of those below them."""
     text = subprocess.run([program, *verb, "--help"], capture_output=True, text=True, check=True).stdout
-    options, _, below = text.partition("\nSubcommands:\n")
-    known = {verb: set(OPTION.findall("\n".join(line for line in options.splitlines() if line.startswith("  -"))))}
-    for name in re.findall(r"^  ([a-z][a-z-]*)", below, re.M):
+    if "--help-all" in text:
+        text = subprocess.run([program, *verb, "--help-all"], capture_output=True, text=True, check=True).stdout
+    known = {verb: set(OPTION.findall("\n".join(line for line in text.splitlines() if line.startswith("  -"))))}
+    for name in re.findall(r"^  ([a-z][a-z-]*)", re.sub(r"^Positionals:\n(  .*\n)*", "", text, flags=re.M), re.M):
         known.update(help_of(program, (*verb, name)))
     return known
 

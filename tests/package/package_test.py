@@ -141,7 +141,7 @@ class Package(unittest.TestCase):
 
     def test_every_verb_has_a_man_page(self):
         helped = run(self.tree / "bin/assay", "--help").stdout
-        verbs = re.findall(r"^  ([a-z][a-z-]*)  ", helped.partition("Subcommands:\n")[2], re.MULTILINE)
+        verbs = re.findall(r"^  ([a-z][a-z-]*)  ", helped, re.MULTILINE)
         self.assertGreaterEqual(len(verbs), 9)
         found = {p.name for p in (self.tree / "share/man/man1").iterdir()}
         self.assertLessEqual({"assay.1", *(f"assay-{verb}.1" for verb in verbs)}, found)

@@ -119,6 +119,25 @@ class Cases(unittest.TestCase):
         self.assertTrue(case.check(nearest))
         self.assertFalse(case.judge(nearest + np.uint16(64)))
 
+    def test_advice_can_be_followed_where_a_case_states_the_types(self):
+        def refused(id, y, advice):
+            with self.subTest(id), self.assertRaises(assay.UsageError) as caught:
+                assay.cases(ids=[id + "/fill=normal/seed=0"])[0].check(y)
+            self.assertIn(advice, str(caught.exception))
+            for option in ("say dtype", "say keepdims", "say what the bits hold"):
+                self.assertNotIn(option, str(caught.exception))
+
+        wide = np.ones(64, np.float32)
+        refused("exp/bf16/n=64", wide, "y has dtype f32, expected bf16; convert it to bf16, as PyTorch, JAX and the package ml_dtypes "
+                                       "have it, or give its bits as uint16")
+        refused("exp/f16/n=64", wide, "y has dtype f32, expected f16; convert it to f16, as NumPy's astype does")
+        refused("exp/f32/n=64", wide.astype(np.uint16), "y has dtype uint16, expected f32; convert it, as NumPy's astype does")
+        refused("exp/bf16/n=64", wide.astype(np.uint8), "y has dtype uint8, expected bf16; convert it, as NumPy's astype does")
+        refused("reduce/f32/shape=4x8,axes=1,kind=sum", np.ones((4, 1), np.float32), ": give it without the reduced axes")
+        case = assay.cases(ids=["exp/f16/n=64/fill=normal/seed=0"])[0]
+        y = np.exp(case.inputs["x"].astype(np.float64)).astype(np.float16)
+        self.assertTrue(case.check(y.view(np.uint16)))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -167,7 +167,7 @@ class Failures(unittest.TestCase):
         self.assertEqual(assay.check("softmax", x, softmax(x), contract="acc=f32; math=4").verdict, "pass")
         a, b, _ = product(4096)
         cancels = assay.check("matmul", [a, b], a @ b, contract="bf16acc")
-        self.assertRegex(cancels.to_dict()["advice"], "^judge by a tighter contract, or dump sums of fewer terms or with less cancel")
+        self.assertRegex(cancels.to_dict()["advice"], "^judge by a tighter contract, or dump results of fewer terms or with less cancel")
         adds = assay.check("matmul", [abs(a), abs(b)], abs(a) @ abs(b), contract="bf16acc")
         self.assertEqual(adds.verdict, "inconclusive")
         self.assertNotIn("cancellation", adds.to_dict()["advice"] + adds.explanation)
@@ -317,6 +317,20 @@ class Failures(unittest.TestCase):
         # Where no element is without its neighbours, flat would be another question.
         with self.assertRaisesRegex(assay.UsageError, r"^cumsum: x has shape 3x4x8, but must have the axes \[rows,n\]: "):
             assay.check("cumsum", x, y)
+
+
+class Titles(unittest.TestCase):
+    """The first line counts the elements of all outputs, whichever of them decides."""
+
+    def test_elements_of_several_outputs(self):
+        x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+        mean = x.mean(1, keepdims=True, dtype=np.float64)
+        rstd = 1 / np.sqrt(((x - mean) ** 2).mean(1, keepdims=True) + 1e-5)
+        inputs = [x, np.ones(16, np.float32), np.zeros(16, np.float32)]
+        outputs = {"y": (x - mean) * rstd, "mean": mean.ravel(), "rstd": 1.1 * rstd.ravel()}
+        verdict = assay.check("layer_norm", inputs, {name: value.astype(np.float32) for name, value in outputs.items()}, stats=1)
+        self.assertEqual(verdict.to_dict()["worst_output"], "rstd")
+        self.assertRegex(verdict.explanation, r"^mismatch  layer_norm f32 rows=8,n=16,stats=1, 144 elements of 3 outputs\n")
 
 
 class Attributes(unittest.TestCase):

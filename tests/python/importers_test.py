@@ -205,7 +205,22 @@ class Ggml(Imported):
                      "MUL_MAT(type_a=f32,type_b=f32,m=-1,n=1,k=1,bs=[1,1],nr=[1,1])"):
             found = self.split(ggml.read(self.write("cases.txt", line), False))[0]
             self.assertTrue(len(found) == 1 and found[0].reason, line)
-        self.assertEqual(self.read("SUM(type=f32,ne=[10,5,4"), [])
+
+    def test_operators_that_are_nearly_one_say_what_is_other(self):
+        self.expect("RMS_NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001,inplace=0)",
+                    "no weights: rms_norm here multiplies by gamma")
+        self.expect("NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001)",
+                    "no weights: layer_norm here multiplies by gamma and adds beta")
+        self.expect("PAD(type=f32,ne=[64,5,4,3])", "no operator PAD here")
+
+    def test_lines_that_are_cut_off_are_counted(self):
+        cut = "the line ends within the case"
+        for line in ("SUM(type=f32,ne=[10,5,4", "SUM(type=f32,", "  SUM(type", "SUM(", "PAD(type=f32,ne=[10"):
+            self.expect(line, cut)
+        for line in ("Backend 1/2: CPU (some words", "NOTE(see below", "2 of 3 OK (", "SUM"):
+            self.assertEqual(self.read(line), [], line)
+        self.assertEqual(self.read("SUM(type=f32,ne=[10,5,4,3])\nMEAN(type=f32,ne=[10"),
+                         ["reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1", cut])
 
 
 def call(name, description, body=""):

@@ -53,6 +53,62 @@ class Program(unittest.TestCase):
         return said
 
 
+DEFINED = """
+import assay
+
+@assay.operator("leaky_bias", types=["f32", "f64"], roles={"bias": "offset"})
+def leaky_bias(x: "rows n", bias: "n", *, slope: float = 0.125):
+    return assay.namespace(x).maximum(x, slope * x) + bias
+"""
+LEAKY = """
+import assay, numpy as np
+
+@assay.kernel("leaky_bias", contract="f32acc", dtypes=["f32"])
+def mine(x, bias, *, slope):
+    return np.where(x > 0, x, np.float32(FACTOR) * x) + bias
+"""
+
+
+class WithoutReference(Program):
+    def judge_alone(self, factor, *words, code):
+        (self.dir / "files/ops.py").write_text(DEFINED)
+        (self.dir / "files/mine.py").write_text(LEAKY.replace("FACTOR", factor))
+        variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
+        variables["ASSAY_GOLDEN_STORE"] = str(self.dir / "store")
+        done = subprocess.run([ASSAY, "judge", "files/mine.py", "--python", sys.executable, "--progress", "none", "--hidden", "6",
+                               *words], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=280)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout) if "--json" in words else done.stdout + done.stderr
+
+    def test_a_definition_alone_says_what_is_right(self):
+        words = ("--operators", "files/ops.py", "--json")
+        said = self.judge_alone("slope", *words, "--dtype", "f32", code=0)
+        visible, hidden = said["correctness"]["visible"], said["correctness"]["hidden"]
+        self.assertGreater(visible["passed"], 0)
+        self.assertEqual(visible["passed"] + visible["inconclusive"], visible["cases"])
+        self.assertEqual((hidden["failed"], hidden["disputed"], hidden["not_run"]), (0, 0, 0))
+        self.assertEqual(hidden["cases"], visible["cases"] + 6)
+        self.assertEqual((said["speed"]["verdict"], said["speed"]["ratio"]), ("not timed", None))
+        self.assertIn("there is no reference", said["speed"]["why"])
+        self.assertEqual(said["reference"]["file"], "")
+        again = subprocess.run(said["again"].replace("assay ", ASSAY + " ", 1) if said["again"].startswith("assay ") else said["again"],
+                               shell=True, cwd=self.dir, capture_output=True, text=True, timeout=280)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        said = self.judge_alone("slope * 1.001", *words, "--dtype", "f32", code=1)
+        self.assertEqual(said["first_failure"]["what"], "mismatch")
+        said = self.judge_alone("slope", *words, code=1)  # f64 is part of the task
+        self.assertEqual(said["first_failure"]["what"], "unsupported")
+        self.assertIn("it is declared for f32", said["first_failure"]["reason"])
+
+    def test_what_the_task_is_has_to_be_said(self):
+        self.assertIn("nothing says what the candidate is to compute", self.judge_alone("slope", code=2))
+        self.assertIn("unknown operator", self.judge_alone("slope", "--op", "leaky_bias", code=2))
+        self.assertIn("--op rms_norm: none of the", self.judge_alone("slope", "--op", "softmax,rms_norm", "--suite", "smoke", code=2))
+        said = self.judge_alone("slope", "--operators", "files/ops.py", "--case",
+                                "softmax/f32/shape=4x8/fill=normal/seed=0", "--json", code=1)
+        self.assertEqual(said["first_failure"]["what"], "unsupported")
+
+
 class Accepted(Program):
     def test_a_right_one_with_its_speed(self):
         said = self.judge(self.write(RIGHT), *QUICK, "--launch-us", "candidate=400", "--out", "run")

@@ -2,6 +2,7 @@
 """The pytest plugin in a pytest of its own: pytest_plugin_test.py [CLASS]."""
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,47 @@ def test_it(assay_case):
         done = self.pytest(tests=test.replace("MORE", ", bits=True").replace("FACTOR", "* np.uint16(2)"))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("note: without the package ml_dtypes x has the bits of bf16 as uint16", done.stdout)
+
+    def test_an_operator_of_ones_own_is_marked_by_its_definition(self):
+        done = self.pytest("-rA", tests='''
+import assay
+
+@assay.operator("leaky_bias", types=["f32", "f64"], roles={"bias": "offset"})
+def leaky_bias(x: "rows n", bias: "n", *, slope: float = 0.125):
+    return assay.namespace(x).maximum(x, slope * x) + bias
+
+def doubled(x: "n"):
+    return x + x
+
+@assay.mark.suite(op=leaky_bias, dtype="f32")
+def test_right(assay_case):
+    return leaky_bias(*assay_case.inputs.values(), slope=float(assay_case.attrs["slope"]))
+
+@assay.mark.suite(op=[leaky_bias], dtype="f32")
+def test_wrong(assay_case):
+    return leaky_bias(*assay_case.inputs.values(), slope=0.126)
+
+@assay.mark.suite(op=doubled, dtype="f64")
+def test_annotated(assay_case):
+    return 2 * assay_case.inputs["x"]
+''')
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        for name, outcome in (("right", "PASSED"), ("wrong", "FAILED"), ("annotated", "PASSED")):
+            outcomes = re.findall(rf"^(\w+) test_kernel.py::test_{name}\[\S+\]$", done.stdout, re.MULTILINE)
+            self.assertEqual(set(outcomes), {outcome}, done.stdout)
+        self.assertRegex(done.stdout, r"test_right\[leaky_bias/f32/rows=\d+,n=\d+")
+        self.assertIn("mismatch: leaky_bias f32", done.stdout)
+
+    def test_what_no_definition_can_be_made_of_is_a_collection_error(self):
+        done = self.pytest(tests="""
+import assay
+
+@assay.mark.suite(op=lambda x: x + x)
+def test_it(assay_case):
+    return assay_case.inputs["x"]
+""")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("annotate it with its axes", done.stdout)
 
     def test_one_case_is_selected_by_k(self):
         done = self.pytest("-k", "returned and 17x33x5")

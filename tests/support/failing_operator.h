@@ -28,33 +28,36 @@ class FailingOperator final : public Operator {
   const OpSchema& schema() const override { return real_.schema(); }
   Result<Problem> Bind(const CaseSpec& spec) const override { return real_.Bind(spec); }
   std::vector<Tensor> MakeInputs(const Problem& problem) const override { return real_.MakeInputs(problem); }
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+  Golden ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                       Tier tier) const override {
     if (FailsAt(HostWork::kGolden)) ParallelFor(64, 1, [](int64_t, int64_t) { throw std::bad_alloc(); });
-    return real_.ComputeGolden(problem, inputs, tier);
+    return real_.ComputeGolden(problem, output, inputs, tier);
   }
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+  BoundModel Bound(const Problem& problem, size_t output, const Golden& golden,
+                   const Contract& contract) const override {
     Pass(HostWork::kBound);
-    return real_.Bound(problem, golden, contract);
+    return real_.Bound(problem, output, golden, contract);
   }
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t output, const Contract& contract,
+                               int variant) const override {
     Pass(HostWork::kTwin);
-    return real_.MakeTwin(problem, contract, variant);
+    return real_.MakeTwin(problem, output, contract, variant);
   }
-  int TwinVariants(const Problem& problem, const Contract& contract) const override {
-    return real_.TwinVariants(problem, contract);
+  int TwinVariants(const Problem& problem, size_t output, const Contract& contract) const override {
+    return real_.TwinVariants(problem, output, contract);
   }
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
     Pass(HostWork::kMutants);
-    return real_.OmittedTerms(problem, inputs, values, outputs);
+    return real_.OmittedTerms(problem, output, inputs, values, elements);
   }
-  std::vector<Relation> Relations(const Problem& problem) const override {
+  std::vector<Relation> Relations(const Problem& problem, size_t output) const override {
     Pass(HostWork::kRelations);
-    return real_.Relations(problem);
+    return real_.Relations(problem, output);
   }
-  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override {
+  void Canonicalise(const Problem& problem, size_t output, std::span<const Tensor> inputs, Tensor& got) const override {
     Pass(HostWork::kCanonicalise);
-    real_.Canonicalise(problem, inputs, got);
+    real_.Canonicalise(problem, output, inputs, got);
   }
 
  private:

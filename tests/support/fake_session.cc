@@ -47,7 +47,7 @@ std::vector<Tensor> RightOutputs(const Problem& problem, std::span<const Tensor*
   std::vector<Tensor> outputs;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
     Tensor& output = outputs.emplace_back(problem.outputs[k].dtype, problem.outputs[k].shape);
-    output.SetDoubles(op.ComputeGolden(FocusedOn(problem, k), copies, Tier::kReproducible).value);
+    output.SetDoubles(op.ComputeGolden(problem, k, copies, Tier::kReproducible).value);
   }
   return outputs;
 }

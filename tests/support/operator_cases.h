@@ -47,13 +47,13 @@ inline Contract Declared(std::string_view text) {
   return *contract;
 }
 
-// Every twin that the operator has for the contract.
-inline std::vector<Twin> TwinsOf(const Problem& problem, std::string_view declaration) {
+// Every twin that the operator has for the contract and an output.
+inline std::vector<Twin> TwinsOf(const Problem& problem, std::string_view declaration, size_t output = 0) {
   std::vector<Twin> twins;
   const Operator& op = Op(problem.spec.op);
   const Contract contract = Declared(declaration);
-  for (int variant = 0; variant < op.TwinVariants(problem, contract); ++variant) {
-    if (auto twin = op.MakeTwin(problem, contract, variant)) twins.push_back(*std::move(twin));
+  for (int variant = 0; variant < op.TwinVariants(problem, output, contract); ++variant) {
+    if (auto twin = op.MakeTwin(problem, output, contract, variant)) twins.push_back(*std::move(twin));
   }
   return twins;
 }
@@ -64,11 +64,13 @@ struct DeclaredBound : BoundModel {
   DType out;
 };
 
-inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, const Contract& contract) {
-  return {Op(problem.spec.op).Bound(problem, golden, contract), contract, problem.output().dtype};
+inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, const Contract& contract,
+                             size_t output = 0) {
+  return {Op(problem.spec.op).Bound(problem, output, golden, contract), contract, problem.outputs[output].dtype};
 }
-inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, std::string_view declaration) {
-  return BoundOf(problem, golden, Declared(declaration));
+inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, std::string_view declaration,
+                             size_t output = 0) {
+  return BoundOf(problem, golden, Declared(declaration), output);
 }
 
 // Judges single values as a run does. The result points to both arguments.

@@ -150,8 +150,14 @@ ASSAY_API int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const as
 
 /* JSON of all of them: [{"op", "doc", "inputs", "optional_inputs", "outputs", "layouts": {name: text}, "attrs":
  * [{"key", "type", "default", "choices", "doc", "other_names"}]}]; "type" is int, float, name, dims ("2x3") or axes
- * ("0+1"); "other_names" are those of other libraries with the same values, which bindings may translate. */
+ * ("0+1"); "other_names" are those of other libraries with the same values, which bindings may translate. The text
+ * stays valid. */
 ASSAY_API int32_t assay_operators(const char** json);
+
+/* Makes operators known that a text of definitions states (harness/python/DEFINITIONS.md), for as long as the process
+ * lives. What is added twice is one operator. Errors: the text is no text of definitions; another operator has one of
+ * the names. */
+ASSAY_API int32_t assay_add_operators(const char* definitions);
 
 #ifdef __cplusplus
 }

@@ -23,24 +23,18 @@ CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o,
       ->type_name("DIR");
   app->callback([o, part, &action] {
     action = [o, part] {
-      if (o->jobs > 0) SetThreadCount(o->jobs);
-      if (o->tier == GoldenOptions().tier && IsConformance(o->selection.suite)) o->tier = Name(Tier::kReproducible);
+      if (o->run.jobs > 0) SetThreadCount(o->run.jobs);
+      const bool is_open = o->run.tier == RunOptions().tier;
+      if (is_open && IsConformance(o->run.selection.suite)) o->run.tier = Name(Tier::kReproducible);
       return part(*o);
     };
   });
   return app;
 }
 
-void AddTier(CLI::App& app, GoldenOptions& o) {
-  app.add_option("--tier", o.tier,
-                 "how golden values are computed; auto: reproducible for f64 and --suite conformance, else fast")
-      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
-      ->capture_default_str();
-}
-
 void AddJobs(CLI::App& app, GoldenOptions& o) {
-  AddNumber<int>(app, "--jobs", o.jobs, kThreadLimits, "number of threads; default: all cores")->default_str("");
-  AddProgress(app, o.progress);
+  AddOptions(app, o.run, {"--jobs", "--progress"});
+  app.get_option("--jobs")->description("number of threads; default: all cores");
 }
 
 // An option whose text `parse` reads.
@@ -64,16 +58,13 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
   };
 
   CLI::App* build = add("build", "Compute the golden values of cases that the store lacks", BuildGoldens);
-  AddCases(*build, o->selection);
-  AddTier(*build, *o);
+  AddCases(*build, o->run);
+  AddOptions(*build, o->run, {"--tier"});
   AddJobs(*build, *o);
 
   CLI::App* verify =
       add("verify", "Check the store's files, or a manifest; exit 1 on damage or difference", VerifyGoldens);
-  verify
-      ->add_option("--filter", o->selection.filter,
-                   "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
-      ->capture_default_str();
+  AddOptions(*verify, o->run, {"--filter"});
   verify->add_flag("--recompute", o->recompute, "also compute every value again and compare");
   verify
       ->add_option("--manifest", o->manifest,
@@ -83,9 +74,7 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
   AddJobs(*verify, *o);
 
   CLI::App* list = add("list", "List every golden value: id, tier, bytes, age, version", ListGoldens);
-  list->add_option("--filter", o->selection.filter,
-                   "only cases whose id matches these globs, as in GoogleTest: 'a*:b*:-c*'")
-      ->capture_default_str();
+  AddOptions(*list, o->run, {"--filter"});
   list->add_flag("--json", o->json, "print JSON instead of text");
 
   CLI::App* gc =
@@ -98,8 +87,8 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
   gc->add_flag("--dry-run", o->limits.dry_run, "only print what would be removed");
 
   CLI::App* exporting = add("export", "Write one golden value as a file, or a manifest of many", ExportGolden);
-  AddCases(*exporting, o->selection);
-  AddTier(*exporting, *o);
+  AddCases(*exporting, o->run);
+  AddOptions(*exporting, o->run, {"--tier"});
   exporting->add_option("--out", o->out, "file for the value of the selected case: all planes, or one of them as .npy")
       ->type_name("FILE.safetensors|FILE.npy");
   exporting->add_option("--plane", o->plane, "plane for a .npy: value, value_lo, magnitude, sigma, error, ...")

@@ -14,16 +14,13 @@
 namespace assay::cli {
 
 struct GoldenOptions {
-  PlanOptions selection;
+  RunOptions run;
   std::string store;  // folder; empty: GoldenStore::DefaultRoot()
-  std::string tier = "auto";
   std::string manifest, out;
   std::optional<std::string> plane;  // without: the value
   std::string output;                // of the case; "": its first
   GcLimits limits;
-  int jobs = 0;  // 0: all cores
   bool json = false, recompute = false;
-  std::string progress = "auto";
 };
 
 // One each. They print and return the exit code.

@@ -26,7 +26,7 @@ struct BuildResult {
 BuildResult BuildOutput(const PreparedCase& data, size_t output, const GoldenKey& key, const GoldenStore& store) {
   const auto stored = store.Load(key);
   if (stored && *stored) return {BuildOutcome::kPresent, ""};
-  const Golden golden = data.op->ComputeGolden(data.outputs[output].problem, data.inputs, key.tier);
+  const Golden golden = data.op->ComputeGolden(data.problem, output, data.inputs, key.tier);
   if (auto saved = store.Save(key, golden); !saved) {
     return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
   }
@@ -75,9 +75,9 @@ class BuildTally {
 int BuildAll(const GoldenOptions& options, const std::vector<SharedCase>& cases, const GoldenStore& store) {
   RemoveAbandonedWrites(store.root());
   const Stopwatch time;
-  BuildTally tally(cases, Progress::ParseMode(options.progress));
+  BuildTally tally(cases, Progress::ParseMode(options.run.progress));
   ForEachCase(
-      cases, [&](size_t i) { tally.Add(i, BuildOne(*cases[i], options.tier, store)); },
+      cases, [&](size_t i) { tally.Add(i, BuildOne(*cases[i], options.run.tier, store)); },
       [&](size_t i, const std::string& why) {
         tally.Add(i, {BuildOutcome::kFailed, why});
       });

@@ -30,8 +30,8 @@ bool IsOfOtherFormula(const StoreFile& file) {
   const auto output =
       file.key.output.empty() ? outputs.begin() : std::ranges::find(outputs, file.key.output, &Operand::name);
   if (output == outputs.end()) return false;
-  const Problem problem = FocusedOn((*bound)->problem, static_cast<size_t>(output - outputs.begin()));
-  return (*bound)->op->FormulaDigest(problem) != file.key.formula;
+  const auto number = static_cast<size_t>(output - outputs.begin());
+  return (*bound)->op->FormulaDigest((*bound)->problem, number) != file.key.formula;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ int WithCases(const GoldenOptions& options,
               const std::function<int(const std::vector<SharedCase>&, const GoldenStore&)>& work) {
   const auto store = StoreOf(options);
   if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
+  const auto run = PlanCases(options.run.selection);
   if (!run) return Complain(kExitUsage, run.error().message);
   if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
   std::vector<SharedCase> cases;
@@ -65,7 +65,7 @@ Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options) {
   auto files = ListStore(store->root());
   if (!files) return files;
   std::erase_if(*files, [&](const StoreFile& f) {
-    return !f.key.case_id.empty() && !MatchesFilter(options.selection.filter, f.key.case_id);
+    return !f.key.case_id.empty() && !MatchesFilter(options.run.selection.filter, f.key.case_id);
   });
   for (StoreFile& file : *files) {
     if (IsOfOtherFormula(file)) file.kind = StoreFile::Kind::kOtherFormula;

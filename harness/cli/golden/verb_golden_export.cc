@@ -74,14 +74,14 @@ int ExportOne(const GoldenOptions& options, const std::vector<SharedCase>& cases
   }
   const bool is_npy = IsNpy(options.out);
   const std::string plane = options.plane.value_or("value");
-  const auto data = PrepareCase(*cases[0], options.tier, store, MemoryUse::kJudgement);
+  const auto data = PrepareCase(*cases[0], options.run.tier, store, MemoryUse::kJudgement);
   if (!data) return Complain(kExitHarness, data.error().message);
   for (const std::string* note : {&data->note, &data->unsaved}) {
     if (!note->empty()) Note(*note);
   }
   const auto number = OutputNumber(data->problem, options.output);
   if (!number) return Complain(kExitUsage, number.error().message);
-  const GoldenKey key = KeyOf(*data, *number, ChooseTier(options.tier, data->problem));
+  const GoldenKey key = KeyOf(*data, *number, ChooseTier(options.run.tier, data->problem));
   const Golden& golden = data->outputs[*number].golden;
   const Status written = is_npy ? WritePlane(options.out, golden, plane) : WriteGolden(options.out, key, golden);
   if (!written)
@@ -130,7 +130,7 @@ Status CheckExportFits(const GoldenOptions& options) {
   if (!one && !options.output.empty()) {
     return UsageError(fmt::format("--output {}: a manifest has all outputs; leave the option out", options.output));
   }
-  if (!one && options.tier == Name(Tier::kFast)) {
+  if (!one && options.run.tier == Name(Tier::kFast)) {
     return UsageError("--tier fast: a manifest needs reproducible golden values; leave the option out");
   }
   return {};
@@ -138,7 +138,7 @@ Status CheckExportFits(const GoldenOptions& options) {
 
 // Before anything is computed.
 Status CheckExportTarget(const GoldenOptions& options) {
-  const ReadFile read[] = {SuiteFile(options.selection)};
+  const ReadFile read[] = {SuiteFile(options.run.selection)};
   const ResultKind values{"file of golden values", IsGoldenFile}, manifest{"manifest of golden values", IsManifestFile};
   if (options.out.empty()) return CheckMayWrite({"--manifest", options.manifest, manifest}, read);
   return CheckMayWrite({"--out", options.out, IsNpy(options.out) ? NpyResult() : values}, read);

@@ -81,11 +81,11 @@ std::string ListTable(const std::vector<StoreFile>& files) {
 // Why a list is empty. That there is nothing yet is no failure; that a filter fits nothing of what there is is one.
 int SayNothingListed(const GoldenOptions& options) {
   GoldenOptions all = options;
-  all.selection.filter = GoldenOptions().selection.filter;
+  all.run.selection.filter = RunOptions().selection.filter;
   const auto files = FilesOf(all);
   if (files && !files->empty()) {
     return Complain(kExitNothing, fmt::format("--filter {}: matches none of the {} golden values of the store",
-                                              options.selection.filter, files->size()));
+                                              options.run.selection.filter, files->size()));
   }
   const auto store = StoreOf(options);
   return Complain(kExitOk, fmt::format("the store {} is empty; assay golden build --suite NAME fills it",

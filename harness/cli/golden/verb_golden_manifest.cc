@@ -36,7 +36,7 @@ Status CheckVersions(const Json& json, const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path) {
+Result<std::vector<ManifestEntry>> ReadGoldenManifest(const std::filesystem::path& path) {
   const auto text = ReadWholeFile(path);
   if (!text) return tl::unexpected(text.error());
   const Json json = ParseJson(*text);

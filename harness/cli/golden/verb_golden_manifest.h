@@ -19,7 +19,7 @@ struct ManifestEntry {
 };
 
 // Errors: no manifest, or one of other versions of generator or golden values.
-Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path);
+Result<std::vector<ManifestEntry>> ReadGoldenManifest(const std::filesystem::path& path);
 Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntry> entries);
 
 bool IsManifestFile(const std::filesystem::path& path);  // of whatever version

@@ -85,14 +85,15 @@ std::optional<GoldenFinding> VerifyFile(const StoreFile& file, const Result<Shar
     return GoldenFinding{"different", id,
                          fmt::format("its inputs have hash {}, made now {}", file.key.input_hash, data->input_hash)};
   }
-  const auto output = std::ranges::find_if(data->outputs, [&](const PreparedOutput& of) {
-    return file.key.output.empty() || of.problem.output().name == file.key.output;
-  });
-  if (output == data->outputs.end()) {
+  const std::vector<Operand>& outputs = data->problem.outputs;
+  const auto output =
+      file.key.output.empty() ? outputs.begin() : std::ranges::find(outputs, file.key.output, &Operand::name);
+  if (output == outputs.end()) {
     return GoldenFinding{"failed", id, fmt::format("it has no output {}", file.key.output)};
   }
+  const auto number = static_cast<size_t>(output - outputs.begin());
   const std::string difference =
-      DifferenceOf(*golden, data->op->ComputeGolden(output->problem, data->inputs, file.key.tier));
+      DifferenceOf(*golden, data->op->ComputeGolden(data->problem, number, data->inputs, file.key.tier));
   if (difference.empty()) return std::nullopt;
   return GoldenFinding{"different", id, fmt::format("{}: {}", file.path.string(), difference)};
 }
@@ -155,7 +156,7 @@ int VerifyStore(const GoldenOptions& options) {
                      Counted(others, "value")));
   if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store has no matching golden value");
 
-  GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));
+  GoldenFindings findings(golden.size(), Progress::ParseMode(options.run.progress));
   for (const GoldenFinding& f : damaged) findings.Add(f.id, f);
   ForEachCase(
       named.cases(),
@@ -168,12 +169,12 @@ int VerifyStore(const GoldenOptions& options) {
 }
 
 int VerifyManifest(const GoldenOptions& options) {
-  auto manifest = ReadManifest(options.manifest);
+  auto manifest = ReadGoldenManifest(options.manifest);
   if (!manifest) return Complain(kExitUsage, manifest.error().message);
-  std::erase_if(*manifest, [&](const ManifestEntry& e) { return !MatchesFilter(options.selection.filter, e.id); });
+  std::erase_if(*manifest, [&](const ManifestEntry& e) { return !MatchesFilter(options.run.selection.filter, e.id); });
   if (manifest->empty()) {
     return Complain(kExitNothing, fmt::format("{}: --filter {} matches none of its cases", options.manifest,
-                                              options.selection.filter));
+                                              options.run.selection.filter));
   }
   NameMatcher named;
   for (const ManifestEntry& entry : *manifest) {
@@ -181,7 +182,7 @@ int VerifyManifest(const GoldenOptions& options) {
     if (!spec) return Complain(kExitUsage, fmt::format("{}: {}", options.manifest, spec.error().message));
     named.Add(*spec);
   }
-  GoldenFindings findings(manifest->size(), Progress::ParseMode(options.progress));
+  GoldenFindings findings(manifest->size(), Progress::ParseMode(options.run.progress));
   const auto verify = [&](size_t i) {
     const ManifestEntry& pinned = (*manifest)[i];
     const auto bound = named.At(i);

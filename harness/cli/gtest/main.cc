@@ -40,7 +40,7 @@ class CaseRun : public testing::Environment {
     }
     LoopResult result = (*begun)->RunAll(std::move((*begun)->prepared.selection.cases));
     for (const Record& record : result.records) records_[record.case_id].push_back(record);
-    code_ = EndRun(options_, **begun, result, nullptr, [] {});
+    code_ = EndRun(**begun, result, nullptr, [] {});
   }
 
   const std::vector<Record>& RecordsOf(const std::string& id) { return records_[id]; }
@@ -67,7 +67,7 @@ class CaseRun : public testing::Environment {
   static void KeepCases(const std::set<std::string>& ids, PreparedRun& prepared) {
     std::erase_if(prepared.selection.cases, [&](const PlannedCase& c) { return !ids.contains(c.spec.Id()); });
     std::erase_if(prepared.plan.entries, [&](const PlanEntry& entry) { return !ids.contains(entry.id); });
-    prepared.plan.hash = PlanHash(prepared.plan.entries);
+    CompletePlan(prepared.plan);
   }
 
   RunOptions options_;
@@ -131,16 +131,9 @@ int RunTests(int argc, char** argv) {
   RunOptions options;
   options.perf = false;  // tests say what is right; times are for `assay run`
   CLI::App app("Runs cases as tests: options of GoogleTest (--gtest_help), then these of assay run");
-  AddCases(app, options.selection);
-  AddBackend(app, options.backend);
-  AddImplementations(app, options.backend);
-  AddSharing(app, options);
-  AddSetAside(app, options);
-  AddOut(app, options);
-  AddStrictness(app, options);
-  AddTier(app, options);
-  AddProgress(app, options.progress);
-  AddColor(app, options.color);
+  AddOptions(app, options, kCaseChoice);
+  AddOptions(app, options, {"--shard", "--seed", "--allow-unused"});
+  AddUntimedRun(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,8 +4,33 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace assay::cli {
+
+// How long a run still takes, by what was expected of it and what it has taken so far.
+class TimeLeft {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Takes the seconds behind the run and ahead of it (ExpectedCost). Those behind it at first are an earlier run's, or
+  // those of a pass before.
+  void Expect(double behind_s, double ahead_s, Clock::time_point now = Clock::now());
+
+  // ", about 40 s left"; "" while nothing can be told.
+  std::string Text(Clock::time_point now = Clock::now()) const;
+
+ private:
+  struct Point {
+    Clock::time_point time;
+    double behind_s = 0;
+  };
+
+  Clock::time_point begin_ = Clock::now();
+  std::vector<Point> points_;  // one a second, the first of them when the run or its pass began
+  Point last_;
+  double ahead_s_ = 0;
+};
 
 class Progress {
  public:
@@ -15,6 +40,8 @@ class Progress {
 
   Progress(Mode mode, size_t total);  // 0: nobody knows how many
   ~Progress();
+  // Without a call of Expect, every step is expected to take as long as any other.
+  void Expect(double behind_s, double ahead_s);
   void Update(size_t done, size_t failed, const std::string& current);
   void Clear() const;  // takes the bar away until the next update, for a line of text in its place
 
@@ -22,12 +49,11 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Mode mode_;
   size_t total_;
+  TimeLeft time_left_;
+  bool expected_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
 };
-
-// ", about 40 s left" when `done` of `total` took so long; "" while nothing can be told.
-std::string TimeLeftText(double elapsed_s, size_t done, size_t total);
 
 // Whether text on this stream may be coloured: --color, then NO_COLOR, then whether it is a terminal other than
 // TERM=dumb.

@@ -22,9 +22,15 @@ std::string ReasonText(const std::string& reason) {
 
 }  // namespace
 
+void RunWatch::Expected(double behind_s, double ahead_s) {
+  const std::lock_guard lock(mutex_);
+  behind_s_ = behind_s, ahead_s_ = ahead_s;
+}
+
 void RunWatch::Progressed(size_t done, size_t total, size_t failed, const std::string& current) {
   const std::lock_guard lock(mutex_);
   if (!progress_) progress_.emplace(mode_, total);
+  progress_->Expect(behind_s_, ahead_s_);
   progress_->Update(done, failed, current);
 }
 

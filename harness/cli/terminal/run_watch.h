@@ -16,6 +16,7 @@ class RunWatch : public RunObserver {
  public:
   RunWatch(Progress::Mode mode, bool colour) : mode_(mode), colour_(colour) {}
 
+  void Expected(double behind_s, double ahead_s) override;
   void Progressed(size_t done, size_t total, size_t failed, const std::string& current) override;
   // One cause often fails many cases: a few results of each implementation and outcome are shown, the others counted.
   void Failed(const Record& record) override;
@@ -29,6 +30,7 @@ class RunWatch : public RunObserver {
   Progress::Mode mode_;
   bool colour_;
   std::mutex mutex_;
+  double behind_s_ = 0, ahead_s_ = 0;    // as expected
   std::optional<Progress> progress_;     // since the total is known
   std::map<std::string, size_t> shown_;  // failures of an outcome and implementation
 };

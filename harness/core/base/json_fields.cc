@@ -2,7 +2,10 @@
 #include "harness/core/base/json_fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -51,9 +54,13 @@ std::string JsonFields::Text(std::string_view key, Absent absent) {
   return found != nullptr && Expect(found->is_string(), *found, key, "a text") ? found->get<std::string>() : "";
 }
 
-int64_t JsonFields::Integer(std::string_view key) {
-  const Json* found = Find(key, Absent::kIsWrong);
-  if (found == nullptr || !Expect(found->is_number_integer(), *found, key, "an integer")) return 0;
+int64_t JsonFields::Integer(std::string_view key, std::optional<int64_t> absent) {
+  const Json* found = Find(key, absent ? Absent::kIsFine : Absent::kIsWrong);
+  const auto fits = [](const Json& number) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    return number.is_number_unsigned() ? number.get<uint64_t>() <= kMost : number.is_number_integer();
+  };
+  if (found == nullptr || !Expect(fits(*found), *found, key, "an integer")) return absent.value_or(0);
   return found->get<int64_t>();
 }
 
@@ -88,6 +95,15 @@ void JsonFields::VisitObject(std::string_view key, const Take& take, Absent abse
   if (found == nullptr) return;
   JsonFields fields(*found, PlaceOf(key), problem_);
   if (problem_->empty()) take(fields);
+}
+
+void JsonFields::RefuseOthers(std::initializer_list<std::string_view> keys) {
+  if (!problem_->empty()) return;
+  for (const auto& [key, value] : value_.items()) {
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    *problem_ = fmt::format("{} is no member that is known; there are {}", PlaceOf(key), fmt::join(keys, ", "));
+    return;
+  }
 }
 
 void JsonFields::VisitTexts(const std::function<void(const std::string&, const std::string&)>& take) {

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +25,15 @@ class JsonFields {
 
   enum class Absent { kIsWrong, kIsFine };
   std::string Text(std::string_view key, Absent absent = Absent::kIsWrong);
-  int64_t Integer(std::string_view key);
-  bool Flag(std::string_view key);  // absent: false
+  int64_t Integer(std::string_view key, std::optional<int64_t> absent = {});  // `absent`: where it is; none: wrong
+  bool Flag(std::string_view key);                                            // absent: false
   std::vector<std::string> Texts(std::string_view key, Absent absent = Absent::kIsWrong);
   // Calls take(fields) for each object of a list, or for the one that the key names.
   using Take = std::function<void(JsonFields& fields)>;
   void VisitList(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
   void VisitObject(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);
+  // Refuses members that are none of these: a slip of the pen would change nothing, and nobody would notice.
+  void RefuseOthers(std::initializer_list<std::string_view> keys);
   // The texts of all members of the object, by name.
   void VisitTexts(const std::function<void(const std::string& key, const std::string& text)>& take);
 

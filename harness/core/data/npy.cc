@@ -88,7 +88,7 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 // Splits the header's text off `bytes` and leaves the elements.
 Result<std::string_view> TakeHeader(std::string_view& bytes) {
-  if (!bytes.starts_with(kMagic)) return Bad("it does not begin like a .npy file");
+  if (!bytes.starts_with(kMagic)) return Bad("it does not begin like a .npy file; numpy.save writes one");
   if (bytes.size() < 8) return Bad("the file ends before its version");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3) return Bad(fmt::format("version {} is not known; 1, 2 and 3 are", version));

@@ -57,7 +57,7 @@ std::string_view Accepts(AttrType type) {
     case AttrType::kDims:
       return "non-negative integers joined by 'x', such as 3x224x224";
     case AttrType::kAxes:
-      return "integers joined by '+', such as 1+2";
+      return "axes by number, several joined by '+': 1, -1 (the last one) or 0+2";
   }
   return "";
 }

@@ -97,6 +97,12 @@ Result<Contract> ParseRequirement(std::string_view text) {
   return c;
 }
 
+Result<Contract> WithFields(Contract contract, std::string_view fields) {
+  std::vector<bool> seen(ContractFields().size(), false);
+  if (Status status = Apply(fields, contract, seen); !status) return tl::unexpected(status.error());
+  return contract;
+}
+
 std::string ToText(const Contract& contract) {
   return Differences(contract, Contract{}, "acc");
 }

@@ -64,6 +64,9 @@ Result<Contract> ParseDeclaration(std::string_view text);
 // A requirement: a field left out is not required at all (takes its weakest value).
 Result<Contract> ParseRequirement(std::string_view text);
 
+// The contract with these fields, "masked=nan;math=1", in the place of its own.
+Result<Contract> WithFields(Contract contract, std::string_view fields);
+
 // Canonical text of a declaration: acc, and every field that differs from what it is when left out. Parses back to an
 // equal contract with ParseDeclaration.
 std::string ToText(const Contract& contract);

@@ -77,6 +77,18 @@ const std::vector<OtherName>& SameAttributes() {
   return table;
 }
 
+// Functions that frameworks have and no operator here is. The operator whose name is nearest is another function, as
+// gelu is to relu.
+constexpr std::string_view kOtherFunctions[] = {
+    "abs",       "acos",   "acosh",        "add",       "addcmul",   "asin",      "asinh",     "atan",
+    "atan2",     "atanh",  "avgpool2d",    "batchnorm", "ceil",      "celu",      "clamp",     "clip",
+    "concat",    "cosh",   "crossentropy", "cumprod",   "digamma",   "div",       "dropout",   "elu",
+    "erfc",      "erfinv", "exp2",         "expm1",     "floor",     "glu",       "hardswish", "instancenorm",
+    "leakyrelu", "lgamma", "log10",        "log1p",     "log2",      "maxpool2d", "mish",      "mul",
+    "neg",       "prelu",  "reglu",        "relu",      "relu6",     "round",     "selu",      "sigmoid",
+    "sign",      "silu",   "sinc",         "sinh",      "softmin",   "softplus",  "softsign",  "sqrt",
+    "square",    "sub",    "swish",        "tan",       "transpose", "where"};
+
 // Attributes whose values are written otherwise, or count otherwise.
 const std::vector<OtherName>& AkinAttributes() {
   static const std::vector<OtherName> table = {
@@ -90,6 +102,20 @@ const std::vector<OtherName>& AkinAttributes() {
   };
   return table;
 }
+
+// Arguments of frameworks for which an operator with this attribute has none, and what to do.
+struct NoAttribute {
+  std::string_view word, beside, advice;
+};
+constexpr NoAttribute kNoAttributes[] = {
+    {"enablegqa", "hkv", "leave it out: the shapes of q and k say how many query heads share a key head"},
+    {"dropoutp", "softcap",
+     "leave it out, as nothing is dropped at random: judge what the kernel gives without dropout"},
+    {"needweights", "softcap", "leave it out: the weights are no output"},
+    {"normalizedshape", "eps", "leave it out: the last axis is normalised, whose extent the shapes give"},
+    {"elementwiseaffine", "eps",
+     "leave it out: give weights of 1 as gamma, and zeros as beta, for a kernel without them"},
+};
 
 const std::vector<OtherName>& OtherOperands() {
   static const std::vector<OtherName> table = {
@@ -176,6 +202,9 @@ std::string OperatorHint(std::string_view word, std::span<const std::string> kno
     const bool is_it = std::ranges::find(other.words, plain) != other.words.end();
     if (is_it && std::ranges::find(known, other.op) != known.end()) return Asked(other.op, other.with);
   }
+  if (std::ranges::find(kOtherFunctions, plain) != std::end(kOtherFunctions)) {
+    return fmt::format("; {} is none of them; state its formula as an operator (ops/ADDING.md in the sources)", plain);
+  }
   return DidYouMean(LastWord(word), known);
 }
 
@@ -184,6 +213,9 @@ std::string AttributeHint(std::string_view word, const OpSchema& schema) {
   const std::vector<std::string> keys = KeysOf(schema), operands = OperandsOf(schema);
   if (const std::string key = FindName(plain, keys, {&SameAttributes(), &AkinAttributes()}); !key.empty()) {
     return Asked(key);
+  }
+  for (const NoAttribute& none : kNoAttributes) {
+    if (plain == none.word && schema.Find(none.beside) != nullptr) return fmt::format("; {}", none.advice);
   }
   if (const std::string name = FindName(plain, operands, {&OtherOperands()}); !name.empty()) {
     const bool is_output = std::ranges::find(schema.outputs, name) != schema.outputs.end();

@@ -53,7 +53,7 @@ constexpr double kMostKept = 0x1p27;
 
 double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier) {
   const Operator* op = OperatorRegistry::Global().Find(problem.spec.op);
-  const OutputMemory own = op == nullptr ? OutputMemory() : op->PeakMemory();
+  const OutputMemory own = op == nullptr ? OutputMemory() : op->traits().memory;
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
   const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);
   if (use == MemoryUse::kJudgement) return judged;

@@ -25,21 +25,19 @@ Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier,
 
 }  // namespace
 
-Prefetch::Prefetch(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed)
-    : cases_(cases), tier_(std::move(tier)), store_(store), executed_(executed) {}
+Prefetch::Prefetch(std::string tier, const GoldenStore& store, bool executed)
+    : tier_(std::move(tier)), store_(store), executed_(executed) {}
 
 Prefetch::~Prefetch() {
   if (thread_.joinable()) thread_.detach();
 }
 
-void Prefetch::Begin(const CaseGroup& group) {
-  std::vector<SharedCase> group_cases;
-  for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].Bound());
+void Prefetch::Begin(std::vector<SharedCase> group) {
   std::packaged_task<PreparedCases()> task(
-      [group_cases = std::move(group_cases), tier = tier_, store = store_, executed = executed_] {
+      [group = std::move(group), tier = tier_, store = store_, executed = executed_] {
         const ProfiledThread thread("next cases");
         PreparedCases prepared;
-        for (const SharedCase& bound : group_cases) {
+        for (const SharedCase& bound : group) {
           prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
         }
         return prepared;

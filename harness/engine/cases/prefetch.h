@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "harness/engine/cases/case_groups.h"
 #include "harness/engine/cases/prepared_case.h"
 
 namespace assay {
@@ -17,15 +16,14 @@ using PreparedCases = std::vector<Result<PreparedCase>>;
 
 class Prefetch {
  public:
-  // `cases` outlives this; `tier` as in ChooseTier. `executed`: whether any device may execute them; else they get no
-  // data (WithoutData).
-  Prefetch(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store, bool executed = true);
+  // `tier` as in ChooseTier. `executed`: whether any device may execute the cases; else they get no data (WithoutData).
+  Prefetch(std::string tier, const GoldenStore& store, bool executed = true);
 
   // Leaves behind what is still being prepared, so that an interrupt does not wait for a golden value.
   ~Prefetch();
 
   // Precondition: what was begun before was taken.
-  void Begin(const CaseGroup& group);
+  void Begin(std::vector<SharedCase> group);
 
   // Whether what was begun, if anything, is ready; false when the user interrupts before.
   bool Await(const std::function<bool()>& interrupted) const;
@@ -37,7 +35,6 @@ class Prefetch {
   bool at_work() const { return thread_.joinable(); }
 
  private:
-  const std::vector<PlannedCase>& cases_;
   std::string tier_;
   GoldenStore store_;
   bool executed_;

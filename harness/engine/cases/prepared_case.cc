@@ -17,7 +17,7 @@ namespace {
 // Computes the golden value that the store lacks or holds damaged, and keeps it there. Says what became of the file.
 void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, PreparedOutput& output,
                     PreparedCase& data) {
-  output.golden = data.op->ComputeGolden(output.problem, data.inputs, key.tier);
+  output.golden = data.op->ComputeGolden(data.problem, output.number, data.inputs, key.tier);
   const Status saved = store.Save(key, output.golden);
   if (!damage.empty()) {
     data.note = fmt::format(
@@ -36,7 +36,7 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
 void ComputeAll(PreparedCase& data, Tier tier) {
   const Span span(Phase::kGolden);
   for (PreparedOutput& output : data.outputs) {
-    output.golden = data.op->ComputeGolden(output.problem, data.inputs, tier);
+    output.golden = data.op->ComputeGolden(data.problem, output.number, data.inputs, tier);
   }
 }
 
@@ -44,7 +44,7 @@ PreparedCase MakeUnpreparedData(const BoundCase& bound) {
   PreparedCase data;
   data.op = bound.op;
   data.problem = bound.problem;
-  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
+  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({k});
   return data;
 }
 
@@ -77,7 +77,7 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
 
 GoldenKey KeyOf(const PreparedCase& data, size_t output, Tier tier) {
   return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name,
-          data.op->FormulaDigest(data.outputs[output].problem)};
+          data.op->FormulaDigest(data.problem, output)};
 }
 
 std::string GoldenHashOf(const PreparedCase& data) {
@@ -158,8 +158,7 @@ PreparedCase PrepareRandomSet(const PreparedCase& data) {
 }
 
 BoundModel BoundOf(const PreparedCase& data, const Contract& contract, size_t output) {
-  const PreparedOutput& of = data.outputs[output];
-  BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
+  BoundModel bound = data.op->Bound(data.problem, output, data.outputs[output].golden, contract);
   // check has none, and says itself whether data look random.
   const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
   if (!fill || !StatisticFits(*fill, bound.statistic)) bound.statistic.applicable = false;
@@ -173,11 +172,11 @@ struct MadeTwins {
   std::vector<int> variants;
 };
 
-MadeTwins MakeTwins(const Operator& op, const Problem& problem, const Contract& contract) {
+MadeTwins MakeTwins(const Operator& op, const Problem& problem, size_t output, const Contract& contract) {
   const Span span(Phase::kTwins);
   MadeTwins made;
-  for (int variant = 0; variant < op.TwinVariants(problem, contract); ++variant) {
-    auto twin = op.MakeTwin(problem, contract, variant);
+  for (int variant = 0; variant < op.TwinVariants(problem, output, contract); ++variant) {
+    auto twin = op.MakeTwin(problem, output, contract, variant);
     if (!twin) continue;
     made.twins.push_back(std::move(*twin));
     made.variants.push_back(variant);
@@ -193,11 +192,11 @@ void PrepareOutput(const PreparedCase& data, const Contract& contract, size_t nu
     const Span span(Phase::kBounds);
     of.bound = BoundOf(data, contract, number);
   }
-  MadeTwins made = MakeTwins(*data.op, output.problem, contract);
+  MadeTwins made = MakeTwins(*data.op, data.problem, number, contract);
   {
     const Span span(Phase::kMutationPower);
-    of.power =
-        MeasureMutationPower(*data.op, output.problem, data.inputs, output.golden, of.bound, contract, made.twins);
+    of.power = MeasureMutationPower(*data.op, data.problem, number, data.inputs, output.golden, of.bound, contract,
+                                    made.twins);
   }
   for (size_t i = 0; i < made.twins.size(); ++i) {
     Twin& twin = made.twins[i];
@@ -205,10 +204,10 @@ void PrepareOutput(const PreparedCase& data, const Contract& contract, size_t nu
       result.twins.emplace_back(std::move(twin), number);
       continue;
     }
-    const auto make = [&op = *data.op, &problem = output.problem, contract, variant = made.variants[i]] {
+    const auto make = [&op = *data.op, &problem = data.problem, number, contract, variant = made.variants[i]] {
       const Span span(Phase::kTwins);
       ReturnFreedMemory();
-      return op.MakeTwin(problem, contract, variant).value();
+      return op.MakeTwin(problem, number, contract, variant).value();
     };
     result.twins.emplace_back(twin.tolerance_ulp, make, number);
   }

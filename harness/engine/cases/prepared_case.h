@@ -16,13 +16,13 @@ namespace assay {
 
 // One output of a case.
 struct PreparedOutput {
-  Problem problem;  // with this output in focus
+  size_t number = 0;  // in Problem::outputs
   Golden golden = {};
 };
 
 struct PreparedCase {
   const Operator* op = nullptr;
-  Problem problem;  // with the first output in focus
+  Problem problem;
   std::vector<Tensor> inputs;
   std::vector<PreparedOutput> outputs;
   std::string input_hash, golden_hash;

@@ -13,6 +13,7 @@
 #include "harness/core/base/nearest_word.h"
 #include "harness/engine/device/limited_output.h"
 #include "harness/plan/catalog.h"
+#include "ops/definition_file.h"
 #include "ops/operator.h"
 
 namespace assay {
@@ -91,6 +92,16 @@ Json DescribeOperators() {
   return all;
 }
 
+// Files of --operators, whose functions are kernels of the frameworks' columns.
+std::vector<std::string> ListDefinitionFiles() {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const std::string& place : DefinitionPlaces()) {
+    if (fs::is_regular_file(place, error)) files.push_back(fs::weakly_canonical(place).string());
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string ChoosePython(const std::string& stated) {
@@ -136,15 +147,15 @@ Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& k
   const Result<Json> answer = AskInterpreter(ChoosePython(stated), import_timeout_s);
   if (!answer) return tl::unexpected(answer.error());
   const std::string executable = answer->at("executable");
-  const Json told = {{"library", library->string()},
-                     {"kernels", fs::weakly_canonical(kernels).string()},
-                     {"import_timeout_s", import_timeout_s},
-                     {"path", answer->at("path")},
-                     {"operators", DescribeOperators()}};
+  const std::vector<std::string> definitions = ListDefinitionFiles();
+  const Json told = {{"library", library->string()},         {"kernels", fs::weakly_canonical(kernels).string()},
+                     {"import_timeout_s", import_timeout_s}, {"path", answer->at("path")},
+                     {"operators", DescribeOperators()},     {"definitions", definitions}};
   Interpreter found;
   found.words = {executable, (*modules / "assay/_worker.py").string(), told.dump()};
   // The module alone, not what lies beside it: in a wheel that is another environment.
   found.readable = {executable, (*modules / "assay").string(), library->parent_path().string()};
+  found.readable.insert(found.readable.end(), definitions.begin(), definitions.end());
   const char* home = std::getenv("HOME");
   const std::string whole_home = home == nullptr ? "/" : home;  // not for a path that names it
   for (const char* key : {"prefixes", "path"}) {

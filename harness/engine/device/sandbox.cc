@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <set>
 
 #include "golden/store/store.h"
 #include "harness/core/base/check.h"
+#include "harness/core/base/identifier.h"
 #include "harness/core/base/text.h"
 #include "harness/exec/sandbox/allow_list.h"
 
@@ -24,15 +24,8 @@ std::vector<std::string> ListHiddenPaths(const SandboxOptions& options) {
   return paths;
 }
 
-bool IsVariableName(std::string_view name) {
-  const auto is_part = [](char c) {
-    return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-  };
-  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::ranges::all_of(name, is_part);
-}
-
 Status CheckPassed(const std::string& name) {
-  if (IsVariableName(name)) return {};
+  if (IsIdentifier(name)) return {};
   std::string what = "it is not the name of a variable; give one such as --pass-env HF_HOME";
   if (name.find('=') != name.npos) {
     what = "give the name of a variable only; its value is taken from the environment";
@@ -122,17 +115,6 @@ std::string DescribeHiddenFolders(const std::vector<Device>& devices) {
     if (!device.hidden.empty()) texts.insert(fmt::format("{} does not see {}", device.backend, device.hidden));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
-}
-
-std::vector<std::string> SandboxWords(const SandboxOptions& options) {
-  std::vector<std::string> words;
-  if (!options.on) words.emplace_back("--no-sandbox");
-  for (const std::string& name : options.passed) words.insert(words.end(), {"--pass-env", name});
-  for (const std::string& path : options.granted) {
-    words.insert(words.end(), {"--grant", std::filesystem::absolute(path).string()});
-  }
-  for (const std::string& limit : options.limits) words.insert(words.end(), {"--worker-limit", limit});
-  return words;
 }
 
 }  // namespace assay

@@ -34,7 +34,4 @@ std::string DescribeSandboxGap(const std::vector<Device>& devices);
 // Says for each plugin which folders near it stay hidden, see AllowList::HiddenText(); "" if none does.
 std::string DescribeHiddenFolders(const std::vector<Device>& devices);
 
-// Command-line options that ask for this sandbox.
-std::vector<std::string> SandboxWords(const SandboxOptions& options);
-
 }  // namespace assay

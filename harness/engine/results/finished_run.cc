@@ -103,6 +103,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     offers = OffersIn(run.records);
   }
   run.strict = run.strict || IsConformance(SuiteAlone(plan->suite));
+  run.definitions = DigestsOf(plan->definitions);
   run.records.Append(MakeMissingRecords(*plan, *offers, run.records));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());

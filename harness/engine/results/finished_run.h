@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct FinishedRun {
   std::string required_absent;       // the backends that it required and did not find, so that nothing ran; "": none
   std::string torn;                  // that its last line was not written to its end; "": it was. Among the notes too
   std::vector<std::string> doubled;  // results with more than one record. Among the notes too
-  std::vector<std::string> notes;    // what is torn or not known, to be told to the user
+  std::map<std::string, std::string> definitions;  // digests of those of the plan, by operator
+  std::vector<std::string> notes;                  // what is torn or not known, to be told to the user
 };
 
 // Flags for the exit code besides the records. `strict` is the option of the present command.

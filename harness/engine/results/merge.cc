@@ -48,8 +48,11 @@ std::string ExpectationHashes(const Json& environment) {
 // Values that have to be equal in all parts, by name.
 std::vector<std::pair<std::string, std::string>> IdentityOf(const RunPart& part) {
   const Plan& plan = part.plan;
-  return {{"plan (cases and requirements)", plan.hash},
-          {"suite (tags, sources, balance)", part.suite_hash},
+  std::string definitions;  // with their digests
+  for (const auto& [op, digest] : DigestsOf(plan.definitions)) definitions += fmt::format("{} {}; ", op, digest);
+  return {{"list of definitions", definitions},
+          {"plan (cases and requirements)", plan.hash},
+          {"suite (tags, sources)", part.suite_hash},
           {"version of assay", plan.tool_version},
           {"version of inputs", std::to_string(plan.generator_version)},
           {"version of golden values", std::to_string(plan.golden_version)},

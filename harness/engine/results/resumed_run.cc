@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/record_file.h"
@@ -38,13 +40,43 @@ std::string DevicesText(const std::vector<PlanDevice>& devices) {
   return text;
 }
 
+// Names one of the cases, with what is required of it, that `plan` has and `other` lacks.
+std::string FirstMissingIn(const Plan& other, const Plan& plan) {
+  std::set<std::pair<std::string_view, std::string_view>> there;
+  for (const PlanEntry& entry : other.entries) there.emplace(entry.id, entry.requirement);
+  for (const PlanEntry& entry : plan.entries) {
+    if (!there.contains({entry.id, entry.requirement})) return fmt::format("{} ({})", entry.id, entry.requirement);
+  }
+  return "";
+}
+
+std::string DescribeOtherCases(const Plan& was, const Plan& plan) {
+  const std::string gone = FirstMissingIn(plan, was), added = FirstMissingIn(was, plan);
+  return fmt::format("the run has other cases: {} of suite {}, now {} of suite {}{}{}", was.entries.size(), was.suite,
+                     plan.entries.size(), plan.suite, gone.empty() ? "" : "; now without " + gone,
+                     added.empty() ? "" : "; now with " + added);
+}
+
+// Results of one operator by two formulas would stand beside each other.
+Status CheckSameDefinitions(const std::string& name, const Plan& was, const Plan& plan) {
+  const auto before = DigestsOf(was.definitions), now = DigestsOf(plan.definitions);
+  for (const auto& [op, digest] : before) {
+    const auto found = now.find(op);
+    if (found == now.end() || found->second == digest) continue;
+    return UsageError(
+        fmt::format("{}: the definition of {} was changed since the run began: its digest was {} and is {}. Give the "
+                    "file of --operators as it was, or another --out for a new run",
+                    name, op, digest, found->second));
+  }
+  return {};
+}
+
 Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
   const std::string name = (dir / "plan.json").string();
+  if (Status same = CheckSameDefinitions(name, was, plan); !same) return same;
   if (was.hash != plan.hash) {
-    return UsageError(
-        fmt::format("{}: the run has other cases (plan {}, suite {}; now {}, suite {}): give the same selection to "
-                    "continue it, or another --out for a new run",
-                    name, was.hash, was.suite, plan.hash, plan.suite));
+    return UsageError(fmt::format("{}: {}. Give the same selection to continue it, or another --out for a new run",
+                                  name, DescribeOtherCases(was, plan)));
   }
   if (was.shard != plan.shard) {
     return UsageError(fmt::format("{}: the run was shard {}/{}, not {}/{}: give the same --shard to continue it", name,

@@ -36,7 +36,7 @@ int ThreadsOfHost() {
 
 double FewestFlopsOf(const Problem& problem, const Contract& contract) {
   const Operator* const op = OperatorRegistry::Global().Find(problem.spec.op);
-  return op == nullptr || contract.alg != Algorithm::kDirect ? 0 : op->FewestFlops(problem);
+  return op == nullptr || contract.alg != Algorithm::kDirect ? 0 : op->TraitsOf(problem, 0).fewest_flops;
 }
 
 Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {

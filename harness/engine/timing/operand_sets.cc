@@ -67,7 +67,7 @@ OperandSets::OperandSets(Session& session, uint64_t plan, const TimedTrial& time
       count_(count),
       unused_(unused),
       scalable_(timed.contents.size(), -1) {
-  std::vector<SliceAxes> all = timed.op->Slices(FocusedOn(*timed.problem, 0)), sums;
+  std::vector<SliceAxes> all = timed.op->Slices(*timed.problem, 0), sums;
   // A factor of one output is none of another, nor is a sum of one a sum of all.
   if (timed.problem->outputs.size() == 1) {
     scaled_ = timed.op->ScaledInputs(*timed.problem);
@@ -84,7 +84,7 @@ OperandSets::OperandSets(Session& session, uint64_t plan, const TimedTrial& time
 std::vector<int64_t> OperandSets::OutputAxes(const SliceAxes& along) const {
   std::vector<int64_t> axes = {along.output};
   for (size_t output = 1; output < case_.problem->outputs.size(); ++output) {
-    const std::vector<SliceAxes> others = case_.op->Slices(FocusedOn(*case_.problem, output));
+    const std::vector<SliceAxes> others = case_.op->Slices(*case_.problem, output);
     const auto same = std::ranges::find_if(others, [&](const SliceAxes& other) {
       return other.output >= 0 && other.inputs == along.inputs && other.extent == along.extent;
     });
@@ -270,7 +270,7 @@ Call<void> OperandSets::Scale(size_t set, std::mt19937_64& random, std::vector<P
 bool OperandSets::CanBeScaled(size_t content) {
   int& known = scalable_[content];
   if (known < 0) {
-    known = HasWideExponent(case_.problem->output().dtype) ? 1 : 0;
+    known = HasWideExponent(case_.problem->outputs[0].dtype) ? 1 : 0;
     for (const Tensor* input : case_.contents[content]) known = known == 1 && StaysInRange(*input) ? 1 : 0;
   }
   return known == 1;

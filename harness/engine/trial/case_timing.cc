@@ -262,7 +262,6 @@ void TrialRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Pack
 
 void TrialRunner::SetLimits(const Device& device, Attempt& attempt) const {
   Record& record = attempt.record;
-  record.price_per_hour = ForBackend(settings_.prices, device.backend);
   if (!settings_.ceilings) return;
   const Problem& problem = context_.problem();
   const double fewest_flops = FewestFlopsOf(problem, attempt.contract);

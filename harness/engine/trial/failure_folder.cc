@@ -122,13 +122,13 @@ Status WriteOfOtherInputs(const Entry& entry, const PreparedCase& data, const st
                           const GotFile& got, const fs::path& folder) {
   std::vector<Golden> goldens;
   for (const PreparedOutput& output : data.outputs) {
-    goldens.push_back(data.op->ComputeGolden(output.problem, inputs, data.golden().tier));
+    goldens.push_back(data.op->ComputeGolden(data.problem, output.number, inputs, data.golden().tier));
   }
   std::vector<BoundModel> bounds;
   Goldens golden_pointers;
   Bounds bound_pointers;
   for (size_t k = 0; k < goldens.size(); ++k) {
-    bounds.push_back(data.op->Bound(data.outputs[k].problem, goldens[k], entry.attempt->contract));
+    bounds.push_back(data.op->Bound(data.problem, k, goldens[k], entry.attempt->contract));
     golden_pointers.push_back(&goldens[k]);
   }
   for (const BoundModel& bound : bounds) bound_pointers.push_back(&bound);

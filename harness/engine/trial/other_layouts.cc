@@ -65,8 +65,7 @@ OutputProblem ProblemOf(const TrialContext& context, const ContractData& by, con
   const PreparedCase& data = context.data();
   if (probe != nullptr) {
     const size_t k = probe->output();
-    const TwinResult result =
-        JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), NumberOf(probe, by), outputs[k]);
+    const TwinResult result = JudgeTwin(*data.op, data.problem, k, *probe->Get(), NumberOf(probe, by), outputs[k]);
     return {result.Holds() ? std::string() : result.Reason(data.problem.outputs[k].shape), k};
   }
   return context.FindFirstProblemOf(by, contract, outputs);

@@ -94,7 +94,7 @@ Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, cons
   r.input_hash = data.input_hash;
   r.golden_hash = data.golden_hash;
   // A case that could not be prepared has no outputs.
-  r.elements = data.problem.outputs.empty() ? 1 : NumElements(data.problem.output().shape);
+  r.elements = data.problem.outputs.empty() ? 1 : NumElements(data.problem.outputs[0].shape);
   r.tool_version = ToolVersion();
   r.timestamp = TimestampUtc();
   r.tags = fmt::format("{}", fmt::join(planned.tags, ","));

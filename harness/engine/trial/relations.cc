@@ -127,7 +127,7 @@ Call<std::optional<Runner::Outputs>> Runner::ExecuteOther(const Relation& relati
 Call<void> Runner::Try(const Relation& relation, size_t number) {
   const PreparedCase& data = request_.data();
   const PreparedOutput& of = data.outputs[number];
-  auto other = relation.make({*data.op, of.problem, data.inputs, of.golden, request_.by.outputs[number].bound,
+  auto other = relation.make({*data.op, data.problem, number, data.inputs, of.golden, request_.by.outputs[number].bound,
                               request_.attempt.contract, request_.attempt.outputs[number]});
   if (relation.needs_golden) ++goldens_;
   if (!other) return {};
@@ -136,7 +136,7 @@ Call<void> Runner::Try(const Relation& relation, size_t number) {
     if (!first) return tl::unexpected(first.error());
     other->expected = (*first)[number].ToDoubles();
   }
-  Shape shape = relation.problem ? relation.problem->outputs[number].shape : of.problem.output().shape;
+  Shape shape = (relation.problem ? *relation.problem : data.problem).outputs[number].shape;
   if (other->inputs.empty()) {
     shape = {std::ssize(other->values)};
   } else {
@@ -175,11 +175,11 @@ void Runner::JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcom
     const Tensor& first = request_.attempt.outputs[k];
     if (SameBits(again[k], first)) continue;
     const PreparedOutput& of = data.outputs[k];
-    outcomes[k] = CheckProperty("repeat", of.problem.output().shape, first.ToDoubles(), {}, again[k].ToDoubles());
+    outcomes[k] = CheckProperty("repeat", data.problem.outputs[k].shape, first.ToDoubles(), {}, again[k].ToDoubles());
     JudgeInputs& evidence = findings_.outputs[k].evidence;
     evidence.bits_equal = false;  // Decide knows what det=yes asks for
     evidence.runs.push_back(JudgeOutput(
-        {*data.op, of.problem, data.inputs, of.golden, request_.by.outputs[k].bound, request_.attempt.contract},
+        {*data.op, data.problem, k, data.inputs, of.golden, request_.by.outputs[k].bound, request_.attempt.contract},
         again[k]));
   }
 }
@@ -190,7 +190,7 @@ Call<void> Runner::Run() {
     return tl::unexpected(std::move(failure));
   };
   for (size_t k = 0; k < request_.data().outputs.size(); ++k) {
-    std::vector<Relation> relations = request_.data().op->Relations(request_.data().outputs[k].problem);
+    std::vector<Relation> relations = request_.data().op->Relations(request_.data().problem, k);
     // Relations whose failure would count come first.
     const DType in = request_.data().inputs[0].dtype();
     std::stable_partition(relations.begin(), relations.end(),
@@ -241,8 +241,8 @@ const std::vector<double>& Agreement::Tolerances(const Golden& golden, const Bou
   std::vector<double>& tolerances = tolerances_[&bound];
   if (!tolerances.empty()) return tolerances;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]);
-    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, golden, i));
+    const bool open = bound.AlsoAt(i) != 0 || !std::isfinite(golden.value[i]);
+    tolerances.push_back(open ? HUGE_VAL : bound.LargestToleranceAt(golden, i));
   }
   return tolerances;
 }

@@ -106,7 +106,8 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
   if (runs.empty()) {
     JudgeFirstRun(context_, by_, attempt_.contract, number, output, found);
   } else {
-    runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
+    runs.push_back(
+        JudgeOutput({*data_.op, data_.problem, number, data_.inputs, of.golden, bound, attempt_.contract}, output));
   }
   if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
 }
@@ -116,7 +117,8 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
   const PreparedCase& data = context.data();
   const PreparedOutput& of = data.outputs[number];
   const BoundModel& bound = by.outputs[number].bound;
-  const ErrorMetrics metrics = JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, output);
+  const ErrorMetrics metrics =
+      JudgeOutput({*data.op, data.problem, number, data.inputs, of.golden, bound, contract}, output);
   found.evidence.runs.push_back(metrics);
   found.histogram = CountMargins(of.golden, bound, contract, output);
   if (!HasPlainData(data) || !Holds(metrics)) return;
@@ -145,7 +147,7 @@ void Trial::FindWeakerArithmetics() {
       evidence.weaker_arithmetic = context_.ExplainOutput(by_, attempt_.contract, k, *failed_[k], others_);
     } else if (evidence.random && !Holds(*evidence.random)) {
       Tensor own = raw_[0][k].Clone();
-      data_.op->Canonicalise(data_.outputs[k].problem, data_.inputs, own);
+      data_.op->Canonicalise(data_.problem, k, data_.inputs, own);
       evidence.weaker_arithmetic = context_.ExplainRandomSet(attempt_.contract, k, random_[k], own);
     }
   }
@@ -162,8 +164,8 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     const Stopwatch watch;
     const bool is_of_all = by_.FindSharedTwin() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
-    const TwinResult result = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
-                                        execution->outputs[number]);
+    const TwinResult result =
+        JudgeTwin(*data_.op, data_.problem, number, *twin, static_cast<int>(variant), execution->outputs[number]);
     if (is_of_all && result.Holds()) attempt_.second_hash = hash;
     if (!result.Holds() && attempt_.kept.empty()) {  // one shows it
       attempt_.kept.push_back(
@@ -199,7 +201,7 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
     attempt_.kept.push_back({"second", KeptOutputSet::kSecondSet, ClonesOf(execution->outputs)});
   }
   for (size_t k = 0; k < second->outputs.size(); ++k) {
-    second->op->Canonicalise(second->outputs[k].problem, second->inputs, execution->outputs[k]);
+    second->op->Canonicalise(second->problem, k, second->inputs, execution->outputs[k]);
   }
   others_.push_back(std::move(execution->outputs));
   return {};
@@ -220,7 +222,7 @@ Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
     JudgeInputs& evidence = found_.outputs[k].evidence;
     evidence.random_id = random.problem.spec.Id();
     evidence.random = JudgeOutput(
-        {*random.op, of.problem, random.inputs, of.golden, by_.random_bounds[k], attempt_.contract}, outputs[k]);
+        {*random.op, random.problem, k, random.inputs, of.golden, by_.random_bounds[k], attempt_.contract}, outputs[k]);
     holds = holds && Holds(*evidence.random);
   }
   if (holds) return {};

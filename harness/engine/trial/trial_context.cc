@@ -18,9 +18,9 @@ OutputProblem FindFirstProblemIn(const PreparedCase& data, const Contract& contr
   for (size_t k = 0; k < outputs.size(); ++k) {
     const PreparedOutput& of = data.outputs[k];
     const BoundModel& bound = bound_of(k);
-    const std::string problem =
-        DescribeFirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]),
-                             of.problem.output().shape);
+    const std::string problem = DescribeFirstProblem(
+        JudgeOutput({*data.op, data.problem, k, data.inputs, of.golden, bound, contract}, outputs[k]),
+        data.problem.outputs[k].shape);
     if (!problem.empty()) return {problem, k};
   }
   return {};
@@ -91,7 +91,7 @@ const std::vector<Effect>& TrialContext::EffectsOf(size_t output) {
     const Problem& problem = data_.problem;
     if (problem.flops > kMostFlopsOfEffects || problem.bytes > kMostBytesOfEffects) return effects;
     for (size_t k = 0; k < effects.size(); ++k) {
-      effects[k] = MakeEffects(*data_.op, data_.outputs[k].problem, data_.inputs, data_.outputs[k].golden);
+      effects[k] = MakeEffects(*data_.op, data_.problem, k, data_.inputs, data_.outputs[k].golden);
     }
     return effects;
   })[output];
@@ -106,8 +106,8 @@ OutputProblem TrialContext::FindFirstProblemOf(const ContractData& by, const Con
 OutputProblem TrialContext::FindSecondSetProblem(const ContractData& by, const Contract& contract,
                                                  std::vector<Tensor> outputs) const {
   if (const CachedTwin* twin = by.FindSharedTwin()) {
-    const TwinResult result = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
-    return {result.Holds() ? "" : result.Reason(data_.problem.output().shape)};
+    const TwinResult result = JudgeTwin(*data_.op, data_.problem, 0, *twin->Get(), 0, outputs[0]);
+    return {result.Holds() ? "" : result.Reason(data_.problem.outputs[0].shape)};
   }
   const PreparedCase& second = KnownSecondSet();
   OutputProblem found = FindFirstProblemIn(
@@ -122,7 +122,8 @@ std::optional<WeakerArithmetic> TrialContext::ExplainRandomSet(const Contract& c
   const PreparedCase& random = RandomSet();
   const PreparedOutput& of = random.outputs[number];
   const JudgedOutput others[] = {{data_.inputs, &own}};
-  return FindWeakerArithmetic(*random.op, of.problem, contract, of.golden, {random.inputs, &output}, others);
+  return FindWeakerArithmetic(*random.op, random.problem, number, contract, of.golden, {random.inputs, &output},
+                              others);
 }
 
 std::optional<WeakerArithmetic> TrialContext::ExplainOutput(const ContractData& by, const Contract& contract,
@@ -137,8 +138,8 @@ std::optional<WeakerArithmetic> TrialContext::ExplainOutput(const ContractData& 
   const Span span(Phase::kCompare);
   const std::lock_guard lock(hypotheses_mutex_);
   const PreparedOutput& of = data_.outputs[number];
-  return FindWeakerArithmetic(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
-                              &hypothesis_goldens_[number]);
+  return FindWeakerArithmetic(*data_.op, data_.problem, number, contract, of.golden, {data_.inputs, &output},
+                              other_data, &hypothesis_goldens_[number]);
 }
 
 }  // namespace assay

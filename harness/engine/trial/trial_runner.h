@@ -38,7 +38,6 @@ struct RunnerSettings {
   double perf_time_s = 0;                    // 0: no timing
   bool cold = true;                          // time with cold caches too
   std::shared_ptr<Ceilings> ceilings;        // null: no roofline
-  PerBackend prices;                         // per hour
   PerBackend launches_us;                    // see TimedTrial
   size_t repetitions = 40;  // of cheap cases, where nothing is timed; half as many of those that are not `thorough`
   TimingMethod timing = RunTiming;  // of results that are not timed in turns

@@ -22,17 +22,6 @@ Finding CheckAllDecline(PluginUnderTest& plugin, const char* what,
   return finding;
 }
 
-bool NamesFeature(PluginUnderTest& plugin, std::string_view feature) {
-  const assay_capabilities* table = nullptr;
-  ErrorText error;
-  if (plugin.api->capabilities == nullptr) return false;
-  if (plugin.api->capabilities(plugin.device, &table, error.out()) != ASSAY_OK || table == nullptr) return false;
-  for (uint64_t i = 0; i < table->count; ++i) {
-    if (std::string_view(table->items[i]->features).find(feature) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 bool SameShape(const assay_tensor_desc& a, const assay_tensor_desc& b) {
   return a.type_code == b.type_code && a.bits == b.bits &&
          std::equal(a.shape, a.shape + a.ndim, b.shape, b.shape + b.ndim);
@@ -66,6 +55,7 @@ Finding UnknownFlags(PluginUnderTest& plugin) {
   };
   const Change changes[] = {
       {"a flag of the description that has no name", [](DescriptionCopy& copy) { return copy.op().flags |= 1u << 30; }},
+      {"a flag of a tensor that has no name", [](DescriptionCopy& copy) { return copy.output().flags |= 1u << 30; }},
       {"a reserved member of a tensor that is not zero",
        [](DescriptionCopy& copy) { return copy.output().reserved = 1; }},
       {"a flag of an attribute that has no name",
@@ -75,22 +65,6 @@ Finding UnknownFlags(PluginUnderTest& plugin) {
     if (Finding f = CheckAllDecline(plugin, what, change); f.kind != kOk) return f;
   }
   return Good("of the description, a tensor and an attribute");
-}
-
-Finding UnknownLayout(PluginUnderTest& plugin) {
-  return CheckAllDecline(plugin, "an output in the layout 'assay7x'", [](DescriptionCopy& copy) {
-    copy.output().layout = "assay7x";
-    return true;
-  });
-}
-
-Finding DynamicShapes(PluginUnderTest& plugin) {
-  if (NamesFeature(plugin, "dynamic_shapes"))
-    return Skipped("they are among the capabilities, which is not tried here");
-  return CheckAllDecline(plugin, "ASSAY_OP_DYNAMIC_SHAPES, which no capability names", [](DescriptionCopy& copy) {
-    copy.op().flags |= ASSAY_OP_DYNAMIC_SHAPES;
-    return true;
-  });
 }
 
 Finding InPlace(PluginUnderTest& plugin) {

@@ -10,11 +10,6 @@
 namespace assay::plugin_check {
 namespace {
 
-bool HasStreams(const assay_backend_api& api) {
-  return api.stream_create != nullptr && api.stream_destroy != nullptr && api.submit != nullptr &&
-         api.event_wait != nullptr && api.event_destroy != nullptr;
-}
-
 struct WayToExecute {
   const char* function;
   bool is_there;
@@ -31,10 +26,6 @@ std::vector<WayToExecute> ListWaysToExecute(PluginUnderTest& plugin) {
           {"execute_batch", api.execute_batch != nullptr,
            [&](const CheckedOffer& offer, const std::string& implementation) {
              return CallBatch(plugin, offer, implementation.c_str());
-           }},
-          {"submit and event_wait", HasStreams(api), [&](const CheckedOffer& offer, const std::string&) {
-             int right = 0;
-             return RunOverlapping(plugin, offer, &right);
            }}};
 }
 

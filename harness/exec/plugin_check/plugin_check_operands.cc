@@ -99,7 +99,7 @@ Operands::~Operands() {
 
 Finding Operands::Add(const assay_tensor_desc& tensor) {
   const uint64_t bytes = (SpanBytes(tensor) + 2 * kEdgeBytes + 15) / 16 * 16;
-  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes, nullptr, nullptr});
+  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes});
   sizes_.push_back(bytes);
   pointers_.push_back(&arg);
   ErrorText error;

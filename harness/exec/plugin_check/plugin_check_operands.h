@@ -94,7 +94,5 @@ class TestPlan {
 Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation, bool* same);
 // A batch on operands of their own, by a caller whose assay_batch ends before the members that are answered.
 Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation);
-// Submits some executions to each of two streams, and waits for them; adds how many were right to *right.
-Finding RunOverlapping(PluginUnderTest& plugin, const CheckedOffer& offer, int* right);
 
 }  // namespace assay::plugin_check

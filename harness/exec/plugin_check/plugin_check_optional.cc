@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that a plugin may lack: what a plan came to, the table of capabilities, memory that exists already.
+// Functions that a plugin may lack: what a plan came to, and the table of capabilities.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -18,8 +18,8 @@ std::string TextOf(const Key& key) {
 }
 
 bool IsKnownFeature(std::string_view feature) {
-  constexpr std::string_view kKnown[] = {"strides", "permuted", "in_place", "dynamic_shapes", "streams"};
-  return feature.starts_with("layouts=") || std::ranges::find(kKnown, feature) != std::end(kKnown);
+  constexpr std::string_view kKnown[] = {"strides", "permuted", "in_place"};
+  return std::ranges::find(kKnown, feature) != std::end(kKnown);
 }
 
 // "" or the feature that the header does not name.
@@ -48,51 +48,6 @@ Finding ReadTable(const assay_capabilities& table, std::set<Key>& keys) {
     if (!keys.insert(key).second) return Bad("{} is listed twice", TextOf(key));
   }
   return Good("");
-}
-
-// A tensor as DLPack has it, of bytes on the host.
-struct DlManaged {
-  void* data;
-  int32_t device_type = ASSAY_DEVICE_CPU, device_id = 0;
-  int32_t rank = 1;
-  uint8_t code = ASSAY_TYPE_UINT, bits = 8;
-  uint16_t lanes = 1;
-  int64_t* shape;
-  int64_t* strides = nullptr;
-  uint64_t byte_offset = 0;
-  void* context = nullptr;
-  void (*deleter)(DlManaged*) = nullptr;
-};
-
-// Bytes go both ways between an imported buffer and the memory that it stands for.
-Finding IsUsedInPlace(PluginUnderTest& plugin, const assay_memory& memory, unsigned char* bytes, const char* what) {
-  assay_buffer* buffer = nullptr;
-  ErrorText error;
-  assay_status status = plugin.api->buffer_import(plugin.device, &memory, &buffer, error.out());
-  if (status == ASSAY_UNSUPPORTED) {
-    return error.str().empty() ? Bad("buffer_import of {} gives no reason; write one into the text", what)
-                               : Skipped("{}: {}", what, error.str());
-  }
-  if (status != ASSAY_OK) return Bad("{}: {}", what, DescribeStatus("buffer_import", status, error));
-  if (buffer == nullptr) return Bad("buffer_import of {} returned ASSAY_OK and a NULL buffer", what);
-  const unsigned char sent[3] = {7, 8, 9};
-  unsigned char got[3] = {};
-  bytes[20] = 41, bytes[21] = 42, bytes[22] = 43;
-  Finding finding = Good("");
-  status = plugin.api->buffer_download(plugin.device, buffer, 20, got, sizeof got, error.out());
-  if (status != ASSAY_OK || std::memcmp(got, bytes + 20, sizeof got) != 0) {
-    finding = Bad("{}: buffer_download does not return what its owner wrote there", what);
-  }
-  status = plugin.api->buffer_upload(plugin.device, buffer, 40, sent, sizeof sent, error.out());
-  if (status != ASSAY_OK || std::memcmp(bytes + 40, sent, sizeof sent) != 0) {
-    finding = Bad("{}: an upload does not reach the imported memory", what);
-  }
-  if (plugin.api->buffer_download(plugin.device, buffer, memory.bytes - 1, got, 2, error.out()) == ASSAY_OK) {
-    finding = Bad("{}: a range that reaches outside of it is ASSAY_OK", what);
-  }
-  plugin.api->buffer_free(plugin.device, buffer);
-  bytes[memory.bytes - 1] = 1;  // still its owner's
-  return finding;
 }
 
 }  // namespace
@@ -161,39 +116,6 @@ Finding BufferAlignment(PluginUnderTest& plugin) {
   if (info.buffer_alignment == 0) return Good("not stated");
   if (std::has_single_bit(info.buffer_alignment)) return Good("{} bytes", info.buffer_alignment);
   return Bad("buffer_alignment is {}; state a power of two, or 0 for none", info.buffer_alignment);
-}
-
-Finding BufferImport(PluginUnderTest& plugin) {
-  if (plugin.api->buffer_import == nullptr) return Skipped("there is no buffer_import");
-  constexpr uint64_t kBytes = 4096;
-  alignas(4096) static unsigned char bytes[kBytes];
-  assay_memory memory{};
-  memory.struct_size = sizeof memory;
-  memory.fd = -1;
-  memory.bytes = kBytes;
-  assay_buffer* buffer = nullptr;
-  ErrorText error;
-  memory.kind = 99;
-  memory.pointer = bytes;
-  if (plugin.api->buffer_import(plugin.device, &memory, &buffer, error.out()) == ASSAY_OK) {
-    return Bad("buffer_import of a kind that the header does not name is ASSAY_OK");
-  }
-  memory.kind = ASSAY_MEMORY_HOST;
-  memory.flags = uint64_t{1} << 63;
-  if (plugin.api->buffer_import(plugin.device, &memory, &buffer, error.out()) == ASSAY_OK) {
-    return Bad("buffer_import with a flag that the header does not name is ASSAY_OK");
-  }
-  memory.flags = 0;
-  const Finding host = IsUsedInPlace(plugin, memory, bytes, "host memory");
-  if (host.kind == Finding::Kind::kFail) return host;
-  int64_t shape = static_cast<int64_t>(kBytes);
-  DlManaged tensor{.data = bytes, .shape = &shape};
-  memory.kind = ASSAY_MEMORY_DLPACK;
-  memory.pointer = &tensor;
-  const Finding dlpack = IsUsedInPlace(plugin, memory, bytes, "a DLPack tensor on the host");
-  if (dlpack.kind == Finding::Kind::kFail) return dlpack;
-  if (host.kind != kOk) return dlpack.kind == kOk ? dlpack : host;
-  return Good("host memory{}", dlpack.kind == kOk ? ", DLPack" : "");
 }
 
 }  // namespace assay::plugin_check

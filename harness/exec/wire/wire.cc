@@ -65,11 +65,10 @@ const assay_tensor_desc* OpDescription::AddTensor(const Json& json) {
                 store.name.c_str(),
                 json.at("code"),
                 json.at("bits"),
-                1,
+                0,
                 static_cast<int32_t>(store.shape.size()),
                 store.shape.data(),
                 store.strides.data(),
-                nullptr,
                 json.at("alias"),
                 0};
   return &store.desc;

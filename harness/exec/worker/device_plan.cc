@@ -43,7 +43,7 @@ Json OperandSet::Bind(const Json& images, size_t inputs, std::shared_ptr<SharedI
     } else {
       image.buffer = images_.at(home).buffer;
     }
-    image.arg = {sizeof image.arg, image.buffer, json.at("offset"), nullptr, nullptr};
+    image.arg = {sizeof image.arg, image.buffer, json.at("offset")};
     arg_pointers_.push_back(&image.arg);
   }
   args_ = {sizeof args_, inputs, arg_pointers_.data(), images_.size() - inputs, arg_pointers_.data() + inputs, 0};

@@ -57,7 +57,8 @@ std::string ExplainMissingEntry(void* library, const std::string& path) {
 // Advice for a plugin that was built with a header before 1.0.
 constexpr std::string_view kRebuild =
     "rebuild it with backends/abi/assay_backend.h of this program: query() returns a list that query_free() ends, "
-    "execute_timed became execute_batch, assay_args has counts, and the entry takes the host's information";
+    "execute_timed became execute_batch, assay_args has counts, the entry takes the host's information, and streams, "
+    "imported memory, layout tags and lanes are gone";
 
 // Writes to the standard error of the worker, a pipe to the host, which quotes it in failures.
 void LogToStderr(void*, int32_t level, const char* text) {
@@ -120,7 +121,9 @@ Status CheckPluginVersion(const assay_backend_api* api, const std::string& path)
                             api->abi_minor, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR,
                             api->abi_major < ASSAY_ABI_MAJOR ? kRebuild : "rebuild one of them"));
   }
-  if (ASSAY_HAS(api, event_destroy)) return {};
+  // A longer table of the same version has functions that were taken out before 1.0.
+  const bool is_longer = api->struct_size > sizeof *api && api->abi_minor <= ASSAY_ABI_MINOR;
+  if (ASSAY_HAS(api, capabilities) && !is_longer) return {};
   return Fail(ErrorCode::kInternal,
               fmt::format("{}: its table of {} bytes was built with a header from before ABI 1.0, or is cut off; {}",
                           path, api->struct_size, kRebuild));

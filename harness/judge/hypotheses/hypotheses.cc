@@ -110,9 +110,9 @@ double ToBf16(double x) {
 
 // a b = (a1 + a2)(b1 + b2) - a2 b2 with a1 = bf16(a), a2 = bf16(a - a1): products of bf16 parts, without the smallest.
 // Sums of products alone: their first two operands are the factors.
-std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                        Tier tier) {
-  const std::optional<SumForm> sum = op.SumOf(problem);
+std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& problem, size_t output,
+                                        std::span<const Tensor> inputs, Tier tier) {
+  const std::optional<SumForm> sum = op.TraitsOf(problem, output).sum;
   if (!sum || sum->factors != 2 || inputs[0].dtype() != DType::kF32) return std::nullopt;
   std::vector<Tensor> whole, rest;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -131,8 +131,8 @@ std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& probl
     whole[k].SetDoubles(both);
     rest[k].SetDoubles(second);
   }
-  Golden golden = op.ComputeGolden(problem, whole, tier);
-  const Golden left_out = op.ComputeGolden(problem, rest, tier);
+  Golden golden = op.ComputeGolden(problem, output, whole, tier);
+  const Golden left_out = op.ComputeGolden(problem, output, rest, tier);
   for (int64_t i = 0; i < golden.size(); ++i) {
     double& y = golden.value[static_cast<size_t>(i)];
     y -= left_out.value[static_cast<size_t>(i)];

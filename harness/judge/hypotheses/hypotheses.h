@@ -22,7 +22,8 @@ struct Hypothesis {
   std::function<void(Contract&)> judge_by;       // changes the declared contract to the one that judges; none: nothing
   std::function<bool(const ElementJudge&, const Tensor&, const ErrorMetrics&)> fills;  // besides bound and statistic
   // Instead of `operand`: the golden value of what the unit computes. nullopt: it does not compute such a thing.
-  std::function<std::optional<Golden>(const Operator&, const Problem&, std::span<const Tensor>, Tier)> golden = {};
+  std::function<std::optional<Golden>(const Operator&, const Problem&, size_t output, std::span<const Tensor>, Tier)>
+      golden = {};
   double roundings = 1;  // of the accumulator, for each that the declared contract has
   // The format of partial sums, or of the operator's own intermediates, that are formed and compared. Where the class
   // has no statistic, their errors make it.

@@ -20,12 +20,13 @@ namespace assay {
 namespace {
 
 // The operands as the unit sees them: only the factors go through it. False: no change.
-bool RoundOperands(const Hypothesis& hypothesis, const Operator& op, const Problem& problem,
+bool RoundOperands(const Hypothesis& hypothesis, const Operator& op, const Problem& problem, size_t output,
                    std::span<const Tensor> inputs, std::vector<Tensor>& rounded) {
   bool changed = false;
+  const size_t factors = op.TraitsOf(problem, output).factors;
   for (size_t k = 0; k < inputs.size(); ++k) {
     rounded.push_back(inputs[k].Clone());
-    if (!op.IsFactor(problem, k) || !IsFloat(inputs[k].dtype())) continue;
+    if (k >= factors || !IsFloat(inputs[k].dtype())) continue;
     std::vector<double> values = inputs[k].ToDoubles();
     for (double& x : values) {
       const double seen = hypothesis.operand(inputs[k].dtype(), x);
@@ -52,38 +53,21 @@ double BytesOf(const Golden& golden) {
   return bytes;
 }
 
-// Whether the case is sums of products whose factors a truncating matrix unit takes: those of f32 it rounds to tf32
-// first, and a sum of single elements has no factors.
-bool FitsMatrixUnit(const Operator& op, const Problem& problem, const Contract& weaker,
-                    std::span<const Tensor> inputs) {
-  const std::optional<SumForm> sum = op.SumOf(problem);
-  const bool of_products = sum ? sum->factors == 2 : op.FormForPeers(problem).kind == PeerForm::Kind::kAttention;
-  if (!of_products) return false;
-  if (weaker.in != InputRounding::kExact) return true;
-  FloatFormat tf32 = FormatOf(DType::kF32);
-  tf32.precision = 11;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const bool is_factor = op.IsFactor(problem, k) && (!sum || k < sum->factors) && IsFloat(inputs[k].dtype());
-    if (is_factor && !HoldsPrecision(tf32, inputs[k])) return false;
-  }
-  return true;
-}
-
 // Slices beside those of the worst elements that a weaker arithmetic has to explain before the whole case is tried.
 constexpr int64_t kOtherSlices = 4;
 
 class Search {
  public:
-  Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden,
+  Search(const Operator& op, const Problem& problem, size_t output, const Contract& declared, const Golden& golden,
          const JudgedOutput& main, HypothesisGoldens& goldens)
-      : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {
+      : op_(op), problem_(problem), output_(output), declared_(declared), golden_(golden), goldens_(goldens) {
     std::vector<int64_t> elements;
     for (const WorstElement& worst : main.worst) elements.push_back(worst.index);
     if (elements.empty()) return;
-    part_ = TakePart(op, problem, main.inputs, elements, kOtherSlices);
+    part_ = TakePart(op, problem, output, main.inputs, elements, kOtherSlices);
     if (!part_) return;
     part_got_ = part_->TakeOutput(*main.got);
-    part_golden_ = std::make_shared<const Golden>(op.ComputeGolden(part_->problem, part_->inputs, golden.tier));
+    part_golden_ = std::make_shared<const Golden>(op.ComputeGolden(part_->problem, output, part_->inputs, golden.tier));
   }
 
   // Name of the weaker arithmetic for these results, and the main output's metrics under it.
@@ -127,28 +111,29 @@ class Search {
   // Whether the part leaves it open that RecognisedSums names sums of this class.
   bool MayBeFormed(const Hypothesis& hypothesis) const {
     if (!hypothesis.partials && !hypothesis.accumulator) return false;
-    const BoundModel bound = op_.Bound(part_->problem, *part_golden_, declared_);
+    const BoundModel bound = op_.Bound(part_->problem, output_, *part_golden_, declared_);
     const ElementJudge judge(*part_golden_, bound, declared_, part_got_->dtype());
     if (!StatisticApplies(judge)) return false;
     const DType type = hypothesis.partials ? *hypothesis.partials : *hypothesis.accumulator;
-    if (hypothesis.partials && op_.Narrowed(part_->problem, part_->inputs, FormatOf(type)) != nullptr) return true;
+    if (hypothesis.partials && op_.Narrowed(part_->problem, output_, part_->inputs, FormatOf(type)) != nullptr)
+      return true;
     const auto may = hypothesis.partials ? MayRoundPartials : MaySumNarrowly;
-    const auto products = op_.Products(part_->problem, part_->inputs);
+    const auto products = op_.Products(part_->problem, output_, part_->inputs);
     return products != nullptr && may(*products, judge, *part_got_, FormatOf(type));
   }
 
   std::optional<std::string> RecognisedSums(const Hypothesis& hypothesis, const JudgedOutput& main) const {
     if (!hypothesis.partials && !hypothesis.accumulator) return std::nullopt;
-    const BoundModel bound = op_.Bound(problem_, golden_, declared_);
+    const BoundModel bound = op_.Bound(problem_, output_, golden_, declared_);
     const ElementJudge judge(golden_, bound, declared_, main.got->dtype());
     if (!StatisticApplies(judge)) return std::nullopt;  // what would remain has no known size
     if (hypothesis.partials) {
-      const auto orders = op_.Narrowed(problem_, main.inputs, FormatOf(*hypothesis.partials));
+      const auto orders = op_.Narrowed(problem_, output_, main.inputs, FormatOf(*hypothesis.partials));
       if (orders != nullptr) return RecognisedOrderOf(hypothesis, *orders, judge, *main.got);
     }
     const auto find = hypothesis.partials ? FindRoundedPartials : FindNarrowSums;
     const DType type = hypothesis.partials ? *hypothesis.partials : *hypothesis.accumulator;
-    const auto products = op_.Products(problem_, main.inputs);
+    const auto products = op_.Products(problem_, output_, main.inputs);
     return products ? find(*products, judge, *main.got, FormatOf(type)) : std::nullopt;
   }
 
@@ -156,7 +141,7 @@ class Search {
                                                const ElementJudge& judge, const Tensor& got) const {
     Contract contract = declared_;
     hypothesis.judge_by(contract);
-    const BoundModel bound = op_.Bound(problem_, golden_, contract);
+    const BoundModel bound = op_.Bound(problem_, output_, golden_, contract);
     return FindNarrowedOrder(problem_, orders, judge, ElementJudge(golden_, bound, contract, got.dtype()), got);
   }
 
@@ -168,7 +153,7 @@ class Search {
 
   BoundModel BoundBy(const Hypothesis& hypothesis, const Problem& problem, const Golden& golden,
                      const Contract& contract) const {
-    BoundModel bound = op_.Bound(problem, golden, contract);
+    BoundModel bound = op_.Bound(problem, output_, golden, contract);
     AddRoundings(hypothesis.roundings, bound);
     return bound;
   }
@@ -198,13 +183,14 @@ class Search {
   HypothesisGoldens::Made MakeGolden(const Hypothesis& hypothesis, const Problem& problem,
                                      std::span<const Tensor> inputs, bool is_twin) const {
     if (hypothesis.golden) {
-      auto golden = hypothesis.golden(op_, problem, inputs, golden_.tier);
+      auto golden = hypothesis.golden(op_, problem, output_, inputs, golden_.tier);
       return golden ? std::make_shared<const Golden>(*std::move(golden)) : nullptr;
     }
     std::vector<Tensor> rounded;
-    if (hypothesis.operand && !RoundOperands(hypothesis, op_, problem, inputs, rounded) && !is_twin) return nullptr;
-    return std::make_shared<const Golden>(
-        op_.ComputeGolden(problem, hypothesis.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
+    if (hypothesis.operand && !RoundOperands(hypothesis, op_, problem, output_, inputs, rounded) && !is_twin)
+      return nullptr;
+    return std::make_shared<const Golden>(op_.ComputeGolden(
+        problem, output_, hypothesis.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
   }
 
   std::optional<ErrorMetrics> MeasureIfHolds(const Hypothesis& hypothesis, const Contract& contract,
@@ -229,7 +215,7 @@ class Search {
         Measure(golden, bound, contract, *output.got, {.even_if_stagnating = true, .only_if_holds = true});
     if (!metrics.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
-    if (BreaksExactSum(op_.SumOf(problem_), output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
+    if (BreaksExactSum(sum_, output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
     FloatFormat held = FormatOf(DType::kF32);
     held.precision = hypothesis.precision;
     if (is_twin && hypothesis.precision > 0 && !HoldsPrecision(held, *output.got)) return std::nullopt;
@@ -244,14 +230,14 @@ class Search {
 
   bool ScattersLikeUnit(const Contract& contract, const ElementJudge& judge, const JudgedOutput& output) const {
     const int64_t element = output.worst.empty() ? 0 : output.worst.front().index;
-    const auto terms = static_cast<double>(CountLongestSum(op_, problem_, output.inputs, contract, element));
+    const auto terms = static_cast<double>(CountLongestSum(op_, problem_, output_, output.inputs, contract, element));
     return ScattersLikeTruncation(judge, *output.got, terms, std::max(1, contract.tc_block));
   }
 
   // A class with another golden value is there for that: with it at least half is gone of the squared errors, but for
   // the output's own rounding.
   bool HalvesSquaredErrors(const ElementJudge& by_class, const Tensor& got) const {
-    const BoundModel bound = op_.Bound(problem_, golden_, declared_);
+    const BoundModel bound = op_.Bound(problem_, output_, golden_, declared_);
     const ElementJudge as_declared(golden_, bound, declared_, got.dtype());
     const std::vector<double> values = got.ToDoubles();
     double squares = 0, left = 0;
@@ -270,12 +256,14 @@ class Search {
   }
 
   bool KeepsToPlacesBy(const ElementJudge& by_class, const Tensor& got) const {
-    const BoundModel bound = op_.Bound(problem_, by_class.golden(), declared_);
+    const BoundModel bound = op_.Bound(problem_, output_, by_class.golden(), declared_);
     return HasConfinedErrors(ElementJudge(by_class.golden(), bound, declared_, got.dtype()), by_class, got);
   }
 
   const Operator& op_;
   const Problem& problem_;
+  size_t output_;
+  const std::optional<SumForm> sum_ = op_.TraitsOf(problem_, output_).sum;
   const Contract& declared_;
   const Golden& golden_;
   HypothesisGoldens& goldens_;
@@ -300,21 +288,22 @@ HypothesisGoldens::Made HypothesisGoldens::Get(const std::string& name, std::spa
   return golden;
 }
 
-std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem,
+std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem, size_t output,
                                                      const Contract& declared, const Golden& golden,
                                                      const JudgedOutput& main, std::span<const JudgedOutput> twins,
                                                      HypothesisGoldens* goldens) {
   if (!IsFloat(main.got->dtype()) || IsComplex(main.got->dtype()) || golden.exact) return std::nullopt;
   HypothesisGoldens own;
-  const Search search(op, problem, declared, golden, main, goldens == nullptr ? own : *goldens);
+  const Search search(op, problem, output, declared, golden, main, goldens == nullptr ? own : *goldens);
+  const bool sums = op.TraitsOf(problem, output).sums;
   for (const Hypothesis& hypothesis : ListHypotheses()) {
     Contract weaker = declared;
     hypothesis.weaken(weaker);
     // A class that the declaration already permits explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
     const bool is_of_sums = weaker.acc != declared.acc || weaker.mid != declared.mid;
-    if (is_of_sums && !op.Sums(problem)) continue;
-    if (weaker.acc == Accumulator::kTensorCore && !FitsMatrixUnit(op, problem, weaker, main.inputs)) continue;
+    if (is_of_sums && !sums) continue;
+    if (weaker.acc == Accumulator::kTensorCore && !FitsMatrixUnit(op, problem, output, weaker, main.inputs)) continue;
     if (const auto found = search.Explains(hypothesis, main, twins)) {
       return WeakerArithmetic{weaker, hypothesis.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }

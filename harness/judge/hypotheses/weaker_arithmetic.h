@@ -59,7 +59,7 @@ class HypothesisGoldens {
 // are computed and judged by the declared contract, which leaves a wrong term no room. Other classes are judged by
 // their own bound and statistic, or by sums that are formed in their accumulator (FindNarrowSums). nullopt: nothing
 // weaker explains the result. `goldens` is of the same problem and tier; null: each is made anew.
-std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem,
+std::optional<WeakerArithmetic> FindWeakerArithmetic(const Operator& op, const Problem& problem, size_t output,
                                                      const Contract& declared, const Golden& golden,
                                                      const JudgedOutput& main, std::span<const JudgedOutput> twins,
                                                      HypothesisGoldens* goldens = nullptr);

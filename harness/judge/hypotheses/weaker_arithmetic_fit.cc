@@ -20,7 +20,11 @@ constexpr double kLeastSpread = 0.5, kVisible = 0.1;
 constexpr double kMostTypical = 0.3;
 // Squared errors over squared results from where on errors are as good as results of their own.
 constexpr double kMostOfResults = 0.25;
-constexpr double kLeastOdds = 20;     // against every other explanation
+constexpr double kLeastOdds = 20;  // against every other explanation
+// Truncated results equal the golden values that are cut off, but for about one result in a hundred, which an error in
+// f32 moved across a number of the narrower output type. Results that share a factor and are rounded to nearest differ
+// from golden values that are cut off by as much as from golden values times the factor, or more.
+constexpr double kMostLeftByCutting = 0.5;
 constexpr int64_t kLeastErrors = 16;  // fewer say nothing of a distribution
 
 // Losses uniform in [0, unit) of n products have a deviation of 1 / sqrt(3 n) of their sum, and more where the running
@@ -63,7 +67,7 @@ class ScaledNormal {
   int64_t n_ = 0;
 };
 
-// Share of root mean square errors that errors in proportion to a plane do not explain.
+// Errors that errors in proportion to a plane do not explain.
 class Proportion {
  public:
   void Add(double error, double x) {
@@ -71,6 +75,8 @@ class Proportion {
     both_ += error * x;
     squares_ += x * x;
   }
+  double Left() const { return errors_ * Unexplained() * Unexplained(); }  // their sum of squares
+  // Their share of all, as root mean squares.
   double Unexplained() const {
     return std::sqrt(std::max(0.0, 1 - both_ * both_ / std::max(errors_ * squares_, kLeast)));
   }
@@ -79,6 +85,14 @@ class Proportion {
   static constexpr double kLeast = std::numeric_limits<double>::min();
   double errors_ = 0, both_ = 0, squares_ = 0;
 };
+
+// The golden value, rounded toward zero to the output's type.
+double CutOff(const ElementJudge& judge, int64_t i) {
+  const double y = GoldenAt(judge, i), nearest = judge.Rounded(i);
+  if (!(std::fabs(nearest) > std::fabs(y))) return nearest;
+  return std::isfinite(nearest) ? nearest - std::copysign(UlpAt(FormatOf(judge.dtype()), std::fabs(y)), y)
+                                : std::copysign(FormatOf(judge.dtype()).max_finite, y);
+}
 
 // Mean spacing of binades that a sum passes on its way from 0 to y in equal steps, up to a factor.
 double MeanSpacing(double y) {
@@ -202,20 +216,41 @@ bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double
       losses, [&](const Proportion& loss) { return loss.Unexplained() <= std::max(most, kMostScatter * expected); });
 }
 
+bool FitsMatrixUnit(const Operator& op, const Problem& problem, size_t output, const Contract& weaker,
+                    std::span<const Tensor> inputs) {
+  const ProblemTraits traits = op.TraitsOf(problem, output);
+  const std::optional<SumForm>& sum = traits.sum;
+  const bool of_products = sum ? sum->factors == 2 : traits.peer.kind == PeerForm::Kind::kAttention;
+  if (!of_products) return false;
+  if (weaker.in != InputRounding::kExact) return true;
+  FloatFormat tf32 = FormatOf(DType::kF32);
+  tf32.precision = 11;
+  for (size_t k = 0; k < std::min(inputs.size(), traits.factors); ++k) {
+    const bool is_factor = (!sum || k < sum->factors) && IsFloat(inputs[k].dtype());
+    if (is_factor && !HoldsPrecision(tf32, inputs[k])) return false;
+  }
+  return true;
+}
+
 bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
   const FloatFormat& format = FormatOf(judge.dtype());
-  int64_t toward = 0, away = 0;
+  int64_t toward = 0, beyond = 0;
+  double left = 0;    // of squared errors, in spacings, by cutting the golden values off
+  Proportion common;  // or by a factor that all results have in common
   ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
     const double y = GoldenAt(judge, i);
     const double noise = judge.Sigma(i) * kElementThreshold + PlaneAt(judge.golden().error, i, judge.golden().size());
-    const double error = std::fabs(judged.error);
-    if (judged.error * y > 0) {
-      away += error > noise ? 1 : 0;
-    } else if (error > 0.5 * UlpAt(format, std::max(std::fabs(x), std::fabs(y))) + noise) {
-      ++toward;
-    }
+    const double error = std::fabs(judged.error), spacing = UlpAt(format, std::max(std::fabs(x), std::fabs(y)));
+    const double most = (judged.error * y > 0 ? 0 : spacing) + judge.Systematic(i);
+    beyond += error > most + noise ? 1 : 0;
+    if (noise > 0.5 * spacing) return;  // sums hide how the output was rounded
+    toward += judged.error * y < 0 && error > 0.5 * spacing + noise ? 1 : 0;
+    const double own = UlpAt(format, std::fabs(y)), off = (x - CutOff(judge, i)) / own;
+    left += off * off;
+    common.Add(judged.error / own, y / own);
   });
-  return away == 0 && static_cast<double>(toward) >= 0.1 * static_cast<double>(metrics.finite);
+  return beyond == 0 && static_cast<double>(toward) >= 0.1 * static_cast<double>(metrics.finite) &&
+         left <= kMostLeftByCutting * common.Left();
 }
 
 bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {

@@ -36,7 +36,14 @@ bool LosesLikeUnit(const ElementJudge& judge, const Tensor& got);
 // sign more. True if nothing is known of the terms.
 bool ScattersLikeTruncation(const ElementJudge& judge, const Tensor& got, double terms, double block);
 
-// No error goes away from zero, and a good part of the results are off by more than half an ulp.
+// Whether the case is sums of products whose factors a truncating matrix unit takes: those of f32 it rounds to tf32
+// first, and a sum of single elements has no factors.
+bool FitsMatrixUnit(const Operator& op, const Problem& problem, size_t output, const Contract& weaker,
+                    std::span<const Tensor> inputs);
+
+// Whether errors are as cutting off the results leaves them: none goes away from zero, none is larger than an ulp, a
+// good part is larger than half of one, and cutting off the golden values explains more of them than a common factor
+// does.
 bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
 
 // Every result below the smallest normal number is zero, and there are several.

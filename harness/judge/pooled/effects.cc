@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -52,59 +53,56 @@ std::vector<double> EffectOf(const Golden& changed, const Golden& golden, double
 
 // Where operands are added as they are, a correct sum drops their last bits, as they lie on the grid of its own. Of
 // products these are spread evenly, and a rounding follows them in the mean.
-bool MultipliesFirst(const Operator& op, const Problem& problem) {
-  const PeerForm::Kind kind = op.FormForPeers(problem).kind;
+bool MultipliesFirst(PeerForm::Kind kind) {
   return kind == PeerForm::Kind::kProduct || kind == PeerForm::Kind::kConvolution || kind == PeerForm::Kind::kAttention;
 }
 
-bool IsAsked(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, size_t k) {
-  return HasLastBits(inputs[k].dtype()) && op.IsFactor(problem, k);
-}
-
 // Replaces the last bits of the operands in `chosen`.
-Effect OperandEffect(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
-                     std::span<const size_t> chosen, int count) {
+Effect OperandEffect(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                     const Golden& golden, std::span<const size_t> chosen, int count) {
   std::vector<Tensor> changed = ClonesOfAll(inputs);
   for (const size_t k : chosen) CentreLastBits(count, inputs[k].dtype(), changed[k]);
   const std::string name = chosen.size() == 1 ? "_" + problem.inputs[chosen[0]].name : "";
   return Effect{Effect::Kind::kOperandBits, fmt::format("{}{}{}", kOperandBitsQuestion, count, name),
-                EffectOf(op.ComputeGolden(problem, changed, golden.tier), golden, 1)};
+                EffectOf(op.ComputeGolden(problem, output, changed, golden.tier), golden, 1)};
 }
 
-void AddOperandEffects(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
-                       std::vector<Effect>& effects) {
+void AddOperandEffects(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                       const Golden& golden, std::vector<Effect>& effects) {
+  const ProblemTraits traits = op.TraitsOf(problem, output);
   std::vector<size_t> asked;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (IsAsked(op, problem, inputs, k)) asked.push_back(k);
+  for (size_t k = 0; k < std::min(inputs.size(), traits.factors); ++k) {
+    if (HasLastBits(inputs[k].dtype())) asked.push_back(k);
   }
-  if (asked.empty() || !MultipliesFirst(op, problem)) return;
-  for (const size_t& k : asked) effects.push_back(OperandEffect(op, problem, inputs, golden, std::span(&k, 1), 4));
-  if (asked.size() > 1) effects.push_back(OperandEffect(op, problem, inputs, golden, asked, 2));
+  if (asked.empty() || !MultipliesFirst(traits.peer.kind)) return;
+  for (const size_t& k : asked)
+    effects.push_back(OperandEffect(op, problem, output, inputs, golden, std::span(&k, 1), 4));
+  if (asked.size() > 1) effects.push_back(OperandEffect(op, problem, output, inputs, golden, asked, 2));
 }
 
 // Where golden values follow from the constant: of those that are rounded first there is no derivative.
-std::optional<Effect> ConstantEffect(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                     const Golden& golden, size_t attr) {
+std::optional<Effect> ConstantEffect(const Operator& op, const Problem& problem, size_t output,
+                                     std::span<const Tensor> inputs, const Golden& golden, size_t attr) {
   const ResolvedAttr& constant = problem.attrs[attr];
   if (constant.type != AttrType::kFloat || constant.f == 0 || !std::isfinite(constant.f)) return std::nullopt;
   Problem changed = problem;
   changed.attrs[attr].f *= 1 + kStep;
   return Effect{Effect::Kind::kConstant, fmt::format("{}{}", kConstantQuestion, constant.key),
-                EffectOf(op.ComputeGolden(changed, inputs, golden.tier), golden, kStep)};
+                EffectOf(op.ComputeGolden(changed, output, inputs, golden.tier), golden, kStep)};
 }
 
 }  // namespace
 
-std::vector<Effect> MakeEffects(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                const Golden& golden) {
+std::vector<Effect> MakeEffects(const Operator& op, const Problem& problem, size_t output,
+                                std::span<const Tensor> inputs, const Golden& golden) {
   std::vector<Effect> effects;
-  if (golden.exact || IsInt(problem.output().dtype) || op.Selects(problem)) return effects;
+  if (golden.exact || IsInt(problem.outputs[output].dtype) || op.TraitsOf(problem, output).selects) return effects;
   const auto add = [&](std::optional<Effect> effect) {
     if (effect) effects.push_back(*std::move(effect));
   };
-  AddOperandEffects(op, problem, inputs, golden, effects);
+  AddOperandEffects(op, problem, output, inputs, golden, effects);
   for (size_t attr = 0; attr < problem.attrs.size(); ++attr) {
-    add(ConstantEffect(op, problem, inputs, golden, attr));
+    add(ConstantEffect(op, problem, output, inputs, golden, attr));
   }
   return effects;
 }

@@ -177,7 +177,7 @@ std::string ExplainNotRandom(const Tensor& tensor) {
   return ExplainNotRandom(tensor, tensor.ToDoubles());
 }
 
-std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+std::string ExplainNotRandom(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
                              int64_t furthest, const Contract& contract) {
   int64_t told = 0;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -193,15 +193,16 @@ std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::sp
   if (told < kFewest) return fmt::format("no operand has {} elements that differ", kFewest);
   if (furthest < 0) return "";
   const int precision = std::min(53, contract.AccExactBits());
-  const std::vector<std::vector<double>> sums = op.SummedTerms(problem, inputs, contract, furthest);
+  const std::vector<std::vector<double>> sums = op.SummedTerms(problem, output, inputs, contract, furthest);
   const auto rounds_one_way = [&](const std::vector<double>& terms) { return RoundsOneWay(terms, precision); };
   return std::ranges::any_of(sums, rounds_one_way) ? "the running sums of its worst element round to one side" : "";
 }
 
-int64_t CountLongestSum(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                        const Contract& contract, int64_t output) {
+int64_t CountLongestSum(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                        const Contract& contract, int64_t element) {
   size_t terms = 0;
-  for (const auto& sum : op.SummedTerms(problem, inputs, contract, output)) terms = std::max(terms, sum.size());
+  for (const auto& sum : op.SummedTerms(problem, output, inputs, contract, element))
+    terms = std::max(terms, sum.size());
   return static_cast<int64_t>(terms);
 }
 

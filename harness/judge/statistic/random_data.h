@@ -20,7 +20,7 @@ namespace assay {
 // `contract`'s accumulator, have to be no further off than those of random terms. Constant operands and those of fewer
 // than kFewestTold elements are left out, and some other one has to be there. One in 10,000 sets of independent data of
 // a continuous distribution is refused.
-std::string ExplainNotRandom(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+std::string ExplainNotRandom(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
                              int64_t furthest, const Contract& contract);
 
 // Overload for one operand by itself; precondition: it is of floats or complex numbers.
@@ -29,7 +29,7 @@ std::string ExplainNotRandom(const Tensor& tensor);
 inline constexpr int64_t kFewestTold = 32;
 
 // Terms of the longest sum on the way to an output element, as Operator::SummedTerms lists them; 0 if it lists none.
-int64_t CountLongestSum(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                        const Contract& contract, int64_t output);
+int64_t CountLongestSum(const Operator& op, const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                        const Contract& contract, int64_t element);
 
 }  // namespace assay

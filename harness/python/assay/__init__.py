@@ -5,6 +5,7 @@
     assay.assert_close("matmul", [a, b], y)                       # AssertionError that says where, and what explains it
     verdict = assay.check("softmax", x, y, axis=-1)               # the same as an object; true: it passed
     for case in assay.cases("smoke", op="softmax"): ...           # the inputs that assay itself tests with
+    assay.assert_close(lambda x, b: x * x + b, [x, b], y)         # any formula, traced
     @assay.kernel("softmax", contract="f32acc")                   # a callable as a backend: assay run --kernels FILE.py
 
 Arrays are those of NumPy, PyTorch, JAX, CuPy and whatever else speaks the buffer protocol, DLPack or
@@ -14,20 +15,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._cases import Case as Case, Cases as Cases, cases as cases
     from ._check import assert_close as assert_close, check as check
+    from ._define import Definition as Definition, operator as operator
     from ._errors import (Error as Error, InconclusiveWarning as InconclusiveWarning, Mismatch as Mismatch,
                           SuspectWarning as SuspectWarning, UsageError as UsageError)
     from ._kernels import KernelCase as KernelCase, kernel as kernel
     from ._marks import mark as mark
+    from ._namespace import namespace as namespace
     from ._operators import operators as operators
     from ._verdict import (Arithmetic as Arithmetic, Stricter as Stricter, Verdict as Verdict,
                            WorstElement as WorstElement)
 
 # Where each name is: importing assay is to cost nothing where no test needs it.
-_HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Error": "_errors",
+_HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Definition": "_define", "Error": "_errors",
           "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "Stricter": "_verdict",
           "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
-          "check": "_check", "kernel": "_kernels", "mark": "_marks", "operators": "_operators"}
+          "check": "_check", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",
+          "operator": "_define", "operators": "_operators"}
 
 __all__ = sorted(_HOMES)
 

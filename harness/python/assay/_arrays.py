@@ -8,13 +8,10 @@ from typing import Any, NamedTuple, Optional
 
 from ._errors import UsageError
 from ._library import Array, encoded
+from ._types import BOOL, BY_FRAMEWORK
 
-# DLPack's code and bits, by the names that NumPy, ml_dtypes, PyTorch and JAX have for a type.
-TYPES = {
-    "float64": (2, 64), "float32": (2, 32), "float16": (2, 16), "bfloat16": (4, 16), "float8_e4m3fn": (10, 8),
-    "float8_e5m2": (12, 8), "int8": (0, 8), "int32": (0, 32), "int64": (0, 64), "complex64": (5, 64),
-    "complex128": (5, 128), "bool": (6, 8), "uint8": (1, 8), "uint16": (1, 16),
-}
+# DLPack's code and bits, by the names that NumPy, ml_dtypes, PyTorch and JAX have for a type. uint16 holds bits.
+TYPES = {name: (one.code, one.bits) for name, one in BY_FRAMEWORK.items()} | {"bool": BOOL, "uint16": (1, 16)}
 KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int32 int64 complex64 complex128 bool "
          "are judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
 

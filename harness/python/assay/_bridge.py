@@ -41,7 +41,8 @@ class Calls(Structure):
                 ("allocate", CFUNCTYPE(None, c_uint32, c_uint64, POINTER(c_uint64), *_ANSWER)),
                 ("release_memory", CFUNCTYPE(None, c_uint32, c_uint64)),
                 ("upload", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER)),
-                ("download", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER))]
+                ("download", CFUNCTYPE(None, c_uint32, c_uint64, c_uint64, c_void_p, c_uint64, *_ANSWER)),
+                ("kernels", CFUNCTYPE(None, c_uint32, *_ANSWER))]
 
 
 def _tools_of(device: str) -> Numpy:
@@ -182,6 +183,10 @@ class Bridge:
         if launch_us:
             properties += f"{';' if properties else ''}launch_us={launch_us}"
         return f"{device}\t{memory}\t{int(tools.has_memory)}\t{properties}"
+
+    def kernels(self, device: int, status: Any, text: int, capacity: int) -> None:
+        self._guarded(status, text, capacity, lambda: "".join(
+            f"{k.op}\t{k.name}\n" for k in _kernels.registered() if k.device == self._devices()[device]))
 
     def _offered(self, device: int, asked: Description, tries: bool) -> tuple[list[_kernels.Kernel], str]:
         """The kernels that take the case, and why the others do not. `tries`: to make those ready that may still refuse."""

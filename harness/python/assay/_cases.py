@@ -6,23 +6,22 @@ import ctypes
 import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _library
 from ._arrays import CArrays, GivenArray
 from ._check import Arrays, demand_pass, take_all
 from ._errors import UsageError
+from ._types import BY_NAME
 from ._verdict import Verdict, take_verdict
 
 if TYPE_CHECKING:
     import numpy
 
 Names = Union[None, str, Sequence[str]]
+Operators = Union[Names, Callable[..., Any], Sequence[Union[str, Callable[..., Any]]]]
 
-_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64",
-          "c64": "complex64", "c128": "complex128"}
-_ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
-_BITS = {"bf16": "uint16", "e4m3": "uint8", "e5m2": "uint8"}
+_HELD_IN_BITS = ("bf16", "f16", "e4m3", "e5m2")  # types whose bits unsigned integers may hold
 
 
 def _listed(what: str, names: Names) -> Optional[str]:
@@ -33,16 +32,28 @@ def _listed(what: str, names: Names) -> Optional[str]:
     return ",".join(names)
 
 
+def _named(op: Operators) -> Names:
+    """Names of operators. Definitions, and functions whose arrays are annotated with their axes, are made known first."""
+    from ._define import Definition, operator
+
+    def name_of(one: Any) -> Any:
+        if not callable(one):
+            return one
+        return (one if isinstance(one, Definition) else operator(getattr(one, "__name__", "function"))(one)).register()
+    return [name_of(one) for one in op] if isinstance(op, (list, tuple)) else name_of(op)
+
+
 def _dtype(name: str) -> tuple[Any, bool]:
     """NumPy's type, and whether it only holds the bits, as ml_dtypes is not there."""
     import numpy
-    if name in _NUMPY:
-        return numpy.dtype(_NUMPY[name]), False
+    one = BY_NAME[name]
+    if one.is_numpys:
+        return numpy.dtype(one.framework), False
     try:
         import ml_dtypes
     except ImportError:
-        return numpy.dtype(_BITS[name]), True
-    return numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[name])), False
+        return numpy.dtype(f"uint{one.bits}"), True
+    return numpy.dtype(getattr(ml_dtypes, one.framework)), False
 
 
 class Case:
@@ -66,7 +77,7 @@ class Case:
         self.checked = 0  # how often `check` was asked
         self._operands = text["inputs"]
         self._inputs: Optional[dict[str, Any]] = None
-        bits = [f"{o['name']} has the bits of {o['dtype']} as {_BITS[o['dtype']]}" for o in self._operands
+        bits = [f"{o['name']} has the bits of {o['dtype']} as {_dtype(o['dtype'])[0]}" for o in self._operands
                 if _dtype(o["dtype"])[1]]
         self.note = f"without the package ml_dtypes {' and '.join(bits)}, and no values" if bits else ""
 
@@ -106,8 +117,14 @@ class Case:
         return take_verdict(made)
 
     def _bits_of(self, name: Optional[str], array: GivenArray) -> Optional[str]:
-        expected = self.outputs.get(name or "", ("",))[0]
-        return expected if array.code == 1 and expected in _BITS else None
+        """The type whose bits an array of unsigned integers holds: the one that is expected, where it is of that size."""
+        expected = self.outputs.get(name or "", ("u8",))[0]
+        if array.code != 1 or expected == "u8":
+            return None
+        if expected not in _HELD_IN_BITS or array.bits != BY_NAME[expected].bits:
+            raise UsageError(f"{self.op}: {name} has dtype uint{array.bits}, expected {expected}; convert it, as NumPy's astype "
+                             "does")
+        return expected
 
     def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None) -> Verdict:
         """Calls ``judge`` and raises Mismatch unless the result passed; see ``assert_close``."""
@@ -143,11 +160,12 @@ class Cases(Sequence[Case]):
         return (self[i] for i in range(len(self)))
 
 
-def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Names = None, dtype: Names = None,
+def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Operators = None, dtype: Names = None,
           filter: Optional[str] = None, ids: Sequence[str] = ()) -> Cases:
     """The cases of a suite, by name or path, that match everything given, as `assay list cases` selects them.
 
-    op, dtype: one or several names. filter: globs on ids, "softmax/*:-*fill=special*". ids: cases by their ids, beside or
+    op, dtype: one or several names; an operator may also be what ``assay.operator`` made, or a function whose arrays are
+    annotated with their axes: the suite "default" has a few cases of each that no suite names. filter: globs on ids, "softmax/*:-*fill=special*". ids: cases by their ids, beside or
     instead of a suite. Without a suite and ids it is the suite "default". Raises UsageError where there is no such case.
     """
     if isinstance(ids, str):
@@ -155,7 +173,7 @@ def cases(suite: Union[None, str, os.PathLike[str]] = None, *, op: Names = None,
     if isinstance(suite, os.PathLike):
         suite = os.fspath(suite)
     selection = _library.Selection(
-        ctypes.sizeof(_library.Selection), _library.encoded(suite, "suite"), _library.encoded(_listed("op", op)),
+        ctypes.sizeof(_library.Selection), _library.encoded(suite, "suite"), _library.encoded(_listed("op", _named(op))),
         _library.encoded(_listed("dtype", dtype)), _library.encoded(filter, "filter"), len(ids),
         _library.texts(list(ids), "ids"))
     return Cases(_library.made(_library.load().assay_cases_select, ctypes.byref(selection)))

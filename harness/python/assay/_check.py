@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from . import _library
 from ._arrays import CArrays, GivenArray, take
@@ -31,11 +31,13 @@ def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[st
     return [(name, take(array, f"{what} {name}" if name else what), dtypes.get(name or "")) for name, array in named]
 
 
-def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
+def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
           tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, **attrs: Any) -> Verdict:
     """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
 
-    op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes.
+    op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes. Or a formula: what
+        ``assay.operator`` made, or any function of arrays, which is traced for arrays of these shapes; it takes what it needs
+        from ``assay.namespace(x)``, and `attrs` are its keyword arguments.
     inputs: arrays by name, in the operator's order (None: an optional one that is left out), or a single one.
     outputs: a single array, or several by name.
     contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types, which permits
@@ -51,8 +53,11 @@ def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] =
     strides. What is on a device is copied to the host. Raises UsageError where something cannot be, and Error where the
     library is not there or memory is short. The call releases the GIL.
     """
+    if callable(op):
+        from ._define import take_function
+        op, attrs = take_function(op, inputs, outputs, attrs)
     if not isinstance(op, str):
-        raise UsageError(f"op {op!r} is no text; name the operator, such as \"matmul\"")
+        raise UsageError(f"op {op!r} is no text; name the operator, such as \"matmul\", or give a function of arrays")
     if dtypes is not None and not isinstance(dtypes, Mapping):
         raise UsageError(f"dtypes={dtypes!r} is no mapping from names of arrays to types, such as {{\"a\": \"bf16\"}}")
     dtypes = dtypes or {}
@@ -115,7 +120,7 @@ def demand_pass(verdict: Verdict, strict: bool, stacklevel: int, note: str = "")
     raise Mismatch(failure_text(verdict, note), verdict)
 
 
-def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[str] = None, strict: bool = False,
+def assert_close(op: Union[str, Callable[..., Any]], inputs: Arrays, output: Arrays, *, contract: Optional[str] = None, strict: bool = False,
                  **arguments: Any) -> Verdict:
     """Calls ``check`` and raises Mismatch, an AssertionError, unless the result is what the contract permits.
 

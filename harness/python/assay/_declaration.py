@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, Callable, Iterable, Mapping, Optional
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
 from ._errors import UsageError
+from ._types import BY_NAME, OTHER_NAMES
 
 FRAMEWORKS = ("numpy", "torch", "jax")
-DTYPES = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "i8", "u8", "i32", "i64", "c64", "c128")
+DTYPES = tuple(BY_NAME)
 # Other names of types and frameworks.
-_OTHER_NAMES = {
-    "float64": "f64", "double": "f64", "fp64": "f64", "float32": "f32", "float": "f32", "single": "f32", "fp32": "f32",
-    "float16": "f16", "half": "f16", "fp16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
-    "int8": "i8", "uint8": "u8", "int32": "i32", "int": "i32", "int64": "i64", "long": "i64", "complex64": "c64",
-    "complex128": "c128", "complex": "c128", "pytorch": "torch", "np": "numpy"}
+_OTHER_NAMES = OTHER_NAMES | {"pytorch": "torch", "np": "numpy"}
 _DEVICE = re.compile(r"([a-z]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
 class Knowledge:
     """Set by the worker: operators by name, each with `operands` and `attrs`, a function that explains an invalid contract
-    ("" if it is valid), and one that hints at the operator that an unknown word means. None elsewhere, where kernels are
-    only marked."""
+    ("" if it is valid), one that hints at the operator that an unknown word means, and the files of --operators. None
+    elsewhere, where kernels are only marked."""
     operators: Optional[Mapping[str, Any]] = None
     contract_problem: Optional[Callable[[str], str]] = None
     operator_hint: Optional[Callable[[str], str]] = None
+    definitions: Sequence[str] = ()
 
 
 def meant(word: str, known: Iterable[str]) -> str:

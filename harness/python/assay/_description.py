@@ -17,9 +17,9 @@ class _Attr(Structure):
 
 
 class _Tensor(Structure):
-    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
-                ("rank", c_int32), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("layout", c_char_p),
-                ("alias", c_uint32), ("reserved", c_uint32)]
+    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("code", c_uint8), ("bits", c_uint8),
+                ("reserved", c_uint16), ("rank", c_int32), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("alias", c_uint32), ("flags", c_uint32)]
 
 
 class Op(Structure):

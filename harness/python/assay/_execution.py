@@ -15,6 +15,8 @@ class Execution:
                  outputs: Sequence[Operand]) -> None:
         self._kernel, self._order, self._inputs, self._outputs = kernel, order, inputs, outputs
         self.name, self._attrs = kernel.name, kernel.attributes(case)
+        if getattr(kernel.function, "takes_result_types", False):
+            self._attrs = {**self._attrs, "result_types": tuple(operand.type for operand in outputs)}
         self.operands = len(inputs) + len(outputs)
         self.framework = framework(kernel.framework, kernel.device)
         self.framework.select()

@@ -9,18 +9,18 @@ import warnings
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ._devices import jax_device, torch_device
+from ._types import ALL, BOOL, BY_DLPACK
 
-# Names of types by DLPack's code and bits; NumPy's type, and that of the storage where NumPy needs ml_dtypes for it.
-_TYPES = {(2, 64): ("f64", "float64"), (2, 32): ("f32", "float32"), (2, 16): ("f16", "float16"),
-          (4, 16): ("bf16", "bfloat16"), (10, 8): ("e4m3", "float8_e4m3fn"), (12, 8): ("e5m2", "float8_e5m2"),
-          (0, 8): ("i8", "int8"), (0, 32): ("i32", "int32"), (0, 64): ("i64", "int64"), (1, 8): ("u8", "uint8"),
-          (5, 64): ("c64", "complex64"), (5, 128): ("c128", "complex128"), (6, 8): ("bool", "bool")}
-_STORED = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "int8"}
+# NumPy's type of the storage where it needs ml_dtypes for a type.
+_STORED = {one.framework: f"int{one.bits}" for one in ALL if not one.is_numpys}
 _WIDE = ("float64", "complex128", "int64")
 
 
 def type_name(code: int, bits: int) -> str:
-    return _TYPES.get((code, bits), (f"type-{code}-{bits}", ""))[0]
+    if (code, bits) == BOOL:
+        return "bool"
+    known = BY_DLPACK.get((code, bits))
+    return known.name if known else f"type-{code}-{bits}"
 
 
 class Unsupported(Exception):
@@ -50,7 +50,7 @@ class Operand(NamedTuple):
 
     @property
     def type(self) -> str:
-        return _TYPES[self.code, self.bits][1]
+        return "bool" if (self.code, self.bits) == BOOL else BY_DLPACK[self.code, self.bits].framework
 
 
 class Memory:

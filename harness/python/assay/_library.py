@@ -50,6 +50,7 @@ _PROTOTYPES = {
     "case_input": (c_int32, [c_void_p, c_uint64, POINTER(Array)]),
     "case_judge": (c_int32, [c_void_p, c_uint64, POINTER(POINTER(Array)), c_char_p, POINTER(c_void_p)]),
     "operators": (c_int32, [POINTER(c_char_p)]),
+    "add_operators": (c_int32, [c_char_p]),
 }
 
 _loaded: Optional[ctypes.CDLL] = None

@@ -32,6 +32,12 @@ def operators() -> dict[str, dict[str, Any]]:
     return _all
 
 
+def forget() -> None:
+    """After operators were added: they are asked for again."""
+    global _all
+    _all = None
+
+
 def operand_order(op: str, outputs: bool) -> list[str]:
     """Names of inputs or outputs in the operator's order, optional ones included; [] of an unknown operator."""
     schema = operators().get(op)

@@ -11,7 +11,7 @@ import sys
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
-def _import_assay() -> None:
+def import_assay() -> None:
     """By its own place, as what else lies beside it may be of another interpreter; nor is the place of this script, or
     that of the files, a place of modules."""
     sys.path[:] = [place for place in sys.path if os.path.realpath(place) != os.path.realpath(_PACKAGE)]
@@ -68,7 +68,7 @@ def _main(settings: dict, paths: list, output) -> None:
         return _tell(output, error=f"the interpreter {sys.executable} is Python {sys.version.split()[0]}; importing needs 3.10 "
                                    "or later: --python PATH")
     sys.dont_write_bytecode = True
-    _import_assay()
+    import_assay()
     if missing := _explain_missing(settings):
         return _tell(output, error=missing)
     from assay.importers._cases import Found, Unusable, show_path

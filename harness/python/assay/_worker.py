@@ -82,6 +82,7 @@ def _main(settings: dict, fd: int) -> int:
     Knowledge.operators = settings["operators"]
     Knowledge.contract_problem = lambda text: _answer(library.assay_contract_problem, text)
     Knowledge.operator_hint = lambda word: _answer(library.assay_operator_hint, word, ",".join(settings["operators"]))
+    Knowledge.definitions = settings["definitions"]
     bridge = Bridge(settings["kernels"], settings["operators"],
                     lambda: _import_kernels(settings["kernels"], settings["import_timeout_s"]))
     library.assay_python_register(ctypes.byref(bridge.calls))

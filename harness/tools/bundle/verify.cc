@@ -18,6 +18,13 @@ void CheckPlan(const BundleContents& bundle, Verification& found) {
   } else {
     found.Confirm("plan: {} with hash {}", Counted(std::ssize(plan.entries), "case"), plan.hash);
   }
+  for (const auto& [op, digest] : DigestsOf(plan.definitions)) {
+    found.Confirm("definition of {}: the plan has it, with digest {}, and its cases were made by it", op, digest);
+    found.Open(
+        "that {} of plan.json is the formula that was to be judged: compare it with what assay define writes of "
+        "yours",
+        op);
+  }
   if (!bundle.IsShard()) return;
   const int64_t own = bundle.CountOwnCases(), all = std::ssize(plan.entries);
   found.Confirm("shard: this is --shard {}/{}, {} of the {}", plan.shard.index, plan.shard.count, own,

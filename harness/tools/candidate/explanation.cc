@@ -31,7 +31,7 @@ constexpr Advice kAdvice[] = {
      "The kernel raised an exception or returned a wrong kind of value; the reason has the last lines of the "
      "traceback."},
     {"unsupported",
-     "The reference takes this case, so the candidate has to. Where only a part is asked for, say so with "
+     "The case belongs to the task, so the candidate has to take it. Where only a part is asked for, say so with "
      "--op, --dtype or the cases."},
     {"timing_invalid",
      "The work must be done when the kernel returns, on the operands that it was given, and times must "

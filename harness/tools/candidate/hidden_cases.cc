@@ -18,7 +18,7 @@ PlannedCase Planned(CaseSpec spec, const std::string& requirement) {
   planned.spec = std::move(spec);  // canonical
   planned.requirement = requirement;
   const SharedCase bound = planned.Bound();
-  planned.asked = bound->op->RequiredFields(bound->problem);
+  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
   planned.timed = false;
   return planned;
 }

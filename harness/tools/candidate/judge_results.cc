@@ -59,7 +59,7 @@ class Judging {
     if (run_.timed) {
       out_.speed = CompareSpeed(pairs_);
     } else {
-      out_.speed.why = "nothing was timed (--no-perf)";
+      out_.speed.why = run_.has_reference ? "nothing was timed (--no-perf)" : "there is no reference (--against)";
     }
     Decide();
     return std::move(out_);
@@ -70,9 +70,9 @@ class Judging {
     ++counts.cases;
     const auto found = by_case_.find(planned.spec.Id());
     const OfCase none, &of = found == by_case_.end() ? none : found->second;
-    if (of.candidate.empty() || of.reference.empty()) {
+    if (of.candidate.empty() || (run_.has_reference && of.reference.empty())) {
       ++counts.not_run;
-    } else if (!Has(of.reference, "pass") && !Has(of.reference, "inconclusive")) {
+    } else if (run_.has_reference && !Has(of.reference, "pass") && !Has(of.reference, "inconclusive")) {
       ++counts.disputed;
     } else {
       JudgeResults(of, set, counts);
@@ -100,7 +100,7 @@ class Judging {
       ++counts.failed;
     } else if (Has(of.candidate, "pass")) {
       ++counts.passed;
-      pairs_.push_back({FastestOf(of.candidate), FastestOf(of.reference)});
+      if (run_.has_reference) pairs_.push_back({FastestOf(of.candidate), FastestOf(of.reference)});
     } else if (Has(of.candidate, "inconclusive")) {
       ++counts.inconclusive;
     } else {

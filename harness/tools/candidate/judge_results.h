@@ -20,10 +20,11 @@ struct JudgedRun {
   std::span<const PlannedCase> visible, hidden;
   std::span<const Record> records;
   bool timed = true;
-  std::string broken;  // why the run did not come to its end; "": it did
+  bool has_reference = true;  // else the golden values alone say what is right
+  std::string broken;         // why the run did not come to its end; "": it did
 };
 
-// A case on which every implementation of the reference fails is disputed. Of all others the candidate must have one
+// A case on which every implementation of a reference fails is disputed. Of all others the candidate must have one
 // that passes, and none that fails.
 Ruling JudgeCandidate(const JudgedRun& run);
 

@@ -11,25 +11,25 @@ namespace assay {
 namespace {
 
 // Properties of the operator and of the worst output that decide which advice makes sense.
-struct Traits {
+struct AdviceFacts {
   bool sums = false, selects = false, masks = false;
 };
 
-Traits TraitsOf(const UserTensors& user, const CheckResult& result) {
-  const Problem& problem = user.data.outputs[result.findings.worst].problem;
-  return {result.worst().evidence.sums, user.data.op->Selects(problem), user.data.op->schema().Find("mask") != nullptr};
+AdviceFacts FactsFor(const UserTensors& user, const CheckResult& result) {
+  return {result.worst().evidence.sums, user.data.op->TraitsOf(user.data.problem, result.findings.worst).selects,
+          user.data.op->schema().Find("mask") != nullptr};
 }
 
 // For errors that are small and everywhere, or lean to one side.
-std::string AdviseOnConstants(const Traits& traits) {
-  return traits.sums ? "compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's "
-                       "definition"
-                     : "compare the formula and its constants with the operator's definition";
+std::string AdviseOnConstants(const AdviceFacts& facts) {
+  return facts.sums ? "compare the constants (an epsilon, a divisor, a scale) and the algorithm with the operator's "
+                      "definition"
+                    : "compare the formula and its constants with the operator's definition";
 }
 
-std::string AdviseOnNonFinite(const Traits& traits, const ErrorMetrics& metrics) {
+std::string AdviseOnNonFinite(const AdviceFacts& facts, const ErrorMetrics& metrics) {
   const WorstElement example = metrics.nonfinite_example.value_or(WorstElement{});
-  if (traits.selects || !std::isfinite(example.golden)) {
+  if (facts.selects || !std::isfinite(example.golden)) {
     return "look at what the kernel makes of NaN and infinities in its operands, and for memory that nobody wrote";
   }
   if (std::isfinite(example.got)) return "look for a range that is cut off on the way";
@@ -44,25 +44,25 @@ std::string AttributesText(const UserTensors& user) {
   return fmt::format("the attributes (those that are stated; {} by default) and ", fmt::join(user.defaults, ", "));
 }
 
-std::string AdviseOnMost(const UserTensors& user, const Traits& traits) {
+std::string AdviseOnMost(const UserTensors& user, const AdviceFacts& facts) {
   const std::string arithmetic =
-      traits.selects ? "" : fmt::format("; {} states another arithmetic", OptionName(user.asker, "contract"));
+      facts.selects ? "" : fmt::format("; {} states another arithmetic", OptionName(user.asker, "contract"));
   return fmt::format("most elements are wrong: compare {}the layout of each operand{}{}", AttributesText(user),
-                     traits.sums || traits.selects ? "" : " and the formula", arithmetic);
+                     facts.sums || facts.selects ? "" : " and the formula", arithmetic);
 }
 
-std::string AdviseOnPlaces(const Traits& traits) {
+std::string AdviseOnPlaces(const AdviceFacts& facts) {
   return fmt::format("look at what is special about these places: {}{}",
-                     traits.sums ? "edges of tiles, the last rows" : "their operands, the ends of vectors and blocks",
-                     traits.masks ? ", masked elements" : "");
+                     facts.sums ? "edges of tiles, the last rows" : "their operands, the ends of vectors and blocks",
+                     facts.masks ? ", masked elements" : "");
 }
 
-std::string AdviseOnWeakerArithmetic(const UserTensors& user, const CheckResult& result, const Traits& traits) {
+std::string AdviseOnWeakerArithmetic(const UserTensors& user, const CheckResult& result, const AdviceFacts& facts) {
   const Contract& contract = result.worst().evidence.weaker_arithmetic->contract;
   const std::string by = OptionWith(user.asker, "contract", ToText(contract));
   if (result.unnoticed_faults.empty()) return by + ", if that arithmetic is what is meant";
   return fmt::format("data that differ by more{}: by {}, which explains the errors, these are inconclusive",
-                     traits.sums ? ", or sums of fewer terms" : "", by);
+                     facts.sums ? ", or results of fewer terms" : "", by);
 }
 
 std::string AdviseOnWeak(const UserTensors& user, const CheckResult& result) {
@@ -78,20 +78,20 @@ std::string AdviceFor(const UserTensors& user, const CheckResult& result) {
   const Decision& decision = result.worst().decision;
   const JudgeInputs& evidence = result.worst().evidence;
   const ErrorMetrics& metrics = evidence.runs[0];
-  const Traits traits = TraitsOf(user, result);
+  const AdviceFacts facts = FactsFor(user, result);
   if (decision.verdict == Verdict::kPass) {
-    if (decision.result_class == ResultClass::kSuspect) return AdviseOnConstants(traits);
+    if (decision.result_class == ResultClass::kSuspect) return AdviseOnConstants(facts);
     return result.weak.value_or(false) ? AdviseOnWeak(user, result) : "";
   }
   if (decision.verdict == Verdict::kInconclusive) return SuggestData(evidence);
-  if (evidence.weaker_arithmetic) return AdviseOnWeakerArithmetic(user, result, traits);
+  if (evidence.weaker_arithmetic) return AdviseOnWeakerArithmetic(user, result, facts);
   if (decision.verdict == Verdict::kBelowContract) {
     return "a contract that meets what is required, if the kernel's arithmetic does";
   }
-  if (metrics.nonfinite_mismatch > 0) return AdviseOnNonFinite(traits, metrics);
-  if (!std::ranges::all_of(evidence.twins, &TwinResult::Holds)) return AdviseOnPlaces(traits);
-  if (2 * metrics.violations > metrics.elements) return AdviseOnMost(user, traits);
-  return metrics.violations == 0 ? AdviseOnConstants(traits) : AdviseOnPlaces(traits);
+  if (metrics.nonfinite_mismatch > 0) return AdviseOnNonFinite(facts, metrics);
+  if (!std::ranges::all_of(evidence.twins, &TwinResult::Holds)) return AdviseOnPlaces(facts);
+  if (2 * metrics.violations > metrics.elements) return AdviseOnMost(user, facts);
+  return metrics.violations == 0 ? AdviseOnConstants(facts) : AdviseOnPlaces(facts);
 }
 
 }  // namespace assay

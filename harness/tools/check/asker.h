@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wording of advice in messages: options of the command line, or arguments of a function.
+// Wording of advice in messages: options of the command line, arguments of a function, or what is left to somebody who
+// got the inputs of a case, whose types and attributes are stated.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace assay {
 
-enum class Asker : uint8_t { kCommandLine, kProgram };
+enum class Asker : uint8_t { kCommandLine, kProgram, kCase };
 
 // "--contract", or "contract".
 std::string OptionName(Asker asker, std::string_view option);

@@ -26,7 +26,7 @@ namespace {
 
 Twin ExactExpectation(const PreparedCase& data, const PreparedOutput& output, const BoundModel& bound,
                       const Contract& contract, double ulp) {
-  const ElementJudge judge(output.golden, bound, contract, output.problem.output().dtype);
+  const ElementJudge judge(output.golden, bound, contract, data.problem.outputs[output.number].dtype);
   Twin twin;
   for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
   twin.tolerance_ulp = ulp;
@@ -63,10 +63,10 @@ Record UserRecord(const UserTensors& user, const CheckResult& result) {
 }  // namespace
 
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
-  auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   const Operator& op = *OperatorRegistry::Global().Find(spec.op);
+  auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
-  if (contract && text.empty()) op.AdaptDefault(*contract);
+  if (contract && text.empty()) contract = WithFields(*contract, op.traits().default_fields);
   if (!contract) return contract;
   if (const Status known = CheckDeclared(op, spec.dtypes, *contract); !known) return tl::unexpected(known.error());
   return contract;
@@ -117,16 +117,16 @@ bool TermsCancel(const Golden& golden) {
 
 // The contract with the narrowest wider accumulator that bounds most results; "": the declared one bounds most itself,
 // or none does.
-std::string FindBoundingContract(const Operator& op, const Problem& problem, const Golden& golden,
+std::string FindBoundingContract(const Operator& op, const Problem& problem, size_t output, const Golden& golden,
                                  const Contract& declared, const MutationPower& power) {
-  if (2 * power.unbounded <= NumElements(problem.output().shape)) return "";
+  if (2 * power.unbounded <= NumElements(problem.outputs[output].shape)) return "";
   for (const Accumulator acc : {Accumulator::kF32, Accumulator::kF64}) {
     Contract wider = declared;
     wider.acc = acc, wider.mid = Intermediate::kNone;
     const double u = wider.AccUnitRoundoff(), own = declared.AccUnitRoundoff();
     if (u > own || (u == own && declared.mid == Intermediate::kNone)) continue;
-    const BoundModel bound = op.Bound(problem, golden, wider);
-    const ElementJudge judge(golden, bound, wider, problem.output().dtype);
+    const BoundModel bound = op.Bound(problem, output, golden, wider);
+    const ElementJudge judge(golden, bound, wider, problem.outputs[output].dtype);
     int64_t open = 0;
     for (int64_t i = 0; i < golden.size(); ++i) open += judge.Unbounded(i) ? 1 : 0;
     if (2 * open <= golden.size()) return ToText(wider);
@@ -138,41 +138,44 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
                                const Begin& begin) {
   const PreparedCase& data = user.data;
   const PreparedOutput& output = data.outputs[number];
-  const Problem& problem = output.problem;
-  const BoundModel bound = data.op->Bound(problem, output.golden, by.contract);
+  const Problem& problem = data.problem;
+  const BoundModel bound = data.op->Bound(problem, number, output.golden, by.contract);
   begin("judging");
   Tensor got = user.got[number].Clone();
   OutputFindings found;
   JudgeInputs& evidence = found.evidence;
-  evidence.shape = problem.output().shape;
+  evidence.shape = problem.outputs[number].shape;
   evidence.declared = by.contract, evidence.required = by.required;
-  evidence.runs.push_back(JudgeOutput({*data.op, problem, data.inputs, output.golden, bound, by.contract}, got));
+  evidence.runs.push_back(
+      JudgeOutput({*data.op, problem, number, data.inputs, output.golden, bound, by.contract}, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
     exact.push_back(ExactExpectation(data, output, bound, by.contract, *request.exact_ulp));
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
-  evidence.sums = data.op->Sums(problem), evidence.cancels = TermsCancel(output.golden);
+  evidence.sums = data.op->TraitsOf(problem, number).sums, evidence.cancels = TermsCancel(output.golden);
   evidence.contract_word = OptionName(user.asker, "contract");
   const ErrorMetrics& run = evidence.runs[0];
   if (run.Holds() && !run.statistic.Holds()) {
     const int64_t furthest = run.statistic.furthest < 0 ? -1 : run.statistic.furthest / (run.complex ? 2 : 1);
-    evidence.not_random = ExplainNotRandom(*data.op, problem, data.inputs, furthest, by.contract);
+    evidence.not_random = ExplainNotRandom(*data.op, problem, number, data.inputs, furthest, by.contract);
   }
   if (by.explains && (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds())) {
     begin("looking for a weaker arithmetic that explains the errors");
     HypothesisGoldens none(0);  // each is needed once, where there are no twins
-    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, by.contract, output.golden,
+    evidence.weaker_arithmetic = FindWeakerArithmetic(*data.op, problem, number, by.contract, output.golden,
                                                       {data.inputs, &got, evidence.runs[0].worst}, {}, &none);
   }
   if (!ValuesFail(evidence)) {
     const ElementJudge judge(output.golden, bound, by.contract, got.dtype());
-    evidence.row_lean = FindRowLean(*data.op, problem, judge, by.contract, got);
+    evidence.row_lean = FindRowLean(*data.op, problem, number, data.inputs, judge, by.contract, got);
   }
   begin("counting the faults that would be noticed");
-  evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, by.contract, exact);
-  evidence.bounding_contract = FindBoundingContract(*data.op, problem, output.golden, by.contract, *evidence.power);
+  evidence.power =
+      MeasureMutationPower(*data.op, problem, number, data.inputs, output.golden, bound, by.contract, exact);
+  evidence.bounding_contract =
+      FindBoundingContract(*data.op, problem, number, output.golden, by.contract, *evidence.power);
   return found;
 }
 
@@ -232,7 +235,8 @@ void MarkWeak(const UserTensors& user, CheckResult& result) {
     if (!decided.reason.empty()) return;
     result.findings.worst = k;
     result.findings.outputs[k].decision.reason = fmt::format(
-        "weak: with these data {:.1f} % of lost terms of the mean size or more would be noticed; judge sums of fewer "
+        "weak: with these data {:.1f} % of lost terms of the mean size or more would be noticed; judge results of "
+        "fewer "
         "terms, or state the contract that is meant: {}",
         100 * noticed, OptionWith(user.asker, "contract", ToText(user.contract)));
     return;
@@ -272,7 +276,8 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   const Stopwatch golden_time;
   for (PreparedOutput& output : data.outputs) {
     if (output.golden.size() > 0) continue;
-    output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(request.tier, data.problem));
+    output.golden =
+        data.op->ComputeGolden(data.problem, output.number, data.inputs, ChooseTier(request.tier, data.problem));
   }
   data.golden_s = golden_time.Seconds();
   data.golden_hash = GoldenHashOf(data);
@@ -283,7 +288,9 @@ std::string TieHint(const CheckRequest& request, const UserTensors& user) {
   const Operator& op = *user.data.op;
   const AttrDef* const tie = op.schema().Find("tie");
   if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
-  const auto selects = [&](const PreparedOutput& output) { return op.Selects(output.problem); };
+  const auto selects = [&](const PreparedOutput& output) {
+    return op.TraitsOf(user.data.problem, output.number).selects;
+  };
   if (std::ranges::none_of(user.data.outputs, selects)) return "";
   CaseSpec spec = user.data.problem.spec;
   if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
@@ -295,12 +302,13 @@ std::string TieHint(const CheckRequest& request, const UserTensors& user) {
   UserTensors other{
       .asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
   other.data.op = &op, other.data.inputs = ClonesOf(user.data.inputs);
-  for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({FocusedOn(*problem, k)});
+  for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({k});
   other.data.problem = *std::move(problem);
   ComputeMissingGoldens(request, other.data);
   const Begin silent = [](const char*) {};
   const Findings found = JudgeOutputsBy(request, other, {user.contract, user.required, false}, silent);
   if (DecisionOf(found).verdict != Verdict::kPass) return "";
+  if (user.planned) return "; it passes where equal elements may stand in any order (tie=any), which this case denies";
   return fmt::format("; it passes with {}, which lets equal elements stand in any order",
                      user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
 }
@@ -308,9 +316,10 @@ std::string TieHint(const CheckRequest& request, const UserTensors& user) {
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
   const std::optional<WeakerArithmetic>& found = result.worst().evidence.weaker_arithmetic;
   if (!found || request.exact_ulp) return "";
-  const PreparedOutput& output = user.data.outputs[result.findings.worst];
-  const BoundModel bound = user.data.op->Bound(output.problem, output.golden, found->contract);
-  return MeasureMutationPower(*user.data.op, output.problem, user.data.inputs, output.golden, bound, found->contract,
+  const size_t worst = result.findings.worst;
+  const Golden& golden = user.data.outputs[worst].golden;
+  const BoundModel bound = user.data.op->Bound(user.data.problem, worst, golden, found->contract);
+  return MeasureMutationPower(*user.data.op, user.data.problem, worst, user.data.inputs, golden, bound, found->contract,
                               {})
       .DescribeMissedFaults();
 }

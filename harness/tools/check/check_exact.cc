@@ -121,7 +121,7 @@ Status CheckSums(const UserTensors& user, double unit) {
     double largest = LargestSum(data.golden(), i);
     if (!(largest / unit > held)) continue;
     if (data.golden().tier == Tier::kFast && largest / unit <= held * (1 + kFastSlack)) {
-      if (!tight) tight = data.op->ComputeGolden(data.problem, data.inputs, Tier::kReproducible);
+      if (!tight) tight = data.op->ComputeGolden(data.problem, 0, data.inputs, Tier::kReproducible);
       largest = LargestSum(*tight, i);
       if (!(largest / unit > held)) continue;
     }
@@ -137,8 +137,9 @@ Status CheckSums(const UserTensors& user, double unit) {
 Status CheckExactData(const UserTensors& user) {
   const PreparedCase& data = user.data;
   // Flushed inputs may change what is selected.
-  if (data.op->Selects(data.problem) && user.contract.ftz == Flush::kNone) return {};
-  const std::optional<SumForm> sum = data.op->SumOf(data.problem);
+  const ProblemTraits traits = data.op->TraitsOf(data.problem, 0);
+  if (traits.selects && user.contract.ftz == Flush::kNone) return {};
+  const std::optional<SumForm>& sum = traits.sum;
   std::vector<double> units;
   for (size_t i = 0; i < data.inputs.size(); ++i) {
     const Operand& operand = data.problem.inputs[i];

@@ -20,16 +20,17 @@ std::string MarginLine(const char* channel, const Number& margin, const std::str
 
 // Whether the statistic says nothing because of the contract's intermediates, and not because results are integers or
 // exact, or operands are rounded or transformed.
-bool IsSilencedByMid(const Record& r, const PreparedOutput& output, const Contract& contract) {
+bool IsSilencedByMid(const Record& r, const PreparedCase& data, size_t output, const Contract& contract) {
   return !r.stat_margin && contract.mid != Intermediate::kNone && contract.in == InputRounding::kExact &&
-         contract.alg == Algorithm::kDirect && !output.golden.exact && IsFloat(output.problem.output().dtype);
+         contract.alg == Algorithm::kDirect && !data.outputs[output].golden.exact &&
+         IsFloat(data.problem.outputs[output].dtype);
 }
 
 std::string StatisticLine(const Record& r, const UserTensors& user, const CheckResult& result) {
   const Contract& contract = result.worst().evidence.declared;
-  const PreparedOutput& output = user.data.outputs[result.findings.worst];
-  if (IsSilencedByMid(r, output, contract)) {
-    const bool has_rows = user.data.op->CountSharingSlices(output.problem) > 1;
+  const size_t worst = result.findings.worst;
+  if (IsSilencedByMid(r, user.data, worst, contract)) {
+    const bool has_rows = user.data.op->TraitsOf(user.data.problem, worst).sharing_slices > 1;
     return fmt::format("  {:<12} not applicable: roundings of intermediates (mid={}) are shared{}\n", "statistic",
                        FieldText(contract, "mid"), has_rows ? " by a row; rows that lean are looked for instead" : "");
   }
@@ -160,6 +161,14 @@ std::string MutationPowerLine(const JudgeInputs& evidence, bool passes) {
                      result.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", result));
 }
 
+// "128 elements", "144 elements of 3 outputs".
+std::string SizeText(const UserTensors& user) {
+  int64_t elements = 0;
+  for (const Operand& output : user.data.problem.outputs) elements += NumElements(output.shape);
+  const size_t outputs = user.data.outputs.size();
+  return Counted(elements, "element") + (outputs > 1 ? " of " + Counted(outputs, "output") : "");
+}
+
 }  // namespace
 
 std::string CheckText(const UserTensors& user, const CheckResult& result) {
@@ -171,7 +180,7 @@ std::string CheckText(const UserTensors& user, const CheckResult& result) {
                                  ? fmt::format(" (the default; {} states another)", OptionName(user.asker, "contract"))
                                  : "";
   std::string text = fmt::format("{}{}  {} {} {}, {}\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype, r.shape,
-                                 Counted(metrics.elements, "element"), r.contract, origin);
+                                 SizeText(user), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + WeakerArithmeticLines(result, user.asker) +

@@ -29,7 +29,7 @@ Result<UserTensors> MakeUserCase(const PlannedCase& planned, std::vector<NamedTe
   auto taken = TakeTensors(problem, problem.inputs, 0, std::move(inputs), user.asker);
   if (!taken) return tl::unexpected(taken.error());
   if (auto valid = user.data.op->CheckInputs(problem, *taken); !valid) return tl::unexpected(valid.error());
-  for (size_t k = 0; k < problem.outputs.size(); ++k) user.data.outputs.push_back({FocusedOn(problem, k)});
+  for (size_t k = 0; k < problem.outputs.size(); ++k) user.data.outputs.push_back({k});
   user.data.inputs = *std::move(taken);
   user.data.input_hash = HashInputs(user.data.inputs);
   return user;

@@ -10,8 +10,9 @@ std::optional<Contract> WithNarrowIntermediates(const Operator& op, const Proble
   const auto narrow = std::ranges::find_if(problem.inputs, is_narrow, &Operand::dtype);
   const bool stores = narrow != problem.inputs.end() &&
                       std::ranges::find(problem.outputs, narrow->dtype, &Operand::dtype) != problem.outputs.end();
-  const bool is_one_function = problem.inputs.size() == 1 && !op.Sums(problem);
-  const bool refuses = op.RequiredFields(problem).find("mid=none") != std::string::npos;
+  const ProblemTraits traits = op.TraitsOf(problem, 0);
+  const bool is_one_function = problem.inputs.size() == 1 && !traits.sums;
+  const bool refuses = traits.required_fields.find("mid=none") != std::string::npos;
   if (!stores || is_one_function || refuses || contract.mid != Intermediate::kNone) return std::nullopt;
   Contract weaker = contract;
   weaker.mid = narrow->dtype == DType::kBF16 ? Intermediate::kBF16 : Intermediate::kF16;

@@ -58,8 +58,10 @@ Result<AttrList> GivenAttrs(const OpSchema& schema, const CheckRequest& request,
   if (!given) return tl::unexpected(given.error());
   for (const auto& [key, value] : *given) {
     if (schema.Find(key) != nullptr) continue;
-    return UsageError(
-        fmt::format("{} has no attribute '{}'; {}{}", schema.op, key, kWhatOperatorsTake, AttributeHint(key, schema)));
+    std::vector<std::string> keys;
+    for (const AttrDef& known : schema.attrs) keys.push_back(known.key);
+    return UsageError(fmt::format("{} has no attribute '{}'; it takes {}, which assay list ops --verbose explains{}",
+                                  schema.op, key, fmt::join(keys, ", "), AttributeHint(key, schema)));
   }
   return AttrList(given->begin(), given->end());
 }
@@ -156,7 +158,7 @@ Status FollowContract(const Operator& op, const Problem& problem, const CheckReq
   if (!request.requirement.empty()) return {};
   for (const auto& [field, attr] : kSaidTwice) {
     const std::string value = StatedField(request.contract, field);
-    const bool applies = op.schema().Find(attr) != nullptr && (field != "nan" || op.Selects(problem));
+    const bool applies = op.schema().Find(attr) != nullptr && (field != "nan" || op.TraitsOf(problem, 0).selects);
     if (value.empty() || !applies || problem.Text(attr) == value) continue;
     if (std::ranges::find(stated, attr, &AttrList::value_type::first) != stated.end()) {
       return UsageError(fmt::format("the attribute {}={} contradicts {}={} of {}: leave one of them out", attr,
@@ -237,26 +239,40 @@ bool MayBroadcast(const Problem& problem, const std::string& name) {
   return std::ranges::any_of(LayoutsOf(problem), [&](const OperandDoc& o) { return o.name == name && o.broadcasts; });
 }
 
+// Advice on a tensor of another type than the problem has.
+std::string AdviseOnType(const Operand& expected, DType got, Asker asker) {
+  const std::string_view type = Name(expected.dtype);
+  if (asker == Asker::kCase) {
+    const bool is_numpys =
+        !IsFloat(expected.dtype) || FormatOf(expected.dtype).precision >= FormatOf(DType::kF16).precision;
+    return is_numpys ? fmt::format("convert it to {}, as NumPy's astype does", type)
+                     : fmt::format(
+                           "convert it to {}, as PyTorch, JAX and the package ml_dtypes have it, or give its bits as "
+                           "uint{}",
+                           type, 8 * SizeOf(expected.dtype));
+  }
+  const bool may_hold = IsFloat(got) && (IsFloat(expected.dtype) || IsComplex(expected.dtype));
+  return may_hold ? fmt::format("say {} {}={} if its values are of that type", OptionName(asker, "dtype"),
+                                expected.name, type)
+                  : "convert it before it is written, as NumPy's astype does";
+}
+
 Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& got, Asker asker) {
   const std::string& name = expected.name;
   std::string attrs;
   for (const auto& [key, value] : problem.spec.attrs) attrs += fmt::format(" {}={}", key, value);
   if (got.dtype() != expected.dtype) {
-    const bool may_hold = IsFloat(got.dtype()) && (IsFloat(expected.dtype) || IsComplex(expected.dtype));
-    const std::string what_to_do = may_hold ? fmt::format("say {} {}={} if its values are of that type",
-                                                          OptionName(asker, "dtype"), name, Name(expected.dtype))
-                                            : "convert it before it is written, as NumPy's astype does";
     return UsageError(fmt::format("{}: {} has dtype {}, expected {}; {}", problem.spec.op, name, Name(got.dtype()),
-                                  Name(expected.dtype), what_to_do));
+                                  Name(expected.dtype), AdviseOnType(expected, got.dtype(), asker)));
   }
   if (SameLayout(got.shape(), expected.shape)) return {};
   if (MayBroadcast(problem, name) && BroadcastsTo(got.shape(), expected.shape)) return {};
   const bool may_keep = SchemaOf(problem).Find("keepdims") != nullptr && problem.Int("keepdims") == 0;
   if (may_keep && expected.shape.size() < got.shape().size() && got.size() == NumElements(expected.shape)) {
-    return UsageError(
-        fmt::format("{}: {} has shape {}, expected {} (with{}): say keepdims=1 if the reduced axes are "
-                    "kept, else give it without them",
-                    problem.spec.op, name, ShapeText(got.shape()), ShapeText(expected.shape), attrs));
+    return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}): {}give it without {}", problem.spec.op,
+                                  name, ShapeText(got.shape()), ShapeText(expected.shape), attrs,
+                                  asker == Asker::kCase ? "" : "say keepdims=1 if the reduced axes are kept, else ",
+                                  asker == Asker::kCase ? "the reduced axes" : "them"));
   }
   if (expected.shape.size() == 1 && got.size() == NumElements(expected.shape)) {
     return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}): give it flat, as {}.ravel()",
@@ -364,7 +380,7 @@ Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Aske
   const auto first_output = tensors->begin() + std::ssize(problem->inputs);
   user.got.assign(std::make_move_iterator(first_output), std::make_move_iterator(tensors->end()));
   tensors->erase(first_output, tensors->end());
-  for (size_t k = 0; k < problem->outputs.size(); ++k) user.data.outputs.push_back({FocusedOn(*problem, k)});
+  for (size_t k = 0; k < problem->outputs.size(); ++k) user.data.outputs.push_back({k});
   user.data.problem = *std::move(problem);
   user.data.inputs = *std::move(tensors);
   user.data.input_hash = HashInputs(user.data.inputs);

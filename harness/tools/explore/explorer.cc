@@ -8,8 +8,8 @@
 #include <functional>
 #include <set>
 
-#include "harness/engine/cases/case_groups.h"
 #include "harness/engine/results/exit_code.h"
+#include "harness/engine/schedule.h"
 #include "harness/plan/shrink.h"
 #include "harness/tools/explore/still_fails.h"
 
@@ -71,7 +71,7 @@ std::string ExplainAllFailing(std::span<const Record> records, const std::functi
 
 }  // namespace
 
-Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const LoopSettings& loop,
+Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const RunPolicy& loop,
                    const RunFolder& folder)
     : settings_(settings), devices_(devices), loop_(loop), folder_(folder) {
   for (const Operator* op : settings_.ops) {
@@ -84,7 +84,7 @@ PlannedCase Explorer::Plan(CaseSpec spec) const {
   planned.spec = std::move(spec);
   planned.requirement = settings_.requirement;
   const SharedCase bound = planned.Bound();  // an Exploration gives nothing else, nor does Failed()
-  planned.asked = bound->op->RequiredFields(bound->problem);
+  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
   planned.timed = false;
   return planned;
 }

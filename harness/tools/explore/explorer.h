@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/case_source.h"
 #include "harness/engine/device/device.h"
 #include "harness/engine/run_loop.h"
+#include "harness/engine/schedule.h"
 #include "harness/plan/cover/exploration.h"
 #include "harness/plan/plan.h"
 
@@ -36,7 +36,7 @@ class Explorer : public CaseSource {
  public:
   // `devices`, those of the run, `loop` and `folder` outlive this. Errors of writing the suite are told to
   // loop.observer.
-  Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const LoopSettings& loop,
+  Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const RunPolicy& loop,
            const RunFolder& folder);
 
   std::vector<PlannedCase> Next() override;
@@ -76,7 +76,7 @@ class Explorer : public CaseSource {
 
   const ExploreSettings settings_;
   const std::vector<Device>& devices_;
-  const LoopSettings& loop_;
+  const RunPolicy& loop_;
   const RunFolder& folder_;
   std::vector<PerOperator> operators_;
   size_t turn_ = 0, explored_ = 0, taken_ = 0, failed_ = 0;

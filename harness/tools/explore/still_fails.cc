@@ -11,7 +11,7 @@ namespace {
 
 // Returns nullopt if the case cannot be prepared or the run is interrupted.
 std::optional<Record> JudgeOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
-                              const LoopSettings& settings) {
+                              const RunPolicy& settings) {
   if (settings.runner.interrupted()) return std::nullopt;
   try {
     const Result<PreparedCase> data = PrepareCase(*planned.Bound(), settings.tier, settings.store);
@@ -33,13 +33,13 @@ bool HasFailedAfterPassing(const Record& record) {
   return record.decided_by == kLaterExecutions;
 }
 
-bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings) {
+bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const RunPolicy& settings) {
   const std::optional<Record> again = JudgeOn(planned, device, failed.implementation, settings);
   return again && again->verdict == failed.verdict && FailsRun(*again) && !HasFailedAfterPassing(*again);
 }
 
 bool HasPassedOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
-                 const LoopSettings& settings) {
+                 const RunPolicy& settings) {
   const std::optional<Record> there = JudgeOn(planned, device, implementation, settings);
   return there && there->verdict == Name(Verdict::kPass) && !FailsRun(*there);
 }

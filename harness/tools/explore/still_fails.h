@@ -12,10 +12,10 @@ bool HasFailedAfterPassing(const Record& record);
 
 // Runs the case, without a record, by the implementation that failed. False too where the case cannot be prepared,
 // where an expectation explains it, and where the case passes at first.
-bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings);
+bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const RunPolicy& settings);
 
 // Runs the case, without a record, by the implementation of that name, and it passes.
 bool HasPassedOn(const PlannedCase& planned, const Device& device, const std::string& implementation,
-                 const LoopSettings& settings);
+                 const RunPolicy& settings);
 
 }  // namespace assay

@@ -19,9 +19,13 @@ std::span<const Peer> Peers() {
   return kPeers;
 }
 
-PeerRules::PeerRules(const Operator& op, const Problem& problem, const Golden& golden)
-    : problem_(&problem), golden_(&golden), form_(op.FormForPeers(problem)), expected_(golden.value) {
-  const DType dtype = problem.output().dtype;
+PeerRules::PeerRules(const Operator& op, const Problem& problem, size_t output, const Golden& golden)
+    : problem_(&problem),
+      output_(output),
+      golden_(&golden),
+      form_(op.TraitsOf(problem, output).peer),
+      expected_(golden.value) {
+  const DType dtype = problem.outputs[output].dtype;
   if (IsInt(dtype)) return;
   const FloatFormat& format = FormatOf(dtype);
   for (double& x : expected_) x = RoundTo(format, x);

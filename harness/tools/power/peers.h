@@ -25,11 +25,11 @@ enum class Opinion : uint8_t { kAccepts, kRejects, kNoRule };
 // A case as other projects' rules see it. The case and its golden must outlive this.
 class PeerRules {
  public:
-  PeerRules(const Operator& op, const Problem& problem, const Golden& golden);
+  PeerRules(const Operator& op, const Problem& problem, size_t output, const Golden& golden);
 
   const Problem& problem() const { return *problem_; }
   const Golden& golden() const { return *golden_; }
-  DType out() const { return problem_->output().dtype; }
+  DType out() const { return problem_->outputs[output_].dtype; }
   // The golden value as the output type holds it: what peers compare with. Two per complex element.
   std::span<const double> expected() const { return expected_; }
   const PeerForm& form() const { return form_; }
@@ -37,6 +37,7 @@ class PeerRules {
 
  private:
   const Problem* problem_;
+  size_t output_;
   const Golden* golden_;
   PeerForm form_;
   std::vector<double> expected_;

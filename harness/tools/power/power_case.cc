@@ -112,7 +112,7 @@ class PowerMeasurement {
     runner_.implementations = std::move(names);
     TrialRunner runner(planned_, data, runner_);
     std::vector<PeerRules> peers;
-    for (const PreparedOutput& one : data.outputs) peers.emplace_back(*data.op, one.problem, one.golden);
+    for (const PreparedOutput& one : data.outputs) peers.emplace_back(*data.op, data.problem, one.number, one.golden);
     runner.Judge(device_, [&](Attempt attempt) {
       if (IsFailureToRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
@@ -155,7 +155,7 @@ class PowerMeasurement {
         continue;
       }
       Tensor output = attempt.outputs[k].Clone();
-      data.op->Canonicalise(one.problem, data.inputs, output);
+      data.op->Canonicalise(data.problem, k, data.inputs, output);
       values.push_back(output.ToDoubles());
     }
     return values;
@@ -166,7 +166,7 @@ class PowerMeasurement {
     FaultEffect largest;
     for (size_t k = 0; k < data.outputs.size(); ++k) {
       const PreparedOutput& one = data.outputs[k];
-      const double noise = EffectNoise(one.problem.output().dtype);
+      const double noise = EffectNoise(data.problem.outputs[k].dtype);
       const FaultEffect effect = envelopes_.at(k).Effect(one.golden, exact[k], noise, contract);
       largest.of_element = std::max(largest.of_element, effect.of_element);
       largest.of_tensor = std::max(largest.of_tensor, effect.of_tensor);
@@ -278,11 +278,10 @@ class PowerMeasurement {
 
   // Places that are as right as the golden ones are no effect.
   static std::vector<double> CanonicalEffect(const PreparedCase& data, size_t output, const Tensor& exact) {
-    const Problem& problem = data.outputs[output].problem;
-    if (problem.output().dtype != DType::kI64) return exact.ToDoubles();
+    if (data.problem.outputs[output].dtype != DType::kI64) return exact.ToDoubles();
     Tensor places(DType::kI64, exact.shape());
     places.SetDoubles(exact.ToDoubles());
-    data.op->Canonicalise(problem, data.inputs, places);
+    data.op->Canonicalise(data.problem, output, data.inputs, places);
     return places.ToDoubles();
   }
 

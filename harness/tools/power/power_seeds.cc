@@ -10,9 +10,11 @@
 namespace assay {
 
 ManySeeds::ManySeeds(std::vector<PreparedCase> seeds) {
+  seeds_.reserve(seeds.size());  // rules refer to the problems of the seeds
   for (PreparedCase& data : seeds) {
     Seed& seed = seeds_.emplace_back(std::move(data));
-    for (const PreparedOutput& one : seed.data.outputs) seed.peers.emplace_back(*seed.data.op, one.problem, one.golden);
+    for (const PreparedOutput& one : seed.data.outputs)
+      seed.peers.emplace_back(*seed.data.op, seed.data.problem, one.number, one.golden);
   }
 }
 
@@ -29,8 +31,8 @@ SeedResult ManySeeds::Judge(Seed& seed, const Contract& contract, Execution exec
   for (size_t k = 0; k < data.outputs.size(); ++k) {
     const PreparedOutput& of = data.outputs[k];
     const std::string wrong = DescribeFirstProblem(
-        JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]),
-        of.problem.output().shape);
+        JudgeOutput({*data.op, data.problem, k, data.inputs, of.golden, bounds[k], contract}, execution.outputs[k]),
+        data.problem.outputs[k].shape);
     if (result.problem.empty()) result.problem = wrong;
     result.values.push_back(execution.outputs[k].ToDoubles());
   }

@@ -40,8 +40,11 @@ std::string WhyNot(const plugin::OpDesc& op) {
   return op.AttrFloat("alpha") == 1 ? "" : "only alpha = 1 is offered";
 }
 
+constexpr plugin::DType kTypes[] = {plugin::kF32};
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
-    {"matmul", "loops", [](const plugin::OpDesc&) -> std::string { return "f32acc;det=yes"; }, WhyNot,
+    {{"matmul", kTypes, "loops"},
+     [](const plugin::OpDesc&) -> std::string { return "f32acc;det=yes"; },
+     WhyNot,
      [](plugin::HostDevice&, const plugin::OpDesc& op) -> std::unique_ptr<plugin::Plan> {
        return std::make_unique<Matmul>(op);
      }},

@@ -49,13 +49,11 @@ static assay_status create_top_k(assay_device* device, const assay_op_desc* op, 
   return ASSAY_OK;
 }
 
-/* NaN is larger than any number, as assay's reference of the operator says; of equal elements the first stands first. */
+/* NaN is larger than any number, as assay's reference of the operator says; of equal elements the first comes first. */
 static int is_larger(float a, float b) { return a != a ? b == b : a > b; }
 
 /* Whether element p of a row stands before the one at q in the order of the result. */
-static int is_before(float a, int64_t p, float b, int64_t q) {
-  return is_larger(a, b) || (!is_larger(b, a) && p < q);
-}
+static int is_before(float a, int64_t p, float b, int64_t q) { return is_larger(a, b) || (!is_larger(b, a) && p < q); }
 
 static assay_status execute_top_k(assay_plan* plan, const assay_args* args, assay_text* error) {
   if (args->flags != 0) return assay_fail(error, ASSAY_UNSUPPORTED, "arguments with these flags are not known");

@@ -6,17 +6,12 @@
 namespace corpus {
 
 std::vector<Entry> AllEntries() {
-  std::vector<Entry> all;
-  for (const auto& list :
-       {MatmulLegalEntries(),  MatmulUnitEntries(),     MatmulTermFaults(),    MatmulPrecisionFaults(),
-        MatmulMemoryFaults(),  MatmulEpilogueFaults(),  ReduceLegalEntries(),  ReduceTermFaults(),
-        ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
-        SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
-        ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
-        FormulaEntries(),      HeldEntries(),           FreshEntries()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
+  return Joined({MatmulLegalEntries(),  MatmulUnitEntries(),     MatmulTermFaults(),    MatmulPrecisionFaults(),
+                 MatmulMemoryFaults(),  MatmulEpilogueFaults(),  ReduceLegalEntries(),  ReduceTermFaults(),
+                 ReduceOtherFaults(),   AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(),
+                 SoftmaxLegalEntries(), SoftmaxFaults(),         ConvLegalEntries(),    ConvWinogradEntries(),
+                 ConvTermFaults(),      ConvOtherFaults(),       FftLegalEntries(),     FftFaults(),
+                 FormulaEntries(),      HeldEntries(),           FreshEntries()});
 }
 
 // Formulas read all operands before they write; the other operators have no output in place that is asked for.

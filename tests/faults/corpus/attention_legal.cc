@@ -48,66 +48,32 @@ std::string MidBF16(Description op) {
   return AttentionClass(op, ";mid=bf16;det=yes;batchinv=yes");
 }
 
-std::string NarrowOperands(Description op) {
-  return AttentionSpecOf(op).IsF64() ? "f64 kernels keep P in f64" : AttentionWhyNot(op);
-}
+constexpr auto kNarrow = [](const AttentionSpec& s) { return !s.IsF64(); };
 
-template <class Make>
-Entry Legal(const char* name, Make make) {
-  return AttentionEntry(name, AttentionContract, AttentionWhyNot, make);
-}
-
-template <int64_t kTile>
-Entry Tiled(const char* name) {
-  return Legal(name, []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = kTile}; });
-}
-
-template <class Storage>
-Entry NarrowWeights(const char* name, TextOf contract) {
-  return AttentionEntry(name, contract, NarrowOperands, []<class T>(std::type_identity<T>) {
-    return AttentionKernel<T>{.tile = 64, .weight = RoundedTo<Storage, T>};
-  });
-}
-
-template <class Storage>
-Entry NarrowMatrices(const char* name, TextOf contract) {
-  return AttentionEntry(name, contract, NarrowOperands, []<class T>(std::type_identity<T>) {
-    return AttentionKernel<T>{
-        .normalises_first = true, .stored = RoundedTo<Storage, T>, .weight = RoundedTo<Storage, T>};
-  });
+template <class T>
+void Legal(AttentionEdits<T>& of) {
+  of("legal.materialised");
+  of("legal.materialised-pairwise") = {.normalises_first = true, .dot = PairwiseDot<T>, .sum = PairwiseSum<T>};
+  of("legal.flash-16").tile = 16;
+  of("legal.flash-32").tile = 32;
+  of("legal.flash-64").tile = 64;
+  of("legal.flash-128").tile = 128;
+  of("legal.flash-64-exp2") = {.tile = 64, .dot = FmaDot<T>, .exponential = ExponentialInBase2<T>};
+  of("legal.flash-16-backwards") = {.tile = 16, .backwards = true, .dot = FmaDot<T>, .sum = PairwiseSum<T>};
+  of("legal.flash-16-rescales-seldom") = {.tile = 16, .slack = T{5}};
+  of("legal.split-keys-4") = {.tile = 16, .units = 4};
+  of("legal.flash-64-f16-weights", kNarrow, MidF16) = {.tile = 64, .weight = RoundedTo<F16, T>};
+  of("legal.flash-64-bf16-weights", kNarrow, MidBF16) = {.tile = 64, .weight = RoundedTo<BF16, T>};
+  of("legal.materialised-f16", kNarrow, MidF16) = {
+      .normalises_first = true, .stored = RoundedTo<F16, T>, .weight = RoundedTo<F16, T>};
+  of("legal.materialised-bf16", kNarrow, MidBF16) = {
+      .normalises_first = true, .stored = RoundedTo<BF16, T>, .weight = RoundedTo<BF16, T>};
 }
 
 }  // namespace attention_legal
 
 std::vector<Entry> AttentionLegalEntries() {
-  using namespace attention_legal;
-  return {
-      Tiled<0>("legal.materialised"),
-      Legal("legal.materialised-pairwise",
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.normalises_first = true, .dot = PairwiseDot<T>, .sum = PairwiseSum<T>};
-            }),
-      Tiled<16>("legal.flash-16"),
-      Tiled<32>("legal.flash-32"),
-      Tiled<64>("legal.flash-64"),
-      Tiled<128>("legal.flash-128"),
-      Legal("legal.flash-64-exp2",
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.tile = 64, .dot = FmaDot<T>, .exponential = ExponentialInBase2<T>};
-            }),
-      Legal("legal.flash-16-backwards",
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.tile = 16, .backwards = true, .dot = FmaDot<T>, .sum = PairwiseSum<T>};
-            }),
-      Legal("legal.flash-16-rescales-seldom",
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = 16, .slack = T{5}}; }),
-      Legal("legal.split-keys-4",
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = 16, .units = 4}; }),
-      NarrowWeights<F16>("legal.flash-64-f16-weights", MidF16),
-      NarrowWeights<BF16>("legal.flash-64-bf16-weights", MidBF16),
-      NarrowMatrices<F16>("legal.materialised-f16", MidF16),
-      NarrowMatrices<BF16>("legal.materialised-bf16", MidBF16),
-  };
+  return AttentionRows([](auto& of) { attention_legal::Legal(of); });
 }
 
 }  // namespace corpus

@@ -8,6 +8,8 @@
 
 #include "tests/faults/corpus/attention_kernel.h"
 #include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/edits.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -20,7 +22,6 @@ class AttentionPlan : public DensePlan<T> {
   }
 
  protected:
-  virtual void Finish(DenseOutput<T>&) {}
   const AttentionSpec& spec() const { return spec_; }
 
  private:
@@ -40,7 +41,6 @@ class AttentionPlan : public DensePlan<T> {
         for (query.row = 0; query.row < spec_.l; ++query.row, o += spec_.dv) Answer(x, query, o);
       }
     }
-    Finish(output);
   }
 
   void Answer(const Operands& x, const Query& query, T* o) {
@@ -105,14 +105,15 @@ class AttentionPlan : public DensePlan<T> {
   bool mask_per_head_ = false;
 };
 
-// An entry whose `make(std::type_identity<T>{})` gives the kernel in T.
-template <class Make>
-Entry AttentionEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return {"attention", std::move(name), contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<AttentionPlan<T>>(op, exact, make(type));
-            });
-          }};
+template <class T>
+using AttentionEdits = Edits<AttentionKernel<T>, AttentionSpec>;
+template <template <class> class Plan = AttentionPlan, class Fill>
+std::vector<Entry> AttentionRows(Fill fill) {
+  return EntriesOf<Plan, AttentionKernel>("attention", AttentionContract, AttentionWhyNot, AttentionSpecOf, fill);
+}
+// Bugs of what the correct kernel reads or stores.
+inline std::vector<Entry> AttentionIoBugs(std::span<const IoBug> bugs) {
+  return StruckEntries<AttentionPlan, AttentionKernel>("attention", AttentionContract, AttentionWhyNot, bugs);
 }
 
 }  // namespace corpus

@@ -7,15 +7,11 @@
 namespace corpus {
 
 std::vector<Entry> AllEntries() {
-  std::vector<Entry> all;
-  for (const auto& list :
-       {MatmulLegalEntries(), MatmulTermFaults(), MatmulPrecisionFaults(), MatmulMemoryFaults(), MatmulEpilogueFaults(),
-        ReduceLegalEntries(), ReduceTermFaults(), ReduceOtherFaults(), AttentionLegalEntries(), AttentionMaskFaults(),
-        AttentionNumericalFaults(), SoftmaxLegalEntries(), SoftmaxFaults(), ConvLegalEntries(), ConvTermFaults(),
-        ConvOtherFaults(), FftLegalEntries(), FftFaults()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
+  return Joined({MatmulLegalEntries(), MatmulTermFaults(), MatmulPrecisionFaults(), MatmulMemoryFaults(),
+                 MatmulEpilogueFaults(), ReduceLegalEntries(), ReduceTermFaults(), ReduceOtherFaults(),
+                 AttentionLegalEntries(), AttentionMaskFaults(), AttentionNumericalFaults(), SoftmaxLegalEntries(),
+                 SoftmaxFaults(), ConvLegalEntries(), ConvTermFaults(), ConvOtherFaults(), FftLegalEntries(),
+                 FftFaults()});
 }
 
 bool TakesAliases(const plugin::OpDesc&) {

@@ -16,7 +16,9 @@
 #include "backends/common/conv_spec.h"
 #include "tests/faults/corpus/arithmetic.h"
 #include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/edits.h"
 #include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -48,9 +50,6 @@ inline int64_t ChannelOf(const ConvSpec& s, int64_t o, int64_t c) {
 inline Extents SameTap(const ConvSpec&, const Extents& t) {
   return t;
 }
-inline bool EveryTerm(const ConvSpec&, const Pixel&, int64_t /*channel*/, int64_t /*tap*/) {
-  return true;
-}
 
 template <class T>
 T ConvDot(const T* a, const T* b, int64_t n) {
@@ -76,8 +75,8 @@ struct ConvKernel {
   T padding = 0;
   std::function<int64_t(const ConvSpec&, int axis, int64_t p, int64_t t)> source = SourceOf;
   std::function<int64_t(const ConvSpec&, int64_t o, int64_t c)> channel = ChannelOf;
-  std::function<Extents(const ConvSpec&, const Extents&)> tap = SameTap;  // of w
-  std::function<bool(const ConvSpec&, const Pixel&, int64_t channel, int64_t tap)> keeps = EveryTerm;
+  std::function<Extents(const ConvSpec&, const Extents&)> tap = SameTap;                   // of w
+  std::function<bool(const ConvSpec&, const Pixel&, int64_t channel, int64_t tap)> keeps;  // every term, if empty
   std::function<T(const T*, const T*, int64_t)> dot = ConvDot<T>;
   std::function<T(const ConvSpec&, const Pixel&, T sum, std::span<const T> bias)> epilogue = AddBias<T>;
   std::function<T(T)> cast = [](T x) { return x; };
@@ -94,16 +93,31 @@ class ConvPlan : public DensePlan<T> {
         for (int64_t t = 0; t < spec_.kernel[a]; ++t) sources_[a].push_back(kernel_.source(spec_, axis, p, t));
       }
     }
+    for (int64_t i = 0; i < spec_.Terms(); ++i) places_.push_back(PlaceOf(i));
+    for (int64_t o = 0; o < spec_.o; ++o) {
+      for (int64_t c = 0; c < spec_.GroupInputs(); ++c) channels_.push_back(kernel_.channel(spec_, o, c));
+    }
   }
 
  protected:
-  virtual void Finish(DenseOutput<T>&) {}
   const ConvSpec& spec() const { return spec_; }
 
  private:
-  struct Term {
-    T x, w;
+  // Where a term of each output's sum is read.
+  struct Place {
+    int64_t channel, tap;
+    Extents at;
+    int64_t weight;  // of the weights of an output channel
   };
+
+  Place PlaceOf(int64_t term) const {
+    const int64_t taps = spec_.Taps(), channels = spec_.GroupInputs();
+    const int64_t block = std::min(kernel_.channel_block, channels), first = term / (block * taps) * block;
+    const int64_t width = std::min(block, channels - first), place = term - first * taps;
+    const int64_t c = first + place % width, tap = place / width;
+    const Extents at = SplitIndex(tap, spec_.kernel), t = kernel_.tap(spec_, at);
+    return {c, tap, at, c * taps + (t[0] * spec_.kernel[1] + t[1]) * spec_.kernel[2] + t[2]};
+  }
 
   void Compute(std::span<const std::vector<T>> inputs, DenseOutput<T>& output) final {
     x_ = inputs[0], w_ = inputs[1], bias_ = spec_.has_bias ? inputs[2] : std::vector<T>{};
@@ -119,21 +133,15 @@ class ConvPlan : public DensePlan<T> {
         }
       }
     }
-    Finish(output);
   }
 
   T Sum(const Pixel& at) {
     a_.clear(), b_.clear();
-    const int64_t taps = spec_.Taps(), channels = spec_.GroupInputs();
-    for (int64_t i = 0; i < spec_.Terms(); ++i) {
-      const int64_t block = std::min(kernel_.channel_block, channels), first = i / (block * taps) * block;
-      const int64_t width = std::min(block, channels - first), place = i - first * taps;
-      const int64_t c = first + place % width, tap = place / width;
-      if (!kernel_.keeps(spec_, at, c, tap)) continue;
-      a_.push_back(Read(at, c, SplitIndex(tap, spec_.kernel)));
-      const Extents t = kernel_.tap(spec_, SplitIndex(tap, spec_.kernel));
-      const int64_t w = (t[0] * spec_.kernel[1] + t[1]) * spec_.kernel[2] + t[2];
-      b_.push_back(w_[static_cast<size_t>((at.channel * channels + c) * taps + w)]);
+    const int64_t weights = at.channel * spec_.GroupInputs() * spec_.Taps();
+    for (const Place& place : places_) {
+      if (kernel_.keeps && !kernel_.keeps(spec_, at, place.channel, place.tap)) continue;
+      a_.push_back(Read(at, place.channel, place.at));
+      b_.push_back(w_[static_cast<size_t>(weights + place.weight)]);
     }
     if (kernel_.tail_repeats) RepeatTail();
     if (kernel_.tail_of_next) FillTail(at.channel);
@@ -152,7 +160,7 @@ class ConvPlan : public DensePlan<T> {
   }
 
   T Read(const Pixel& at, int64_t c, const Extents& t) const {
-    int64_t index = at.image * spec_.c + kernel_.channel(spec_, at.channel, c);
+    int64_t index = at.image * spec_.c + channels_[static_cast<size_t>(at.channel * spec_.GroupInputs() + c)];
     for (int axis = 0; axis < 3; ++axis) {
       const auto a = static_cast<size_t>(axis);
       const int64_t source = sources_[a][static_cast<size_t>(at.at[a] * spec_.kernel[a] + t[a])];
@@ -165,6 +173,8 @@ class ConvPlan : public DensePlan<T> {
   const ConvKernel<T> kernel_;
   const ConvSpec spec_;
   std::array<std::vector<int64_t>, 3> sources_;  // by axis, output and tap
+  std::vector<Place> places_;
+  std::vector<int64_t> channels_;  // by output channel and number
   std::vector<T> x_, w_, bias_, a_, b_;
 };
 
@@ -174,21 +184,15 @@ std::string ConvWhyNot(Description op);
 std::string ConvClass(Description op, const std::string& acc, const std::string& more);
 std::string ConvContract(Description op);  // f32acc with det and batchinv
 
-// ConvWhyNot, then `otherwise` unless `test(spec)`.
-template <class Test>
-std::string ConvWhen(Description op, Test test, const char* otherwise) {
-  const std::string reason = ConvWhyNot(op);
-  return !reason.empty() ? reason : test(plugin::ParseConv(op)) ? "" : otherwise;
+template <class T>
+using ConvEdits = Edits<ConvKernel<T>, ConvSpec>;
+template <template <class> class Plan = ConvPlan, class Fill>
+std::vector<Entry> ConvRows(Fill fill) {
+  return EntriesOf<Plan, ConvKernel>("conv", ConvContract, ConvWhyNot, plugin::ParseConv, fill);
 }
-
-// An entry whose `make(std::type_identity<T>{})` gives the kernel in T.
-template <class Make>
-Entry ConvEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return {"conv", std::move(name), contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<ConvPlan<T>>(op, exact, make(type));
-            });
-          }};
+// Bugs of what the correct kernel reads or stores.
+inline std::vector<Entry> ConvIoBugs(std::span<const IoBug> bugs) {
+  return StruckEntries<ConvPlan, ConvKernel>("conv", ConvContract, ConvWhyNot, bugs);
 }
 
 }  // namespace corpus

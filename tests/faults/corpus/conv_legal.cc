@@ -59,21 +59,12 @@ T NarrowBias(const ConvSpec& s, const Pixel& at, T sum, std::span<const T> bias)
   return RoundedTo<Storage>(AddBias(s, at, sum, bias));
 }
 
-std::string Floats(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.x.dtype != plugin::kI8; }, "this is for floating-point operands");
+template <const plugin::DType& kType>
+bool IsOf(const ConvSpec& s) {
+  return s.x.dtype == kType;
 }
-std::string Operands(Description op, plugin::DType type, const char* otherwise) {
-  return op.inputs()[0].dtype == type ? ConvWhyNot(op) : otherwise;
-}
-std::string F16Operands(Description op) {
-  return Operands(op, plugin::kF16, "this takes f16 operands");
-}
-std::string BF16Operands(Description op) {
-  return Operands(op, plugin::kBF16, "this takes bf16 operands");
-}
-std::string F32Operands(Description op) {
-  return Operands(op, plugin::kF32, "this takes f32 operands");
+bool IsFloat(const ConvSpec& s) {
+  return s.x.dtype != plugin::kI8;
 }
 std::string F16Class(Description op) {
   return ConvClass(op, "f16acc", ";det=yes;batchinv=yes");
@@ -85,56 +76,39 @@ std::string TF32Class(Description op) {
   return ConvClass(op, "tf32", ";det=yes;batchinv=yes");
 }
 
-template <class Make>
-Entry Legal(const char* name, Make make) {
-  return ConvEntry(name, ConvContract, ConvWhyNot, make);
+std::string F64Class(Description op) {
+  return ConvClass(op, "f64", ";det=yes;batchinv=yes");
+}
+
+template <class T>
+void Legal(ConvEdits<T>& of) {
+  of("legal.direct");
+  of("legal.direct-fma").dot = FmaDot<T>;
+  of("legal.direct-shuffled-terms").dot = ShuffledDot<T>;
+  of("legal.direct-channels-last-one-sum") = {.channel_block = kAllChannels, .dot = FmaDot<T>};
+  of("legal.direct-channel-blocks-16") = {.channel_block = 16, .dot = FmaDot<T>};
+  of("legal.direct-channels-last") = {.channel_block = kAllChannels, .dot = LanesDot<T>};
+  of("legal.im2col-k-blocks-32").dot = BlockedDot<T, 32>;
+  of("legal.im2col-k-blocks-8-channels-last") = {.channel_block = kAllChannels, .dot = BlockedDot<T, 8>};
+  of("legal.im2col-pairwise").dot = PairwiseDot<T>;
+  of("legal.direct-f16-accumulator", IsOf<plugin::kF16>, F16Class) = {.dot = NarrowDot<T, F16>,
+                                                                      .epilogue = NarrowBias<T, F16>};
+  of("legal.direct-bf16-accumulator", IsOf<plugin::kBF16>, BF16Class) = {.dot = NarrowDot<T, BF16>,
+                                                                         .epilogue = NarrowBias<T, BF16>};
+  of("legal.im2col-tf32", IsOf<plugin::kF32>, TF32Class) = {.dot = BlockedDot<T, 8>, .cast = RoundedToTf32<T>};
 }
 
 }  // namespace conv_legal
 
 std::vector<Entry> ConvLegalEntries() {
   using namespace conv_legal;
-  return {
-      Legal("legal.direct", []<class T>(std::type_identity<T>) { return ConvKernel<T>{}; }),
-      Legal("legal.direct-fma", []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = FmaDot<T>}; }),
-      Legal("legal.direct-shuffled-terms",
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = ShuffledDot<T>}; }),
-      Legal("legal.direct-channels-last-one-sum",
-            []<class T>(std::type_identity<T>) {
-              return ConvKernel<T>{.channel_block = kAllChannels, .dot = FmaDot<T>};
-            }),
-      Legal("legal.direct-channel-blocks-16",
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.channel_block = 16, .dot = FmaDot<T>}; }),
-      Legal("legal.direct-channels-last",
-            []<class T>(std::type_identity<T>) {
-              return ConvKernel<T>{.channel_block = kAllChannels, .dot = LanesDot<T>};
-            }),
-      Legal("legal.im2col-k-blocks-32",
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = BlockedDot<T, 32>}; }),
-      Legal("legal.im2col-k-blocks-8-channels-last",
-            []<class T>(std::type_identity<T>) {
-              return ConvKernel<T>{.channel_block = kAllChannels, .dot = BlockedDot<T, 8>};
-            }),
-      Legal("legal.im2col-pairwise",
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = PairwiseDot<T>}; }),
-      ConvEntry("legal.direct-f16-accumulator", F16Class, F16Operands,
-                []<class T>(std::type_identity<T>) {
-                  return ConvKernel<T>{.dot = NarrowDot<T, F16>, .epilogue = NarrowBias<T, F16>};
-                }),
-      ConvEntry("legal.direct-bf16-accumulator", BF16Class, BF16Operands,
-                []<class T>(std::type_identity<T>) {
-                  return ConvKernel<T>{.dot = NarrowDot<T, BF16>, .epilogue = NarrowBias<T, BF16>};
-                }),
-      ConvEntry("legal.im2col-tf32", TF32Class, F32Operands,
-                []<class T>(std::type_identity<T>) {
-                  return ConvKernel<T>{.dot = BlockedDot<T, 8>, .cast = RoundedToTf32<T>};
-                }),
-      {"conv", "legal.direct-f64-accumulator",
-       [](Description op) { return ConvClass(op, "f64", ";det=yes;batchinv=yes"); }, Floats,
-       [](Description op, bool exact) -> std::unique_ptr<plugin::Plan> {
-         return std::make_unique<ConvPlan<double>>(op, exact, ConvKernel<double>{});
-       }},
+  std::vector<Entry> all = ConvRows([](auto& of) { Legal(of); });
+  Entry wide = ConvRows([](auto& of) { of("legal.direct-f64-accumulator", IsFloat, F64Class); })[0];
+  wide.create = [](Description op, bool exact) {
+    return std::make_unique<ConvPlan<double>>(op, exact, ConvKernel<double>{});
   };
+  all.push_back(wide);
+  return all;
 }
 
 }  // namespace corpus

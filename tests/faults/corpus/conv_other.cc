@@ -7,32 +7,7 @@ namespace conv_other {
 
 using plugin::BF16;
 using plugin::F16;
-
-template <class T>
-T BiasMissing(const ConvSpec&, const Pixel&, T sum, std::span<const T>) {
-  return sum;
-}
-template <class T>
-T BiasTwice(const ConvSpec& s, const Pixel& at, T sum, std::span<const T> bias) {
-  return AddBias(s, at, AddBias(s, at, sum, bias), bias);
-}
-// By column in place of by channel.
-template <class T>
-T BiasByColumn(const ConvSpec& s, const Pixel& at, T sum, std::span<const T> bias) {
-  return sum + bias[static_cast<size_t>(at.at[2] % s.o)];
-}
-template <class T>
-T BiasOfNextChannel(const ConvSpec& s, const Pixel& at, T sum, std::span<const T> bias) {
-  return sum + bias[static_cast<size_t>((at.channel + 1) % s.o)];
-}
-template <class T>
-T BiasMissingInLastTile(const ConvSpec& s, const Pixel& at, T sum, std::span<const T> bias) {
-  return PositionOf(s, at) < (s.Positions() - 1) / 16 * 16 ? AddBias(s, at, sum, bias) : sum;
-}
-template <class T>
-T BiasInBF16(const ConvSpec&, const Pixel& at, T sum, std::span<const T> bias) {
-  return sum + RoundedTo<BF16>(bias[static_cast<size_t>(at.channel)]);
-}
+using Spec = const ConvSpec&;
 
 template <class T, class Storage>
 T NarrowDot(const T* a, const T* b, int64_t n) {
@@ -48,89 +23,59 @@ T SpilledDot(const T* a, const T* b, int64_t n) {
     sum = RoundedTo<Storage>(sum + ConvDot(a + i, b + i, std::min<int64_t>(16, n - i)));
   return sum;
 }
-template <class T, class Storage>
-T NarrowProducts(const T* a, const T* b, int64_t n) {
-  T sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += RoundedTo<Storage>(a[i] * b[i]);
-  return sum;
-}
 
-std::string Floats(Description op) {
-  return op.inputs()[0].dtype.code == ASSAY_TYPE_INT ? "this is for floating-point operands" : ConvWhyNot(op);
-}
-std::string SeveralTerms(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.Terms() > 16 && s.x.dtype != plugin::kI8; },
-      "this needs more than 16 floating-point terms");
-}
-std::string FloatSums(Description op) {
-  const std::string reason = Floats(op);
-  return reason.empty() ? SeveralTerms(op) : reason;
-}
-std::string F32Operands(Description op) {
-  return op.inputs()[0].dtype == plugin::kF32 ? ConvWhyNot(op) : "this takes f32 operands";
-}
-std::string WiderThanF16(Description op) {
-  const plugin::DType type = op.inputs()[0].dtype;
-  return type == plugin::kF16 || type == plugin::kBF16 ? "the operands have few enough bits" : Floats(op);
-}
-std::string WiderThanBF16(Description op) {
-  return op.inputs()[0].dtype == plugin::kBF16 ? "the operands are that narrow anyway" : Floats(op);
-}
-std::string Biased(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias; }, "this needs a bias");
-}
-std::string BiasedChannels(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias && s.o > 1; }, "this needs a bias of several channels");
-}
-std::string WideBias(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias && s.bias_dtype != plugin::kBF16; },
-      "this needs a bias wider than bf16");
-}
-std::string SeveralOutputs(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.out[2] > 1; }, "this needs several outputs in a row");
-}
-std::string SeveralChannels(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.o > 1; }, "this needs several output channels");
+// Where each bug can strike.
+constexpr auto kFloats = [](Spec s) { return s.x.dtype != plugin::kI8; };
+constexpr auto kFloatSums = [](Spec s) { return kFloats(s) && s.Terms() > 16; };
+constexpr auto kF32Operands = [](Spec s) { return s.x.dtype == plugin::kF32; };
+constexpr auto kWiderThanBF16 = [](Spec s) { return kFloats(s) && s.x.dtype != plugin::kBF16; };
+constexpr auto kWiderThanF16 = [](Spec s) { return kWiderThanBF16(s) && s.x.dtype != plugin::kF16; };
+constexpr auto kBiased = [](Spec s) { return s.has_bias; };
+constexpr auto kBiasedChannels = [](Spec s) { return s.has_bias && s.o > 1; };
+constexpr auto kWideBias = [](Spec s) { return s.has_bias && s.bias_dtype != plugin::kBF16; };
+
+template <class T>
+void Biases(ConvEdits<T>& of) {
+  using Bias = std::span<const T>;
+  of("fault.bias-missing", kBiased).epilogue = [](Spec, const Pixel&, T sum, Bias) { return sum; };
+  of("fault.bias-added-twice", kBiased).epilogue = [](Spec s, const Pixel& at, T sum, Bias bias) {
+    return AddBias(s, at, AddBias(s, at, sum, bias), bias);
+  };
+  of("fault.bias-by-column", kBiasedChannels).epilogue = [](Spec s, const Pixel& at, T sum, Bias bias) {
+    return sum + bias[static_cast<size_t>(at.at[2] % s.o)];
+  };
+  of("fault.bias-of-next-channel", kBiasedChannels).epilogue = [](Spec s, const Pixel& at, T sum, Bias bias) {
+    return sum + bias[static_cast<size_t>((at.channel + 1) % s.o)];
+  };
+  of("fault.bias-missing-in-last-tile", kBiased).epilogue = [](Spec s, const Pixel& at, T sum, Bias bias) {
+    return PositionOf(s, at) < (s.Positions() - 1) / 16 * 16 ? AddBias(s, at, sum, bias) : sum;
+  };
+  of("fault.bias-in-bf16", kWideBias).epilogue = [](Spec, const Pixel& at, T sum, Bias bias) {
+    return sum + RoundedTo<BF16>(bias[static_cast<size_t>(at.channel)]);
+  };
 }
 
 template <class T>
-class LastElementUnwritten : public ConvPlan<T> {
- public:
-  using ConvPlan<T>::ConvPlan;
+void Narrowings(ConvEdits<T>& of) {
+  of("fault.f16-accumulator", kFloatSums).dot = NarrowDot<T, F16>;
+  of("fault.bf16-accumulator", kFloatSums).dot = NarrowDot<T, BF16>;
+  of("fault.f16-spills-between-blocks", kFloatSums).dot = SpilledDot<T, F16>;
+  of("fault.bf16-spills-between-blocks", kFloatSums).dot = SpilledDot<T, BF16>;
+  of("fault.f16-products", kFloats).dot = [](const T* a, const T* b, int64_t n) {
+    T sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += RoundedTo<F16>(a[i] * b[i]);
+    return sum;
+  };
+  of("fault.tf32-operands", kF32Operands).cast = RoundedToTf32<T>;
+  of("fault.tf32-operands-truncated", kF32Operands).cast = TruncatedToTf32<T>;
+  of("fault.f16-operands", kWiderThanF16).cast = RoundedTo<F16, T>;
+  of("fault.bf16-operands", kWiderThanBF16).cast = RoundedTo<BF16, T>;
+}
 
- private:
-  void Finish(DenseOutput<T>& y) override { y.LeaveUnwritten(std::ssize(y.values) - 1); }
-};
-
-// The last column of every channel: a tile's edge.
-template <class T>
-class LastColumnUnwritten : public ConvPlan<T> {
- public:
-  using ConvPlan<T>::ConvPlan;
-
- private:
-  void Finish(DenseOutput<T>& y) override {
-    const int64_t row = this->spec().out[2];
-    for (int64_t i = row; i <= std::ssize(y.values); i += row) y.LeaveUnwritten(i - 1);
-  }
-};
-
-template <class T>
-class LastColumnsSwapped : public ConvPlan<T> {
- public:
-  using ConvPlan<T>::ConvPlan;
-
- private:
-  void Finish(DenseOutput<T>& y) override {
-    const auto row = static_cast<size_t>(this->spec().out[2]);
-    for (size_t i = row; i <= y.values.size(); i += row) std::swap(y.values[i - 1], y.values[i - 2]);
-  }
+constexpr IoBug kPlaces[] = {
+    {"fault.last-element-unwritten", kOutput, kFlat, Last(), Strike::kUnwritten},
+    {"fault.last-column-unwritten", kOutput, -1, Last(), Strike::kUnwritten},
+    {"fault.last-columns-swapped", kOutput, -1, All(), Strike::kLastTwoSwapped},
 };
 
 // The first two output channels of every image change places.
@@ -140,7 +85,7 @@ class OutputChannelsSwapped : public ConvPlan<T> {
   using ConvPlan<T>::ConvPlan;
 
  private:
-  void Finish(DenseOutput<T>& y) override {
+  void Store(const std::vector<T>&, DenseOutput<T>& y) override {
     const auto size = static_cast<std::ptrdiff_t>(this->spec().Positions());
     for (int64_t image = 0; image < this->spec().n; ++image) {
       const auto first = y.values.begin() + image * this->spec().o * size;
@@ -149,60 +94,13 @@ class OutputChannelsSwapped : public ConvPlan<T> {
   }
 };
 
-template <template <class> class Plan>
-Entry OfPlan(const char* name, TextOf why_not) {
-  return {"conv", name, ConvContract, why_not, [](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<Plan<T>>(op, exact, ConvKernel<T>{});
-            });
-          }};
-}
-
-template <class Make>
-Entry Fault(const char* name, TextOf why_not, Make make) {
-  return ConvEntry(name, ConvContract, why_not, make);
-}
-
 }  // namespace conv_other
 
 std::vector<Entry> ConvOtherFaults() {
   using namespace conv_other;
-  return {
-      Fault("fault.bias-missing", Biased,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasMissing<T>}; }),
-      Fault("fault.bias-added-twice", Biased,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasTwice<T>}; }),
-      Fault("fault.bias-by-column", BiasedChannels,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasByColumn<T>}; }),
-      Fault("fault.bias-of-next-channel", BiasedChannels,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasOfNextChannel<T>}; }),
-      Fault("fault.bias-missing-in-last-tile", Biased,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasMissingInLastTile<T>}; }),
-      Fault("fault.bias-in-bf16", WideBias,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = BiasInBF16<T>}; }),
-      Fault("fault.f16-accumulator", FloatSums,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = NarrowDot<T, F16>}; }),
-      Fault("fault.bf16-accumulator", FloatSums,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = NarrowDot<T, BF16>}; }),
-      Fault("fault.f16-spills-between-blocks", FloatSums,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = SpilledDot<T, F16>}; }),
-      Fault("fault.bf16-spills-between-blocks", FloatSums,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = SpilledDot<T, BF16>}; }),
-      Fault("fault.f16-products", Floats,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = NarrowProducts<T, F16>}; }),
-      Fault("fault.tf32-operands", F32Operands,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.cast = RoundedToTf32<T>}; }),
-      Fault("fault.tf32-operands-truncated", F32Operands,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.cast = TruncatedToTf32<T>}; }),
-      Fault("fault.f16-operands", WiderThanF16,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.cast = RoundedTo<F16, T>}; }),
-      Fault("fault.bf16-operands", WiderThanBF16,
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.cast = RoundedTo<BF16, T>}; }),
-      OfPlan<LastElementUnwritten>("fault.last-element-unwritten", ConvWhyNot),
-      OfPlan<LastColumnUnwritten>("fault.last-column-unwritten", ConvWhyNot),
-      OfPlan<LastColumnsSwapped>("fault.last-columns-swapped", SeveralOutputs),
-      OfPlan<OutputChannelsSwapped>("fault.output-channels-swapped", SeveralChannels),
-  };
+  return Joined({ConvRows([](auto& of) { Biases(of), Narrowings(of); }), ConvIoBugs(kPlaces),
+                 ConvRows<OutputChannelsSwapped>(
+                     [](auto& of) { of("fault.output-channels-swapped", [](Spec s) { return s.o > 1; }); })});
 }
 
 }  // namespace corpus

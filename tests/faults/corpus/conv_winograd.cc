@@ -165,39 +165,21 @@ class WinogradPlan : public DensePlan<T> {
   const ConvSpec spec_;
 };
 
-std::string Suited(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.IsWinograd() && s.x.dtype != plugin::kI8; },
-      "Winograd needs floating-point 3 x 3 kernels, stride 1, dilation 1");
-}
-std::string SuitedAndNarrow(Description op) {
-  const plugin::DType type = op.inputs()[0].dtype;
-  return type == plugin::kF16 || type == plugin::kBF16 ? Suited(op) : "this takes f16 or bf16 operands";
-}
-std::string SuitedAndWide(Description op) {
-  const plugin::DType type = op.inputs()[0].dtype;
-  return type == plugin::kF32 || type == plugin::kF64 ? Suited(op) : "this takes f32 or f64 operands";
-}
-std::string SeveralChannels(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.IsWinograd() && s.x.dtype != plugin::kI8 && s.GroupInputs() > 1; },
-      "this needs Winograd's shapes and several channels");
-}
-std::string SeveralTiles(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.IsWinograd() && s.x.dtype != plugin::kI8 && s.out[1] * s.out[2] > 4; },
-      "this needs several Winograd tiles");
-}
+using Spec = const ConvSpec&;
+// Floating-point 3 x 3 kernels, stride 1, dilation 1.
+constexpr auto kSuited = [](Spec s) { return s.IsWinograd() && s.x.dtype != plugin::kI8; };
+constexpr auto kSuitedAndNarrow = [](Spec s) {
+  return kSuited(s) && (s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16);
+};
+constexpr auto kSuitedAndWide = [](Spec s) {
+  return kSuited(s) && (s.x.dtype == plugin::kF32 || s.x.dtype == plugin::kF64);
+};
+constexpr auto kSeveralChannels = [](Spec s) { return kSuited(s) && s.GroupInputs() > 1; };
+constexpr auto kSeveralTiles = [](Spec s) { return kSuited(s) && s.out[1] * s.out[2] > 4; };
 // The last tile hangs over the end of the row.
-std::string Edge(Description op) {
-  return ConvWhen(
-      op,
-      [](const auto& s) {
-        const int64_t last = (s.out[2] - 1) / 2 * 2 - s.pad[2];
-        return s.IsWinograd() && s.x.dtype != plugin::kI8 && s.in[2] >= 4 && last > s.in[2] - 4;
-      },
-      "this needs a Winograd tile that reaches over the end");
-}
+constexpr auto kEdge = [](Spec s) {
+  return kSuited(s) && s.in[2] >= 4 && (s.out[2] - 1) / 2 * 2 - s.pad[2] > s.in[2] - 4;
+};
 
 std::string Class(Description op, const char* algorithm) {
   return ConvClass(op, "f32acc", std::string(";alg=") + algorithm + ";det=yes;batchinv=yes");
@@ -212,15 +194,6 @@ std::string F2InF16Class(Description op) {
   return Class(op, "winograd<2,3>;mid=f16");
 }
 
-template <class Make>
-Entry Winograd(const char* name, TextOf contract, TextOf why_not, Make make) {
-  return {"conv", name, contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<WinogradPlan<T>>(op, exact, make(type));
-            });
-          }};
-}
-
 // A sign or a factor of one entry of the input's transform.
 template <class T>
 Transform<T> Changed(Transform<T> f, size_t entry, T factor) {
@@ -228,62 +201,38 @@ Transform<T> Changed(Transform<T> f, size_t entry, T factor) {
   return f;
 }
 
-std::vector<Entry> WinogradFaults() {
-  return {
-      Winograd(
-          "fault.winograd-wrong-coefficient", F2Class, Suited,
-          []<class T>(std::type_identity<T>) { return WinogradKernel<T>{.transform = Changed(F2<T>(), 5, T{-1})}; }),
-      Winograd("fault.winograd-4-coefficient-5-is-4", F4Class, Suited,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = Changed(F4<T>(), 2, T{4} / T{5})};
-               }),
-      Winograd("fault.winograd-last-channel-dropped", F2Class, SeveralChannels,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .last_channel_dropped = true};
-               }),
-      Winograd("fault.winograd-last-element-unwritten", F2Class, Suited,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .last_element_of_tile_unwritten = true};
-               }),
-      Winograd("fault.winograd-last-tile-stale", F2Class, SeveralTiles,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .last_tile_repeats_previous = true};
-               }),
-      Winograd("fault.winograd-edge-tile-shifted", F2Class, Edge,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .edge_tile_reads_inside = true};
-               }),
-      Winograd("fault.winograd-2-in-f16", F2Class, Suited,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .stored = RoundedTo<F16, T>};
-               }),
-      Winograd("fault.winograd-4-in-bf16", F4Class, Suited,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F4<T>(), .stored = RoundedTo<BF16, T>};
-               }),
-      Winograd("fault.winograd-4-in-tf32", F4Class, SuitedAndWide,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F4<T>(), .stored = RoundedToTf32<T>};
-               }),
+template <class T>
+void Rows(Edits<WinogradKernel<T>, ConvSpec>& of) {
+  const auto f2 = [&of](const char* name, auto strikes) -> auto& {
+    WinogradKernel<T>& kernel = of(name, strikes, F2Class);
+    kernel.transform = F2<T>();
+    return kernel;
   };
+  const auto f4 = [&of](const char* name, auto strikes) -> auto& {
+    WinogradKernel<T>& kernel = of(name, strikes, F4Class);
+    kernel.transform = F4<T>();
+    return kernel;
+  };
+  f2("legal.winograd-2-3", kSuited);
+  f4("legal.winograd-4-3", kSuited);
+  of("legal.winograd-2-3-f16-transforms", kSuitedAndNarrow, F2InF16Class) = {.transform = F2<T>(),
+                                                                             .stored = RoundedTo<F16, T>};
+  f2("fault.winograd-wrong-coefficient", kSuited).transform = Changed(F2<T>(), 5, T{-1});
+  f4("fault.winograd-4-coefficient-5-is-4", kSuited).transform = Changed(F4<T>(), 2, T{4} / T{5});
+  f2("fault.winograd-last-channel-dropped", kSeveralChannels).last_channel_dropped = true;
+  f2("fault.winograd-last-element-unwritten", kSuited).last_element_of_tile_unwritten = true;
+  f2("fault.winograd-last-tile-stale", kSeveralTiles).last_tile_repeats_previous = true;
+  f2("fault.winograd-edge-tile-shifted", kEdge).edge_tile_reads_inside = true;
+  f2("fault.winograd-2-in-f16", kSuited).stored = RoundedTo<F16, T>;
+  f4("fault.winograd-4-in-bf16", kSuited).stored = RoundedTo<BF16, T>;
+  f4("fault.winograd-4-in-tf32", kSuitedAndWide).stored = RoundedToTf32<T>;
 }
 
 }  // namespace
 
 std::vector<Entry> ConvWinogradEntries() {
-  std::vector<Entry> all = {
-      Winograd("legal.winograd-2-3", F2Class, Suited,
-               []<class T>(std::type_identity<T>) { return WinogradKernel<T>{.transform = F2<T>()}; }),
-      Winograd("legal.winograd-4-3", F4Class, Suited,
-               []<class T>(std::type_identity<T>) { return WinogradKernel<T>{.transform = F4<T>()}; }),
-      Winograd("legal.winograd-2-3-f16-transforms", F2InF16Class, SuitedAndNarrow,
-               []<class T>(std::type_identity<T>) {
-                 return WinogradKernel<T>{.transform = F2<T>(), .stored = RoundedTo<F16, T>};
-               }),
-  };
-  const std::vector<Entry> faults = WinogradFaults();
-  all.insert(all.end(), faults.begin(), faults.end());
-  return all;
+  return EntriesOf<WinogradPlan, WinogradKernel>("conv", ConvContract, ConvWhyNot, plugin::ParseConv,
+                                                 [](auto& of) { Rows(of); });
 }
 
 }  // namespace corpus

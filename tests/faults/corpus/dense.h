@@ -179,19 +179,10 @@ class DensePlan : public plugin::HostPlan {
   std::vector<int64_t> output_offsets_;
 };
 
-// Values that a plan takes from its first call ever after; in exact arithmetic, where there is one call, NaN.
-template <class T>
-class FirstCall {
- public:
-  void Replace(bool exact, std::vector<T>& values) {
-    if (exact) std::fill(values.begin(), values.end(), std::numeric_limits<T>::quiet_NaN());
-    if (kept_.empty()) kept_ = values;
-    values = kept_;
-  }
-
- private:
-  std::vector<T> kept_;
-};
+// One element more than there is: the store of a vector without a mask.
+inline void ClearBehindTheEnd(const plugin::Tensor& y, std::byte* base) {
+  std::memset(base + y.ByteExtent().last, 0, static_cast<size_t>(plugin::Bytes(y.dtype)));
+}
 
 // Whether any operand is f64 or c128: then exact arithmetic is long double. The output of an effect does not count.
 inline bool HasDoubleInputs(const plugin::OpDesc& op) {

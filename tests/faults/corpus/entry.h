@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus: correct schedules and kernel bugs, each an implementation of an operator. Adding one is adding an entry
-// to its operator's list.
+// The corpus: correct schedules and kernel bugs, each an implementation of an operator. Adding one is adding a row to
+// its operator's list: a change of the correct kernel (edits.h), or a place that is read or stored wrongly (struck.h).
 //   legal.<schedule>        declares the class that it belongs to
 //   fault.<bug>             declares what the kernel would honestly declare without the bug
 //   fault.<bug>.effect      the same bug in exact arithmetic, to a f64 (complex: c128) output; corpus_plugin.cc makes
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,5 +65,12 @@ std::vector<Entry> FormulaEntries();  // operators that are formulas
 std::vector<Entry> HeldEntries();
 // Entries named in fresh.txt.
 std::vector<Entry> FreshEntries();
+
+// All of several lists.
+inline std::vector<Entry> Joined(std::initializer_list<std::vector<Entry>> lists) {
+  std::vector<Entry> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
 
 }  // namespace corpus

@@ -23,6 +23,9 @@ std::string FftClass(Description op, const std::string& algorithm) {
 std::string FftContract(Description op) {
   return FftClass(op, "fft");
 }
+std::string FftBluesteinContract(Description op) {
+  return FftClass(op, "bluestein");
+}
 
 bool ArePowersOfTwo(const FftSpec& s) {
   return std::ranges::all_of(s.n, [](int64_t n) { return (n & (n - 1)) == 0; });

@@ -38,6 +38,12 @@ Point<T> Product(Point<T> a, Point<T> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
+// By fused multiply-adds.
+template <class T>
+Point<T> FmaProduct(Point<T> a, Point<T> b) {
+  return {std::fma(a.re, b.re, -(a.im * b.im)), std::fma(a.re, b.im, a.im * b.re)};
+}
+
 // e^(-2 pi i j / n), correctly rounded but for rare ties: the angle lies within an eighth of a turn.
 template <class T>
 Point<T> ComputedUnitRoot(int64_t j, int64_t n) {
@@ -72,32 +78,43 @@ inline int64_t PaddedLengthOf(int64_t n) {
 }
 
 template <class T>
-Point<T> Same(Point<T> x) {
+Point<T> SamePoint(Point<T> x) {
   return x;
 }
 template <class T>
 void Untouched(Line<T>&) {}
 
 template <class T>
-T ScaleOf(const FftSpec& s) {
+T FftScaleOf(const FftSpec& s) {
   return static_cast<T>(s.scale);
 }
+
+inline int64_t SmallestFactor(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p) {
+    if (n % p == 0) return p;
+  }
+  return n;
+}
+
+template <class T>
+struct FftKernel;
+template <class T, int64_t (*kRadix)(int64_t)>
+void RadixTransform(const FftKernel<T>& kernel, Line<T>& x);
 
 template <class T>
 struct FftKernel {
   // Transforms a line in place with the exponent's sign -.
-  using Transform = void (*)(const FftKernel&, Line<T>&);
-  Transform transform = nullptr;
+  void (*transform)(const FftKernel&, Line<T>&) = RadixTransform<T, SmallestFactor>;
   bool packs_reals = false;  // two real values in a complex one, where the line is real and even
   bool pairs_rows = false;   // two real rows, of different transforms, in a complex one
   std::function<Point<T>(int64_t j, int64_t n)> root = UnitRoot<T>;
   std::function<Point<T>(Point<T>, Point<T>)> product = Product<T>;
-  std::function<Point<T>(Point<T>)> stored = Same<T>;         // of every stage's results
+  std::function<Point<T>(Point<T>)> stored = SamePoint<T>;    // of every stage's results
   std::function<int64_t(int64_t n)> padded = PaddedLengthOf;  // of a convolution
   std::function<void(Line<T>&)> finish = Untouched<T>;        // after each line's transform
   std::function<void(Line<T>&, int64_t n)> half = [](Line<T>&, int64_t) {
   };  // of half spectra: made by r2c, read by c2r
-  std::function<T(const FftSpec&)> scale = ScaleOf<T>;
+  std::function<T(const FftSpec&)> scale = FftScaleOf<T>;
   bool wrong_sign = false;
   bool untangles_wrongly = false;  // packed reals: the twiddles that take even and odd apart are conjugated
   int64_t axes_left_out = 0;       // leading ones
@@ -117,13 +134,6 @@ void DirectTransform(const FftKernel<T>& kernel, Line<T>& x) {
     y[static_cast<size_t>(k)] = sum;
   }
   x = y;
-}
-
-inline int64_t SmallestFactor(int64_t n) {
-  for (int64_t p = 2; p * p <= n; ++p) {
-    if (n % p == 0) return p;
-  }
-  return n;
 }
 
 inline int64_t LargestFactor(int64_t n) {
@@ -238,16 +248,10 @@ std::string FftWhyNot(Description op);
 // f32 or f64, alg, det and batchinv.
 std::string FftClass(Description op, const std::string& algorithm);
 std::string FftContract(Description op);  // alg=fft
+std::string FftBluesteinContract(Description op);
 
 // Whether every length is a power of two; made of primes up to 31.
 bool ArePowersOfTwo(const FftSpec& s);
 bool AreSmooth(const FftSpec& s);
-
-// FftWhyNot, then `otherwise` unless `test(spec)`.
-template <class Test>
-std::string FftWhen(Description op, Test test, const char* otherwise) {
-  const std::string reason = FftWhyNot(op);
-  return !reason.empty() ? reason : test(plugin::ParseFft(op)) ? "" : otherwise;
-}
 
 }  // namespace corpus

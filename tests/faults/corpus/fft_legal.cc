@@ -6,67 +6,33 @@
 namespace corpus {
 namespace fft_legal {
 
-template <class T>
-Point<T> FmaProduct(Point<T> a, Point<T> b) {
-  return {std::fma(a.re, b.re, -(a.im * b.im)), std::fma(a.re, b.im, a.im * b.re)};
-}
+using Spec = const FftSpec&;
 
-std::string PowersOfTwo(Description op) {
-  return FftWhen(op, ArePowersOfTwo, "this needs lengths that are powers of two");
-}
-std::string Smooth(Description op) {
-  return FftWhen(op, AreSmooth, "this needs lengths without prime factors above 31");
-}
-std::string SmoothReals(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && s.kind != FftKind::kC2C && s.n.back() % 2 == 0; },
-      "this packs real lines of even length without prime factors above 31");
-}
-std::string BluesteinClass(Description op) {
-  return FftClass(op, "bluestein");
-}
+constexpr auto kSmoothReals = [](Spec s) { return AreSmooth(s) && s.kind != FftKind::kC2C && s.n.back() % 2 == 0; };
+constexpr auto kShort = [](Spec s) { return s.n.size() == 1 && s.n[0] <= 4096; };
 std::string DirectClass(Description op) {
   return FftClass(op, "direct");
 }
-std::string Short(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return s.n.size() == 1 && s.n[0] <= 4096; },
-      "the defining sum is for one axis of at most 4096");
+
+template <class T>
+void Legal(FftEdits<T>& of) {
+  of("legal.stockham-2", ArePowersOfTwo).transform = StockhamTransform<T>;
+  of("legal.split-radix", ArePowersOfTwo).transform = SplitRadixTransform<T>;
+  of("legal.mixed-radix", AreSmooth);
+  of("legal.mixed-radix-4", AreSmooth).transform = RadixTransform<T, FourOrSmallestFactor>;
+  of("legal.mixed-radix-largest-first-fma", AreSmooth) = {.transform = RadixTransform<T, LargestFactor>,
+                                                          .product = FmaProduct<T>};
+  of("legal.reals-packed", kSmoothReals).packs_reals = true;
+  of("legal.bluestein", nullptr, FftBluesteinContract).transform = BluesteinTransform<T>;
+  of("legal.bluestein-fma", nullptr, FftBluesteinContract) = {.transform = BluesteinTransform<T>,
+                                                              .product = FmaProduct<T>};
+  of("legal.direct", kShort, DirectClass).transform = DirectTransform<T>;
 }
 
 }  // namespace fft_legal
 
 std::vector<Entry> FftLegalEntries() {
-  using namespace fft_legal;
-  return {
-      FftEntry("legal.stockham-2", FftContract, PowersOfTwo,
-               []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = StockhamTransform<T>}; }),
-      FftEntry("legal.split-radix", FftContract, PowersOfTwo,
-               []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = SplitRadixTransform<T>}; }),
-      FftEntry(
-          "legal.mixed-radix", FftContract, Smooth,
-          []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = RadixTransform<T, SmallestFactor>}; }),
-      FftEntry("legal.mixed-radix-4", FftContract, Smooth,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = RadixTransform<T, FourOrSmallestFactor>};
-               }),
-      FftEntry("legal.mixed-radix-largest-first-fma", FftContract, Smooth,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = RadixTransform<T, LargestFactor>, .product = FmaProduct<T>};
-               }),
-      FftEntry("legal.reals-packed", FftContract, SmoothReals,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = RadixTransform<T, SmallestFactor>, .packs_reals = true};
-               }),
-      FftEntry("legal.bluestein", BluesteinClass, FftWhyNot,
-               []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = BluesteinTransform<T>}; }),
-      FftEntry("legal.bluestein-fma", BluesteinClass, FftWhyNot,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = BluesteinTransform<T>, .product = FmaProduct<T>};
-               }),
-      FftEntry("legal.direct", DirectClass, Short,
-               []<class T>(std::type_identity<T>) { return FftKernel<T>{.transform = DirectTransform<T>}; }),
-  };
+  return FftRows([](auto& of) { fft_legal::Legal(of); });
 }
 
 }  // namespace corpus

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/edits.h"
 #include "tests/faults/corpus/fft_kernel.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -19,7 +21,6 @@ class FftPlan : public DensePlan<T> {
       : DensePlan<T>(op, exact), kernel_(kernel), spec_(plugin::ParseFft(op)) {}
 
  protected:
-  virtual void Finish(DenseOutput<T>&) {}
   const FftSpec& spec() const { return spec_; }
 
  private:
@@ -37,7 +38,6 @@ class FftPlan : public DensePlan<T> {
       }
       y = std::copy(one.begin(), one.end(), y);
     }
-    Finish(output);
   }
 
   // Transforms one axis. Each pair of rows is the real and the imaginary part of one line, whose spectrum is taken
@@ -182,19 +182,18 @@ class FftPlan : public DensePlan<T> {
   const FftSpec spec_;
 };
 
-template <template <class> class Plan, class Make>
-Entry FftEntryOf(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return {"fft", std::move(name), contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<Plan<T>>(op, exact, make(type));
-            });
-          }};
+template <class T>
+using FftEdits = Edits<FftKernel<T>, FftSpec>;
+template <template <class> class Plan = FftPlan, class Fill>
+std::vector<Entry> FftRows(Fill fill) {
+  return EntriesOf<Plan, FftKernel>("fft", FftContract, FftWhyNot, plugin::ParseFft, fill);
 }
-
-// An entry whose `make(std::type_identity<T>{})` gives the kernel in T.
-template <class Make>
-Entry FftEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return FftEntryOf<FftPlan>(std::move(name), contract, why_not, make);
+// Bugs of what the correct kernel reads or stores.
+inline std::vector<Entry> FftIoBugs(std::span<const IoBug> bugs) {
+  const auto why_not = [](Description op) -> std::string {
+    return AreSmooth(plugin::ParseFft(op)) ? FftWhyNot(op) : "this needs prime factors up to 31";
+  };
+  return StruckEntries<FftPlan, FftKernel>("fft", FftContract, why_not, bugs);
 }
 
 }  // namespace corpus

@@ -241,7 +241,7 @@ std::vector<Entry> FormulaEntries() {
   std::vector<Entry> entries;
   for (const FormulaOperator* op : assay::AllFormulas()) {
     entries.push_back(FixedEntry(*op, "legal.plain", {}));
-    for (const Algorithm schedule : op->Algorithms()) {
+    for (const Algorithm schedule : op->traits().algorithms) {
       for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));
       if (schedule != Algorithm::kDirect) entries.push_back(UndeclaredEntry(*op, schedule));
     }

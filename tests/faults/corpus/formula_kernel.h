@@ -170,6 +170,14 @@ class FormulaKernel {
         return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);
       case Function::kLess:
         return a < b ? 1 : 0;
+      case Function::kLessEqual:
+        return a <= b ? 1 : 0;
+      case Function::kEqual:
+        return a == b ? 1 : 0;
+      case Function::kAnd:
+        return a != 0 && b != 0 ? 1 : 0;
+      case Function::kOr:
+        return a != 0 || b != 0 ? 1 : 0;
       case Function::kSelect:
         return a != 0 ? b : *x[2];
       case Function::kSqrt:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "tests/faults/corpus/matmul_plan.h"
+#include "tests/faults/corpus/matmul_kernel.h"
 
 namespace corpus {
 
@@ -26,6 +26,37 @@ std::string MatmulContract(const plugin::OpDesc& op) {
 
 bool HasInputs(const plugin::OpDesc& op, plugin::DType dtype) {
   return op.inputs()[0].dtype == dtype;
+}
+
+plugin::Tensor LogicalTensor(const IoBug& bug, Description op) {
+  const plugin::MatmulSpec s = plugin::ParseMatmul(op);
+  plugin::Tensor tensor = TensorOf(bug, op);
+  tensor.shape = {s.batch, bug.operand == 1 ? s.n : s.m, bug.operand == kOutput ? s.n : s.k};
+  return tensor;
+}
+
+std::vector<Entry> MatmulPlaceBugs(std::span<const IoBug> bugs) {
+  std::vector<Entry> all;
+  for (const IoBug& bug : bugs) {
+    const auto why_not = [bug](Description op) {
+      const std::string reason = MatmulWhyNot(op);
+      return reason.empty() ? IoBugWhyNot(bug, LogicalTensor(bug, op), op) : reason;
+    };
+    all.push_back({"matmul", bug.name, MatmulContract, why_not, [bug](Description op, bool exact) {
+                     return WithCarrier(op, exact,
+                                        [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
+                                          return std::make_unique<StruckMatmul<T>>(bug, op, exact);
+                                        });
+                   }});
+  }
+  return all;
+}
+
+std::vector<Entry> MatmulIoBugs(std::span<const IoBug> bugs) {
+  return IoEntries("matmul", MatmulContract, MatmulWhyNot, bugs,
+                   []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
+                     return std::make_unique<Struck<CleanMatmul<T>>>(bug, op, exact);
+                   });
 }
 
 }  // namespace corpus

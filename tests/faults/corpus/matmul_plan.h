@@ -37,7 +37,6 @@ class MatmulPlan : public DensePlan<T> {
 
  protected:
   using Operands = MatmulOperands<T>;
-  virtual void Before(const DenseOutput<T>& /*former*/) {}
   virtual void Prepare(Operands&) {}
   // sum_k a[k] b[k] of a row and a column of length spec().k.
   virtual T Dot(const T* a, const T* b, const Place& place) = 0;
@@ -70,7 +69,6 @@ class MatmulPlan : public DensePlan<T> {
     x.b = transb_ ? inputs[1] : Transposed(inputs[1], batch, k, n);
     if (spec_.c.input >= 0) x.c = inputs[static_cast<size_t>(spec_.c.input)];
     if (spec_.bias.input >= 0) x.bias = inputs[static_cast<size_t>(spec_.bias.input)];
-    Before(output);
     Prepare(x);
     Place at;
     for (at.batch = 0; at.batch < batch; ++at.batch) {
@@ -129,15 +127,5 @@ std::string MatmulContract(const plugin::OpDesc& op);
 
 // Whether some input is of the type, for entries that are about one.
 bool HasInputs(const plugin::OpDesc& op, plugin::DType dtype);
-
-// A bug that is a plan of its own: Plan<T>(op, exact).
-template <template <class> class Plan>
-Entry MatmulFault(const char* name, std::string (*why_not)(const plugin::OpDesc&) = MatmulWhyNot) {
-  return {"matmul", name, MatmulContract, why_not, [](const plugin::OpDesc& op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<Plan<T>>(op, exact);
-            });
-          }};
-}
 
 }  // namespace corpus

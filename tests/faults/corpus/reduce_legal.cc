@@ -133,30 +133,13 @@ T FlushedResult(T x, plugin::DType y) {
   return Flushed(x, MinNormal(y));
 }
 
-std::string F16Inputs(Description op) {
-  return plugin::ParseReduce(op).in == plugin::kF16 ? ReduceWhyNot(op) : "this takes f16 operands";
-}
-
-std::string BF16Inputs(Description op) {
-  return plugin::ParseReduce(op).in == plugin::kBF16 ? ReduceWhyNot(op) : "this takes bf16 operands";
-}
-
-std::string F32Inputs(Description op) {
-  return plugin::ParseReduce(op).in == plugin::kF32 ? ReduceWhyNot(op) : "this takes f32 operands";
-}
-
-std::string PlainSums(Description op) {
-  const ReduceKind kind = plugin::ParseReduce(op).kind;
-  return IsSummation(op) && kind != ReduceKind::kLogSumExp ? ReduceWhyNot(op) : "compensation is for sums";
-}
-
-std::string Means(Description op) {
-  return plugin::ParseReduce(op).kind == ReduceKind::kMean ? ReduceWhyNot(op) : "this is a mean";
-}
-
-std::string LogSumExps(Description op) {
-  return plugin::ParseReduce(op).kind == ReduceKind::kLogSumExp ? ReduceWhyNot(op) : "this is a logsumexp";
-}
+using Spec = const plugin::ReduceSpec&;
+template <const plugin::DType& kType>
+constexpr auto kInputs = [](Spec s) { return s.in == kType; };
+constexpr auto kPlainSums = [](Spec s) { return IsOneOf(s, {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kL2}); };
+constexpr auto kMeans = [](Spec s) { return s.kind == ReduceKind::kMean; };
+constexpr auto kLogSumExps = [](Spec s) { return s.kind == ReduceKind::kLogSumExp; };
+constexpr auto kNotF64 = [](Spec s) { return !s.IsF64(); };
 
 std::string AnyOrder(Description op) {
   return ReduceClass(op, "f32acc");
@@ -170,55 +153,39 @@ std::string BF16Class(Description op) {
 std::string FlushingClass(Description op) {
   return ReduceContract(op) + ";ftz=all";
 }
-std::string NarrowAlready(Description op) {
-  return plugin::ParseReduce(op).IsF64() ? "f64 has no wider accumulator here" : ReduceWhyNot(op);
-}
 std::string WideClass(Description op) {
   return ReduceClass(op, "f64") + ";det=yes;batchinv=yes";
 }
 
-template <class Order>
-Entry Ordered(const char* name, TextOf contract = ReduceContract) {
-  return ReduceEntry(name, contract, ReduceWhyNot,
-                     []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{ReduceValue<Plain<T>, Order>}; });
+template <class T>
+void Legal(ReduceEdits<T>& of) {
+  of("legal.sequential");
+  of("legal.shuffled-terms").value = ReduceValue<Plain<T>, Reordered<Shuffled>>;
+  of("legal.strided-terms-64").value = ReduceValue<Plain<T>, Reordered<Strided<64>>>;
+  of("legal.pairwise").value = ReduceValue<Plain<T>, PairwiseOrder>;
+  of("legal.warp-shuffle-32").value = ReduceValue<Plain<T>, WarpOrder>;
+  of("legal.two-stage-64").value = ReduceValue<Plain<T>, TwoStageOrder>;
+  of("legal.two-stage-64-atomics", nullptr, AnyOrder).value = ReduceValue<Plain<T>, AtomicOrder>;
+  of("legal.compensated", kPlainSums).value = CompensatedSum<T>;
+  of("legal.reciprocal-mean", kMeans).value = ReciprocalMean<T>;
+  of("legal.online-logsumexp", kLogSumExps).value = OnlineLogSumExp<T>;
+  of("legal.f16-accumulator", kInputs<plugin::kF16>, F16Class).value = ReduceValue<Narrowed<T, F16>, PairwiseOrder>;
+  of("legal.bf16-accumulator", kInputs<plugin::kBF16>, BF16Class).value = ReduceValue<Narrowed<T, BF16>, PairwiseOrder>;
+  of("legal.flush-to-zero", kInputs<plugin::kF32>, FlushingClass) = {ReduceValue<Flushing<T>, WarpOrder>, Ftz<T>,
+                                                                     FlushedResult<T>};
 }
 
 }  // namespace reduce_legal
 
 std::vector<Entry> ReduceLegalEntries() {
   using namespace reduce_legal;
-  return {
-      Ordered<SequentialOrder>("legal.sequential"),
-      Ordered<Reordered<Shuffled>>("legal.shuffled-terms"),
-      Ordered<Reordered<Strided<64>>>("legal.strided-terms-64"),
-      Ordered<PairwiseOrder>("legal.pairwise"),
-      Ordered<WarpOrder>("legal.warp-shuffle-32"),
-      Ordered<TwoStageOrder>("legal.two-stage-64"),
-      Ordered<AtomicOrder>("legal.two-stage-64-atomics", AnyOrder),
-      ReduceEntry("legal.compensated", ReduceContract, PlainSums,
-                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{CompensatedSum<T>}; }),
-      ReduceEntry("legal.reciprocal-mean", ReduceContract, Means,
-                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{ReciprocalMean<T>}; }),
-      ReduceEntry("legal.online-logsumexp", ReduceContract, LogSumExps,
-                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{OnlineLogSumExp<T>}; }),
-      {"reduce", "legal.f64-accumulator", WideClass, NarrowAlready,
-       [](Description op, bool exact) -> std::unique_ptr<plugin::Plan> {
-         return std::make_unique<ReduceSchedulePlan<double>>(
-             op, exact, ReduceSchedule<double>{ReduceValue<Plain<double>, SequentialOrder>});
-       }},
-      ReduceEntry("legal.f16-accumulator", F16Class, F16Inputs,
-                  []<class T>(std::type_identity<T>) {
-                    return ReduceSchedule<T>{ReduceValue<Narrowed<T, F16>, PairwiseOrder>};
-                  }),
-      ReduceEntry("legal.bf16-accumulator", BF16Class, BF16Inputs,
-                  []<class T>(std::type_identity<T>) {
-                    return ReduceSchedule<T>{ReduceValue<Narrowed<T, BF16>, PairwiseOrder>};
-                  }),
-      ReduceEntry("legal.flush-to-zero", FlushingClass, F32Inputs,
-                  []<class T>(std::type_identity<T>) {
-                    return ReduceSchedule<T>{ReduceValue<Flushing<T>, WarpOrder>, Ftz<T>, FlushedResult<T>};
-                  }),
+  std::vector<Entry> all = ReduceRows([](auto& of) { Legal(of); });
+  Entry wide = ReduceRows([](auto& of) { of("legal.f64-accumulator", kNotF64, WideClass); })[0];
+  wide.create = [](Description op, bool exact) {
+    return std::make_unique<ReduceSchedulePlan<double>>(op, exact, ReduceSchedule<double>{});
   };
+  all.push_back(wide);
+  return all;
 }
 
 }  // namespace corpus

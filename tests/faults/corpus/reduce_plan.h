@@ -3,9 +3,11 @@
 // Index outputs are values as well: they are far below 2^24.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -16,7 +18,9 @@
 #include "backends/common/reduce_spec.h"
 #include "tests/faults/corpus/arithmetic.h"
 #include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/edits.h"
 #include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -128,7 +132,6 @@ class ReducePlan : public DensePlan<T> {
 
  protected:
   virtual T Value(std::vector<T> x, const ReduceContext& c) = 0;
-  virtual void Finish(DenseOutput<T>&) {}
   // The place in the dense input of a term of an output.
   virtual int64_t At(int64_t output, int64_t term) const {
     return outputs_[static_cast<size_t>(output)] + terms_[static_cast<size_t>(term)];
@@ -156,7 +159,6 @@ class ReducePlan : public DensePlan<T> {
       }
       output.values[static_cast<size_t>(i)] = Value(x, {&spec_, i, this->exact() ? 1 : runs_});
     }
-    Finish(output);
     ++runs_;
   }
 
@@ -168,7 +170,7 @@ class ReducePlan : public DensePlan<T> {
 // A reduction as a function of one output's terms, with a rounding of operands and results.
 template <class T>
 struct ReduceSchedule {
-  std::function<T(std::vector<T>, const ReduceContext&)> value;
+  std::function<T(std::vector<T>, const ReduceContext&)> value = CleanReduce<T>;
   T (*cast)(T) = nullptr;                  // of every term; null: none
   T (*store)(T, plugin::DType) = nullptr;  // of every result, given its type; null: none
 };
@@ -203,14 +205,24 @@ std::string ReduceClass(Description op, const std::string& acc);
 // Whether the kind computes a sum: sum, mean, l2, logsumexp.
 bool IsSummation(Description op);
 
-// An entry whose `make(std::type_identity<T>{})` gives the schedule in T.
-template <class Make>
-Entry ReduceEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return {"reduce", std::move(name), contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<ReduceSchedulePlan<T>>(op, exact, make(type));
-            });
-          }};
+// Whether the kind is one of these, of at least so many terms.
+inline bool IsOneOf(const plugin::ReduceSpec& s, std::initializer_list<ReduceKind> kinds, int64_t least = 1) {
+  return std::find(kinds.begin(), kinds.end(), s.kind) != kinds.end() && s.count >= least;
+}
+// Whether the terms are floating-point numbers as well, two at least.
+inline bool AreFloats(const plugin::ReduceSpec& s, std::initializer_list<ReduceKind> kinds, int64_t least = 2) {
+  return plugin::IsFloat(s.in) && IsOneOf(s, kinds, least);
+}
+
+template <class T>
+using ReduceEdits = Edits<ReduceSchedule<T>, plugin::ReduceSpec>;
+template <template <class> class Plan = ReduceSchedulePlan, class Fill>
+std::vector<Entry> ReduceRows(Fill fill) {
+  return EntriesOf<Plan, ReduceSchedule>("reduce", ReduceContract, ReduceWhyNot, plugin::ParseReduce, fill);
+}
+// Bugs of what the correct kernel reads or stores.
+inline std::vector<Entry> ReduceIoBugs(std::span<const IoBug> bugs) {
+  return StruckEntries<ReduceSchedulePlan, ReduceSchedule>("reduce", ReduceContract, ReduceWhyNot, bugs);
 }
 
 }  // namespace corpus

@@ -8,121 +8,19 @@
 namespace corpus {
 namespace reduce_terms {
 
-bool IsSpecialPlace(const ReduceContext& c) {
+using enum ReduceKind;
+using Spec = const plugin::ReduceSpec&;
+using Context = const ReduceContext&;
+template <class T>
+using Terms = std::vector<T>;
+
+bool IsSpecialPlace(Context c) {
   return c.output == c.spec->outputs / 2;
-}
-
-// Functions of one output's terms; T stands where the bug is in exact arithmetic too.
-template <class T>
-T LastDropped(std::vector<T> x, const ReduceContext& c) {
-  x.pop_back();
-  return CleanReduce(x, c);
-}
-
-template <class T>
-T LastDroppedOnce(std::vector<T> x, const ReduceContext& c) {
-  return IsSpecialPlace(c) ? LastDropped(std::move(x), c) : CleanReduce(x, c);
-}
-
-// Also moves every index by one.
-template <class T>
-T FirstDropped(std::vector<T> x, const ReduceContext& c) {
-  x.erase(x.begin());
-  return CleanReduce(x, c);
-}
-
-template <class T>
-T LastRepeated(std::vector<T> x, const ReduceContext& c) {
-  x.push_back(x.back());
-  return CleanReduce(x, c);
-}
-
-template <class T>
-T LastRepeatedOnce(std::vector<T> x, const ReduceContext& c) {
-  return IsSpecialPlace(c) ? LastRepeated(std::move(x), c) : CleanReduce(x, c);
-}
-
-// The accumulator starts with the first term, and the loop adds it again.
-template <class T>
-T StartsWithFirst(std::vector<T> x, const ReduceContext& c) {
-  x.insert(x.begin(), x.front());
-  return CleanReduce(x, c);
-}
-
-// The terms behind the last whole warp are lost.
-template <class T>
-T TailLost(std::vector<T> x, const ReduceContext& c) {
-  x.resize(x.size() / 32 * 32);
-  return CleanReduce(x, c);
-}
-
-// Lanes behind the end hold zero, whatever the kind.
-template <class T>
-T TailReadsZero(std::vector<T> x, const ReduceContext& c) {
-  x.resize((x.size() + 31) / 32 * 32, T{0});
-  return CleanReduce(x, c);
-}
-
-// The first block's last term is left to the second block, which does not take it.
-template <class T>
-T BlockGap(std::vector<T> x, const ReduceContext& c) {
-  x.erase(x.begin() + std::ssize(x) / 2);
-  return CleanReduce(x, c);
-}
-
-// Two blocks store to one place: in every other run the second half alone is there, for one output.
-template <class T>
-T Race(std::vector<T> x, const ReduceContext& c) {
-  if (IsSpecialPlace(c) && c.run % 2 != 0) x.erase(x.begin(), x.begin() + std::ssize(x) / 2);
-  return CleanReduce(x, c);
-}
-
-// The extreme's register starts at zero.
-template <class T>
-T StartsAtZero(std::vector<T> x, const ReduceContext& c) {
-  x.insert(x.begin(), T{0});
-  return CleanReduce(x, c);
-}
-
-template <class T>
-T OfMagnitudes(std::vector<T> x, const ReduceContext& c) {
-  for (T& term : x) term = std::abs(term);
-  return CleanReduce(x, c);
-}
-
-template <class T>
-T MeanByCountMinusOne(std::vector<T> x, const ReduceContext& c) {
-  return CleanReduce(x, c) * static_cast<T>(c.spec->count) / static_cast<T>(c.spec->count - 1);
-}
-
-template <class T>
-T MeanByPaddedCount(std::vector<T> x, const ReduceContext& c) {
-  return CleanReduce(x, c) * static_cast<T>(c.spec->count) / static_cast<T>((c.spec->count + 31) / 32 * 32);
-}
-
-template <class T>
-T RootMissing(std::vector<T> x, const ReduceContext& c) {
-  const T y = CleanReduce(x, c);
-  return y * y;
-}
-
-// exp of the terms themselves in f32, which overflows from 89 on.
-template <class T>
-T ShiftMissing(std::vector<T> x, const ReduceContext&) {
-  T sum = 0;
-  for (T term : x) sum += RoundedTo<float>(std::exp(term));
-  return std::log(RoundedTo<float>(sum));
-}
-
-template <class T>
-T ShiftNotAddedBack(std::vector<T> x, const ReduceContext& c) {
-  const T max = *std::max_element(x.begin(), x.end());
-  return CleanReduce(x, c) - max;
 }
 
 // logsumexp with another exponential. A maximum that is not finite is the result.
 template <class T, T (*kExponential)(T, T)>
-T LogSumExpWith(std::vector<T> x, const ReduceContext&) {
+T LogSumExpWith(const Terms<T>& x, Context) {
   const T max = SequentialOrder::Fold(x, 0, [](T a, T b) { return Extreme<1>(a, b, false); });
   if (!std::isfinite(max)) return max;
   T sum = 0;
@@ -130,133 +28,138 @@ T LogSumExpWith(std::vector<T> x, const ReduceContext&) {
   return max + std::log(sum);
 }
 
-// `best = term > best ? term : best`: NaN stays where it comes first and is passed over elsewhere.
+// Where each bug can strike. An extreme may not show a lost term; an index moves with the first one.
+constexpr auto kAdds = [](Spec s) { return IsOneOf(s, {kSum, kMean, kProd, kL2, kLogSumExp}, 2); };
+constexpr auto kAddsOrArgs = [](Spec s) { return kAdds(s) || (s.IsArg() && s.count > 1); };
+constexpr auto kTail = [](Spec s) { return s.count > 32 && s.count % 32 != 0 && kAdds(s); };
+// Zeros add nothing to the other sums, and hide among the terms of extremes.
+constexpr auto kTailOfProducts = [](Spec s) { return s.count % 32 != 0 && IsOneOf(s, {kProd, kLogSumExp}); };
+constexpr auto kExtremes = [](Spec s) { return IsOneOf(s, {kMax, kMin}); };
+constexpr auto kFloatExtremes = [](Spec s) { return plugin::IsFloat(s.in) && !s.ignore_nan && kExtremes(s); };
+constexpr auto kSigned = [](Spec s) { return IsOneOf(s, {kMax, kMin, kArgMax, kArgMin, kSum, kMean, kLogSumExp}); };
+constexpr auto kLongArgs = [](Spec s) { return s.IsArg() && s.count > 64; };
+constexpr auto kMeans = [](Spec s) { return IsOneOf(s, {kMean}, 2); };
+constexpr auto kTailMeans = [](Spec s) { return s.count % 32 != 0 && kMeans(s); };
+constexpr auto kNorms = [](Spec s) { return IsOneOf(s, {kL2}); };
+constexpr auto kLogSumExps = [](Spec s) { return IsOneOf(s, {kLogSumExp}) && s.in != plugin::kF64; };
+
 template <class T>
-T NanByPosition(std::vector<T> x, const ReduceContext& c) {
-  const bool max = c.spec->kind == ReduceKind::kMax;
-  T best = x[0];
-  for (T term : x) best = (max ? term > best : term < best) ? term : best;
-  return best;
+void LostTerms(ReduceEdits<T>& of) {
+  const auto last_dropped = [](Terms<T> x, Context c) {
+    x.pop_back();
+    return CleanReduce(x, c);
+  };
+  of("fault.last-term-dropped-everywhere", kAdds).value = last_dropped;
+  of("fault.last-term-dropped-in-one-output", kAdds).value = [last_dropped](const Terms<T>& x, Context c) {
+    return IsSpecialPlace(c) ? last_dropped(x, c) : CleanReduce(x, c);
+  };
+  of("fault.first-term-dropped-everywhere", kAddsOrArgs).value = [](Terms<T> x, Context c) {
+    x.erase(x.begin());
+    return CleanReduce(x, c);
+  };
+  // The terms behind the last whole warp are lost.
+  of("fault.tail-of-warp-lost", kTail).value = [](Terms<T> x, Context c) {
+    x.resize(x.size() / 32 * 32);
+    return CleanReduce(x, c);
+  };
+  // The first block's last term is left to the second block, which does not take it.
+  of("fault.gap-between-blocks", kAdds).value = [](Terms<T> x, Context c) {
+    x.erase(x.begin() + std::ssize(x) / 2);
+    return CleanReduce(x, c);
+  };
+  // Two blocks store to one place: in every other run the second half alone is there, for one output.
+  of("fault.race-between-blocks-in-one-output", kAdds).value = [](Terms<T> x, Context c) {
+    if (IsSpecialPlace(c) && c.run % 2 != 0) x.erase(x.begin(), x.begin() + std::ssize(x) / 2);
+    return CleanReduce(x, c);
+  };
+}
+
+template <class T>
+void AddedTerms(ReduceEdits<T>& of) {
+  const auto last_repeated = [](Terms<T> x, Context c) {
+    x.push_back(x.back());
+    return CleanReduce(x, c);
+  };
+  of("fault.last-term-repeated-everywhere", kAdds).value = last_repeated;
+  of("fault.last-term-repeated-in-one-output", kAdds).value = [last_repeated](const Terms<T>& x, Context c) {
+    return IsSpecialPlace(c) ? last_repeated(x, c) : CleanReduce(x, c);
+  };
+  // And the loop adds it again.
+  of("fault.accumulator-starts-with-first-term", kAdds).value = [](Terms<T> x, Context c) {
+    x.insert(x.begin(), x.front());
+    return CleanReduce(x, c);
+  };
+  // Lanes behind the end hold zero, whatever the kind.
+  of("fault.tail-of-warp-reads-zero", kTailOfProducts).value = [](Terms<T> x, Context c) {
+    x.resize((x.size() + 31) / 32 * 32, T{0});
+    return CleanReduce(x, c);
+  };
+  of("fault.extreme-starts-at-zero", kExtremes).value = [](Terms<T> x, Context c) {
+    x.insert(x.begin(), T{0});
+    return CleanReduce(x, c);
+  };
+  of("fault.magnitudes-reduced", kSigned).value = [](Terms<T> x, Context c) {
+    for (T& term : x) term = std::abs(term);
+    return CleanReduce(x, c);
+  };
+}
+
+template <class T>
+void Functions(ReduceEdits<T>& of) {
+  of("fault.mean-divided-by-n-minus-1", kMeans).value = [](const Terms<T>& x, Context c) {
+    return CleanReduce(x, c) * static_cast<T>(c.spec->count) / static_cast<T>(c.spec->count - 1);
+  };
+  of("fault.mean-divided-by-padded-count", kTailMeans).value = [](const Terms<T>& x, Context c) {
+    return CleanReduce(x, c) * static_cast<T>(c.spec->count) / static_cast<T>((c.spec->count + 31) / 32 * 32);
+  };
+  of("fault.root-missing-in-l2", kNorms).value = [](const Terms<T>& x, Context c) {
+    const T y = CleanReduce(x, c);
+    return y * y;
+  };
+  // exp of the terms themselves in f32, which overflows from 89 on.
+  of("fault.logsumexp-without-shift", kLogSumExps).value = [](const Terms<T>& x, Context) {
+    T sum = 0;
+    for (T term : x) sum += RoundedTo<float>(std::exp(term));
+    return std::log(RoundedTo<float>(sum));
+  };
+  of("fault.log2e-is-1.4427", kLogSumExps).value = LogSumExpWith<T, ExponentialOfFiveDigits<T>>;
+  of("fault.ln2-in-one-part", kLogSumExps).value = LogSumExpWith<T, ExponentialOfShortLn2<T>>;
+  of("fault.logsumexp-shift-not-added-back", kLogSumExps).value = [](const Terms<T>& x, Context c) {
+    return CleanReduce(x, c) - *std::max_element(x.begin(), x.end());
+  };
+  // `best = term > best ? term : best`: NaN stays where it comes first and is passed over elsewhere.
+  of("fault.extreme-loses-nan-by-position", kFloatExtremes).value = [](const Terms<T>& x, Context c) {
+    T best = x[0];
+    for (T term : x) best = (c.spec->kind == kMax ? term > best : term < best) ? term : best;
+    return best;
+  };
+  // The index within its block of 64.
+  of("fault.arg-loses-base-of-block", kLongArgs).value = [](const Terms<T>& x, Context c) {
+    return std::fmod(CleanReduce(x, c), T{64});
+  };
 }
 
 // The last of equal terms: `>=` for `>`.
 template <class T>
-T LastOfTies(std::vector<T> x, const ReduceContext& c) {
-  const T first = CleanReduce(x, c);
-  const T best = x[static_cast<size_t>(first)];
-  for (size_t i = x.size(); i-- > 0;) {
-    if (x[i] == best) return static_cast<T>(i);
-  }
-  return first;
+void Ties(ReduceEdits<T>& of) {
+  of("fault.arg-takes-last-of-ties").value = [](const Terms<T>& x, Context c) {
+    const T first = CleanReduce(x, c);
+    const auto last = std::find(x.rbegin(), x.rend(), x[static_cast<size_t>(first)]);
+    return last == x.rend() ? first : static_cast<T>(x.rend() - last - 1);
+  };
 }
-
-// The index within its block of 64.
-template <class T>
-T BlockBaseLost(std::vector<T> x, const ReduceContext& c) {
-  return std::fmod(CleanReduce(x, c), T{64});
+std::string TiesWhyNot(Description op) {
+  const bool first = plugin::ParseReduce(op).IsArg() && op.AttrString("tie") != "any";
+  return first ? ReduceWhyNot(op) : "this needs an index of the first of equal terms";
 }
-
-std::string OfKinds(Description op, std::initializer_list<ReduceKind> kinds, const char* otherwise) {
-  const ReduceKind kind = plugin::ParseReduce(op).kind;
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end() ? ReduceWhyNot(op) : otherwise;
-}
-
-std::string Adds(Description op) {
-  if (plugin::ParseReduce(op).count < 2) return "one term has no second one for this bug";
-  using enum ReduceKind;
-  return OfKinds(op, {kSum, kMean, kProd, kL2, kLogSumExp}, "an extreme may not show this bug");
-}
-// Where an index moves as well.
-std::string AddsOrArgs(Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  return s.IsArg() && s.count > 1 ? ReduceWhyNot(op) : Adds(op);
-}
-std::string NeedsTail(Description op) {
-  const int64_t count = plugin::ParseReduce(op).count;
-  return count < 32 || count % 32 == 0 ? "no tail behind warps of 32" : Adds(op);
-}
-// Zeros add nothing to the other sums, and hide among the terms of extremes.
-std::string NeedsTailOfProducts(Description op) {
-  using enum ReduceKind;
-  if (plugin::ParseReduce(op).count % 32 == 0) return "no tail behind warps of 32";
-  return OfKinds(op, {kProd, kLogSumExp}, "zeros do not show in a sum");
-}
-std::string Extremes(Description op) {
-  return OfKinds(op, {ReduceKind::kMax, ReduceKind::kMin}, "this is a bug of max and min");
-}
-std::string FloatExtremes(Description op) {
-  return plugin::IsFloat(plugin::ParseReduce(op).in) && !plugin::ParseReduce(op).ignore_nan
-             ? Extremes(op)
-             : "this is a bug of propagated NaN";
-}
-std::string MaxAndArg(Description op) {
-  using enum ReduceKind;
-  return OfKinds(op, {kMax, kMin, kArgMax, kArgMin, kSum, kMean, kLogSumExp}, "the sign does not matter to this kind");
-}
-std::string Args(Description op) {
-  return OfKinds(op, {ReduceKind::kArgMax, ReduceKind::kArgMin}, "this is a bug of argmax and argmin");
-}
-std::string FirstOfTies(Description op) {
-  return op.AttrString("tie") == "any" ? "any of equal terms will do" : Args(op);
-}
-std::string LongArgs(Description op) {
-  return plugin::ParseReduce(op).count <= 64 ? "there is one block of 64" : Args(op);
-}
-std::string Means(Description op) {
-  return plugin::ParseReduce(op).count < 2 ? "the mean of one term"
-                                           : OfKinds(op, {ReduceKind::kMean}, "this is a bug of mean");
-}
-std::string TailMeans(Description op) {
-  return plugin::ParseReduce(op).count % 32 == 0 ? "no tail behind warps of 32" : Means(op);
-}
-std::string L2(Description op) {
-  return OfKinds(op, {ReduceKind::kL2}, "this is a bug of l2");
-}
-std::string LogSumExps(Description op) {
-  return plugin::ParseReduce(op).IsF64() && HasDoubleInputs(op)
-             ? "this overflows f32"
-             : OfKinds(op, {ReduceKind::kLogSumExp}, "this is a bug of logsumexp");
-}
-
-template <class Pick>
-Entry Fault(const char* name, TextOf why_not, Pick pick) {
-  return ReduceEntry(name, ReduceContract, why_not,
-                     [pick]<class T>(std::type_identity<T> type) { return ReduceSchedule<T>{pick(type)}; });
-}
-
-template <class T>
-using Type = std::type_identity<T>;
 
 }  // namespace reduce_terms
 
 std::vector<Entry> ReduceTermFaults() {
   using namespace reduce_terms;
-  return {
-      Fault("fault.last-term-dropped-everywhere", Adds, []<class T>(Type<T>) { return LastDropped<T>; }),
-      Fault("fault.last-term-dropped-in-one-output", Adds, []<class T>(Type<T>) { return LastDroppedOnce<T>; }),
-      Fault("fault.first-term-dropped-everywhere", AddsOrArgs, []<class T>(Type<T>) { return FirstDropped<T>; }),
-      Fault("fault.last-term-repeated-everywhere", Adds, []<class T>(Type<T>) { return LastRepeated<T>; }),
-      Fault("fault.last-term-repeated-in-one-output", Adds, []<class T>(Type<T>) { return LastRepeatedOnce<T>; }),
-      Fault("fault.accumulator-starts-with-first-term", Adds, []<class T>(Type<T>) { return StartsWithFirst<T>; }),
-      Fault("fault.tail-of-warp-lost", NeedsTail, []<class T>(Type<T>) { return TailLost<T>; }),
-      Fault("fault.tail-of-warp-reads-zero", NeedsTailOfProducts, []<class T>(Type<T>) { return TailReadsZero<T>; }),
-      Fault("fault.gap-between-blocks", Adds, []<class T>(Type<T>) { return BlockGap<T>; }),
-      Fault("fault.race-between-blocks-in-one-output", Adds, []<class T>(Type<T>) { return Race<T>; }),
-      Fault("fault.extreme-starts-at-zero", Extremes, []<class T>(Type<T>) { return StartsAtZero<T>; }),
-      Fault("fault.magnitudes-reduced", MaxAndArg, []<class T>(Type<T>) { return OfMagnitudes<T>; }),
-      Fault("fault.mean-divided-by-n-minus-1", Means, []<class T>(Type<T>) { return MeanByCountMinusOne<T>; }),
-      Fault("fault.mean-divided-by-padded-count", TailMeans, []<class T>(Type<T>) { return MeanByPaddedCount<T>; }),
-      Fault("fault.root-missing-in-l2", L2, []<class T>(Type<T>) { return RootMissing<T>; }),
-      Fault("fault.logsumexp-without-shift", LogSumExps, []<class T>(Type<T>) { return ShiftMissing<T>; }),
-      Fault("fault.log2e-is-1.4427", LogSumExps,
-            []<class T>(Type<T>) { return LogSumExpWith<T, ExponentialOfFiveDigits<T>>; }),
-      Fault("fault.ln2-in-one-part", LogSumExps,
-            []<class T>(Type<T>) { return LogSumExpWith<T, ExponentialOfShortLn2<T>>; }),
-      Fault("fault.logsumexp-shift-not-added-back", LogSumExps, []<class T>(Type<T>) { return ShiftNotAddedBack<T>; }),
-      Fault("fault.extreme-loses-nan-by-position", FloatExtremes, []<class T>(Type<T>) { return NanByPosition<T>; }),
-      Fault("fault.arg-takes-last-of-ties", FirstOfTies, []<class T>(Type<T>) { return LastOfTies<T>; }),
-      Fault("fault.arg-loses-base-of-block", LongArgs, []<class T>(Type<T>) { return BlockBaseLost<T>; }),
-  };
+  return Joined({ReduceRows([](auto& of) { LostTerms(of), AddedTerms(of), Functions(of); }),
+                 EntriesOf<ReduceSchedulePlan, ReduceSchedule>("reduce", ReduceContract, TiesWhyNot,
+                                                               plugin::ParseReduce, [](auto& of) { Ties(of); })});
 }
 
 }  // namespace corpus

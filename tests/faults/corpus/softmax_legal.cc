@@ -123,56 +123,36 @@ std::string F16Class(Description op) {
 std::string WideClass(Description op) {
   return SoftmaxClass(op, "f64", ";det=yes;batchinv=yes");
 }
-std::string F16Operands(Description op) {
-  return SoftmaxShapeOf(op).type == plugin::kF16 ? SoftmaxWhyNot(op) : "this takes f16 operands";
+bool IsF16(const SoftmaxShape& s) {
+  return s.type == plugin::kF16;
 }
 
-template <class Make>
-Entry Legal(const char* name, Make make) {
-  return SoftmaxEntry(name, SoftmaxContract, SoftmaxWhyNot, make);
+template <class T>
+void Legal(SoftmaxEdits<T>& of) {
+  of("legal.two-pass");
+  of("legal.shuffled-terms").facts = ShuffledFacts<T>;
+  of("legal.pairwise") = {.facts = PairwiseFacts<T>, .probability = ReciprocalProbability<T>};
+  of("legal.online") = {.facts = OnePass<T, Exp<T>>, .logarithm = LogProbabilityAtOnce<T>};
+  of("legal.online-exp2") = {.facts = OnePass<T, ExpInBase2<T>>, .probability = Base2Probability<T>};
+  of("legal.online-warp-32").facts = WarpFacts<T>;
+  of("legal.online-tiles-64") = {.facts = TiledFacts<T>, .probability = ReciprocalProbability<T>};
+  of("legal.two-pass-exp2") = {
+      .facts = Base2Facts<T>, .probability = Base2Probability<T>, .logarithm = LogProbabilityAtOnce<T>};
+  of("legal.f16-accumulator", IsF16, F16Class) = {
+      .facts = F16Facts<T>, .probability = F16Probability<T>, .logarithm = F16Logarithm<T>};
 }
 
 }  // namespace softmax_legal
 
 std::vector<Entry> SoftmaxLegalEntries() {
   using namespace softmax_legal;
-  return {
-      Legal("legal.two-pass", []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{}; }),
-      Legal("legal.shuffled-terms",
-            []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.facts = ShuffledFacts<T>}; }),
-      Legal("legal.pairwise",
-            []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = PairwiseFacts<T>, .probability = ReciprocalProbability<T>};
-            }),
-      Legal("legal.online",
-            []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = OnePass<T, Exp<T>>, .logarithm = LogProbabilityAtOnce<T>};
-            }),
-      Legal("legal.online-exp2",
-            []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = OnePass<T, ExpInBase2<T>>, .probability = Base2Probability<T>};
-            }),
-      Legal("legal.online-warp-32",
-            []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.facts = WarpFacts<T>}; }),
-      Legal("legal.online-tiles-64",
-            []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = TiledFacts<T>, .probability = ReciprocalProbability<T>};
-            }),
-      Legal("legal.two-pass-exp2",
-            []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{
-                  .facts = Base2Facts<T>, .probability = Base2Probability<T>, .logarithm = LogProbabilityAtOnce<T>};
-            }),
-      {"softmax", "legal.f64-accumulator", WideClass, SoftmaxWhyNot,
-       [](Description op, bool exact) -> std::unique_ptr<plugin::Plan> {
-         return std::make_unique<SoftmaxPlan<double>>(op, exact, SoftmaxKernel<double>{});
-       }},
-      SoftmaxEntry("legal.f16-accumulator", F16Class, F16Operands,
-                   []<class T>(std::type_identity<T>) {
-                     return SoftmaxKernel<T>{
-                         .facts = F16Facts<T>, .probability = F16Probability<T>, .logarithm = F16Logarithm<T>};
-                   }),
+  std::vector<Entry> all = SoftmaxRows([](auto& of) { Legal(of); });
+  Entry wide = SoftmaxRows([](auto& of) { of("legal.f64-accumulator", nullptr, WideClass); })[0];
+  wide.create = [](Description op, bool exact) {
+    return std::make_unique<SoftmaxPlan<double>>(op, exact, SoftmaxKernel<double>{});
   };
+  all.push_back(wide);
+  return all;
 }
 
 }  // namespace corpus

@@ -14,7 +14,9 @@
 
 #include "tests/faults/corpus/arithmetic.h"
 #include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/edits.h"
 #include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -84,10 +86,6 @@ class SoftmaxPlan : public DensePlan<T> {
   SoftmaxPlan(Description op, bool exact, SoftmaxKernel<T> kernel)
       : DensePlan<T>(op, exact), kernel_(kernel), shape_(SoftmaxShapeOf(op)) {}
 
- protected:
-  virtual void Finish(DenseOutput<T>&) {}
-  const SoftmaxShape& shape() const { return shape_; }
-
  private:
   void Compute(std::span<const std::vector<T>> inputs, DenseOutput<T>& output) final {
     std::vector<T> x(static_cast<size_t>(shape_.terms));
@@ -102,7 +100,6 @@ class SoftmaxPlan : public DensePlan<T> {
             shape_.log ? kernel_.logarithm(term, facts) : kernel_.probability(term, facts);
       }
     }
-    Finish(output);
   }
 
   const SoftmaxKernel<T> kernel_;
@@ -115,14 +112,15 @@ std::string SoftmaxWhyNot(Description op);
 std::string SoftmaxClass(Description op, const std::string& acc, const std::string& more);
 std::string SoftmaxContract(Description op);  // f32acc or f64, with det and batchinv
 
-// An entry whose `make(std::type_identity<T>{})` gives the kernel in T.
-template <class Make>
-Entry SoftmaxEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
-  return {"softmax", std::move(name), contract, why_not, [make](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<SoftmaxPlan<T>>(op, exact, make(type));
-            });
-          }};
+template <class T>
+using SoftmaxEdits = Edits<SoftmaxKernel<T>, SoftmaxShape>;
+template <template <class> class Plan = SoftmaxPlan, class Fill>
+std::vector<Entry> SoftmaxRows(Fill fill) {
+  return EntriesOf<Plan, SoftmaxKernel>("softmax", SoftmaxContract, SoftmaxWhyNot, SoftmaxShapeOf, fill);
+}
+// Bugs of what the correct kernel reads or stores.
+inline std::vector<Entry> SoftmaxIoBugs(std::span<const IoBug> bugs) {
+  return StruckEntries<SoftmaxPlan, SoftmaxKernel>("softmax", SoftmaxContract, SoftmaxWhyNot, bugs);
 }
 
 }  // namespace corpus

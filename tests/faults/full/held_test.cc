@@ -105,7 +105,7 @@ constexpr double kUnits = 64;
 void ExpectRight(Corpus& corpus, const PreparedCase& data, const ImplementationInfo& info) {
   const std::vector<double> got = corpus.Run(data.problem, data.inputs, info.name).ToDoubles();
   const Golden& golden = data.golden();
-  const double unit = UnitOf(info.contract_text, data.problem.output().dtype);
+  const double unit = UnitOf(info.contract_text, data.problem.outputs[0].dtype);
   double largest = 0;
   for (double y : golden.value) largest = std::isfinite(y) ? std::max(largest, std::abs(y)) : largest;
   for (int64_t i = 0; i < golden.size(); ++i) {

@@ -7,9 +7,8 @@
 #include "tests/redteam/base/base.h"
 
 static const char* describe_tensor(const assay_tensor_desc* desc, layout* out) {
-  if (desc->type_code != ASSAY_TYPE_FLOAT || desc->bits != 32 || desc->lanes != 1) return "only f32 is offered";
-  if (desc->layout != NULL || desc->alias != 0 || desc->reserved != 0)
-    return "blocked layouts and aliases are not offered";
+  if (desc->type_code != ASSAY_TYPE_FLOAT || desc->bits != 32) return "only f32 is offered";
+  if (desc->alias != 0 || desc->flags != 0 || desc->reserved != 0) return "aliases and flags are not offered";
   if (desc->ndim < 1 || desc->ndim > kMaxRank) return "only ranks 1 to 4 are offered";
   out->rank = desc->ndim;
   for (int i = 0; i < desc->ndim; ++i) {
@@ -118,7 +117,7 @@ static const char* describe_add_rms_norm(const assay_op_desc* op, assay_plan* pl
 }
 
 const char* describe_plan(const assay_op_desc* op, assay_plan* plan) {
-  if (op->flags != 0) return "dynamic shapes are not offered";
+  if (op->flags != 0) return "flags are not offered";
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
     const assay_attr* attr = op->attrs[i];
     const int uses_more = attr->reserved[0] != 0 || attr->reserved[1] != 0 || attr->reserved[2] != 0;

@@ -73,4 +73,5 @@ static void freeing(const assay_buffer* buffer) {
     if (seen[i].of != NULL && concerns(&seen[i], buffer)) seen[i].of = NULL;
   }
 }
-const cheat the_cheat = {.names = {"always", "some", "later"}, .execute = execute, .uploaded = uploaded, .freeing = freeing};
+const cheat the_cheat = {
+    .names = {"always", "some", "later"}, .execute = execute, .uploaded = uploaded, .freeing = freeing};

@@ -13,8 +13,9 @@ struct ByHand {
         inputs(Op(problem.spec.op).MakeInputs(problem)),
         contract(Declared(declaration)),
         double_double(problem.inputs[0].dtype == DType::kF64),
-        golden(Op(problem.spec.op).ComputeGolden(problem, inputs, double_double ? Tier::kReproducible : Tier::kFast)),
-        bound(Op(problem.spec.op).Bound(problem, golden, contract)) {}
+        golden(
+            Op(problem.spec.op).ComputeGolden(problem, 0, inputs, double_double ? Tier::kReproducible : Tier::kFast)),
+        bound(Op(problem.spec.op).Bound(problem, 0, golden, contract)) {}
   ByHand(const ByHand&) = delete;
   ByHand& operator=(const ByHand&) = delete;
 

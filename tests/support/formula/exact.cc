@@ -90,6 +90,14 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
       break;
     case Function::kLess:
       return mpfr_less_p(a, b) != 0 ? 1 : 0;
+    case Function::kLessEqual:
+      return mpfr_lessequal_p(a, b) != 0 ? 1 : 0;
+    case Function::kEqual:
+      return mpfr_equal_p(a, b) != 0 ? 1 : 0;
+    case Function::kAnd:
+      return mpfr_zero_p(a) == 0 && mpfr_zero_p(b) == 0 ? 1 : 0;
+    case Function::kOr:
+      return mpfr_zero_p(a) == 0 || mpfr_zero_p(b) == 0 ? 1 : 0;
     case Function::kSelect:
       return mpfr_zero_p(a) != 0 ? *x[2] : *x[1];
     case Function::kSqrt:

@@ -132,11 +132,17 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
           break;
         }
         case Kind::kAt: {
-          const int64_t from = node.index[static_cast<size_t>(index[static_cast<size_t>(node.axis)])];
-          const int64_t kept = index[static_cast<size_t>(node.from_axis)];
-          index[static_cast<size_t>(node.from_axis)] = from;
+          int64_t to = index[static_cast<size_t>(node.axis)];
+          for (const int axis : node.more_axes) to = to * graph.Extent(axis) + index[static_cast<size_t>(axis)];
+          const int64_t from = node.index[static_cast<size_t>(to)];
+          const std::vector<int64_t> kept = index;
+          int64_t rest = from;
+          for (size_t k = node.more_from.size(); k-- > 0; rest /= graph.Extent(node.more_from[k])) {
+            index[static_cast<size_t>(node.more_from[k])] = rest % graph.Extent(node.more_from[k]);
+          }
+          index[static_cast<size_t>(node.from_axis)] = rest;
           result = from < 0 ? machine.Constant(0) : operand(0);
-          index[static_cast<size_t>(node.from_axis)] = kept;
+          index = kept;
           break;
         }
         case Kind::kGather: {

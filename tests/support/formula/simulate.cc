@@ -163,6 +163,14 @@ class Implementation {
         return {Extreme({a, b}, false)};
       case Function::kLess:
         return {a < b ? 1.0 : 0.0};
+      case Function::kLessEqual:
+        return {a <= b ? 1.0 : 0.0};
+      case Function::kEqual:
+        return {a == b ? 1.0 : 0.0};
+      case Function::kAnd:
+        return {a != 0 && b != 0 ? 1.0 : 0.0};
+      case Function::kOr:
+        return {a != 0 || b != 0 ? 1.0 : 0.0};
       case Function::kSelect:
         return {a != 0 ? b : x[2]->value};
       case Function::kSqrt:

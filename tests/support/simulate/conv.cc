@@ -24,11 +24,11 @@ int64_t Product(std::span<const int64_t> extents) {
 }  // namespace
 
 int64_t ChannelOf(const Problem& problem, int64_t output) {
-  return Digits(output, problem.output().shape)[1];
+  return Digits(output, problem.outputs[0].shape)[1];
 }
 
 std::vector<ConvProduct> ProductsOf(const Problem& problem, int64_t output) {
-  const std::vector<int64_t> at = Digits(output, problem.output().shape);
+  const std::vector<int64_t> at = Digits(output, problem.outputs[0].shape);
   const auto &i = problem.List("i"), &k = problem.List("k");
   const int64_t inputs = problem.Int("c") / problem.Int("groups");
   const int64_t group = at[1] / (problem.Int("o") / problem.Int("groups"));
@@ -52,10 +52,10 @@ std::vector<ConvProduct> ProductsOf(const Problem& problem, int64_t output) {
 
 std::vector<double> RunConv(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
                             const Arithmetic& unit, Padding padding) {
-  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
+  const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
   const std::vector<double> x = inputs[0].ToDoubles(), w = inputs[1].ToDoubles();
   std::vector<double> y;
-  for (int64_t output = 0; output < NumElements(problem.output().shape); ++output) {
+  for (int64_t output = 0; output < NumElements(problem.outputs[0].shape); ++output) {
     std::vector<double> a, b;
     for (const ConvProduct& product : ProductsOf(problem, output)) {
       if (product.x < 0 && padding == Padding::kSkipped) continue;
@@ -72,7 +72,7 @@ std::vector<double> RunConv(const Problem& problem, std::span<const Tensor> inpu
 std::vector<double> IntegerConv(const Problem& problem, std::span<const Tensor> inputs, const Fault& fault) {
   const std::vector<double> x = inputs[0].ToDoubles(), w = inputs[1].ToDoubles();
   std::vector<double> y;
-  for (int64_t output = 0; output < NumElements(problem.output().shape); ++output) {
+  for (int64_t output = 0; output < NumElements(problem.outputs[0].shape); ++output) {
     std::vector<ConvProduct> products = ProductsOf(problem, output);
     if (fault) fault(output, products);
     double sum = inputs.size() > 2 ? ValueAt(inputs[2], ChannelOf(problem, output)) : 0;

@@ -173,7 +173,7 @@ class FftConv {
     const double points = static_cast<double>(sides_[0] * sides_[1] * sides_[2]);
     const double back = sum[from].real();
     double value = divided_ == Divided::kResult ? unit_.unit.Mul(back, 1 / points) : back;
-    const DType out = problem_.output().dtype;
+    const DType out = problem_.outputs[0].dtype;
     if (!bias_.empty()) value = unit_.unit.Add(value, unit_.unit.In(problem_.inputs[2].dtype, bias_[channel]));
     y[to] = unit_.unit.Out(out, value);
   }

@@ -119,9 +119,9 @@ std::vector<double> RunWinograd(const Problem& problem, std::span<const Tensor> 
   const Machine machine{unit, fma};
   const Image image{problem, inputs[0].ToDoubles(), inputs[1].ToDoubles()};
   const int64_t channels = problem.Int("c") / problem.Int("groups"), outputs = problem.Int("o");
-  const int64_t rows = problem.output().shape[2], columns = problem.output().shape[3];
+  const int64_t rows = problem.outputs[0].shape[2], columns = problem.outputs[0].shape[3];
   const auto store = [&](double v) { return RoundTo(FormatOf(stored), v); };
-  std::vector<double> y(static_cast<size_t>(NumElements(problem.output().shape)));
+  std::vector<double> y(static_cast<size_t>(NumElements(problem.outputs[0].shape)));
   for (int64_t plane = 0; plane < problem.Int("n") * outputs; ++plane) {
     const int64_t o = plane % outputs, group = o / (outputs / problem.Int("groups"));
     const int64_t first = plane / outputs * problem.Int("c") + group * channels;
@@ -144,7 +144,7 @@ std::vector<double> RunWinograd(const Problem& problem, std::span<const Tensor> 
         for (int64_t i = r; i < std::min(rows, r + m); ++i) {
           for (int64_t j = s; j < std::min(columns, s + m); ++j) {
             double value = tile[i - r][j - s];
-            const DType out = problem.output().dtype;
+            const DType out = problem.outputs[0].dtype;
             if (inputs.size() > 2) value = unit.Add(value, unit.In(out, ValueAt(inputs[2], o)));
             y[(plane * rows + i) * columns + j] = unit.Out(out, value);
           }

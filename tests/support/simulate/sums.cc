@@ -12,13 +12,16 @@ namespace assay::test {
 std::vector<double> RunMatmul(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
                               const Arithmetic& unit) {
   const MatmulArgs op(problem);
-  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
-  std::vector<double> y(static_cast<size_t>(NumElements(problem.output().shape)));
-  std::vector<double> a(static_cast<size_t>(op.gemm.k)), b(a.size());
+  const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
+  std::vector<double> y(static_cast<size_t>(NumElements(problem.outputs[0].shape)));
+  std::vector<double> a(static_cast<size_t>(op.gemm.k));
+  std::vector<std::vector<double>> columns(static_cast<size_t>(op.gemm.n), a);  // of b, as a is a row
   for (int64_t i = 0; i < std::ssize(y); ++i) {
+    const int64_t row = op.RowsOfA(i) % op.gemm.m, column = op.ColumnOf(i);
+    std::vector<double>& b = columns[static_cast<size_t>(column)];
     for (int64_t k = 0; k < op.gemm.k; ++k) {
-      a[k] = unit.Operand(in, ValueAt(inputs[0], op.OffsetInA(op.BatchOf(i), op.RowsOfA(i) % op.gemm.m, k)));
-      b[k] = unit.Operand(in, ValueAt(inputs[1], op.OffsetInB(op.BatchOf(i), k, op.ColumnOf(i))));
+      if (column == 0) a[k] = unit.Operand(in, ValueAt(inputs[0], op.OffsetInA(op.BatchOf(i), row, k)));
+      if (row == 0) b[k] = unit.Operand(in, ValueAt(inputs[1], op.OffsetInB(op.BatchOf(i), k, column)));
     }
     double sum = Sum(a, b, schedule, unit);
     if (op.rounded) sum = unit.Out(out, sum);
@@ -75,7 +78,7 @@ std::vector<double> RunReduce(const Problem& problem, std::span<const Tensor> in
   for (int64_t row = 0; row < op.rows; ++row) {
     std::vector<double> x = op.Row(inputs[0], row);
     for (double& value : x) value = unit.Operand(in, value);
-    y.push_back(unit.Out(problem.output().dtype, ReduceRow(op, x, schedule, unit)));
+    y.push_back(unit.Out(problem.outputs[0].dtype, ReduceRow(op, x, schedule, unit)));
   }
   return y;
 }

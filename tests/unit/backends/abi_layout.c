@@ -64,18 +64,17 @@ LIES(assay_attr, type_code, 72);
 LIES(assay_attr, bits, 73);
 LIES(assay_attr, reserved, 74);
 
-HOLDS(assay_tensor_desc, 56);
+HOLDS(assay_tensor_desc, 48);
 LIES(assay_tensor_desc, struct_size, 0);
 LIES(assay_tensor_desc, name, 8);
 LIES(assay_tensor_desc, type_code, 16);
 LIES(assay_tensor_desc, bits, 17);
-LIES(assay_tensor_desc, lanes, 18);
+LIES(assay_tensor_desc, reserved, 18);
 LIES(assay_tensor_desc, ndim, 20);
 LIES(assay_tensor_desc, shape, 24);
 LIES(assay_tensor_desc, strides, 32);
-LIES(assay_tensor_desc, layout, 40);
-LIES(assay_tensor_desc, alias, 48);
-LIES(assay_tensor_desc, reserved, 52);
+LIES(assay_tensor_desc, alias, 40);
+LIES(assay_tensor_desc, flags, 44);
 
 HOLDS(assay_op_desc, 72);
 LIES(assay_op_desc, struct_size, 0);
@@ -117,12 +116,10 @@ LIES(assay_plan_info, workspace_bytes, 8);
 LIES(assay_plan_info, algorithm, 16);
 LIES(assay_plan_info, kernel, 24);
 
-HOLDS(assay_tensor_arg, 40);
+HOLDS(assay_tensor_arg, 24);
 LIES(assay_tensor_arg, struct_size, 0);
 LIES(assay_tensor_arg, buffer, 8);
 LIES(assay_tensor_arg, byte_offset, 16);
-LIES(assay_tensor_arg, shape, 24);
-LIES(assay_tensor_arg, strides, 32);
 
 HOLDS(assay_args, 48);
 LIES(assay_args, struct_size, 0);
@@ -142,23 +139,7 @@ LIES(assay_batch, seconds, 32);
 LIES(assay_batch, clock_is_device, 40);
 LIES(assay_batch, cache_was_flushed, 44);
 
-HOLDS(assay_event_times, 32);
-LIES(assay_event_times, struct_size, 0);
-LIES(assay_event_times, begin_s, 8);
-LIES(assay_event_times, end_s, 16);
-LIES(assay_event_times, clock_is_device, 24);
-LIES(assay_event_times, reserved, 28);
-
-HOLDS(assay_memory, 48);
-LIES(assay_memory, struct_size, 0);
-LIES(assay_memory, kind, 8);
-LIES(assay_memory, fd, 12);
-LIES(assay_memory, pointer, 16);
-LIES(assay_memory, offset, 24);
-LIES(assay_memory, bytes, 32);
-LIES(assay_memory, flags, 40);
-
-HOLDS(assay_backend_api, 200);
+HOLDS(assay_backend_api, 152);
 LIES(assay_backend_api, struct_size, 0);
 LIES(assay_backend_api, abi_major, 8);
 LIES(assay_backend_api, abi_minor, 12);
@@ -179,12 +160,6 @@ LIES(assay_backend_api, execute, 120);
 LIES(assay_backend_api, execute_batch, 128);
 LIES(assay_backend_api, plan_info, 136);
 LIES(assay_backend_api, capabilities, 144);
-LIES(assay_backend_api, buffer_import, 152);
-LIES(assay_backend_api, stream_create, 160);
-LIES(assay_backend_api, stream_destroy, 168);
-LIES(assay_backend_api, submit, 176);
-LIES(assay_backend_api, event_wait, 184);
-LIES(assay_backend_api, event_destroy, 192);
 
 /* The helpers expand in both languages. */
 assay_status fail_as_unsupported(assay_text* error);

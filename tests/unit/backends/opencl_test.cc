@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "tests/unit/backends/fft_check.h"
+#include "tests/unit/backends/fft_case.h"
 #include "tests/unit/backends/matmul_case.h"
 #include "tests/unit/backends/reduce_case.h"
 
@@ -125,61 +125,12 @@ TEST(OpenCl, RefusesAnOperandBetweenTwoElements) {
   OpenCl().api().buffer_free(OpenCl().device(), buffer);
 }
 
-class OpenClFft : public FftTest {
- protected:
-  OpenClFft() : FftTest(OpenCl()) {}
-};
-
-TEST_F(OpenClFft, ShortLengthsAndPrimes) {
-  for (const int64_t n : {1, 2, 3, 8, 13, 17, 31, 127}) {
-    for (const bool inverse : {false, true}) {
-      Check({.kind = "c2c", .wide = n % 2 != 0, .n = {n}, .batch = 2, .inverse = inverse});
-    }
-  }
-  for (const int64_t n : {1, 2, 9, 12}) {
-    for (const char* kind : {"r2c", "c2r"}) Check({.kind = kind, .n = {n}, .batch = 3});
-  }
-  EXPECT_EQ(ran_, 24);
-}
-
-TEST_F(OpenClFft, SeveralAxesScalesAndStrides) {
-  for (const auto& n : std::vector<std::vector<int64_t>>{{4, 6}, {1, 8}, {8, 1}, {37, 4}, {3, 4, 5}}) {
-    for (const char* kind : {"c2c", "r2c", "c2r"}) {
-      Check({.kind = kind, .n = n, .batch = 2, .norm = "ortho", .strided = true});
-      Check({.kind = kind, .n = n, .batch = 2, .inverse = true, .norm = "backward"});
-    }
-  }
-  EXPECT_EQ(ran_, 30);
-}
-
-TEST_F(OpenClFft, DeclaresItsAlgorithm) {
+TEST(OpenCl, DeclaresTheAlgorithmOfTransforms) {
   for (const auto& [n, algorithm] : {std::pair{int64_t{64}, "alg=fft"}, {13 * 11, "alg=fft"}, {17, "alg=bluestein"}}) {
     Op op = FftArgs{.n = {n}}.Description();
     const auto found = OpenCl().Offered(op);
     ASSERT_EQ(found.size(), 1u);
     EXPECT_TRUE(found[0].Declares(algorithm)) << found[0].contract;
-  }
-}
-
-// Work-groups take several short lines, and a batch need not fill them.
-TEST_F(OpenClFft, EveryBatchOfShortAndLongLines) {
-  for (const int64_t n : {12, 300, 1500}) {
-    for (const int64_t batch : {1, 2, 5, 90}) Check({.kind = "c2c", .n = {n}, .batch = batch, .inverse = batch == 5});
-  }
-  Check({.kind = "c2c", .n = {6, 4}, .batch = 7});
-  EXPECT_EQ(ran_, 13);
-}
-
-// More groups than a short grid has, in numbers that split into two dimensions and in one that does not.
-TEST(OpenCl, ReducesManyRows) {
-  for (const int64_t rows : {1536, 2053}) {
-    Op op = ReduceArgs{.kind = "max", .shape = {rows, 3}, .axes = {1}}.Description();
-    std::vector<double> x(static_cast<size_t>(3 * rows));
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
-    for (const Implementation& implementation : OpenCl().Offered(op)) {
-      const auto got = OpenCl().Run(op, implementation.name, {x});
-      for (size_t row = 0; row < got.size(); ++row) ASSERT_EQ(got[row], x[3 * row + 2]) << implementation.name;
-    }
   }
 }
 

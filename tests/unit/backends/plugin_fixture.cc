@@ -33,7 +33,7 @@ class Placed {
     EXPECT_EQ(plugin.api().buffer_alloc(plugin.device(), bytes_.size(), &buffer_, error.raw()), ASSAY_OK)
         << error.str();
     plugin.api().buffer_upload(plugin.device(), buffer_, 0, bytes_.data(), bytes_.size(), error.raw());
-    arg_ = {sizeof arg_, buffer_, static_cast<uint64_t>(kGuardElements * size_), nullptr, nullptr};
+    arg_ = {sizeof arg_, buffer_, static_cast<uint64_t>(kGuardElements * size_)};
   }
   ~Placed() { plugin_.api().buffer_free(plugin_.device(), buffer_); }
   Placed(const Placed&) = delete;  // owns a device allocation
@@ -84,11 +84,10 @@ assay_tensor_desc Describe(const Layout& layout) {
           layout.name.c_str(),
           layout.type.code,
           layout.type.bits,
-          1,
+          0,
           static_cast<int32_t>(layout.shape.size()),
           layout.shape.data(),
           layout.strides.data(),
-          nullptr,
           0,
           0};
 }
@@ -150,7 +149,8 @@ const assay_op_desc* Op::raw() {
 std::vector<std::vector<double>> RandomInputs(const Op& op) {
   std::vector<std::vector<double>> inputs;
   for (const Layout& layout : op.inputs) {
-    inputs.push_back(RandomValues(layout.type, static_cast<size_t>(layout.Elements()), 7 + inputs.size()));
+    inputs.push_back(RandomValues(layout.type.Part(), static_cast<size_t>(layout.Elements() * layout.type.Parts()),
+                                  7 + inputs.size()));
   }
   return inputs;
 }

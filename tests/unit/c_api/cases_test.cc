@@ -149,4 +149,20 @@ TEST(CApiOperators, AreAllListed) {
   EXPECT_THAT(assay_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 
+TEST(CApiOperators, DefinitionsAreAddedAndListed) {
+  const char* const twice = R"({"assay_definitions": 1, "operators": [{"op": "twice", "doc": "y = 2 x",
+      "axes": [{"name": "n"}], "inputs": [{"name": "x", "axes": ["n"]}],
+      "nodes": [{"name": "t", "f": "multiply", "of": ["x", "2"]}],
+      "outputs": [{"name": "y", "is": "t", "axes": ["n"]}]}]})";
+  const char* json = nullptr;
+  ASSERT_EQ(assay_operators(&json), ASSAY_RESULT_OK);
+  ASSERT_EQ(assay_add_operators(twice), ASSAY_RESULT_OK) << assay_last_error();
+  EXPECT_EQ(assay_add_operators(twice), ASSAY_RESULT_OK);
+  ASSERT_EQ(assay_operators(&json), ASSAY_RESULT_OK);
+  EXPECT_THAT(json, HasSubstr("\"op\":\"twice\""));
+  EXPECT_EQ(assay_add_operators("{}"), ASSAY_RESULT_USAGE);
+  EXPECT_THAT(assay_last_error(), HasSubstr("definitions: assay_definitions is missing"));
+  EXPECT_EQ(assay_add_operators(nullptr), ASSAY_RESULT_USAGE);
+}
+
 }  // namespace

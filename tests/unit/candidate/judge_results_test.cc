@@ -43,6 +43,7 @@ class JudgingResults : public testing::Test {
                            .hidden = std::span(cases_).subspan(1),
                            .records = records_,
                            .timed = timed,
+                           .has_reference = has_reference_,
                            .broken = broken_});
   }
   void Add(size_t index, const char* candidate, const char* reference) {
@@ -52,6 +53,7 @@ class JudgingResults : public testing::Test {
 
   std::vector<PlannedCase> cases_ = {CaseOf(0), CaseOf(1), CaseOf(2)};
   std::vector<Record> records_;
+  bool has_reference_ = true;
   std::string broken_;
 };
 
@@ -71,6 +73,18 @@ TEST_F(JudgingResults, AcceptsWhatPassesEverywhereAndSaysHowFast) {
   EXPECT_LE(json["speed"]["wall_low"].get<double>(), json["speed"]["wall_ratio"].get<double>());
   EXPECT_EQ(json["speed"]["wall_verdict"], "FASTER");
   EXPECT_TRUE(json["first_failure"].is_null());
+}
+
+TEST_F(JudgingResults, NeedsNoReferenceWhereGoldenValuesAreTheTask) {
+  for (const PlannedCase& planned : cases_) records_.push_back(RecordOf(planned, kCandidate, "pass"));
+  EXPECT_EQ(Judge(false).verdict, RulingVerdict::kError);  // the reference has not run
+  has_reference_ = false;
+  const Ruling ruling = Judge(false);
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted) << ruling.reason;
+  EXPECT_EQ(ruling.visible.passed + ruling.hidden.passed, 3u);
+  EXPECT_EQ(ruling.speed.why, "there is no reference (--against)");
+  records_[1].verdict = records_[1].outcome = "mismatch";
+  EXPECT_EQ(Judge(false).verdict, RulingVerdict::kRejected);
 }
 
 // The two clocks are the kernel's own and the host's around its calls.

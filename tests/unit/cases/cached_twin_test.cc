@@ -65,7 +65,7 @@ void ExpectHeld(const char* id, bool kept) {
   const ContractData held = PrepareContract(data, contract);
   ASSERT_FALSE(held.twins.empty());
   for (size_t i = 0; i < held.twins.size(); ++i) {
-    const Twin made = data.op->MakeTwin(data.problem, contract, static_cast<int>(i)).value();
+    const Twin made = data.op->MakeTwin(data.problem, 0, contract, static_cast<int>(i)).value();
     const std::weak_ptr<const Twin> got = held.twins[i].Get();
     EXPECT_EQ(!got.expired(), kept);
     const auto again = held.twins[i].Get();

@@ -27,7 +27,7 @@ class Recomputing : public testing::Test {
     GoldenOptions options;
     options.store = store_.string();
     options.recompute = true;
-    options.progress = "none";
+    options.run.progress = "none";
     return VerifyGoldens(options);
   }
 
@@ -76,7 +76,7 @@ TEST(FormerFormula, IsToldFromOtherValuesAndCollected) {
   ASSERT_TRUE(store.Save(former, data.outputs[2].golden));
   GoldenOptions options;
   options.store = store.root().string();
-  options.progress = "none";
+  options.run.progress = "none";
   const auto count = [&](StoreFile::Kind kind) {
     return std::ranges::count(FilesOf(options).value(), kind, &StoreFile::kind);
   };

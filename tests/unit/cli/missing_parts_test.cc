@@ -14,7 +14,8 @@ TEST(MissingParts, NoOperatorLacksAny) {
   for (const Operator* op : OperatorRegistry::Global().All()) {
     const auto missing = FindMissingParts(ASSAY_TEST_ROOT, op->schema().op);
     ASSERT_TRUE(missing) << missing.error().message;
-    for (const MissingPart& part : *missing) ADD_FAILURE() << op->schema().op << ": " << part.file << " lacks " << part.what;
+    for (const MissingPart& part : *missing)
+      ADD_FAILURE() << op->schema().op << ": " << part.file << " lacks " << part.what;
   }
 }
 

@@ -13,15 +13,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Progress, TimeLeftFollowsFromWhatWasDone) {
-  EXPECT_EQ(TimeLeftText(10, 25, 100), ", about 30 s left");
-  EXPECT_EQ(TimeLeftText(100, 10, 100), ", about 15 min left");
-  EXPECT_EQ(TimeLeftText(3600, 10, 100), ", about 9.0 h left");
-  EXPECT_EQ(TimeLeftText(2, 1, 100), "");     // too early
-  EXPECT_EQ(TimeLeftText(10, 0, 100), "");    // nothing to go by
-  EXPECT_EQ(TimeLeftText(10, 100, 100), "");  // none
-}
-
 Record Failing(const std::string& case_id, const std::string& implementation) {
   Record r;
   r.case_id = case_id, r.backend = "cpu", r.implementation = implementation;

@@ -104,6 +104,20 @@ TEST_F(CompareRunsTest, WhatHasNoRecordIsLostAndMakesTheComparisonIncomplete) {
   EXPECT_FALSE(Only({Passed("a"), Passed("a", other)}, {Passed("a")}).incomplete);
 }
 
+TEST_F(CompareRunsTest, ResultsOfAnOperatorWhoseDefinitionDiffersAreNotCompared) {
+  RunToCompare base{"base", {Passed("a")}, true, ""}, now{"new", {Passed("a")}, true, ""};
+  now.records[0].outcome = now.records[0].verdict = "mismatch";
+  base.definitions = {{"matmul", "1"}, {"other", "1"}};
+  for (const bool is_other : {false, true}) {
+    now.definitions = {{"matmul", is_other ? "2" : "1"}};
+    const auto result = CompareRuns(base, now, settings_);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->Regressions(), is_other ? 0u : 1u);
+    EXPECT_EQ(result->Incomplete(), is_other ? 1u : 0u);
+    EXPECT_EQ(result->notes.size(), is_other ? 1u : 0u);
+  }
+}
+
 TEST_F(CompareRunsTest, ACaseThatRanNowhereFailsEveryResultOfIt) {
   Record broken = Without("error");
   broken.backend = "assay", broken.device = "";

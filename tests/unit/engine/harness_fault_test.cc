@@ -104,7 +104,7 @@ class FaultOfARun : public testing::Test {
   std::vector<PlannedCase> cases_;
   std::shared_ptr<FakeSession> one_ = std::make_shared<FakeSession>(), two_ = std::make_shared<FakeSession>();
   QuietObserver observer_;
-  LoopSettings settings_;
+  RunPolicy settings_;
   LoopResult result_;
   std::string reason_ = FailingOperator::kFault;
 };

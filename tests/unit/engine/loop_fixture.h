@@ -83,7 +83,7 @@ class RunLoop : public testing::Test {
   std::shared_ptr<FakeSession> one_ = std::make_shared<FakeSession>(), two_ = std::make_shared<FakeSession>();
   std::atomic<bool> interrupted_ = false;
   CountingObserver observer_;
-  LoopSettings settings_;
+  RunPolicy settings_;
 };
 
 }  // namespace assay::test

@@ -39,7 +39,6 @@ TEST(Wire, ArrivesAsTheAbiSays) {
   EXPECT_STREQ(op.inputs[0]->name, "x");
   EXPECT_EQ(op.inputs[0]->type_code, ASSAY_TYPE_BFLOAT);
   EXPECT_EQ(op.inputs[0]->bits, 16);
-  EXPECT_EQ(op.inputs[0]->lanes, 1);
   EXPECT_EQ(op.inputs[0]->ndim, 2);
   EXPECT_EQ(op.inputs[0]->shape[1], 3);
   EXPECT_EQ(op.inputs[0]->strides[0], 5);

@@ -43,7 +43,7 @@ class Exploring : public testing::Test {
     loop_.tier = "auto";
     loop_.observer = &observer_;
     session_->offer = [](const Problem& problem, const LayoutVariant&) {
-      const bool takes = problem.output().dtype == DType::kF32;
+      const bool takes = problem.outputs[0].dtype == DType::kF32;
       return takes ? std::vector<ImplementationInfo>{{"plain", "f32acc"}} : std::vector<ImplementationInfo>();
     };
   }
@@ -69,7 +69,7 @@ class Exploring : public testing::Test {
   const TemporaryFolder temporary_;
   std::string path_;
   ExploreSettings settings_;
-  LoopSettings loop_;
+  RunPolicy loop_;
   QuietObserver observer_;
   bool interrupted_ = false;
   std::shared_ptr<FakeSession> session_ = std::make_shared<FakeSession>();

@@ -175,7 +175,7 @@ TEST(Metrics, TolerancesLieWithinTheHardBound) {
   const JudgedCase c({.dtype = DType::kF16, .shape = {500}, .extra_term = true});
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF16);
   for (int64_t i = 0; i < c.values(); ++i) {
-    const double bound = HardBound(c.bound, c.golden, i), a = AccumulatedBound(c.bound, c.golden, i);
+    const double bound = c.bound.LargestToleranceAt(c.golden, i), a = c.bound.At(c.golden, i);
     for (const double end : {-a, a}) {
       const double got = RoundTo(FormatOf(DType::kF16), c.golden.value[static_cast<size_t>(i)] + 0.999 * end);
       const Judgement judged = judge.Judge(i, got);

@@ -17,11 +17,13 @@ class RowSum : public Operator {
   const OpSchema& schema() const override { return schema_; }
   Result<Problem> Bind(const CaseSpec&) const override { return Problem{}; }
   std::vector<Tensor> MakeInputs(const Problem&) const override { return {}; }
-  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { return {}; }
-  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { return {}; }
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
-  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor> inputs, std::span<const double> values,
-                                   std::span<const int64_t> outputs) const override {
+  Golden ComputeGolden(const Problem&, size_t /*output*/, std::span<const Tensor>, Tier) const override { return {}; }
+  BoundModel Bound(const Problem&, size_t /*output*/, const Golden&, const Contract&) const override { return {}; }
+  std::optional<Twin> MakeTwin(const Problem&, size_t /*output*/, const Contract&, int) const override {
+    return std::nullopt;
+  }
+  std::vector<Mutant> OmittedTerms(const Problem&, size_t /*output*/, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
     const int64_t terms = inputs[0].shape()[1];
     const std::vector<double> a = inputs[0].ToDoubles();
     std::vector<Mutant> mutants;
@@ -32,9 +34,17 @@ class RowSum : public Operator {
     }
     return mutants;
   }
-  double LargestIntegerSum(const Problem&) const override { return largest_integer_sum; }
+  ProblemTraits TraitsOf(const Problem&, size_t /*output*/) const override {
+    return {.largest_integer_sum = largest_integer_sum};
+  }
+
+  std::vector<std::vector<double>> SummedTerms(const Problem&, size_t /*output*/, std::span<const Tensor>,
+                                               const Contract&, int64_t) const override {
+    return {std::vector<double>(static_cast<size_t>(longest_sum))};
+  }
 
   double largest_integer_sum = 0;
+  int64_t longest_sum = 0;
 
  private:
   OpSchema schema_;
@@ -74,13 +84,16 @@ struct RowSumCase {
     return twin;
   }
   MutationPower Measure(std::span<const Twin> twins = {}) const {
-    return MeasureMutationPower(RowSum(), problem, inputs, golden, bound, Contract{}, twins);
+    RowSum op;
+    op.longest_sum = longest_sum;
+    return MeasureMutationPower(op, problem, 0, inputs, golden, bound, Contract{}, twins);
   }
 
   Problem problem;
   std::vector<Tensor> inputs;
   Golden golden;
   BoundModel bound;
+  int64_t longest_sum = 0;  // 0: not known
 };
 
 double Distinct(int64_t m, int64_t k) {
@@ -201,7 +214,7 @@ TEST(MutationPower, IntegerSumsInFloatAreSeenBeyondWhatFloatHolds) {
   i32.acc = Accumulator::kI32;
   RowSum op;
   const auto measure = [&](const Contract& contract, std::span<const Twin> twins) {
-    return MeasureMutationPower(op, c.problem, c.inputs, c.golden, c.bound, contract, twins);
+    return MeasureMutationPower(op, c.problem, 0, c.inputs, c.golden, c.bound, contract, twins);
   };
   EXPECT_EQ(measure(i32, {}).power, 1) << "no sum of integers";
   op.largest_integer_sum = 0x1p24;
@@ -227,6 +240,49 @@ TEST(MutationPower, OmittedTermsBelowTheBoundAreMissed) {
   EXPECT_EQ(power.omitted_caught, 40);
   EXPECT_EQ(power.power, 0.5);
   EXPECT_THAT(power.missed, testing::HasSubstr("40 of 80 omitted terms, such as one of output [0]"));
+}
+
+TEST(MutationPower, VisibleFaultsAreNoticedByATightBound) {
+  const MutationPower power = RowSumCase(40, 8, 1e-6, Distinct).Measure();
+  EXPECT_EQ(power.visible_total, 80);
+  EXPECT_EQ(power.visible_noticed, 80);
+}
+
+// Where a twin runs with the case, it tells.
+TEST(MutationPower, VisibleFaultsCountWithoutATwinAlone) {
+  RowSumCase coded(40, 8, 0, Distinct);
+  std::vector<Twin> twins;
+  twins.push_back(coded.AsTwin());
+  EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure(twins).visible_total, 0);
+}
+
+TEST(MutationPower, TermsBelowAGapOfTheOutputAreNotVisible) {
+  const RowSumCase c(2, 2, 0, [](int64_t m, int64_t k) { return k == 1 ? 1e-9 : 3.0 + static_cast<double>(m); });
+  EXPECT_EQ(c.Measure().visible_total, 2);
+  EXPECT_EQ(c.Measure().visible_noticed, 2);
+}
+
+// A hundredth of the mean term, which the bound notices, is no fault that a contract need notice.
+TEST(MutationPower, TermsBelowTheMeanAreNotVisible) {
+  RowSumCase c(40, 4, 1e-6, [](int64_t, int64_t k) { return k == 3 ? 0.01 : 1.0; });
+  EXPECT_EQ(c.Measure().visible_total, 80) << "not known how many terms there are";
+  c.longest_sum = 4;
+  EXPECT_EQ(c.Measure().visible_total, 40);
+  EXPECT_EQ(c.Measure().visible_noticed, 40);
+}
+
+// The bound of long sums lets a term of the mean size pass; deviations of random roundings do not.
+TEST(MutationPower, VisibleFaultsAreNoticedByTheStatisticToo) {
+  RowSumCase c(40, 40, 0.1, [](int64_t, int64_t) { return 1.0; });
+  EXPECT_EQ(c.Measure().omitted_caught, 0);
+  EXPECT_EQ(c.Measure().visible_total, 80);
+  EXPECT_EQ(c.Measure().visible_noticed, 0);
+  c.golden.sigma = Plane(c.golden.size(), false);
+  for (int64_t i = 0; i < c.golden.size(); ++i) c.golden.sigma.Set(i, 1e3);
+  EXPECT_EQ(c.Measure().visible_noticed, 80);
+  for (int64_t i = 0; i < c.golden.size(); ++i) c.golden.sigma.Set(i, 1e7);
+  EXPECT_EQ(c.Measure().visible_noticed, 0) << "two deviations";
+  EXPECT_EQ(c.Measure().omitted_caught, 0) << "the statistic alone";
 }
 
 TEST(MutationPower, OmittedTermsAreRoundedBeforeTheyAreJudged) {

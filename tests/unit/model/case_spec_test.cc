@@ -100,7 +100,7 @@ TEST(CaseSpec, ErrorsNameTheKeyAndWhatItAccepts) {
   EXPECT_THAT(Message({{"m", "7"}, {"mode", "lazy"}}), HasSubstr("not one of fused, rounded"));
   EXPECT_THAT(Message({{"m", "7"}, {"stride", "1x"}}), HasSubstr("joined by 'x'"));
   EXPECT_THAT(Message({{"m", "7"}, {"stride", "-1"}}), HasSubstr("non-negative"));
-  EXPECT_THAT(Message({{"m", "7"}, {"axes", "1x2"}}), HasSubstr("joined by '+'"));
+  EXPECT_THAT(Message({{"m", "7"}, {"axes", "1x2"}}), HasSubstr("joined by '+': 1, -1 (the last one) or 0+2"));
 }
 
 TEST(CaseSpec, DTypesAreOneOrOnePerOperand) {

@@ -47,7 +47,9 @@ TEST(OtherNames, OfOperatorsComeWithTheAttributesThatMakeThemTheSame) {
       {"embedding", "; did you mean 'gather'?"},
       {"matmull", "; did you mean 'matmul'?"},
       {"layer_normalization", ""},  // the list has none
-      {"quux", ""}};
+      {"quux", ""},
+      {"relu", "; relu is none of them; state its formula as an operator (ops/ADDING.md in the sources)"},
+      {"torch.exp2", "; exp2 is none of them; state its formula as an operator (ops/ADDING.md in the sources)"}};
   for (const auto& [word, hint] : hints) EXPECT_EQ(OperatorHint(word, Operators()), hint) << word;
 }
 
@@ -74,6 +76,28 @@ TEST(OtherNames, ThatProgramsMayUseBelongToOneAttribute) {
   EXPECT_EQ(OtherNamesOf("keepdims", Reduction()), std::vector<std::string>{"keepdim"});
   EXPECT_EQ(OtherNamesOf("eps", Norm()), std::vector<std::string>{"epsilon"});
   EXPECT_TRUE(OtherNamesOf("rows", Norm()).empty());
+}
+
+// An operator of that name is one, whoever has added it.
+TEST(OtherNames, OfOtherFunctionsAreOperatorsWhereTheyAreKnown) {
+  const std::vector<std::string> known = {"gelu", "relu"};
+  EXPECT_EQ(OperatorHint("torch.relu", known), "; did you mean 'relu'?");
+}
+
+TEST(OtherNames, OfPyTorchsAttention) {
+  const OpSchema attention{
+      .op = "attention",
+      .attrs = {{.key = "hkv"}, {.key = "causal"}, {.key = "mask"}, {.key = "scale"}, {.key = "softcap"}},
+      .operands = {"q", "k", "v", "o"},
+      .outputs = {"o"},
+      .layouts = {{"q", ""}, {"k", ""}, {"v", ""}, {"mask", ""}, {"o", ""}}};
+  EXPECT_EQ(AttributeHint("enable_gqa", attention),
+            "; leave it out: the shapes of q and k say how many query heads share a key head");
+  EXPECT_EQ(AttributeHint("dropout_p", attention),
+            "; leave it out, as nothing is dropped at random: judge what the kernel gives without dropout");
+  EXPECT_EQ(AttributeHint("attn_mask", attention), "; give attn_mask with the inputs, as the operand 'mask'");
+  EXPECT_EQ(AttributeHint("is_causal", attention), "; did you mean 'causal'?");
+  EXPECT_EQ(AttributeHint("dropout_p", Norm()), "");
 }
 
 }  // namespace

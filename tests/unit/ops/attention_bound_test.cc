@@ -27,7 +27,7 @@ void CheckBound(const std::string& id, const char* declaration, AttentionTally& 
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   const Tier tier = op.d % 2 == 0 ? Tier::kFast : Tier::kReproducible;
-  const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+  const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, tier);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
   const auto forms = AllAttentionForms(problem.spec.seed);
   for (int64_t row = 0; row < op.Rows(); ++row) {
@@ -35,26 +35,26 @@ void CheckBound(const std::string& id, const char* declaration, AttentionTally& 
       const auto got = RunAttentionRow(problem, inputs, row, contract, forms[at]);
       for (int64_t c = 0; c < op.dv; ++c) {
         const int64_t i = row * op.dv + c;
-        const bool free = golden.error[i] == kInf || AccumulatedBound(bound, golden, i) == kInf;
+        const bool free = golden.error[i] == kInf || bound.At(golden, i) == kInf;
         tally.free += free ? 1 : 0;
         if (free) continue;
         ASSERT_TRUE(Accepts(bound, golden, i, got[c]))
             << "form " << at << " block " << forms[at].block << " element " << i << ": " << got[c] << " for "
-            << golden.value[i] << " within " << HardBound(bound, golden, i);
+            << golden.value[i] << " within " << bound.LargestToleranceAt(golden, i);
         ++tally.checked;
-        const double error = std::abs(got[c] - golden.value[i]), limit = HardBound(bound, golden, i);
+        const double error = std::abs(got[c] - golden.value[i]), limit = bound.LargestToleranceAt(golden, i);
         if (std::isfinite(error) && limit > 0) tally.closest = std::max(tally.closest, error / limit);
       }
     }
   }
   for (int64_t i = 0; i < golden.size(); ++i) {
-    const double y = golden.value[i], limit = HardBound(bound, golden, i);
+    const double y = golden.value[i], limit = bound.LargestToleranceAt(golden, i);
     if (!std::isfinite(y) || !std::isfinite(limit)) continue;
     if (contract.ftz == Flush::kNone) {
-      ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(FormatOf(problem.output().dtype), y))) << i;
+      ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(FormatOf(problem.outputs[0].dtype), y))) << i;
     }
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
-    const double beyond = HeldBeyond(problem.output().dtype, y, y + 1.05 * limit);
+    const double beyond = HeldBeyond(problem.outputs[0].dtype, y, y + 1.05 * limit);
     if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
     ASSERT_FALSE(Accepts(bound, golden, i, beyond)) << i;
     ++tally.pushed;
@@ -107,7 +107,7 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
     SCOPED_TRACE(declaration);
     const Problem problem = Bind("attention/f32/b=1,h=2,l=5,s=1,d=16,dv=8/fill=normal/seed=3");
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, declaration);
     for (int64_t i = 0; i < golden.size(); ++i) {
       const auto y = static_cast<float>(golden.value[i]);
@@ -127,9 +127,9 @@ TEST(AttentionBound, RoundingsAreThoseOfTheKeysThatARowSees) {
     const AttentionArgs op(problem);
     const Contract contract = Declared(declaration);
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, contract);
-    const auto share = [&](int64_t i) { return AccumulatedBound(bound, golden, i) / golden.magnitude[i]; };
+    const auto share = [&](int64_t i) { return bound.At(golden, i) / golden.magnitude[i]; };
     for (const int64_t row : {int64_t{0}, op.l}) {
       for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
         const double y = golden.value[i];
@@ -154,7 +154,7 @@ struct Given {
     }
     inputs[2].SetDoubles(v);
     if (inputs.size() > 3) inputs[3].SetDoubles(mask);
-    golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     bound.emplace(BoundOf(problem, golden, "acc=f32;math=4"));
   }
   bool Accepts(int64_t i, double got) const { return test::Accepts(*bound, golden, i, got); }
@@ -227,7 +227,7 @@ TEST(AttentionBound, InfiniteScoresLeaveNothingElseOpen) {
   const auto given = [](const std::vector<double>& k, const std::vector<double>& mask) {
     Given a("attention/f32/b=1,h=1,l=1,s=3,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, 3, 7, 2, 9}, mask);
     a.inputs[1].SetDoubles(k);
-    a.golden = Op("attention").ComputeGolden(a.problem, a.inputs, Tier::kFast);
+    a.golden = Op("attention").ComputeGolden(a.problem, 0, a.inputs, Tier::kFast);
     a.bound.emplace(BoundOf(a.problem, a.golden, "acc=f32;math=4"));
     return a;
   };
@@ -254,7 +254,7 @@ TEST(AttentionBound, AVisibleNanDecides) {
     const Problem problem = Bind(fmt::format("attention/{}/b=1,h=2,l=24,d=32,mask=add/fill=special/seed=0", dtype));
     const AttentionArgs op(problem);
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;math=2");
     const auto has_nan = [&](int operand, int64_t row) {
       for (int64_t c = 0; c < op.d; ++c) {

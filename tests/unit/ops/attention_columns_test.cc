@@ -39,7 +39,7 @@ Golden GoldenOf(const std::string& attrs, Tier tier, const std::string& fill = "
   const Problem problem = Bind("attention/f32/b=1,h=2,l=9,s=150,d=20,dv=77" + attrs + "/fill=" + fill + "/seed=0");
   std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   if (inputs.size() == 4) std::memset(inputs[3].data(), 1, inputs[3].bytes());
-  return Op("attention").ComputeGolden(problem, inputs, tier);
+  return Op("attention").ComputeGolden(problem, 0, inputs, tier);
 }
 
 TEST(AttentionColumns, AMaskThatHidesNothingChangesNoBit) {
@@ -104,16 +104,16 @@ TEST(AttentionColumns, FastPlanesAreThoseInDoubleButForFloatSums) {
   WithEveryTarget(check, Tier::kFast);
 }
 
-// Rows longer than what is summed in float at a time, and than those whose squares are summed, with a dimension and a
-// number of queries that fill no tile, masked here and there.
+// Rows longer than what is summed in float at a time, with a dimension and a number of queries that fill no tile,
+// masked here and there.
 TEST(AttentionColumns, FastPlanesHoldOverManyKeys) {
   for (const std::string shape : {"l=3,s=520,d=20,dv=33", "l=9,s=1100,d=257,dv=19,causal=1",
                                   "l=5,s=700,d=8,dv=9,window=300,softcap=3", "l=6,s=600,d=16,dv=17,mask=bool"}) {
     SCOPED_TRACE(shape);
     const Problem problem = Bind("attention/f32/b=1,h=1," + shape + "/fill=normal/seed=0");
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden fast = Op("attention").ComputeGolden(problem, inputs, Tier::kFast),
-                 best = Op("attention").ComputeGolden(problem, inputs, Tier::kReproducible);
+    const Golden fast = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast),
+                 best = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
     for (int64_t e = 0; e < fast.size(); ++e) {
       ASSERT_LE(std::abs(fast.value[e] - best.value[e]), fast.error[e] + best.error[e]) << e;
       ASSERT_GE(fast.magnitude[e], best.magnitude[e]) << e;

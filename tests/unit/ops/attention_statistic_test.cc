@@ -27,7 +27,7 @@ struct StatisticCase {
       : problem(Bind(id)),
         contract(Declared(declaration)),
         inputs(std::move(data)),
-        golden(Op("attention").ComputeGolden(problem, inputs, tier)),
+        golden(Op("attention").ComputeGolden(problem, 0, inputs, tier)),
         bound(BoundOf(problem, golden, contract)) {}
 
   // The largest deviation of a form over all rows, in the threshold of one element.

@@ -60,7 +60,7 @@ TEST(AttentionBind, WorkIsThatOfTheKeysThatAreSeen) {
 TEST(AttentionBind, WhatAMaskHidesNeedNotBeComputed) {
   const auto fewest = [](const char* attrs) {
     const Problem problem = Bind(std::string("attention/f32/b=1,h=1,l=4,s=4,d=4") + attrs + "/fill=normal/seed=0");
-    return OperatorRegistry::Global().Find("attention")->FewestFlops(problem) / problem.flops;
+    return OperatorRegistry::Global().Find("attention")->TraitsOf(problem, 0).fewest_flops / problem.flops;
   };
   EXPECT_EQ(fewest(""), 1);
   EXPECT_EQ(fewest(",causal=1"), 1);  // of what is counted
@@ -73,7 +73,7 @@ TEST(AttentionBind, ScaleHeadsAndMasks) {
   ASSERT_EQ(problem.inputs.size(), 4u);
   EXPECT_EQ(problem.inputs[3].dtype, DType::kI8);
   EXPECT_THAT(problem.inputs[3].shape, testing::ElementsAre(3, 5));
-  EXPECT_THAT(problem.output().shape, testing::ElementsAre(2, 6, 3, 8));
+  EXPECT_THAT(problem.outputs[0].shape, testing::ElementsAre(2, 6, 3, 8));
   const AttentionArgs op(problem);
   EXPECT_EQ(op.KeyHead(0), 0);
   EXPECT_EQ(op.KeyHead(3 * 3), 1);  // head 3 of batch 0
@@ -149,7 +149,7 @@ TEST(AttentionGolden, MatchesMpfr) {
           const Problem problem = Bind(fmt::format("attention/{}/{}/fill={}/seed={}", dtype, shape, fill, ++seed));
           SCOPED_TRACE(problem.spec.Id() + std::string(Name(tier)));
           const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-          const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+          const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, tier);
           Exact exact(problem, inputs);
           for (int64_t i = 0; i < golden.size(); i += 1 + golden.size() / 24) {
             const double y = golden.value[i];
@@ -172,7 +172,7 @@ TEST(AttentionGolden, IgnoresMaskedKeys) {
   for (const char* attrs : {"l=3,s=6,d=4,causal=1,align=tl", "l=4,s=8,d=4,mask=bool"}) {
     const Problem plain = Bind(fmt::format("attention/f32/b=1,h=2,{}/fill=normal/seed=1", attrs));
     std::vector<Tensor> inputs = Op("attention").MakeInputs(plain);
-    const auto compute = [&](Tier tier) { return Op("attention").ComputeGolden(plain, inputs, tier); };
+    const auto compute = [&](Tier tier) { return Op("attention").ComputeGolden(plain, 0, inputs, tier); };
     const Golden before = compute(Tier::kReproducible), fast_before = compute(Tier::kFast);
     PoisonUnseenKeys(AttentionArgs(plain), inputs);
     const std::vector<double> k = inputs[1].ToDoubles();
@@ -195,8 +195,8 @@ TEST(AttentionGolden, AMaskOfZerosChangesNothing) {
     const Problem plain = Bind(id + fill), masked = Bind(id + ",mask=add" + fill);
     std::vector<Tensor> inputs = op.MakeInputs(masked);
     inputs[3].SetDoubles(std::vector<double>(static_cast<size_t>(inputs[3].size())));
-    const Golden expected = op.ComputeGolden(masked, inputs, Tier::kFast);
-    const Golden golden = op.ComputeGolden(plain, std::span(inputs).first(3), Tier::kFast);
+    const Golden expected = op.ComputeGolden(masked, 0, inputs, Tier::kFast);
+    const Golden golden = op.ComputeGolden(plain, 0, std::span(inputs).first(3), Tier::kFast);
     EXPECT_EQ(golden.value, expected.value) << id;
     for (const auto& [name, plane] : golden.extra) {
       ASSERT_NE(expected.Extra(name), nullptr);
@@ -213,7 +213,7 @@ TEST(AttentionGolden, NumbersNearTheLargestStayFinite) {
   inputs[1].SetDoubles(std::vector{1e300, 0.0});
   inputs[2].SetDoubles(std::vector{largest, 1.0, largest, 3.0});
   for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, tier);
     EXPECT_NEAR(golden.value[0] / largest, 1, 1e-12);
     EXPECT_NEAR(golden.value[1], 1 + 2 * std::exp(-50.0), 1e-12);
   }
@@ -224,12 +224,12 @@ TEST(AttentionGolden, QueriesThatSeeNothing) {
     const Problem problem =
         Bind(fmt::format("attention/f32/b=1,h=1,l=4,s=2,d=4,causal=1{}/fill=normal/seed=1", policy));
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     const bool nan = policy[0] != 0;
     for (int64_t i = 0; i < 8; ++i) EXPECT_TRUE(nan ? std::isnan(golden.value[i]) : golden.value[i] == 0);
     EXPECT_TRUE(std::isfinite(golden.value[8]));
     const DeclaredBound any = BoundOf(problem, golden, "acc=f32;math=1;masked=any");
-    EXPECT_EQ(AccumulatedBound(any, golden, 0), kInf);
+    EXPECT_EQ(any.At(golden, 0), kInf);
   }
 }
 
@@ -241,23 +241,23 @@ TEST(AttentionBound, LeavesNanOpenWhereAHiddenScoreOverflows) {
   inputs[1].SetDoubles(std::vector<double>{300, 300, 1, 1});
   const double hidden = -kInf;
   inputs[3].SetDoubles(std::vector<double>{hidden, 0, hidden, 0});
-  const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound narrow = BoundOf(problem, golden, "acc=f32;mid=f16;math=1");
   const DeclaredBound wide = BoundOf(problem, golden, "acc=f32;math=1");
   EXPECT_TRUE(Accepts(narrow, golden, 0, kNaN));
   EXPECT_TRUE(Accepts(narrow, golden, 0, golden.value[0]));
   EXPECT_FALSE(Accepts(narrow, golden, 0, 1e3));
-  EXPECT_LT(AccumulatedBound(narrow, golden, 2), 1);
+  EXPECT_LT(narrow.At(golden, 2), 1);
   EXPECT_FALSE(Accepts(narrow, golden, 2, kNaN));
-  EXPECT_LT(AccumulatedBound(wide, golden, 0), 1);
+  EXPECT_LT(wide.At(golden, 0), 1);
   EXPECT_FALSE(Accepts(wide, golden, 0, kNaN));
 
   inputs[3].SetDoubles(std::vector<double>{hidden, hidden, hidden, hidden});
-  const Golden masked = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden masked = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, masked, "acc=f32;mid=f16;math=1");
   for (const double right : {0.0, kNaN}) EXPECT_TRUE(Accepts(bound, masked, 0, right)) << right;
   EXPECT_FALSE(Accepts(bound, masked, 0, 1));
-  EXPECT_EQ(AccumulatedBound(bound, masked, 2), 0);
+  EXPECT_EQ(bound.At(masked, 2), 0);
 }
 
 // Infinite values of v leave rows whose finite values are all zero, under weights of which nothing is known.
@@ -267,11 +267,11 @@ TEST(AttentionBound, InfiniteResultsAreRight) {
     const Problem problem =
         Bind(fmt::format("attention/f16/b=1,h=4,hkv=2,l=40,d=32,causal=1/fill=special/seed={}", seed));
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     for (const char* contract : {"acc=f32;mid=bf16;math=1", "acc=f16;math=1", "acc=bf16;math=1"}) {
       const DeclaredBound bound = BoundOf(problem, golden, contract);
       for (int64_t i = 0; i < golden.size(); ++i) {
-        EXPECT_FALSE(std::isnan(AccumulatedBound(bound, golden, i))) << contract << " seed " << seed << " at " << i;
+        EXPECT_FALSE(std::isnan(bound.At(golden, i))) << contract << " seed " << seed << " at " << i;
         if (!std::isinf(golden.value[i])) continue;
         ++infinite;
         EXPECT_TRUE(Accepts(bound, golden, i, golden.value[i])) << contract << " seed " << seed << " at " << i;
@@ -306,12 +306,12 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
     const std::vector<AttentionFault> faults = {
         {.drop_first = true}, {.drop_last = true}, {.leak_next = true}, {.next_kv_head = true}};
     std::vector<Twin> twins;
-    for (int variant : {0, 1}) twins.push_back(*Op("attention").MakeTwin(problem, contract, variant));
+    for (int variant : {0, 1}) twins.push_back(*Op("attention").MakeTwin(problem, 0, contract, variant));
     for (int64_t row = 0; row < op.Rows(); row += 3) {
       for (const Twin& twin : twins) {
         for (const AttentionForm& form : AllAttentionForms(5)) {
           const auto got = RunAttentionRow(problem, twin.inputs, row, contract, form);
-          ASSERT_TRUE(TwinHolds(twin, problem.output().dtype, row * op.dv, got))
+          ASSERT_TRUE(TwinHolds(twin, problem.outputs[0].dtype, row * op.dv, got))
               << "row " << row << " block " << form.block;
         }
       }
@@ -320,7 +320,7 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
         bool seen = false;
         for (const Twin& twin : twins) {
           const auto got = RunAttentionRow(problem, twin.inputs, row, contract, {}, fault);
-          seen = seen || !TwinHolds(twin, problem.output().dtype, row * op.dv, got);
+          seen = seen || !TwinHolds(twin, problem.outputs[0].dtype, row * op.dv, got);
         }
         ASSERT_TRUE(seen) << "row " << row << " fault " << &fault - faults.data();
       }
@@ -338,7 +338,7 @@ TEST(AttentionTwin, AnEpsilonInTheDenominatorIsSeen) {
       SCOPED_TRACE(problem.spec.Id() + " " + declaration);
       const Contract contract = Declared(declaration);
       const AttentionArgs op(problem);
-      const Twin twin = *Op("attention").MakeTwin(problem, contract, 1);
+      const Twin twin = *Op("attention").MakeTwin(problem, 0, contract, 1);
       int seen = 0;
       for (const int64_t row : {op.l / 2, op.l + op.l / 2}) {
         for (const auto& forms : {AllAttentionForms(3), AllUnitForms(3, 8)}) {
@@ -362,7 +362,7 @@ TEST(AttentionTwin, AnEpsilonInTheDenominatorIsSeen) {
 TEST(AttentionTwin, WrongScaleFails) {
   const Problem problem = Bind("attention/f32/b=1,h=2,l=64,d=64/fill=normal/seed=0");
   const Contract contract = Declared("acc=f32;math=1");
-  const auto twin = Op("attention").MakeTwin(problem, contract, 1);
+  const auto twin = Op("attention").MakeTwin(problem, 0, contract, 1);
   const AttentionFault fault{.scale = std::sqrt(64.0 / 65)};
   for (int64_t row = 0; row < 128; row += 5) {
     EXPECT_FALSE(
@@ -374,10 +374,10 @@ TEST(AttentionOmitted, MatchesTheRowWithoutTheKey) {
   const Problem problem = Bind("attention/f32/b=1,h=2,l=6,s=12,d=8,causal=1/fill=normal/seed=4");
   const AttentionArgs op(problem);
   const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
-  const std::vector<double> values = Op("attention").ComputeGolden(problem, inputs, Tier::kFast).value;
+  const std::vector<double> values = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast).value;
   std::vector<int64_t> outputs;
   for (int64_t i = 0; i < std::ssize(values); ++i) outputs.push_back(i);
-  const auto mutants = Op("attention").OmittedTerms(problem, inputs, values, outputs);
+  const auto mutants = Op("attention").OmittedTerms(problem, 0, inputs, values, outputs);
   EXPECT_GT(mutants.size(), 80u);
   const AttentionData data(op, inputs);
   for (const Mutant& mutant : mutants) {

@@ -40,7 +40,7 @@ struct UnitsCase {
       : problem(Bind(id)),
         contract(Declared(declaration)),
         inputs(InputsAround(problem, common)),
-        golden(Op("attention").ComputeGolden(problem, inputs, Tier::kReproducible)),
+        golden(Op("attention").ComputeGolden(problem, 0, inputs, Tier::kReproducible)),
         bound(BoundOf(problem, golden, contract)) {}
   UnitsCase(const UnitsCase&) = delete;
 
@@ -87,8 +87,8 @@ UnitsTally RunForms(const UnitsCase& c, uint64_t seed, size_t step) {
       const bool judged = has_statistic && static_cast<double>(forms[at].units) <= blocks;
       for (int64_t k = 0; k < op.dv; ++k) {
         const int64_t i = row * op.dv + k;
-        if (AccumulatedBound(c.bound, c.golden, i) == kInf) continue;
-        const double error = std::abs(got[k] - c.golden.value[i]), limit = HardBound(c.bound, c.golden, i);
+        if (c.bound.At(c.golden, i) == kInf) continue;
+        const double error = std::abs(got[k] - c.golden.value[i]), limit = c.bound.LargestToleranceAt(c.golden, i);
         EXPECT_TRUE(judge.Judge(i, got[k]).accepted)
             << c.problem.spec.Id() << " form " << at << " join " << join << " units " << forms[at].units << " element "
             << i << ": " << got[k] << " for " << c.golden.value[i] << " within " << limit;

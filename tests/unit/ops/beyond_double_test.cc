@@ -21,7 +21,7 @@ struct BigCase {
       inputs.emplace_back(problem.inputs[k].dtype, problem.inputs[k].shape);
       inputs.back().SetDoubles(values[k]);
     }
-    golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
+    golden = Op(problem.spec.op).ComputeGolden(problem, 0, inputs, tier);
   }
   bool Accepts(double got) const { return test::Accepts(BoundOf(problem, golden, "f64"), golden, 0, got); }
 

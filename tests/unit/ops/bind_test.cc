@@ -22,7 +22,7 @@ TEST(MatmulBind, ShapesFollowTheAttributes) {
   ASSERT_EQ(plain.inputs.size(), 2u);
   EXPECT_THAT(plain.inputs[0].shape, ElementsAre(2, 4));
   EXPECT_THAT(plain.inputs[1].shape, ElementsAre(4, 3));
-  EXPECT_THAT(plain.output().shape, ElementsAre(2, 3));
+  EXPECT_THAT(plain.outputs[0].shape, ElementsAre(2, 3));
   EXPECT_EQ(plain.flops, 48);
   EXPECT_EQ(plain.bytes, 4 * (8 + 12 + 6));
   EXPECT_EQ(plain.attrs.size(), Op("matmul").schema().attrs.size());
@@ -39,21 +39,21 @@ TEST(MatmulBind, ShapesFollowTheAttributes) {
   EXPECT_EQ(full.inputs[1].dtype, DType::kBF16);
   EXPECT_EQ(full.inputs[2].dtype, DType::kF32);
   EXPECT_EQ(full.inputs[3].dtype, DType::kF32);
-  EXPECT_EQ(full.output().dtype, DType::kF32);
+  EXPECT_EQ(full.outputs[0].dtype, DType::kF32);
   EXPECT_EQ(Bind("matmul/f32/m=2,n=3,k=4,bias=1/fill=normal/seed=0").inputs[2].name, "bias");
 }
 
 TEST(ReduceBind, ShapesFollowTheAxes) {
-  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=-1/fill=normal/seed=0").output().shape, ElementsAre(2, 3));
-  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=2+0/fill=normal/seed=0").output().shape, ElementsAre(3));
-  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=0+2,keepdims=1/fill=normal/seed=0").output().shape,
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=-1/fill=normal/seed=0").outputs[0].shape, ElementsAre(2, 3));
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=2+0/fill=normal/seed=0").outputs[0].shape, ElementsAre(3));
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=0+2,keepdims=1/fill=normal/seed=0").outputs[0].shape,
               ElementsAre(1, 3, 1));
-  EXPECT_TRUE(Bind("reduce/f32/shape=5,axes=0/fill=normal/seed=0").output().shape.empty());
-  EXPECT_EQ(Bind("reduce/f16/shape=5,axes=0,kind=argmax/fill=normal/seed=0").output().dtype, DType::kI64);
-  EXPECT_EQ(Bind("reduce/f16-i64/shape=5,axes=0,kind=argmin/fill=normal/seed=0").output().dtype, DType::kI64);
-  EXPECT_EQ(Bind("reduce/i8-i32/shape=5,axes=0/fill=normal/seed=0").output().dtype, DType::kI32);
-  EXPECT_EQ(Bind("reduce/bf16-f32/shape=5,axes=0,kind=l2/fill=normal/seed=0").output().dtype, DType::kF32);
-  EXPECT_EQ(Bind("reduce/i8/shape=5,axes=0,kind=max/fill=normal/seed=0").output().dtype, DType::kI8);
+  EXPECT_TRUE(Bind("reduce/f32/shape=5,axes=0/fill=normal/seed=0").outputs[0].shape.empty());
+  EXPECT_EQ(Bind("reduce/f16/shape=5,axes=0,kind=argmax/fill=normal/seed=0").outputs[0].dtype, DType::kI64);
+  EXPECT_EQ(Bind("reduce/f16-i64/shape=5,axes=0,kind=argmin/fill=normal/seed=0").outputs[0].dtype, DType::kI64);
+  EXPECT_EQ(Bind("reduce/i8-i32/shape=5,axes=0/fill=normal/seed=0").outputs[0].dtype, DType::kI32);
+  EXPECT_EQ(Bind("reduce/bf16-f32/shape=5,axes=0,kind=l2/fill=normal/seed=0").outputs[0].dtype, DType::kF32);
+  EXPECT_EQ(Bind("reduce/i8/shape=5,axes=0,kind=max/fill=normal/seed=0").outputs[0].dtype, DType::kI8);
 }
 
 TEST(Bind, SpellingsOfAnAxisAreOneCase) {

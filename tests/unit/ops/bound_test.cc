@@ -27,12 +27,12 @@ double PerfectlyRounded(const Golden& golden, DType out, int64_t i) {
 // Whether a finite result beyond the bound may be right.
 bool AcceptsFarFinite(const BoundModel& bound, int64_t i) {
   constexpr unsigned kFar = kAnything | kAlsoSignedFinite | kAlsoValue | kAlsoIndex | kAlsoIntegerLimits;
-  return (AlsoAt(bound, i) & kFar) != 0;
+  return (bound.AlsoAt(i) & kFar) != 0;
 }
 
 void ExpectBeyondIsRejected(const DeclaredBound& bound, const Golden& golden, int64_t i, Tally& tally) {
   const double y = golden.value[i],
-               limit = bound.exact ? std::abs(y) * 0x1p-50 + 0x1p-1000 : HardBound(bound, golden, i);
+               limit = bound.exact ? std::abs(y) * 0x1p-50 + 0x1p-1000 : bound.LargestToleranceAt(golden, i);
   if (AcceptsFarFinite(bound, i) || !std::isfinite(y) || !std::isfinite(limit)) return;
   const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
   for (double side : {-1.0, 1.0}) {
@@ -51,10 +51,10 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
   const Golden golden =
-      op.ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible);
+      op.ComputeGolden(problem, 0, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
   const Arithmetic unit = ArithmeticOf(contract);
-  ASSERT_EQ(golden.size(), NumElements(problem.output().shape));
+  ASSERT_EQ(golden.size(), NumElements(problem.outputs[0].shape));
   ++tally.tensors;
   for (const Schedule& schedule : AllSchedules(problem.spec.seed)) {
     const std::vector<double> got = run(problem, inputs, schedule, unit);
@@ -62,19 +62,19 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
       EXPECT_TRUE(Accepts(bound, golden, i, got[i]))
           << "order " << static_cast<int>(schedule.order) << " fma " << schedule.fma << " element " << i << ": got "
           << got[i] << " golden " << golden.value[i] << " S " << golden.magnitude[i]
-          << (bound.exact ? "" : fmt::format(" bound {}", HardBound(bound, golden, i)));
+          << (bound.exact ? "" : fmt::format(" bound {}", bound.LargestToleranceAt(golden, i)));
       if (!std::isfinite(got[i]) && std::isfinite(golden.value[i])) ++tally.accepted_nonfinite;
       if (bound.exact || !std::isfinite(golden.value[i]) || !std::isfinite(got[i]) || AcceptsFarFinite(bound, i)) {
         continue;
       }
-      const double limit = HardBound(bound, golden, i);
+      const double limit = bound.LargestToleranceAt(golden, i);
       if (limit > 0) tally.closest = std::max(tally.closest, std::abs(got[i] - golden.value[i]) / limit);
     }
     if (testing::Test::HasFailure()) return;
   }
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (contract.ftz == Flush::kNone && !std::isnan(golden.value[i])) {
-      EXPECT_TRUE(Accepts(bound, golden, i, PerfectlyRounded(golden, problem.output().dtype, i))) << "element " << i;
+      EXPECT_TRUE(Accepts(bound, golden, i, PerfectlyRounded(golden, problem.outputs[0].dtype, i))) << "element " << i;
     }
     ExpectBeyondIsRejected(bound, golden, i, tally);
   }

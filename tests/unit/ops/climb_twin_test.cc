@@ -28,7 +28,7 @@ std::vector<double> RunSum(const Problem& problem, std::span<const Tensor> input
 }
 
 Twin ClimbingTwin(const Problem& problem, const char* declaration) {
-  std::optional<Twin> twin = Op(problem.spec.op).MakeTwin(problem, Declared(declaration), kClimbing);
+  std::optional<Twin> twin = Op(problem.spec.op).MakeTwin(problem, 0, Declared(declaration), kClimbing);
   EXPECT_TRUE(twin.has_value());
   return twin ? *std::move(twin) : Twin{};
 }
@@ -77,9 +77,9 @@ TEST(ClimbingTwin, FloatSumsOfIntegersAreWrongInEveryOrder) {
   for (const char* attrs : kIntegerCases) {
     const Problem problem = Bind(fmt::format("{}/fill=uniform/seed=0", attrs));
     SCOPED_TRACE(problem.spec.Id());
-    ASSERT_GT(Op(problem.spec.op).LargestIntegerSum(problem), 0x1p24);
+    ASSERT_GT(Op(problem.spec.op).TraitsOf(problem, 0).largest_integer_sum, 0x1p24);
     const Twin twin = ClimbingTwin(problem, "acc=i32");
-    ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output().shape));
+    ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.outputs[0].shape));
     ExpectExactInEveryOrder(problem, twin, "acc=i32");
     ExpectNarrowIsWrongInEveryOrder(problem, twin, DType::kF32);
   }
@@ -91,13 +91,13 @@ TEST(ClimbingTwin, ShortIntegerSumsFitIntoFloat) {
                             "conv/i8-i8-i32/n=1,c=256,o=3,i=6x6,k=2x2", "reduce/i8-i32/shape=2x1000,axes=1"}) {
     const Problem problem = Bind(fmt::format("{}/fill=uniform/seed=0", attrs));
     SCOPED_TRACE(problem.spec.Id());
-    EXPECT_LE(Op(problem.spec.op).LargestIntegerSum(problem), 0x1p24);
+    EXPECT_LE(Op(problem.spec.op).TraitsOf(problem, 0).largest_integer_sum, 0x1p24);
     const Twin twin = ClimbingTwin(problem, "acc=i32");
     ExpectExactInEveryOrder(problem, twin, "acc=i32");
     EXPECT_FALSE(AnyLost(twin, 24));
     EXPECT_TRUE(AnyLost(twin, 11));
   }
-  EXPECT_EQ(Op("matmul").LargestIntegerSum(Bind("matmul/f32/m=3,n=2,k=9999/fill=normal/seed=0")), 0);
+  EXPECT_EQ(Op("matmul").TraitsOf(Bind("matmul/f32/m=3,n=2,k=9999/fill=normal/seed=0"), 0).largest_integer_sum, 0);
 }
 
 struct Declaration {
@@ -136,6 +136,27 @@ TEST(ClimbingTwin, OfProductsOfEightBitsShowsFourteenBitUnits) {
   const Twin declared = ClimbingTwin(problem, "acc=tc<13,32>");
   EXPECT_FALSE(AnyLost(declared, 14));
   EXPECT_TRUE(AnyLost(declared, 11));
+}
+
+TEST(SmallestFactor, IsTheFirstOfAllThatDivide) {
+  const auto expect = [](int64_t t, int64_t limit, int64_t other_limit) {
+    int64_t first = 0;
+    for (int64_t f = std::min(limit, t); f >= 1; --f) {
+      if (t % f == 0 && t / f <= other_limit) first = f;
+    }
+    EXPECT_EQ(SmallestFactor(t, limit, other_limit), first) << t << ", " << limit << ", " << other_limit;
+  };
+  for (int64_t t = 1; t < 400; ++t) {
+    for (const int64_t limit : {1, 7, 64, 300}) expect(t, limit, 300);
+  }
+  constexpr int64_t kPrime = 16381;  // the last before 2^14
+  for (const int64_t t : {kPrime * kPrime, kPrime * kPrime - 1, kPrime * kPrime + 2, int64_t{1} << 28}) {
+    expect(t, 1 << 14, 1 << 14);
+  }
+  // Quotients that are near to whole numbers, and dividends beyond a double's integers.
+  expect((int64_t{1} << 52) + 1, 1 << 20, int64_t{1} << 40);
+  expect((int64_t{1} << 53) - 1, 1 << 20, int64_t{1} << 52);
+  expect((int64_t{1} << 55) + 3, 1 << 20, int64_t{1} << 54);
 }
 
 TEST(ClimbingCode, SumsAreOddAndWithinTheBudget) {

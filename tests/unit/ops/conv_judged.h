@@ -30,32 +30,33 @@ struct Judged {
       : problem(Bind(id)),
         contract(Declared(declaration)),
         inputs(Op("conv").MakeInputs(problem)),
-        golden(
-            Op("conv").ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible)),
+        golden(Op("conv").ComputeGolden(problem, 0, inputs,
+                                        problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible)),
         bound(BoundOf(problem, golden, contract)) {}
 
   bool Holds(int64_t i, double got) const { return Accepts(bound, golden, i, got); }
   void Check(std::span<const double> got, ConvTally& tally) const {
     for (int64_t i = 0; i < golden.size(); ++i) {
       ASSERT_TRUE(Holds(i, got[i])) << "element " << i << ": got " << got[i] << " golden " << golden.value[i]
-                                    << (bound.exact ? "" : fmt::format(" bound {}", HardBound(bound, golden, i)));
-      if (IsFree(bound, i)) ++tally.freed;
-      if (bound.exact || !std::isfinite(golden.value[i]) || !std::isfinite(got[i]) || IsFree(bound, i)) continue;
-      const double limit = HardBound(bound, golden, i);
+                                    << (bound.exact ? ""
+                                                    : fmt::format(" bound {}", bound.LargestToleranceAt(golden, i)));
+      if (bound.IsFree(i)) ++tally.freed;
+      if (bound.exact || !std::isfinite(golden.value[i]) || !std::isfinite(got[i]) || bound.IsFree(i)) continue;
+      const double limit = bound.LargestToleranceAt(golden, i);
       if (limit > 0) tally.closest = std::max(tally.closest, std::abs(got[i] - golden.value[i]) / limit);
     }
   }
   // Perfectly rounded results pass; 1.05 times the bound does not.
   void CheckEdges(ConvTally& tally) const {
-    const DType out = problem.output().dtype;
+    const DType out = problem.outputs[0].dtype;
     for (int64_t i = 0; i < golden.size(); ++i) {
       const double y = golden.value[i];
       if (!std::isfinite(y)) continue;
       if (contract.ftz == Flush::kNone) {
         ASSERT_TRUE(Holds(i, IsInt(out) ? y : RoundTo(FormatOf(out), y))) << "element " << i;
       }
-      if (bound.exact || IsFree(bound, i)) continue;
-      const double limit = HardBound(bound, golden, i), lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+      if (bound.exact || bound.IsFree(i)) continue;
+      const double limit = bound.LargestToleranceAt(golden, i), lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
       for (double side : {-1.05, 1.05}) {
         const double beyond = HeldBeyond(out, y, y + side * limit);
         if (!(std::abs((beyond - y) - lo) > 1.02 * limit) || !std::isfinite(beyond)) continue;

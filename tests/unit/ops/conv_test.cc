@@ -22,7 +22,7 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
   const Problem resnet = Bind("conv/f32/n=2,c=3,o=64,i=224x224,k=7x7,stride=2,pad=3/fill=normal/seed=0");
   EXPECT_THAT(resnet.inputs[0].shape, ElementsAre(2, 3, 224, 224));
   EXPECT_THAT(resnet.inputs[1].shape, ElementsAre(64, 3, 7, 7));
-  EXPECT_THAT(resnet.output().shape, ElementsAre(2, 64, 112, 112));
+  EXPECT_THAT(resnet.outputs[0].shape, ElementsAre(2, 64, 112, 112));
   EXPECT_EQ(resnet.flops, 2.0 * 2 * 64 * 112 * 112 * 3 * 49);
   EXPECT_THAT(resnet.List("stride"), ElementsAre(2, 2)) << "backends see one number per axis";
 
@@ -30,18 +30,18 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
       "conv/bf16-bf16-f32/n=1,c=6,o=4,i=9x8x7,k=3x1x2,stride=2x1x3,pad=1x0x1,dilation=2x1x1,groups=2,bias=1"
       "/fill=normal/seed=0");
   EXPECT_THAT(grouped.inputs[1].shape, ElementsAre(4, 3, 3, 1, 2));
-  EXPECT_THAT(grouped.output().shape, ElementsAre(1, 4, 4, 8, 3));
+  EXPECT_THAT(grouped.outputs[0].shape, ElementsAre(1, 4, 4, 8, 3));
   ASSERT_EQ(grouped.inputs.size(), 3u);
   EXPECT_THAT(grouped.inputs[2].shape, ElementsAre(4));
   EXPECT_EQ(grouped.inputs[2].dtype, DType::kF32);
 
-  EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").output().shape, ElementsAre(1, 3, 10));
+  EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").outputs[0].shape, ElementsAre(1, 3, 10));
 }
 
 TEST(ConvBind, TapsOnPaddingNeedNotBeComputed) {
   const auto fewest = [](const char* attrs) {
     const Problem problem = Bind(std::string("conv/f32/n=2,c=3,o=4,") + attrs + "/fill=normal/seed=0");
-    return OperatorRegistry::Global().Find("conv")->FewestFlops(problem) / problem.flops;
+    return OperatorRegistry::Global().Find("conv")->TraitsOf(problem, 0).fewest_flops / problem.flops;
   };
   EXPECT_EQ(fewest("i=8x8,k=3"), 1);
   EXPECT_DOUBLE_EQ(fewest("i=1x1,k=3,pad=1"), 1.0 / 9);  // the middle one alone sees
@@ -118,8 +118,8 @@ TEST(ConvGolden, AgreesWithMpfr) {
           const Problem problem = Bind(fmt::format("conv/{}/{}/fill={}/seed=1", dtypes, shape, fill));
           SCOPED_TRACE(problem.spec.Id());
           const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
-          const Golden golden = Op("conv").ComputeGolden(problem, inputs, tier);
-          ASSERT_EQ(golden.shape, problem.output().shape);
+          const Golden golden = Op("conv").ComputeGolden(problem, 0, inputs, tier);
+          ASSERT_EQ(golden.shape, problem.outputs[0].shape);
           const int64_t size = NumElements(golden.shape);
           for (int64_t i = 0; i < size; i += 1 + size / 37) {
             std::vector<double> a, b;
@@ -147,7 +147,7 @@ TEST(ConvGolden, IntegersAreExact) {
                             "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2"}) {
     const Problem problem = Bind(fmt::format("conv/i8-i8-i32/{}/fill=uniform/seed=0", shape));
     const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
-    const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("conv").ComputeGolden(problem, 0, inputs, Tier::kFast);
     EXPECT_TRUE(golden.exact);
     EXPECT_EQ(golden.value, IntegerConv(problem, inputs)) << shape;
   }
@@ -157,7 +157,7 @@ TEST(ConvGolden, IntegersAreExact) {
 TEST(ConvGolden, TilesJoinWithoutSeams) {
   const Problem problem = Bind("conv/i8-i8-i32/n=2,c=32,o=2,i=120x130,k=3x3,pad=1,groups=2/fill=uniform/seed=3");
   const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
-  EXPECT_EQ(Op("conv").ComputeGolden(problem, inputs, Tier::kFast).value, IntegerConv(problem, inputs));
+  EXPECT_EQ(Op("conv").ComputeGolden(problem, 0, inputs, Tier::kFast).value, IntegerConv(problem, inputs));
 }
 
 // The identity kernel returns its input; a kernel with one tap off the centre, the input's neighbour to that side.
@@ -166,7 +166,7 @@ TEST(ConvGolden, IsACrossCorrelation) {
   std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9});
   inputs[1].SetDoubles(std::vector<double>{0, 0, 0, 0, 0, 1, 0, 0, 0});
-  EXPECT_THAT(Op("conv").ComputeGolden(problem, inputs, Tier::kFast).value, ElementsAre(2, 3, 0, 5, 6, 0, 8, 9, 0));
+  EXPECT_THAT(Op("conv").ComputeGolden(problem, 0, inputs, Tier::kFast).value, ElementsAre(2, 3, 0, 5, 6, 0, 8, 9, 0));
 }
 
 TEST(ConvGolden, AnInfiniteWeightIsSkippedInThePaddingAlone) {
@@ -174,7 +174,7 @@ TEST(ConvGolden, AnInfiniteWeightIsSkippedInThePaddingAlone) {
   std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{1, 1, 1, 1});
   inputs[1].SetDoubles(std::vector<double>{INFINITY, 1, 1, 1, 1, 1});
-  const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("conv").ComputeGolden(problem, 0, inputs, Tier::kFast);
   EXPECT_EQ(golden.value[0], 2);  // its first tap is padding: NaN or 2, as the kernel treats it
   ASSERT_NE(golden.Extra("padded_nonfinite"), nullptr);
   for (int64_t i = 0; i < 8; ++i) EXPECT_EQ((*golden.Extra("padded_nonfinite"))[i], i == 0 ? 1 : 0) << i;

@@ -31,11 +31,11 @@ constexpr const char* kConvTwinShapes[] = {"n=2,c=3,o=4,i=6x7,k=3x3,pad=1",
                                            "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2"};
 
 std::optional<Twin> MakeTwin(const Problem& problem, const char* declaration, int variant) {
-  return Op("conv").MakeTwin(problem, Declared(declaration), variant);
+  return Op("conv").MakeTwin(problem, 0, Declared(declaration), variant);
 }
 
 double Stored(const Problem& problem, double y) {
-  return IsInt(problem.output().dtype) ? y : RoundTo(FormatOf(problem.output().dtype), y);
+  return IsInt(problem.outputs[0].dtype) ? y : RoundTo(FormatOf(problem.outputs[0].dtype), y);
 }
 
 TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
@@ -48,7 +48,7 @@ TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
         for (int variant : {0, 1}) {
           const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
           ASSERT_TRUE(twin.has_value());
-          ASSERT_EQ(std::ssize(twin->expected), NumElements(problem.output().shape));
+          ASSERT_EQ(std::ssize(twin->expected), NumElements(problem.outputs[0].shape));
           for (double y : twin->expected) ASSERT_NE(y, 0) << "an unwritten zero would pass";
           for (const Schedule& schedule : AllSchedules(7)) {
             const auto unit = ArithmeticOf(Declared(type.declaration));
@@ -143,7 +143,7 @@ Caught Try(const Problem& problem, const Twin& twin, const Fault& fault) {
 // Products of the same output under other attributes: what a kernel with that mistake computes.
 Fault As(const Problem& problem, const std::string& id) {
   return [&problem, other = Bind(id)](int64_t i, std::vector<ConvProduct>& products) {
-    if (other.output().shape == problem.output().shape) products = ProductsOf(other, i);
+    if (other.outputs[0].shape == problem.outputs[0].shape) products = ProductsOf(other, i);
   };
 }
 
@@ -208,9 +208,9 @@ TEST(ConvTwin, OmittedTermsChangeTheBits) {
       SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
       const std::optional<Twin> twin = MakeTwin(problem, type.declaration, 0);
       ASSERT_TRUE(twin.has_value());
-      std::vector<int64_t> outputs(static_cast<size_t>(NumElements(problem.output().shape)));
+      std::vector<int64_t> outputs(static_cast<size_t>(NumElements(problem.outputs[0].shape)));
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = static_cast<int64_t>(i);
-      const auto mutants = Op("conv").OmittedTerms(problem, twin->inputs, twin->expected, outputs);
+      const auto mutants = Op("conv").OmittedTerms(problem, 0, twin->inputs, twin->expected, outputs);
       ASSERT_GT(mutants.size(), outputs.size());
       const auto caught = std::ranges::count_if(
           mutants, [&](const Mutant& m) { return Stored(problem, m.value) != twin->expected[m.index]; });
@@ -245,9 +245,9 @@ TEST(ConvTwin, NoneWhereExactnessCannotBePromised) {
 TEST(ConvOmitted, WithoutTheTermTheResultIsWhatIsLeft) {
   const Problem problem = Bind("conv/f32/n=1,c=2,o=2,i=4,k=3,pad=1,bias=1/fill=normal/seed=0");
   const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
-  const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const Golden golden = Op("conv").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
   const std::vector<int64_t> outputs{0, 5};
-  const auto mutants = Op("conv").OmittedTerms(problem, inputs, golden.value, outputs);
+  const auto mutants = Op("conv").OmittedTerms(problem, 0, inputs, golden.value, outputs);
   ASSERT_EQ(mutants.size(), 4u + 6u) << "taps in the padding are no terms";
   size_t next = 0;
   for (int64_t i : outputs) {

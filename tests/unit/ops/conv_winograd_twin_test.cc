@@ -33,7 +33,7 @@ TEST(ConvWinogradTwin, EveryLegalSetOfPointsStaysWithinTheTolerance) {
           for (bool fma : {false, true}) {
             const auto got = RunWinograd(problem, twin.inputs, 4, fma, unit, unit.format, points);
             for (int64_t i = 0; i < std::ssize(got); ++i) {
-              ASSERT_TRUE(Accepts(twin, problem.output().dtype, i, got[i]));
+              ASSERT_TRUE(Accepts(twin, problem.outputs[0].dtype, i, got[i]));
               rounded = rounded || got[i] != twin.expected[i];
             }
           }

@@ -27,7 +27,7 @@ struct Judged {
   Judged(const std::string& id, const std::string& contract)
       : problem(test::Bind(id)),
         inputs(test::Op("fft").MakeInputs(problem)),
-        golden(test::Op("fft").ComputeGolden(problem, inputs, Tier::kFast)),
+        golden(test::Op("fft").ComputeGolden(problem, 0, inputs, Tier::kFast)),
         bound(test::BoundOf(problem, golden, contract)) {}
 
   // Largest |error| / T over all numbers.
@@ -166,7 +166,7 @@ TEST(FftBound, PerfectRoundingPassesAndOnePointZeroFiveTimesTheBoundFails) {
     const Judged judged("fft/c64/kind=c2c,n=48,batch=3/fill=normal/seed=0", fmt::format("f32;alg={}", algorithm));
     std::vector<float> got(judged.golden.value.begin(), judged.golden.value.end());
     EXPECT_LE(judged.Margin(got), 1);
-    const double tolerance = HardBound(judged.bound, judged.golden, 5);
+    const double tolerance = judged.bound.LargestToleranceAt(judged.golden, 5);
     got[5] = static_cast<float>(judged.golden.value[5] + 1.05 * tolerance);
     EXPECT_GT(judged.Margin(got), 1) << algorithm;
   }
@@ -179,14 +179,14 @@ TEST(FftBound, OnePointIsCopied) {
       const Judged judged(fmt::format("fft/c64/kind=c2c,n=1,batch=4,norm={}/fill={}/seed=0", norm, fill),
                           "f32;alg=fft");
       for (int64_t i = 0; i < judged.golden.size(); ++i) {
-        const double a = AccumulatedBound(judged.bound, judged.golden, i);
+        const double a = judged.bound.At(judged.golden, i);
         // The golden value's own error alone.
         EXPECT_LE(a, 0x1p-40 * judged.golden.magnitude[i] + 0x1p-149) << fill << " " << norm;
       }
     }
   }
   const Judged convolved("fft/c64/kind=c2c,n=1/fill=normal/seed=0", "f32;alg=bluestein");
-  EXPECT_GT(AccumulatedBound(convolved.bound, convolved.golden, 0), 0);
+  EXPECT_GT(convolved.bound.At(convolved.golden, 0), 0);
 }
 
 TEST(FftBound, CatchesFaults) {
@@ -238,7 +238,7 @@ TEST(FftBound, HoldsForShortConvolutions) {
 TEST(FftBound, ClassesAreOrderedAsTheTheorySays) {
   const auto tolerance = [](const char* n, const std::string& contract) {
     const Judged judged(fmt::format("fft/c64/kind=c2c,n={}/fill=normal/seed=0", n), contract);
-    return HardBound(judged.bound, judged.golden, 0);
+    return judged.bound.LargestToleranceAt(judged.golden, 0);
   };
   EXPECT_LT(tolerance("1024", "f32;alg=fft"), tolerance("1024", "f32;alg=bluestein"));
   EXPECT_LT(tolerance("1024", "f32;alg=bluestein"), tolerance("1024", "f32;alg=direct"));

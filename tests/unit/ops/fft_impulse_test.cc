@@ -49,7 +49,7 @@ TwinResult Judge(const Problem& problem, const Twin& twin, const LineTransform& 
       if (fft.OutputParts() == 2) y.push_back(got[static_cast<size_t>(k)].im);
     }
   }
-  Tensor output(problem.output().dtype, problem.output().shape);
+  Tensor output(problem.outputs[0].dtype, problem.outputs[0].shape);
   output.SetDoubles(y);
   return CheckTwin(twin, 0, output);
 }
@@ -97,7 +97,7 @@ TEST(FftImpulse, LegalAlgorithmsHoldAtEveryPlace) {
         for (const Twin& twin : Impulses(problem, fmt::format("f32;alg={}", line.algorithm))) {
           const TwinResult result = Judge(problem, twin, line.run, Rounded);
           EXPECT_TRUE(result.Holds()) << problem.spec.Id() << " " << name << ": "
-                                      << result.Reason(problem.output().shape);
+                                      << result.Reason(problem.outputs[0].shape);
           margin = std::max(margin, result.Margin());
           ++ran;
         }
@@ -131,7 +131,7 @@ TEST(FftImpulse, LongSingleRowsHoldByThreeProducts) {
     const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={}/fill=normal/seed=0", n));
     for (const Twin& twin : Impulses(problem, "f32;alg=fft")) {
       const TwinResult result = Judge(problem, twin, DecimatedByThreeProducts, Rounded);
-      EXPECT_TRUE(result.Holds()) << n << ": " << result.Reason(problem.output().shape);
+      EXPECT_TRUE(result.Holds()) << n << ": " << result.Reason(problem.outputs[0].shape);
     }
   }
 }
@@ -247,7 +247,7 @@ TEST(FftImpulse, FollowsTheContract) {
   EXPECT_GT(nearest[0].rms, 0);
   EXPECT_EQ(narrow[0].rms, 0);
   const TwinResult angles = Judge(problem, four[0], DecimatedInTime, OfF32Angle);
-  EXPECT_TRUE(angles.Holds()) << angles.Reason(problem.output().shape);
+  EXPECT_TRUE(angles.Holds()) << angles.Reason(problem.outputs[0].shape);
 }
 
 // The layers of a length: powers of two have one fewer that rounds, and convolutions, scaling and packing have more.

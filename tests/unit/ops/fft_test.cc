@@ -33,16 +33,16 @@ std::string BindFailure(const std::string& id) {
 TEST(FftOp, BindsEachKindToItsShapes) {
   const Problem c2c = Bound("fft/c64/kind=c2c,n=4x6,batch=3/fill=normal/seed=0");
   EXPECT_EQ(c2c.inputs[0].shape, (Shape{3, 4, 6}));
-  EXPECT_EQ(c2c.output().shape, (Shape{3, 4, 6}));
+  EXPECT_EQ(c2c.outputs[0].shape, (Shape{3, 4, 6}));
   EXPECT_DOUBLE_EQ(c2c.flops, 3 * 5 * 24 * std::log2(24.0));
   EXPECT_EQ(c2c.bytes, 2 * 3 * 24 * 8);
   const Problem r2c = Bound("fft/f32-c64/kind=r2c,n=4x7/fill=normal/seed=0");
   EXPECT_EQ(r2c.inputs[0].shape, (Shape{1, 4, 7}));
-  EXPECT_EQ(r2c.output().shape, (Shape{1, 4, 4}));
+  EXPECT_EQ(r2c.outputs[0].shape, (Shape{1, 4, 4}));
   EXPECT_DOUBLE_EQ(r2c.flops, 2.5 * 28 * std::log2(28.0));
   const Problem c2r = Bound("fft/c128-f64/kind=c2r,n=8,dir=inv,norm=backward/fill=normal/seed=0");
   EXPECT_EQ(c2r.inputs[0].shape, (Shape{1, 5}));
-  EXPECT_EQ(c2r.output().shape, (Shape{1, 8}));
+  EXPECT_EQ(c2r.outputs[0].shape, (Shape{1, 8}));
 }
 
 TEST(FftOp, RefusesWithTheReason) {
@@ -89,7 +89,7 @@ TEST(FftOp, GoldenAgainstTheDefinition) {
     const Problem problem = Bound(id);
     const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
-      const Golden golden = Fft().ComputeGolden(problem, inputs, tier);
+      const Golden golden = Fft().ComputeGolden(problem, 0, inputs, tier);
       test::ReferenceDft reference(FftArgsOf(problem), inputs[0].ToDoubles());
       for (int64_t i = 0; i < golden.size(); ++i) {
         const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
@@ -105,8 +105,8 @@ TEST(FftOp, GoldenIsAdmitted) {
        {"fft/c64/kind=c2c,n=262144/fill=normal/seed=0", "fft/c64/kind=c2c,n=10007/fill=normal/seed=0",
         "fft/c128/kind=c2c,n=1009/fill=normal/seed=0", "fft/f32-c64/kind=r2c,n=400/fill=normal/seed=0"}) {
     const Problem problem = Bound(id);
-    const Golden golden = Fft().ComputeGolden(problem, Fft().MakeInputs(problem), Tier::kFast);
-    const double u = FormatOf(problem.output().dtype).UnitRoundoff();
+    const Golden golden = Fft().ComputeGolden(problem, 0, Fft().MakeInputs(problem), Tier::kFast);
+    const double u = FormatOf(problem.outputs[0].dtype).UnitRoundoff();
     EXPECT_LE(golden.error[0], 0.01 * golden.sigma[0] * u) << id;
   }
 }
@@ -114,7 +114,7 @@ TEST(FftOp, GoldenIsAdmitted) {
 TEST(FftOp, SpecialDataIsClaimedWhereItIsCertain) {
   const Problem problem = Bound("fft/c64/kind=c2c,n=64,batch=40/fill=special/seed=0");
   const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
-  const Golden golden = Fft().ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Fft().ComputeGolden(problem, 0, inputs, Tier::kFast);
   const std::vector<double> x = inputs[0].ToDoubles();
   int dirty = 0;
   for (int64_t b = 0; b < 40; ++b) {
@@ -135,11 +135,11 @@ TEST(FftOp, SpecialDataIsClaimedWhereItIsCertain) {
 double Caught(const std::string& id, const std::string& contract) {
   const Problem problem = Bound(id);
   const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
-  const Golden golden = Fft().ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Fft().ComputeGolden(problem, 0, inputs, Tier::kFast);
   const test::DeclaredBound bound = test::BoundOf(problem, golden, contract);
   std::vector<int64_t> outputs;
   for (int64_t i = 0; i < golden.size(); i += std::max<int64_t>(1, golden.size() / 256)) outputs.push_back(i);
-  const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, inputs, golden.value, outputs);
+  const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, 0, inputs, golden.value, outputs);
   EXPECT_GE(mutants.size(), outputs.size());
   int64_t caught = 0;
   for (const Mutant& mutant : mutants) {
@@ -161,9 +161,9 @@ TEST(FftOp, LostInputsAreVisibleWhereTheBoundAllows) {
 TEST(FftOp, MutantsAreTransformsWithoutOneElement) {
   const Problem problem = Bound("fft/c64-f32/kind=c2r,n=2x5,dir=inv/fill=normal/seed=0");
   const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
-  const Golden golden = Fft().ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Fft().ComputeGolden(problem, 0, inputs, Tier::kFast);
   const std::vector<int64_t> outputs = {3};
-  const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, inputs, golden.value, outputs);
+  const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, 0, inputs, golden.value, outputs);
   ASSERT_EQ(mutants.size(), 6u);
   for (int64_t j = 0; j < 6; ++j) {
     std::vector<double> x = inputs[0].ToDoubles();

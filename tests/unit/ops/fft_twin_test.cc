@@ -80,7 +80,7 @@ TEST(FftTwin, LongTransformsAreShownInParts) {
                                                    {"fft/c64/kind=c2c,n=1048576/fill=normal/seed=0", 0}}) {
     SCOPED_TRACE(id);
     const Problem problem = Bind(id);
-    const bool wide = problem.output().dtype == DType::kC128;
+    const bool wide = problem.outputs[0].dtype == DType::kC128;
     const std::vector<Twin> twins = TwinsOfAllInputs(problem, wide ? "f64;alg=fft" : "f32;alg=fft");
     EXPECT_EQ(twins.size(), variants);
     if (twins.empty()) continue;
@@ -101,9 +101,9 @@ TEST(FftTwin, MutantsOfCaseAndTwinHaveTheSameNames) {
   ASSERT_EQ(twins.size(), 1u);
   const std::vector<int64_t> outputs = {0, 7, 100, 300};
   const auto inputs = Op("fft").MakeInputs(problem);
-  const Golden golden = Op("fft").ComputeGolden(problem, inputs, Tier::kFast);
-  const auto main = Op("fft").OmittedTerms(problem, inputs, golden.value, outputs);
-  const auto coded = Op("fft").OmittedTerms(problem, twins[0].inputs, twins[0].expected, outputs);
+  const Golden golden = Op("fft").ComputeGolden(problem, 0, inputs, Tier::kFast);
+  const auto main = Op("fft").OmittedTerms(problem, 0, inputs, golden.value, outputs);
+  const auto coded = Op("fft").OmittedTerms(problem, 0, twins[0].inputs, twins[0].expected, outputs);
   ASSERT_GT(main.size(), 40u);
   for (const Mutant& mutant : main) {
     EXPECT_TRUE(std::ranges::any_of(coded, [&](const Mutant& m) { return m.key == mutant.key; })) << mutant.key;

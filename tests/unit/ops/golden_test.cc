@@ -32,9 +32,9 @@ constexpr const char* kGoldenFills[] = {"uniform", "normal",    "lognormal", "ou
                                         "coded",   "subnormal", "special",   "pow2",    "near_one"};
 
 Golden GoldenOf(const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
-  Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
-  EXPECT_EQ(golden.shape, problem.output().shape);
-  EXPECT_EQ(golden.size(), NumElements(problem.output().shape));
+  Golden golden = Op(problem.spec.op).ComputeGolden(problem, 0, inputs, tier);
+  EXPECT_EQ(golden.shape, problem.outputs[0].shape);
+  EXPECT_EQ(golden.size(), NumElements(problem.outputs[0].shape));
   if (!golden.exact) {
     EXPECT_EQ(golden.sigma.size(), golden.size());
   }
@@ -164,7 +164,7 @@ TEST(ReduceGolden, AnyTieIsMappedToTheFirst) {
   const auto canonical = [&](int64_t first, int64_t second) {
     got.As<int64_t>()[0] = first;
     got.As<int64_t>()[1] = second;
-    Op("reduce").Canonicalise(problem, inputs, got);
+    Op("reduce").Canonicalise(problem, 0, inputs, got);
     return std::vector<int64_t>{got.As<int64_t>()[0], got.As<int64_t>()[1]};
   };
   EXPECT_EQ(canonical(3, 2), (std::vector<int64_t>{1, 1}));

@@ -116,10 +116,12 @@ class Plain final : public Operator {
   const OpSchema& schema() const override { return schema_; }
   Result<Problem> Bind(const CaseSpec&) const override { std::abort(); }
   std::vector<Tensor> MakeInputs(const Problem&) const override { std::abort(); }
-  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { std::abort(); }
-  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { std::abort(); }
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { std::abort(); }
-  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor>, std::span<const double>,
+  Golden ComputeGolden(const Problem&, size_t /*output*/, std::span<const Tensor>, Tier) const override {
+    std::abort();
+  }
+  BoundModel Bound(const Problem&, size_t /*output*/, const Golden&, const Contract&) const override { std::abort(); }
+  std::optional<Twin> MakeTwin(const Problem&, size_t /*output*/, const Contract&, int) const override { std::abort(); }
+  std::vector<Mutant> OmittedTerms(const Problem&, size_t /*output*/, std::span<const Tensor>, std::span<const double>,
                                    std::span<const int64_t>) const override {
     std::abort();
   }

@@ -46,10 +46,10 @@ Outcome Check(const std::string& id, const char* declaration, bool large) {
   const Operator& op = Op(problem.spec.op);
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = large ? LargeInputs(problem) : op.MakeInputs(problem);
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
   Outcome outcome{.exact = bound.exact};
-  const auto limit = [&](int64_t i) { return bound.exact ? 0 : AccumulatedBound(bound, golden, i); };
+  const auto limit = [&](int64_t i) { return bound.exact ? 0 : bound.At(golden, i); };
   for (const Schedule& schedule : AllSchedules(7)) {
     const std::vector<double> got = Run(problem, inputs, schedule, contract);
     for (int64_t i = 0; i < golden.size(); ++i) {
@@ -111,11 +111,11 @@ TEST(IntegerSums, AreBoundedElementByElement) {
   std::vector<double> x(32, 16);  // 256 = 2^8: bf16 holds every partial sum
   std::fill(x.begin() + 16, x.end(), 17);
   inputs[0].SetDoubles(x);
-  const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "bf16acc");
-  EXPECT_EQ(AccumulatedBound(bound, golden, 0), 0);
+  EXPECT_EQ(bound.At(golden, 0), 0);
   EXPECT_FALSE(Accepts(bound, golden, 0, 257));
-  EXPECT_GT(AccumulatedBound(bound, golden, 1), 1);
+  EXPECT_GT(bound.At(golden, 1), 1);
   EXPECT_TRUE(Accepts(bound, golden, 1, 273));
 }
 
@@ -127,12 +127,12 @@ TEST(IntegerSums, MayEndAtTheLimitsWhereTheAccumulatorOverflows) {
   std::vector<double> x(1200, 127);  // 76,200
   std::fill(x.begin() + 600, x.end(), 10);
   inputs[0].SetDoubles(x);
-  const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "f16acc");
-  EXPECT_TRUE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], 0x1p31 - 1));
-  EXPECT_TRUE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], -0x1p31));
-  EXPECT_FALSE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], 0x1p30));
-  EXPECT_FALSE(IsAlsoRight(bound, 1, DType::kI32, golden.value[1], 0x1p31 - 1)) << "6,000 overflows nowhere";
+  EXPECT_TRUE(bound.IsAlsoRight(0, DType::kI32, golden.value[0], 0x1p31 - 1));
+  EXPECT_TRUE(bound.IsAlsoRight(0, DType::kI32, golden.value[0], -0x1p31));
+  EXPECT_FALSE(bound.IsAlsoRight(0, DType::kI32, golden.value[0], 0x1p30));
+  EXPECT_FALSE(bound.IsAlsoRight(1, DType::kI32, golden.value[1], 0x1p31 - 1)) << "6,000 overflows nowhere";
 }
 
 }  // namespace

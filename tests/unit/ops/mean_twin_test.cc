@@ -98,7 +98,7 @@ TEST(MeanTwin, NoLegalOrderOrScalingRaisesAnAlarm) {
               if (truncates && type.format == DType::kF64) continue;
               const double mean = MeanMachine{type.format, truncates}.Mean(way, x, static_cast<double>(terms));
               ++runs;
-              ASSERT_TRUE(Passes(twin, problem.output().dtype, row, mean))
+              ASSERT_TRUE(Passes(twin, problem.outputs[0].dtype, row, mean))
                   << problem.spec.Id() << " " << type.declaration << " way " << static_cast<int>(way) << " order "
                   << order << ": " << mean << " instead of " << twin.expected[row];
             }
@@ -134,7 +134,7 @@ TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
               std::vector<double> faulty = x;
               faulty[place] *= copies;
               const double mean = MeanMachine{type.format}.Mean(way, faulty, static_cast<double>(terms));
-              ASSERT_FALSE(Passes(twins[variant], problem.output().dtype, row, mean))
+              ASSERT_FALSE(Passes(twins[variant], problem.outputs[0].dtype, row, mean))
                   << problem.spec.Id() << " variant " << variant << " term " << k << " x " << copies;
             }
           }
@@ -152,7 +152,7 @@ TEST(MeanTwin, ToleratesNoMoreThanHalfATerm) {
       const Problem problem = MeanOf(type.dtypes, 5, terms);
       for (const Twin& twin : TwinsOf(problem, type.declaration)) {
         for (int64_t row = 0; row < 5; ++row) {
-          const double ulp = UlpAt(FormatOf(problem.output().dtype), twin.expected[row]);
+          const double ulp = UlpAt(FormatOf(problem.outputs[0].dtype), twin.expected[row]);
           EXPECT_GT(twin.ToleranceAt(row), 0);
           EXPECT_LE(twin.ToleranceAt(row) * ulp, twin.expected[row] / 2);
         }

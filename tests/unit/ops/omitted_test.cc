@@ -39,8 +39,9 @@ TEST(MatmulOmitted, MatchesTheSumWithoutTheTerm) {
     const Problem problem = Bind(id);
     const MatmulArgs op(problem);
     const std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
-    const std::vector<double> values = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast).value;
-    const std::vector<Mutant> mutants = Op("matmul").OmittedTerms(problem, inputs, values, Indices(std::ssize(values)));
+    const std::vector<double> values = Op("matmul").ComputeGolden(problem, 0, inputs, Tier::kFast).value;
+    const std::vector<Mutant> mutants =
+        Op("matmul").OmittedTerms(problem, 0, inputs, values, Indices(std::ssize(values)));
     ASSERT_FALSE(mutants.empty());
     for (const Mutant& mutant : mutants) {
       bool explained = false;
@@ -71,8 +72,8 @@ TEST(ReduceOmitted, MatchesTheRowWithoutTheTerm) {
       SCOPED_TRACE(problem.spec.Id());
       const ReduceArgs op(problem), rest(shorter);
       const std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
-      const std::vector<double> values = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast).value;
-      for (const Mutant& mutant : Op("reduce").OmittedTerms(problem, inputs, values, Indices(5))) {
+      const std::vector<double> values = Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast).value;
+      for (const Mutant& mutant : Op("reduce").OmittedTerms(problem, 0, inputs, values, Indices(5))) {
         bool explained = false;
         for (int64_t omitted = 0; omitted < op.terms && !explained; ++omitted) {
           std::vector<double> row = op.Row(inputs[0], mutant.index);
@@ -80,7 +81,7 @@ TEST(ReduceOmitted, MatchesTheRowWithoutTheTerm) {
           std::vector<Tensor> without;
           without.emplace_back(DType::kF32, Shape{1, 10});
           without[0].SetDoubles(row);
-          double expected = Op("reduce").ComputeGolden(shorter, without, Tier::kFast).value[0];
+          double expected = Op("reduce").ComputeGolden(shorter, 0, without, Tier::kFast).value[0];
           if (op.kind == ReduceKind::kMean) expected *= 10.0 / 11.0;
           if (IsArg(op.kind) && expected >= static_cast<double>(omitted)) ++expected;
           explained = expected == mutant.value ||

@@ -50,7 +50,7 @@ struct Attended {
     if (where < 2) Shrink(inputs, 1 - where, d);
     if (where == 2) Plant(inputs, 2, (seed % problem.Int("s")) * problem.Int("dv"), x);
     if (where < 2) Plant(inputs, where, seed % problem.Int(where == 0 ? "l" : "s") * d, x);
-    golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    golden = Op("attention").ComputeGolden(problem, 0, inputs, Tier::kFast);
     bound = BoundOf(problem, golden, contract);
   }
 
@@ -80,7 +80,7 @@ TEST(OperandOverflow, CorrectAttentionStaysWithinWhatIsPromised) {
                   << "form " << at << " element " << i << ": " << got[c] << " for " << a.golden.value[i];
               ++checked;
               infinite += std::isfinite(got[c]) ? 0 : 1;
-              bounded += AccumulatedBound(a.bound, a.golden, i) < 100 ? 1 : 0;
+              bounded += a.bound.At(a.golden, i) < 100 ? 1 : 0;
             }
           }
         }
@@ -172,7 +172,7 @@ TEST(OperandOverflow, CorrectSoftmaxStaysWithinWhatIsPromised) {
       std::vector<double> values;
       for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
       inputs[0].SetDoubles(values);
-      const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
+      const Golden golden = Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kFast);
       const DeclaredBound bound = BoundOf(problem, golden, contract);
       for (size_t r = 0; r < rows.size(); ++r) {
         for (const SoftmaxForm& form : AllSoftmaxForms(1)) {

@@ -34,24 +34,24 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
     const Problem problem = Bind(id);
     const Operator& op = Op(problem.spec.op);
     const std::vector<Tensor> inputs = op.MakeInputs(problem);
-    const Golden whole = op.ComputeGolden(problem, inputs, Tier::kReproducible);
+    const Golden whole = op.ComputeGolden(problem, 0, inputs, Tier::kReproducible);
     const int64_t last = whole.size() - 1;
-    const auto part = TakePart(op, problem, inputs, std::vector<int64_t>{last, 0, last}, 3);
+    const auto part = TakePart(op, problem, 0, inputs, std::vector<int64_t>{last, 0, last}, 3);
     ASSERT_TRUE(part.has_value());
     for (const Subproblem::Cut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
-    const Golden of_part = op.ComputeGolden(part->problem, part->inputs, Tier::kReproducible);
+    const Golden of_part = op.ComputeGolden(part->problem, 0, part->inputs, Tier::kReproducible);
     const Contract contract = Declared("acc=f32");
-    const BoundModel bound = op.Bound(problem, whole, contract);
-    const BoundModel bound_of_part = op.Bound(part->problem, of_part, contract);
+    const BoundModel bound = op.Bound(problem, 0, whole, contract);
+    const BoundModel bound_of_part = op.Bound(part->problem, 0, of_part, contract);
     std::vector<double> limits(static_cast<size_t>(whole.size()));
-    for (int64_t i = 0; i < whole.size(); ++i) limits[i] = HardBound(bound, whole, i);
-    const Shape& shape = problem.output().shape;
+    for (int64_t i = 0; i < whole.size(); ++i) limits[i] = bound.LargestToleranceAt(whole, i);
+    const Shape& shape = problem.outputs[0].shape;
     const Tensor values = part->TakeOutput(AsTensor(whole.value, shape));
-    EXPECT_EQ(values.shape(), part->problem.output().shape);
+    EXPECT_EQ(values.shape(), part->problem.outputs[0].shape);
     EXPECT_EQ(values.ToDoubles(), of_part.value);
     const std::vector<double> expected = part->TakeOutput(AsTensor(limits, shape)).ToDoubles();
     for (int64_t i = 0; i < of_part.size(); ++i) {
-      EXPECT_NEAR(HardBound(bound_of_part, of_part, i) / expected[i], 1, 1e-6) << i;
+      EXPECT_NEAR(bound_of_part.LargestToleranceAt(of_part, i) / expected[i], 1, 1e-6) << i;
     }
   }
 }
@@ -59,7 +59,7 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
 TEST(PartOfCase, IsCutAlongAllLongAxes) {
   const Problem problem = Bind("matmul/f32/m=40,n=48,k=20/fill=normal/seed=0");
   const Operator& op = Op("matmul");
-  const auto part = TakePart(op, problem, op.MakeInputs(problem), std::vector<int64_t>{7 * 48 + 9}, 2);
+  const auto part = TakePart(op, problem, 0, op.MakeInputs(problem), std::vector<int64_t>{7 * 48 + 9}, 2);
   ASSERT_TRUE(part.has_value());
   ASSERT_EQ(part->cuts.size(), 2u);
   EXPECT_EQ(part->cuts[0].indices, (std::vector<int64_t>{0, 9, 24}));
@@ -70,7 +70,7 @@ TEST(PartOfCase, IsNoneWhereLittleWouldBeSavedOrNothingIsDivided) {
   for (const char* id : {"matmul/f32/m=8,n=6,k=20/fill=normal/seed=0", "softmax/f32/shape=4x4096/fill=normal/seed=0"}) {
     const Problem problem = Bind(id);
     const Operator& op = Op(problem.spec.op);
-    EXPECT_FALSE(TakePart(op, problem, op.MakeInputs(problem), std::vector<int64_t>{0}, 4).has_value()) << id;
+    EXPECT_FALSE(TakePart(op, problem, 0, op.MakeInputs(problem), std::vector<int64_t>{0}, 4).has_value()) << id;
   }
 }
 

@@ -25,8 +25,8 @@ using Inputs = std::span<const Tensor>;
 using Fault = std::function<void(const Problem&, Inputs, Values&)>;
 
 Tensor Implement(const Problem& problem, Inputs inputs, const Fault& fault) {
-  const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kReproducible);
-  Tensor y(problem.output().dtype, problem.output().shape);
+  const Golden golden = Op(problem.spec.op).ComputeGolden(problem, 0, inputs, Tier::kReproducible);
+  Tensor y(problem.outputs[0].dtype, problem.outputs[0].shape);
   y.SetDoubles(golden.value);
   if (!fault) return y;
   Values values = y.ToDoubles();
@@ -55,12 +55,12 @@ Found Try(const std::string& id, const char* contract_text, const Fault& fault =
   const Operator& op = Op(problem.spec.op);
   const Contract contract = Declared(contract_text);
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kReproducible);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kReproducible);
+  const BoundModel bound = op.Bound(problem, 0, golden, contract);
   const Tensor output = Implement(problem, inputs, fault);
   Found found;
-  for (const Relation& relation : op.Relations(problem)) {
-    const auto other = relation.make({op, problem, inputs, golden, bound, contract, output});
+  for (const Relation& relation : op.Relations(problem, 0)) {
+    const auto other = relation.make({op, problem, 0, inputs, golden, bound, contract, output});
     if (!other) continue;
     const Problem& changed = relation.problem ? *relation.problem : problem;
     for (size_t i = 0; i < other->inputs.size(); ++i) {
@@ -268,13 +268,13 @@ TEST(Relations, ScalingOfAFormulaLeavesOutWhatUnderflowsOnTheWay) {
   std::vector<Tensor> inputs = op.MakeInputs(problem);
   const std::span<float> x = inputs[0].As<float>(), gamma = inputs[1].As<float>();
   x[2] = x[6] = 0x1p-140F, gamma[2] = 0x1p+100F;  // x / root is subnormal, y is not
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
   const Contract contract = Declared(kContract);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const BoundModel bound = op.Bound(problem, 0, golden, contract);
   const Tensor output = Implement(problem, inputs, nullptr);
-  for (const Relation& relation : op.Relations(problem)) {
+  for (const Relation& relation : op.Relations(problem, 0)) {
     if (relation.name != "scale") continue;
-    const auto other = relation.make({op, problem, inputs, golden, bound, contract, output});
+    const auto other = relation.make({op, problem, 0, inputs, golden, bound, contract, output});
     ASSERT_TRUE(other.has_value());
     for (size_t i = 0; i < 8; ++i) EXPECT_EQ(other->tolerance[i], i % 4 == 2 ? HUGE_VAL : 0) << i;
     return;

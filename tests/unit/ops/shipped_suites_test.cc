@@ -81,6 +81,13 @@ TEST(ShippedSuites, OthersAreTheOperatorsThatNoLineNames) {
   }
 }
 
+TEST(ShippedSuites, DefaultHasEveryOperator) {
+  std::set<std::string> ops;
+  for (const PlannedCase& planned : Shipped("default")) ops.insert(planned.spec.op);
+  for (const Operator* op : OperatorRegistry::Global().All())
+    EXPECT_TRUE(ops.count(op->schema().op)) << op->schema().op;
+}
+
 TEST(ShippedSuites, DefaultContainsSmoke) {
   EXPECT_THAT(Ids(Shipped("smoke")), IsSubsetOf(Ids(Shipped("default"))));
 }
@@ -172,7 +179,7 @@ TEST(ShippedSuites, WeightsThatAreNotFiniteMeetPadding) {
       if (planned.spec.op != "conv" || planned.spec.fill != "special") continue;
       const auto problem = OperatorRegistry::Global().Find("conv")->Bind(planned.spec);
       ASSERT_TRUE(problem);
-      if (IsFloat(problem->output().dtype)) most = std::max(most, NonFiniteWeightsAtPadding(*problem));
+      if (IsFloat(problem->outputs[0].dtype)) most = std::max(most, NonFiniteWeightsAtPadding(*problem));
     }
     EXPECT_GE(most, 3) << suite;
   }

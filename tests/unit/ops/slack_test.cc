@@ -22,7 +22,7 @@ TEST(Slack, LogSumExpOfRoundedInputsIsNotRelativeToTheResult) {
   const double x = -std::log(64.0) * (1 + 0x1p-10);
   std::vector<Tensor> inputs;
   inputs.push_back(Filled(problem.inputs[0], x));
-  const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const Contract contract = Declared("in=bf16;acc=f32;math=1");
   const DeclaredBound bound = BoundOf(problem, golden, contract);
   const double rounded = std::log(64.0) + RoundTo(FormatOf(DType::kBF16), x);
@@ -42,7 +42,7 @@ TEST(Slack, AnEpilogueThatFlushesNothingLosesNoSmallBias) {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < 3; ++i) inputs.push_back(Filled(problem.inputs[i], i == 0 ? 0.0625 : 0.015625));
     inputs[2] = Filled(problem.inputs[2], 0.0005);
-    const Golden golden = Op(name).ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op(name).ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, "f16acc");
     const FloatFormat& f16 = FormatOf(DType::kF16);
     EXPECT_TRUE(Accepts(bound, golden, 0, RoundTo(f16, golden.value[0]))) << id;
@@ -58,9 +58,9 @@ TEST(Slack, SumsOfAFewTermsRoundAsOftenAsTheyAdd) {
     const Problem problem = Bind(id);
     std::vector<Tensor> inputs;
     for (const Operand& operand : problem.inputs) inputs.push_back(Filled(operand, 1));
-    const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op(problem.spec.op).ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, contract);
-    return (AccumulatedBound(bound, golden, 0) - golden.error[0]) / golden.magnitude[0] / u;
+    return (bound.At(golden, 0) - golden.error[0]) / golden.magnitude[0] / u;
   };
   const double near = 1e-3;
   EXPECT_NEAR(tolerance("reduce/f32/shape=1x1,axes=1/fill=normal/seed=0", "acc=f32"), 0, near);
@@ -80,7 +80,7 @@ TEST(Slack, FlushingLeavesOtherWinnersExact) {
   const Problem problem = Bind("reduce/f32/shape=1x4,axes=1,kind=max/fill=normal/seed=0");
   std::vector<Tensor> inputs;
   inputs.push_back(Filled(problem.inputs[0], 1));
-  const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "f32;ftz=all");
   EXPECT_TRUE(Accepts(bound, golden, 0, 1));
   EXPECT_FALSE(Accepts(bound, golden, 0, 1 + 0x1p-23));
@@ -89,7 +89,7 @@ TEST(Slack, FlushingLeavesOtherWinnersExact) {
 TEST(Slack, LosingNanIsNotWhatASelectionOfNanAsksFor) {
   const auto fields = [](const char* id) {
     const Problem problem = Bind(id);
-    return Op("reduce").RequiredFields(problem);
+    return Op("reduce").TraitsOf(problem, 0).required_fields;
   };
   EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1,kind=max/fill=special/seed=0"), "mid=none;nan=propagate");
   EXPECT_EQ(fields("reduce/f32-i64/shape=8x8,axes=1,kind=argmin,nan=ignore/fill=special/seed=0"),
@@ -102,13 +102,14 @@ TEST(Slack, SumsHaveNoUseFor16BitIntermediates) {
   for (const char* id : {"matmul/bf16/m=2,n=2,k=8/fill=normal/seed=0", "reduce/f16/shape=2x8,axes=1/fill=normal/seed=0",
                          "conv/bf16/n=1,c=2,o=2,i=4x4,k=3x3/fill=normal/seed=0"}) {
     const Problem problem = Bind(id);
-    const std::string asked = "f32acc;out=rn;" + Op(problem.spec.op).RequiredFields(problem);
+    const std::string asked = "f32acc;out=rn;" + Op(problem.spec.op).TraitsOf(problem, 0).required_fields;
     const Contract required = ParseRequirement(asked).value();
     EXPECT_TRUE(Meets(Declared("f32acc"), required)) << id;
     EXPECT_FALSE(Meets(Declared("f32acc;mid=bf16"), required)) << id;
     EXPECT_FALSE(Meets(Declared("f32acc;mid=f16"), required)) << id;
   }
-  EXPECT_EQ(Op("softmax").RequiredFields(Bind("softmax/bf16/shape=2x8/fill=normal/seed=0")), "") << "normal practice";
+  EXPECT_EQ(Op("softmax").TraitsOf(Bind("softmax/bf16/shape=2x8/fill=normal/seed=0"), 0).required_fields, "")
+      << "normal practice";
 }
 
 const auto kNan = std::numeric_limits<double>::quiet_NaN();
@@ -117,7 +118,7 @@ Golden Reduced(const Problem& problem, const std::vector<double>& x) {
   std::vector<Tensor> inputs;
   inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
   inputs[0].SetDoubles(x);
-  return Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+  return Op("reduce").ComputeGolden(problem, 0, inputs, Tier::kFast);
 }
 
 // nan=any leaves open whether NaN wins or loses, not what the others make.
@@ -165,13 +166,13 @@ TEST(Slack, FlushedInfinityIsNan) {
   for (int i : {0, 1}) inputs.emplace_back(DType::kF32, problem.inputs[i].shape);
   inputs[0].SetDoubles(std::vector<double>{HUGE_VAL, 1});
   inputs[1].SetDoubles(std::vector<double>{0x1p-140, 1});
-  const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("matmul").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "f32;ftz=in");
   EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
   EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
   EXPECT_FALSE(Accepts(bound, golden, 0, -HUGE_VAL));
-  EXPECT_EQ(AlsoAt(bound, 0), kAlsoNan);
-  EXPECT_FALSE(IsAlsoRight(bound, 0, DType::kF32, golden.value[0], 1));
+  EXPECT_EQ(bound.AlsoAt(0), kAlsoNan);
+  EXPECT_FALSE(bound.IsAlsoRight(0, DType::kF32, golden.value[0], 1));
   EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32"), golden, 0, kNan));
 }
 
@@ -183,7 +184,7 @@ TEST(Slack, PaddedInfinityIsSkippedOrNan) {
     for (int i : {0, 1}) inputs.emplace_back(DType::kF32, problem.inputs[i].shape);
     inputs[0].SetDoubles(std::vector<double>{1, 2, 3});
     inputs[1].SetDoubles(std::vector<double>{HUGE_VAL, 5, 7});
-    const Golden golden = Op("conv").ComputeGolden(problem, inputs, tier);
+    const Golden golden = Op("conv").ComputeGolden(problem, 0, inputs, tier);
     const DeclaredBound bound = BoundOf(problem, golden, "f32");
     EXPECT_TRUE(Accepts(bound, golden, 0, 19)) << "1 * 5 + 2 * 7";
     EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
@@ -201,7 +202,7 @@ TEST(Slack, RoundedProductMayOverflowThroughItsOwnError) {
   inputs.push_back(Filled(problem.inputs[0], 32));
   inputs.push_back(Filled(problem.inputs[1], 31));  // 63,488
   inputs.push_back(Filled(problem.inputs[2], -60000));
-  const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("matmul").ComputeGolden(problem, 0, inputs, Tier::kFast);
   EXPECT_TRUE(Accepts(BoundOf(problem, golden, "f16acc"), golden, 0, HUGE_VAL));
   EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, HUGE_VAL));
 }
@@ -215,7 +216,7 @@ TEST(Slack, RoundedProductMayOverflowOnEitherSideOfAlpha) {
     inputs.push_back(Filled(problem.inputs[0], a));
     inputs.push_back(Filled(problem.inputs[1], b));
     inputs.push_back(Filled(problem.inputs[2], 60000));
-    const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("matmul").ComputeGolden(problem, 0, inputs, Tier::kFast);
     EXPECT_TRUE(Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, golden.value[0]));
     return Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, -HUGE_VAL);
   };

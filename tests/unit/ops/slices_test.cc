@@ -36,7 +36,7 @@ constexpr const char* kCases[] = {
 };
 
 std::vector<double> GoldenOf(const Problem& problem, std::span<const Tensor> inputs) {
-  return Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kReproducible).value;
+  return Op(problem.spec.op).ComputeGolden(problem, 0, inputs, Tier::kReproducible).value;
 }
 
 // Equal but for what another order of a sum makes of its last bits.
@@ -49,8 +49,8 @@ void ExpectClose(std::span<const double> expected, std::span<const double> got, 
 
 // A tensor of the golden value's numbers, as the output has them.
 Tensor AsOutput(const Problem& problem, std::span<const double> values) {
-  const bool complex = IsComplex(problem.output().dtype), index = IsInt(problem.output().dtype);
-  Tensor tensor(complex ? DType::kC128 : index ? DType::kI64 : DType::kF64, problem.output().shape);
+  const bool complex = IsComplex(problem.outputs[0].dtype), index = IsInt(problem.outputs[0].dtype);
+  Tensor tensor(complex ? DType::kC128 : index ? DType::kI64 : DType::kF64, problem.outputs[0].shape);
   tensor.SetDoubles(values);
   return tensor;
 }
@@ -62,7 +62,7 @@ TEST(SlicesOfOperands, ChangePlacesWithThoseOfTheOutput) {
     const std::vector<double> own = GoldenOf(problem, op.MakeInputs(problem));
     std::vector<Tensor> inputs = op.MakeInputs(problem);
     std::vector<std::pair<int64_t, std::vector<int64_t>>> orders;  // axis of the output, where slices came from
-    const std::vector<SliceAxes> axes = op.Slices(problem);
+    const std::vector<SliceAxes> axes = op.Slices(problem, 0);
     EXPECT_FALSE(axes.empty()) << id;
     for (const SliceAxes& along : axes) {
       ASSERT_EQ(along.inputs.size(), inputs.size()) << id;
@@ -80,7 +80,7 @@ TEST(SlicesOfOperands, ChangePlacesWithThoseOfTheOutput) {
     }
     Tensor got = AsOutput(problem, GoldenOf(problem, inputs));
     for (const auto& [axis, order] : orders) {
-      got = SlicedOperand(problem.output(), axis, std::ssize(order)).Restored(got, order);
+      got = SlicedOperand(problem.outputs[0], axis, std::ssize(order)).Restored(got, order);
     }
     ExpectClose(own, got.ToDoubles(), id);
   }

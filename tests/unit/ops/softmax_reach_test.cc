@@ -25,7 +25,7 @@ struct WrittenOut {
 
 WrittenOut WriteOut(const Problem& problem, const Contract& contract, const std::vector<double>& row) {
   WrittenOut out{.reach = std::vector<double>(row.size())};
-  auto reach = SoftmaxRowReach::For(RulesFor(problem, contract, false), std::ssize(row));
+  auto reach = SoftmaxRowReach::For(RulesFor(problem, 0, contract, false), std::ssize(row));
   if (!reach) return out;
   out.applies = true;
   std::vector<double> distance;

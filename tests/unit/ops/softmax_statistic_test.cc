@@ -25,7 +25,7 @@ struct SoftmaxJudged {
       : problem(Bind(id)),
         contract(Declared(declaration)),
         inputs(Op("softmax").MakeInputs(problem)),
-        golden(Op("softmax").ComputeGolden(problem, inputs, Tier::kFast)),
+        golden(Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kFast)),
         bound(BoundOf(problem, golden, contract)) {}
 
   // x times `factor` is what the exponentials see.
@@ -39,7 +39,7 @@ struct SoftmaxJudged {
       const std::vector<double> y = RunSoftmaxRow(problem, x, contract, form);
       for (int64_t k = 0; k < op.terms; ++k) results[op.Offset(row, k)] = y[k];
     }
-    Tensor got(problem.output().dtype, problem.output().shape);
+    Tensor got(problem.outputs[0].dtype, problem.outputs[0].shape);
     got.SetDoubles(results);
     return JudgeSharedRows(JudgeBy(bound, golden), got).margin;
   }

@@ -31,7 +31,7 @@ int64_t RefusedWith12Bits(const std::string& id, bool cuts) {
   const Problem problem = Bind(id);
   const SoftmaxArgs op(problem);
   const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
-  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;math=4");
   int64_t refused = 0;
   for (int64_t row = 0; row < op.rows; ++row) {
@@ -68,7 +68,7 @@ TEST(SoftmaxBound, LogarithmsOfTheSmallestDoubleAreBounded) {
   std::vector<Tensor> inputs;
   inputs.emplace_back(DType::kF64, Shape{1, 3});
   inputs[0].SetDoubles(std::vector<double>{lowest, 0, 1});
-  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const Golden golden = Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
   const DeclaredBound bound = BoundOf(problem, golden, "f64;math=1");
   EXPECT_LT(JudgeBy(bound, golden).Accumulated(0), 1e300);
   EXPECT_TRUE(Accepts(bound, golden, 0, lowest));
@@ -82,9 +82,9 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
   const Tier tier = problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible;
-  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
+  const Golden golden = Op("softmax").ComputeGolden(problem, 0, inputs, tier);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
-  const FloatFormat& format = FormatOf(problem.output().dtype);
+  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   for (int64_t row = 0; row < op.rows; ++row) {
     std::vector<double> x(static_cast<size_t>(op.terms));
     for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(inputs[0], op.Offset(row, k));
@@ -96,19 +96,19 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
         ASSERT_TRUE(Accepts(bound, golden, i, got[k]))
             << "order " << static_cast<int>(form.schedule.order) << " bias " << static_cast<int>(form.bias) << " block "
             << form.block << " element " << i << ": " << got[k] << " for " << golden.value[i] << " within "
-            << HardBound(bound, golden, i);
-        const double limit = HardBound(bound, golden, i), error = std::abs(got[k] - golden.value[i]);
+            << bound.LargestToleranceAt(golden, i);
+        const double limit = bound.LargestToleranceAt(golden, i), error = std::abs(got[k] - golden.value[i]);
         if (std::isfinite(error) && limit > 0) closest = std::max(closest, error / limit);
       }
     }
     for (int64_t k = 0; k < op.terms; ++k) {
       const int64_t i = op.Offset(row, k);
-      const double y = golden.value[i], limit = HardBound(bound, golden, i);
+      const double y = golden.value[i], limit = bound.LargestToleranceAt(golden, i);
       if (contract.ftz == Flush::kNone) {
         ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(format, y)));
       }
       const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
-      const double beyond = HeldBeyond(problem.output().dtype, y, y + 1.05 * limit);
+      const double beyond = HeldBeyond(problem.outputs[0].dtype, y, y + 1.05 * limit);
       if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
       ASSERT_FALSE(Accepts(bound, golden, i, beyond)) << i;
       ++pushed;
@@ -175,7 +175,7 @@ TEST(SoftmaxBound, HoldsForEveryFlushAndNoMore) {
     for (const double other : {-100.0, -0.5, 0.0}) {
       const std::vector<double> x = {x0, 0, other};
       inputs[0].SetDoubles(x);
-      const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kReproducible);
+      const Golden golden = Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
       const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;ftz=out;math=4");
       for (const int maxima : {1, 2, 3}) {
         for (const bool reciprocal : {false, true}) {
@@ -197,7 +197,7 @@ TEST(SoftmaxBound, HoldsForEveryFlushAndNoMore) {
 // Ones are stored exactly: one rounding of the quotient to bf16 and one of the output leave room for 16 terms.
 TEST(SoftmaxTwin, StoredPartialResultsCostItOneRounding) {
   const Problem problem = Bind("softmax/bf16/shape=2x128/fill=normal/seed=0");
-  const auto twin = Op("softmax").MakeTwin(problem, Declared("acc=f32;mid=bf16;math=4"), 0);
+  const auto twin = Op("softmax").MakeTwin(problem, 0, Declared("acc=f32;mid=bf16;math=4"), 0);
   ASSERT_TRUE(twin);
   const std::vector<double> x = twin->inputs[0].ToDoubles();
   EXPECT_EQ(std::ranges::count(x, 0.0), 2 * 16);
@@ -212,12 +212,12 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
            {"shape=3x1", "shape=3x2", "shape=3x64", "shape=2x100", "shape=2x1000", "shape=2x64,log=1"}) {
         const Problem problem = Bind(fmt::format("softmax/{}/{}/fill=normal/seed=0", dtype, attrs));
         const Contract contract = Declared(declaration);
-        if (contract.AccUnitRoundoff() > FormatOf(problem.output().dtype).UnitRoundoff()) continue;
+        if (contract.AccUnitRoundoff() > FormatOf(problem.outputs[0].dtype).UnitRoundoff()) continue;
         SCOPED_TRACE(problem.spec.Id() + " " + declaration);
         const SoftmaxArgs op(problem);
-        const FloatFormat& format = FormatOf(problem.output().dtype);
+        const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
         for (int variant : {0, 1}) {
-          const auto twin = Op("softmax").MakeTwin(problem, contract, variant);
+          const auto twin = Op("softmax").MakeTwin(problem, 0, contract, variant);
           if (!twin) continue;
           ++made;
           for (int64_t row = 0; row < op.rows; ++row) {
@@ -225,7 +225,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
             for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(twin->inputs[0], op.Offset(row, k));
             const auto accepted = [&](const std::vector<double>& got) {
               for (int64_t k = 0; k < op.terms; ++k) {
-                if (!Accepts(*twin, problem.output().dtype, op.Offset(row, k), got[k])) return false;
+                if (!Accepts(*twin, problem.outputs[0].dtype, op.Offset(row, k), got[k])) return false;
               }
               return true;
             };
@@ -252,10 +252,10 @@ TEST(SoftmaxOmitted, DividesByTheSumWithoutTheTerm) {
     const Problem problem = Bind(fmt::format("softmax/f32/{}/fill=normal/seed=4", attrs));
     const SoftmaxArgs op(problem);
     const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
-    const std::vector<double> values = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast).value;
+    const std::vector<double> values = Op("softmax").ComputeGolden(problem, 0, inputs, Tier::kFast).value;
     std::vector<int64_t> outputs(values.size());
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = static_cast<int64_t>(i);
-    const auto mutants = Op("softmax").OmittedTerms(problem, inputs, values, outputs);
+    const auto mutants = Op("softmax").OmittedTerms(problem, 0, inputs, values, outputs);
     ASSERT_GT(mutants.size(), 30u);
     for (const Mutant& mutant : mutants) {
       const int64_t row = mutant.key / op.terms, omitted = mutant.key % op.terms;

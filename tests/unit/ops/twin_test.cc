@@ -27,12 +27,12 @@ Runner RunnerOf(const Problem& problem) {
 }
 
 void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract, const Twin& twin) {
-  ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output().shape));
+  ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.outputs[0].shape));
   ASSERT_EQ(twin.inputs.size(), problem.inputs.size());
   for (const Schedule& schedule : AllSchedules(7)) {
     const std::vector<double> got = RunnerOf(problem)(problem, twin.inputs, schedule, ArithmeticOf(contract));
     for (int64_t i = 0; i < std::ssize(got); ++i) {
-      ASSERT_TRUE(Accepts(twin, problem.output().dtype, i, got[i]))
+      ASSERT_TRUE(Accepts(twin, problem.outputs[0].dtype, i, got[i]))
           << "order " << static_cast<int>(schedule.order) << " element " << i << ": " << got[i] << " instead of "
           << twin.expected[i];
       if (twin.tolerance_ulp == 0) {
@@ -43,7 +43,7 @@ void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract
 }
 
 std::optional<Twin> MakeTwinOf(const Problem& problem, const char* declaration, int variant) {
-  return Op(problem.spec.op).MakeTwin(problem, Declared(declaration), variant);
+  return Op(problem.spec.op).MakeTwin(problem, 0, Declared(declaration), variant);
 }
 
 struct TwinTypes {
@@ -105,7 +105,7 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
             const double term = ValueAt(twin->inputs[0], op.OffsetInA(0, i / 2, omitted)) *
                                 ValueAt(twin->inputs[1], op.OffsetInB(0, omitted, i % 2));
             const double wrong = twin->expected[i] - term;
-            const DType out = problem.output().dtype;
+            const DType out = problem.outputs[0].dtype;
             const double stored = IsInt(out) ? wrong : RoundTo(FormatOf(out), wrong);
             ASSERT_NE(stored, twin->expected[i]) << omitted;
             ASSERT_EQ(stored, wrong) << "a faulty result must be readable";
@@ -202,11 +202,11 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         const Problem problem = Bind(fmt::format("reduce/{}/shape=3x{},axes=1{}/fill=normal/seed=0", dtypes, k, key));
         SCOPED_TRACE(problem.spec.Id());
         const ReduceArgs op(problem);
-        const DType out = problem.output().dtype;
+        const DType out = problem.outputs[0].dtype;
         const char* declaration = out == DType::kF64 ? "acc=f64" : "acc=f32";
         const Arithmetic exact{.format = DType::kF64};
         std::vector<int> shown(static_cast<size_t>(k));
-        const int variants = Op("reduce").TwinVariants(problem, Declared(declaration));
+        const int variants = Op("reduce").TwinVariants(problem, 0, Declared(declaration));
         for (int variant = 0; variant < variants; ++variant) {
           const std::optional<Twin> twin = MakeTwinOf(problem, declaration, variant);
           ASSERT_TRUE(twin.has_value());
@@ -254,7 +254,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
     const ReduceArgs op(problem);
     const Contract contract = Declared(row.declaration);
     const double hidden = op.kind == ReduceKind::kL2 ? 0 : -HUGE_VAL;
-    ASSERT_EQ(Op("reduce").TwinVariants(problem, contract), row.variants);
+    ASSERT_EQ(Op("reduce").TwinVariants(problem, 0, contract), row.variants);
     std::vector<int> shown(static_cast<size_t>(op.terms));
     for (int variant = 0; variant < row.variants; ++variant) {
       const std::optional<Twin> twin = MakeTwinOf(problem, row.declaration, variant);
@@ -267,7 +267,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
       const double count = static_cast<double>(std::ranges::count(x, x[first]));
       const double wrong = op.kind == ReduceKind::kL2 ? std::sqrt(twin->expected[0] * twin->expected[0] - 1)
                                                       : twin->expected[0] + std::log1p(-1 / count);
-      EXPECT_FALSE(Accepts(*twin, problem.output().dtype, 0, RoundTo(FormatOf(problem.output().dtype), wrong)));
+      EXPECT_FALSE(Accepts(*twin, problem.outputs[0].dtype, 0, RoundTo(FormatOf(problem.outputs[0].dtype), wrong)));
     }
     if (row.variants == 0) continue;
     EXPECT_TRUE(std::ranges::all_of(shown, [](int times) { return times > 0; }));

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ops/definition_file.h"
 #include "tests/unit/plan/test_catalog.h"
 
 namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Plan PlanOf(std::string_view suite, const SelectionOptions& options = {}) {
   const auto cases = ParseSuite(suite, "s.suite", TestCatalog());
@@ -74,6 +77,40 @@ TEST(Plan, JsonWithACaseTwiceIsRefusedAlsoWhereItsHashIsRight) {
   const auto parsed = ParsePlanJson(PlanJson(plan));
   ASSERT_FALSE(parsed);
   EXPECT_THAT(parsed.error().message, HasSubstr("has the case " + plan.entries[1].id + " more than once"));
+}
+
+TEST(Plan, HasTheDefinitionsOfItsOperatorsAlone) {
+  constexpr std::string_view kForm =
+      R"({{"assay_definitions": 1, "operators": [{{"op": "{}", "doc": "y = x x", "axes": [{{"name": "n"}}], "inputs":
+         [{{"name": "x", "axes": ["n"]}}], "nodes": [{{"name": "t", "f": "multiply", "of": ["x", "x"]}}], "outputs":
+         [{{"name": "y", "is": "t", "axes": ["n"]}}]}}]}})";
+  for (const char* op : {"square_of_plan_test", "other_of_plan_test"}) {
+    ASSERT_TRUE(AddDefinitions(fmt::format(fmt::runtime(kForm), op), "here"));
+  }
+  Plan plan = PlanOf(kSuite);
+  const std::string hash = plan.hash;
+  EXPECT_TRUE(plan.definitions.empty());
+  EXPECT_THAT(PlanJson(plan), Not(HasSubstr("definitions")));
+  plan.entries.push_back({.id = "square_of_plan_test/f32/n=3/fill=normal/seed=0", .requirement = "f32"});
+  CompletePlan(plan);
+  ASSERT_EQ(plan.definitions.size(), 1u);
+  EXPECT_EQ(plan.definitions[0].op, "square_of_plan_test");
+  EXPECT_NE(plan.hash, PlanHash(plan.entries));
+  const auto parsed = ParsePlanJson(PlanJson(plan));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, plan);
+
+  const std::string text = PlanJson(plan), digest = plan.definitions[0].Digest();
+  const auto error = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    const auto read = ParsePlanJson(changed);
+    return read ? "no error" : read.error().message;
+  };
+  EXPECT_THAT(error("\"multiply\"", "\"add\""), HasSubstr("was changed or damaged"));
+  EXPECT_THAT(error(digest, "0123456789abcdef"), HasSubstr("was changed or damaged"));
+  EXPECT_THAT(error("\"definitions\"", "\"definition_\""), HasSubstr("its cases hash to"));
+  EXPECT_THAT(error("\"definitions\": [", "\"definitions\": 7, \"others\": ["), HasSubstr("was changed or damaged"));
 }
 
 TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {

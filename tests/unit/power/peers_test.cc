@@ -24,12 +24,12 @@ struct PeersFixture {
     const Operator* op = OperatorRegistry::Global().Find(spec.op);
     spec = Canonicalise(std::move(spec), op->schema()).value();
     problem = op->Bind(spec).value();
-    golden.shape = problem.output().shape;
+    golden.shape = problem.outputs[0].shape;
     golden.value = std::move(values);
     golden.magnitude = Plane(golden.size(), true);
     for (size_t i = 0; i < magnitudes.size(); ++i) golden.magnitude.Set(static_cast<int64_t>(i), magnitudes[i]);
-    peer = std::make_unique<PeerRules>(*op, problem, golden);
-    EXPECT_EQ(NumElements(golden.shape) * (IsComplex(problem.output().dtype) ? 2 : 1), golden.size()) << id;
+    peer = std::make_unique<PeerRules>(*op, problem, 0, golden);
+    EXPECT_EQ(NumElements(golden.shape) * (IsComplex(problem.outputs[0].dtype) ? 2 : 1), golden.size()) << id;
   }
   Opinion Of(PeerRule rule, std::vector<double> got, const Contract& declared = {}) const {
     return rule(*peer, declared, got);

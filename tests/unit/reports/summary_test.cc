@@ -40,6 +40,25 @@ TEST(Summary, SeveralDevicesOfABackendAreSeparateColumns) {
   EXPECT_THAT(VerdictMatrix({a, b}).header, ElementsAre("operator", "dtype", "gpu[gpu-device]", "gpu[other]"));
 }
 
+Record Refused(const std::string& op, const std::string& reason) {
+  Record r = MakeRecord("gpu", "", "unsupported");
+  r.op = op, r.reason = reason;
+  return r;
+}
+
+TEST(Summary, OperatorsWithOneReasonShareARow) {
+  const Table t =
+      ReasonsTable({Refused("sin", "no operator 'sin' here: sin is missing"), Refused("cos", "no operator 'cos' here"),
+                    Refused("exp", "no operator 'exp' here"), Refused("exp", "no operator 'exp' here"),
+                    Refused("erf", "erf f16 is not offered"), Refused("log", "log f16 is not offered"),
+                    Refused("sort", "sorting is not offered"), Refused("sort", "sorting is not offered")});
+  std::vector<std::string> rows;
+  for (const auto& row : t.rows) rows.push_back(row[0] + " " + row[3]);
+  EXPECT_THAT(
+      rows, testing::UnorderedElementsAre("1 no operator 'sin' here: sin is missing", "3 no operator 'cos', 'exp' here",
+                                          "2 erf, log f16 is not offered", "2 sorting is not offered"));
+}
+
 TEST(Summary, AnUnknownOutcomeIsAFailureThatEveryReportNames) {
   const std::vector<Record> records{MakeRecord("cpu", "naive", "melted"), MakeRecord("cpu", "naive", "pass")};
   EXPECT_TRUE(IsFailure(records[0]));

@@ -33,6 +33,7 @@ FRAMEWORKS = {
     "jax": Framework(("jax",), "jax"),
     "openvino": Framework(("openvino", "ml_dtypes"), "openvino ml-dtypes"),
     "tinygrad": Framework(("tinygrad", "numpy"), "tinygrad numpy"),
+    "numpy": Framework(("numpy",), "numpy"),
 }
 
 

@@ -11,6 +11,11 @@ FLOATS = ("f64", "f32", "bf16", "f16")
 Supports = Callable[[KernelCase], Any]
 
 
+# Subnormal numbers that definitions flush on the CPU: measured, not documented. PyTorch's products and XLA's code take them for
+# zeros, OpenVINO's results become zeros.
+FLUSHES = {"torch": "ftz=all", "jax": "ftz=all", "openvino": "ftz=out"}
+
+
 def demanded(dtypes: Sequence[str], attrs: Any) -> str:
     """No framework documents a bound for its results. What the suites demand of everybody is declared of all, so that a
     run says where it does not hold."""
@@ -71,7 +76,7 @@ def _declared(column: Column) -> Callable[..., Any]:
     parameters = [p for p in inspect.signature(column.function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     parameters += [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in column.shown]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    for mark in ("compiles", "may_refuse"):
+    for mark in ("compiles", "may_refuse", "takes_result_types"):
         setattr(call, mark, getattr(column.function, mark, False))
     return call
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from . import jax_ops
-from ._columns import FLOATS, Column, joined, only, register, tensor_cores
+from ._columns import FLOATS, FLUSHES, Column, joined, only, register, tensor_cores
+from ._defined import defined
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -115,5 +116,5 @@ def register_all():
     jax.config.update("jax_enable_x64", True)
     platforms = sorted({device.platform for device in jax.devices()} | {"cpu"}, key=lambda name: (name != "cpu", name))
     for platform in platforms:
-        own = [_on(platform, column) for column in COLUMNS]
+        own = [_on(platform, column) for column in COLUMNS + defined(extra=FLUSHES["jax"])]
         register(own + [_jitted(column) for column in own], "jax", "eager", platform)

@@ -6,8 +6,10 @@ import functools
 
 import onnxruntime
 
+from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
 from ._columns import Column, only, register
+from ._defined import defined, exported
 
 # The CPU provider has few f16 kernels. For the others ONNX Runtime inserts Cast nodes around its f32 kernels
 # (onnxruntime/core/optimizer/insert_cast_transformer.cc). For bf16 it has kernels of two nodes used here, and inserts
@@ -95,8 +97,12 @@ def _bound(column, provider):
 
 
 def register_all():
-    """Each node on each execution provider that this ONNX Runtime has, under its name."""
+    """Each node on each execution provider that this ONNX Runtime has, under its name; definitions on the CPU, with and
+    without optimisations of the graph."""
     for provider in onnxruntime.get_available_providers():
         if provider == "AzureExecutionProvider":  # computes nothing by itself
             continue
         register([_bound(column, provider) for column in COLUMNS], "numpy", _name(provider))
+    for name, level in (("cpu", "ORT_ENABLE_ALL"), ("cpu-unoptimised", "ORT_DISABLE_ALL")):
+        graph = graphs.compiled(level)
+        register(defined(WIDE, of=lambda one: exported(one, graph)), "numpy", name)

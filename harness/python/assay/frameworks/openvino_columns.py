@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from openvino import opset15 as opset
 
+from . import openvino_graphs as graphs
 from . import openvino_ops as ops
-from ._columns import Column, only, register
+from ._columns import FLUSHES, Column, only, register
+from ._defined import defined, exported
 
 # Models of f16 and f64 are computed in f32 on the CPU (docs.openvino.ai, "CPU Device"), so that f64 is left out.
 NARROW = ("f32", "f16", "bf16")
@@ -72,4 +74,4 @@ COLUMNS = [
 
 def register_all():
     """On the CPU, the one device of it that has been tried."""
-    register(COLUMNS, "numpy", "cpu")
+    register(COLUMNS + defined(NARROW, extra=FLUSHES["openvino"], of=lambda one: exported(one, graphs.compiled)), "numpy", "cpu")

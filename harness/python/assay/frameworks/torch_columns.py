@@ -6,7 +6,9 @@ import torch
 
 from .._devices import capability, torch_devices
 from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
-from ._columns import FLOATS, Column, joined, only, register, tensor_cores
+from .._namespace import namespace
+from ._columns import FLOATS, FLUSHES, Column, joined, only, register, tensor_cores
+from ._defined import defined
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -160,7 +162,13 @@ def columns(device):
                                  shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
     if device == "cuda":
         chosen.append(Column("conv", torch_ops.conv_ieee, ("f32",), "ieee"))
-    return [_on(device, column) for column in COLUMNS + _compiled(device) + chosen]
+    return [_on(device, column) for column in COLUMNS + _compiled(device) + chosen] + _defined(device)
+
+
+def _defined(device):
+    namespace(torch.zeros(1))  # imports what Dynamo then finds
+    eager = defined(extra=FLUSHES["torch"] if device == "cpu" else "")
+    return eager + [_within_compile(column, torch_compiled.missing(device)) for column in eager]
 
 
 def register_all():

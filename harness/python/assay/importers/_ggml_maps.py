@@ -192,3 +192,13 @@ _ROWS = (
     ("GELU", "type ne_a v", _elements("gelu", approx="tanh")),
     ("GELU_ERF", "type ne_a v", _elements("gelu")))
 OPERATORS = {name: (frozenset(known.split()), map_case) for name, known, map_case in _ROWS}
+
+# Operators that are nearly one here, and why they are none.
+OTHER_OPERATORS = {
+    "RMS_NORM": "no weights: rms_norm here multiplies by gamma",
+    "RMS_NORM_MUL_ADD": "an addend: rms_norm here has weights alone",
+    "NORM": "no weights: layer_norm here multiplies by gamma and adds beta",
+    "GROUP_NORM": "no weights: group_norm here multiplies by gamma and adds beta",
+    "RMS_NORM_BACK": "no gradient of rms_norm here",
+    "SILU": "silu_and_mul here multiplies silu by a second half: SWIGLU is that",
+}

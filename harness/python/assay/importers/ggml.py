@@ -7,9 +7,11 @@ from typing import Iterator
 
 from ._cases import (LARGEST_EXTENT, NO_EXTENT, NO_FORM, Case, Found, attempt, demand, parse_float, parse_integer,
                      read_text, show_path)
-from ._ggml_maps import OPERATORS
+from ._ggml_maps import OPERATORS, OTHER_OPERATORS
 
 _CASE = re.compile(r"(?<![A-Z0-9_])([A-Z][A-Z0-9_]*)\(([^)=]*=[^)]*)\)")  # a colour may stand before it
+# Cut off before its end, as of a line in a file that somebody else still writes.
+_CUT = re.compile(r"(?<![A-Z0-9_])([A-Z][A-Z0-9_]*)\((\w*|\w+=[^)]*)\s*\Z")
 _VARIABLE = re.compile(r"([^=,]*)(?:=(\[[^]]*\]|(?!\[)[^,]*))?(?:,|\Z)")
 _TYPES = {name: name for name in ("f32", "f16", "bf16", "f64", "i8", "i32", "i64")}
 
@@ -67,7 +69,7 @@ class Variables:
 
 def _map_case(op: str, variables: str, near_types: bool) -> Case:
     has = Variables(variables)
-    demand(op in OPERATORS, f"no operator {op[:40]} here")
+    demand(op in OPERATORS, OTHER_OPERATORS.get(op, f"no operator {op[:40]} here"))
     known, map_operator = OPERATORS[op]
     for key in has.texts:
         demand(key in known, f"{key[:40] or repr(key)}: a variable that is not known here")
@@ -78,3 +80,5 @@ def read(path: str, near_types: bool) -> Iterator[Found]:
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if found := _CASE.search(line):
             yield attempt(f"{show_path(path)}:{number}", found[0], "", lambda: _map_case(*found.groups(), near_types))
+        elif (cut := _CUT.search(line)) and ("=" in cut[2] or cut[1] in OPERATORS):
+            yield Found(f"{show_path(path)}:{number}", cut[0], None, "the line ends within the case")

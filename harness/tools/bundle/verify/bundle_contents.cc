@@ -9,6 +9,7 @@
 #include "harness/tools/bundle/bundle.h"
 #include "harness/tools/bundle/conform/finding.h"
 #include "harness/tools/bundle/statement.h"
+#include "ops/definition_file.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -22,6 +23,25 @@ std::string FindVersionProblem(const Json& statement) {
       "the bundle has format {}, and this version of assay verifies only format {}: make it again from a run of this "
       "version",
       statement["format"].dump(), kBundleFormat);
+}
+
+// Makes the operators known that the plan defines: its cases are of them.
+Status AddPlannedDefinitions(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanDefinition& definition : plan.definitions) texts.push_back(definition.text);
+  if (!texts.empty()) {
+    const auto added = AddDefinitions(JoinDefinitions(texts), "plan.json: definitions");
+    if (!added) return tl::unexpected(added.error());
+  }
+  for (const PlanEntry& entry : plan.entries) {
+    const std::string_view op = std::string_view(entry.id).substr(0, entry.id.find('/'));
+    if (OperatorRegistry::Global().Find(op) != nullptr) continue;
+    return UsageError(fmt::format("plan.json: there is no operator {}, and the plan does not define it", op));
+  }
+  Plan again = plan;
+  CompletePlan(again);
+  if (again.definitions == plan.definitions) return {};
+  return UsageError("plan.json: its definitions are not those of the operators of its cases");
 }
 
 Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
@@ -38,6 +58,7 @@ Result<BundleContents> Read(const BundleFiles& files, const fs::path& folder) {
   auto plan = ParsePlanJson(TextOfFile(files, "plan.json"));
   if (!plan) return UsageError("plan.json: " + plan.error().message);
   bundle.plan = *std::move(plan);
+  if (auto added = AddPlannedDefinitions(bundle.plan); !added) return tl::unexpected(added.error());
   auto run = ReadRun(folder);
   if (!run) return tl::unexpected(run.error());
   bundle.run = *std::move(run);

@@ -67,7 +67,7 @@ class Recomputation {
 
   static void ComputeGoldens(PreparedCase& data, const std::string& tier) {
     for (PreparedOutput& output : data.outputs) {
-      output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(tier, data.problem));
+      output.golden = data.op->ComputeGolden(data.problem, output.number, data.inputs, ChooseTier(tier, data.problem));
     }
     data.golden_hash = GoldenHashOf(data);
   }

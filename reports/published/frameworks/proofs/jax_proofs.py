@@ -52,3 +52,15 @@ base = np.array([1e-45, 1e-40, 1e-39, 1e-38, 2e-38], np.float32)  # all but the 
 with np.printoptions(precision=4):
     print("jnp.power of float32", base, "and 0.5:", np.asarray(jnp.power(jnp.asarray(base), np.float32(0.5))), "exact:",
           base.astype(np.float64) ** 0.5)
+
+rng = np.random.default_rng(0)
+x = rng.standard_normal((64, 256)).astype(np.float32)
+x[np.arange(64), rng.integers(0, 256, 64)] = np.nan
+
+
+def summed(x):
+    return jnp.sum(jnp.maximum(x, 0), axis=1)
+
+
+print("sum of maximum(x, 0) float32, one NaN in each of 64 rows:", int((~jnp.isnan(summed(x))).sum()), "rows without; within jax.jit:",
+      int((~jnp.isnan(jax.jit(summed)(x))).sum()))

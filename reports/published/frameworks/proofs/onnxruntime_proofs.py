@@ -67,3 +67,6 @@ for op, right, zero in (("Cos", np.cos, np.pi / 2), ("Sin", np.sin, np.pi)):
     error = abs(node(op, x) - right(x)) / np.spacing(abs(right(x)))
     print(f"{op} float64 of {zero}: {node(op, np.array([zero]))[0]:.5g} exact: {right(zero):.5g}; of 2000 numbers within "
           f"0.001 {(error > 4).sum()} are wrong by more than 4 ulp, half of them by {np.median(error):.0f} and more")
+
+x = np.array([-5, -10, -18, -19], np.float32)
+print("Sigmoid float32 of", x, "is", node("Sigmoid", x), "exact:", 1 / (1 + np.exp(-x.astype(np.float64))))

@@ -67,3 +67,10 @@ for name, settings in (("without a hint", {"PERFORMANCE_HINT": "LATENCY"}),
                        ("with the hint f32", {"INFERENCE_PRECISION_HINT": "f32"})):
     y = node(lambda p: opset.matmul(p, p, False, True), a, **settings)
     print(f"MatMul float32 {name}: error up to {np.abs(y - exact).max():.2g}")
+
+x = np.array([[np.nan, 1, -2, 3]], np.float32)
+print("Relu float32 of", x[0], "is", node(opset.relu, x)[0])
+print("Maximum float32 of", x[0], "and -1.5 is", node(lambda p: opset.maximum(p, opset.constant(np.float32(-1.5))), x)[0])
+a, b = np.array([[-np.inf, 1]], np.float32), np.array([[-1e-45], [1]], np.float32)
+y = node(lambda p: opset.multiply(opset.matmul(p, opset.constant(b), False, False), opset.constant(np.float32(0.5))), a)
+print("0.5 MatMul float32 of", a[0], "and constants", b[:, 0], "is", y[0, 0], "exact: inf")

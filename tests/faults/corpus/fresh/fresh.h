@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/faults/corpus/entry.h"
-#include "tests/faults/corpus/held/rounding.h"
 #include "tests/faults/corpus/held/summation.h"
+#include "tests/faults/corpus/rounding.h"
 
 namespace corpus {
 

@@ -46,12 +46,10 @@ const SoftmaxRow kSoftmax[] = {
 };
 
 template <class T>
-SoftmaxKernel<T> KernelOf(const SoftmaxRow& row) {
-  return {.facts = [row](const std::vector<T>& x) {
-    if (row.tile > 0) return TilesBackward(row.tile, row.sum, x);
-    const T max = MaxOf(x);
-    return RowFacts<T>{max, SumOfExponentials(row.sum, x.data(), x.size(), max)};
-  }};
+RowFacts<T> FactsOf(const SoftmaxRow& row, const std::vector<T>& x) {
+  if (row.tile > 0) return TilesBackward(row.tile, row.sum, x);
+  const T max = MaxOf(x);
+  return {max, SumOfExponentials(row.sum, x.data(), x.size(), max)};
 }
 
 struct AttentionRow {
@@ -72,27 +70,21 @@ const AttentionRow kAttention[] = {
      .sum = {.order = Order::kStrided, .stride = 10}},
 };
 
-template <class T>
-AttentionKernel<T> KernelOf(const AttentionRow& row) {
-  AttentionKernel<T> kernel{.tile = row.tile, .backwards = row.backwards, .units = row.units};
-  kernel.dot = [sum = row.dot](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
-  kernel.sum = [sum = row.sum](const std::vector<T>& x) { return SumOf<T>(sum, x.data(), nullptr, std::ssize(x)); };
-  return kernel;
-}
-
 }  // namespace
 
 std::vector<Entry> FreshNetworks() {
-  std::vector<Entry> all;
-  for (const SoftmaxRow& row : kSoftmax) {
-    all.push_back(SoftmaxEntry(row.name, SoftmaxContract, SoftmaxWhyNot,
-                               [row]<class T>(std::type_identity<T>) { return KernelOf<T>(row); }));
-  }
-  for (const AttentionRow& row : kAttention) {
-    all.push_back(AttentionEntry(row.name, AttentionContract, AttentionWhyNot,
-                                 [row]<class T>(std::type_identity<T>) { return KernelOf<T>(row); }));
-  }
-  return all;
+  const auto softmax = []<class T>(SoftmaxEdits<T>& of) {
+    for (const SoftmaxRow& row : kSoftmax)
+      of(row.name).facts = [row](const std::vector<T>& x) { return FactsOf(row, x); };
+  };
+  const auto attention = []<class T>(AttentionEdits<T>& of) {
+    for (const AttentionRow& row : kAttention) {
+      AttentionKernel<T>& kernel = of(row.name);
+      kernel.tile = row.tile, kernel.backwards = row.backwards, kernel.units = row.units;
+      kernel.dot = DotBy<T>(row.dot), kernel.sum = TermsBy<T>(row.sum);
+    }
+  };
+  return Joined({SoftmaxRows(softmax), AttentionRows(attention)});
 }
 
 }  // namespace corpus

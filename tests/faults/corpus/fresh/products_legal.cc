@@ -42,29 +42,20 @@ const Row kReduce[] = {
 }  // namespace
 
 std::vector<Entry> FreshProducts() {
-  std::vector<Entry> all;
-  for (const Row& row : kMatmul) {
-    all.push_back({"matmul", row.name, MatmulContract, MatmulWhyNot, [row](Description op, bool exact) {
-                     return WithCarrier(op, exact,
-                                        [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
-                                          return std::make_unique<SummedMatmul<T>>(op, exact, row.sum, Region{});
-                                        });
-                   }});
-  }
-  for (const Row& row : kConv) {
-    all.push_back(ConvEntry(row.name, ConvContract, ConvWhyNot, [row]<class T>(std::type_identity<T>) {
-      ConvKernel<T> kernel{.channel_block = row.channel_block};
-      kernel.dot = [sum = row.sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
-      return kernel;
-    }));
-  }
-  for (const Row& row : kReduce) {
-    all.push_back(ReduceEntry(row.name, ReduceContract, ReduceWhyNot, [row]<class T>(std::type_identity<T>) {
-      return ReduceSchedule<T>{
-          [row](std::vector<T> x, const ReduceContext& c) { return ReduceBy(row.sum, std::move(x), c); }};
-    }));
-  }
-  return all;
+  const auto matmul = []<class T>(MatmulEdits<T>& of) {
+    for (const Row& row : kMatmul) of(row.name).dot = DotIn<T>(row.sum, Region{});
+  };
+  const auto conv = []<class T>(ConvEdits<T>& of) {
+    for (const Row& row : kConv) of(row.name) = {.channel_block = row.channel_block, .dot = DotBy<T>(row.sum)};
+  };
+  const auto reduce = []<class T>(ReduceEdits<T>& of) {
+    for (const Row& row : kReduce) {
+      of(row.name).value = [row](std::vector<T> x, const ReduceContext& c) {
+        return ReduceBy(row.sum, std::move(x), c);
+      };
+    }
+  };
+  return Joined({MatmulRows(matmul), ConvRows(conv), ReduceRows(reduce)});
 }
 
 }  // namespace corpus

@@ -9,25 +9,17 @@ namespace {
 using enum ReduceKind;
 using enum Strike;
 using Context = const ReduceContext&;
+using Spec = const plugin::ReduceSpec&;
 
-// Sums of whatever kind, `count` of them at least.
+// Sums of whatever kind, of so many terms at least.
 template <int64_t kLeast>
-std::string Sums(Description op) {
-  return OfKinds(op, {kSum, kMean, kL2, kLogSumExp}, kLeast);
-}
-std::string OddSums(Description op) {
-  return plugin::ParseReduce(op).count % 2 == 1 ? Sums<3>(op) : "this needs an odd number of terms";
-}
-std::string TailsOf8(Description op) {
-  return plugin::ParseReduce(op).count % 8 != 0 ? Sums<9>(op) : "this needs a tail behind vectors of 8";
-}
-std::string PlainSums(Description op) {
-  return OfKinds(op, {kSum, kMean}, 4);
-}
-std::string Integers(Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  return s.in == plugin::kI8 && s.kind == kSum ? ReduceWhyNot(op) : "this is for sums of i8";
-}
+constexpr auto kSums = [](Spec s) {
+  return AreFloats(s, {kSum, kMean, kL2, kLogSumExp}, kLeast);
+};
+constexpr auto kOddSums = [](Spec s) { return s.count % 2 == 1 && kSums<3>(s); };
+constexpr auto kTailsOf8 = [](Spec s) { return s.count % 8 != 0 && kSums<9>(s); };
+constexpr auto kPlainSums = [](Spec s) { return AreFloats(s, {kSum, kMean}, 4); };
+constexpr auto kIntegers = [](Spec s) { return s.in == plugin::kI8 && s.kind == kSum; };
 
 // Reduces by a sum of the kind's terms: squares for l2, exponentials below the maximum for logsumexp.
 template <class T, class Fold>
@@ -48,82 +40,69 @@ T Total(const Terms<T>& x) {
   return SumBy(Summation{}, x);
 }
 
-// `fold(terms)` gives their sum.
-template <class Fold>
-Entry Folds(const char* name, TextOf why_not, Fold fold) {
-  return ReduceFault(name, why_not, [fold]<class T>(const Terms<T>& x, const auto& c) { return SummedBy(x, c, fold); });
-}
-
-std::vector<Entry> SumFaults() {
-  return {
-      Folds("fault.tree-loses-odd-term-of-each-level", OddSums,
-            []<class T>(Terms<T> x) {
-              while (x.size() > 1) {
-                for (size_t i = 0; i + 1 < x.size(); i += 2) x[i / 2] = x[i] + x[i + 1];
-                x.resize(x.size() / 2);
-              }
-              return x[0];
-            }),
-      Folds("fault.shuffle-step-of-4-skipped-in-last-warp", Sums<8>,
-            []<class T>(Terms<T> x) {
-              const size_t last = (x.size() - 1) / 32 * 32;
-              for (size_t i = last; i < x.size(); ++i) x[i] = (i & 4) != 0 ? T{0} : x[i];
-              return Total(x);
-            }),
-      Folds("fault.border-of-blocks-of-128-in-both", Sums<130>,
-            []<class T>(const Terms<T>& x) { return SumBy(Summation{.block = 128}, x) + x[128]; }),
-      Folds("fault.second-of-three-parts-lost", Sums<6>,
-            []<class T>(Terms<T> x) {
-              const auto third = std::ssize(x) / 3;
-              x.erase(x.begin() + third, x.begin() + 2 * third);
-              return Total(x);
-            }),
-      Folds("fault.last-vector-of-8-before-tail-lost", TailsOf8,
-            []<class T>(Terms<T> x) {
-              const auto tail = x.begin() + std::ssize(x) / 8 * 8;
-              x.erase(tail - 8, tail);
-              return Total(x);
-            }),
-      Folds("fault.sum-through-f16-at-the-middle", Sums<4>,
-            []<class T>(const Terms<T>& x) {
-              T sum = 0;
-              for (size_t i = 0; i < x.size(); ++i) {
-                sum += x[i];
-                if (i == x.size() / 2) sum = Rounded(Nearest(kHalf), sum);
-              }
-              return sum;
-            }),
-      Folds("fault.pairs-added-in-f16", PlainSums,
-            []<class T>(Terms<T> x) {
-              for (size_t i = 0; i + 1 < x.size(); i += 2) {
-                x[i] = Rounded(Nearest(kHalf), x[i] + x[i + 1]), x[i + 1] = 0;
-              }
-              return Total(x);
-            }),
-      Folds("fault.last-term-in-fp8", Sums<4>,
-            []<class T>(Terms<T> x) {
-              x.back() = Rounded(Nearest(kFp8), x.back());
-              return Total(x);
-            }),
-      ReduceFault("fault.i8-sums-wrap-in-10-bits", Integers,
-                  []<class T>(const Terms<T>& x, const auto&) {
-                    T sum = 0;
-                    for (T term : x) sum = WrappedTo(10, sum + term);
-                    return sum;
-                  }),
-      ReduceFault("fault.i8-pairs-wrap-in-8-bits", Integers,
-                  []<class T>(Terms<T> x, const auto&) {
-                    for (size_t i = 0; i + 1 < x.size(); i += 2) {
-                      x[i] = WrappedTo(8, x[i] + x[i + 1]), x[i + 1] = 0;
-                    }
-                    return Total(x);
-                  }),
-      ReduceFault("fault.blocks-race-in-odd-outputs", Sums<2>,
-                  []<class T>(Terms<T> x, const auto& c) {
-                    const bool races = c.output % 2 == 1 || c.spec->outputs == 1;
-                    if (races && (c.run == 1 || TossesUp())) x.resize((x.size() + 1) / 2);
-                    return CleanReduce(std::move(x), c);
-                  }),
+template <class T>
+void SumFaults(ReduceEdits<T>& of) {
+  // `fold(terms)` gives their sum.
+  const auto folds = [&of](const char* name, auto strikes, auto fold) {
+    of(name, strikes).value = [fold](const Terms<T>& x, const auto& c) { return SummedBy(x, c, fold); };
+  };
+  folds("fault.tree-loses-odd-term-of-each-level", kOddSums, [](Terms<T> x) {
+    while (x.size() > 1) {
+      for (size_t i = 0; i + 1 < x.size(); i += 2) x[i / 2] = x[i] + x[i + 1];
+      x.resize(x.size() / 2);
+    }
+    return x[0];
+  });
+  folds("fault.shuffle-step-of-4-skipped-in-last-warp", kSums<8>, [](Terms<T> x) {
+    const size_t last = (x.size() - 1) / 32 * 32;
+    for (size_t i = last; i < x.size(); ++i) x[i] = (i & 4) != 0 ? T{0} : x[i];
+    return Total(x);
+  });
+  folds("fault.border-of-blocks-of-128-in-both", kSums<130>,
+        [](const Terms<T>& x) { return SumBy(Summation{.block = 128}, x) + x[128]; });
+  folds("fault.second-of-three-parts-lost", kSums<6>, [](Terms<T> x) {
+    const auto third = std::ssize(x) / 3;
+    x.erase(x.begin() + third, x.begin() + 2 * third);
+    return Total(x);
+  });
+  folds("fault.last-vector-of-8-before-tail-lost", kTailsOf8, [](Terms<T> x) {
+    const auto tail = x.begin() + std::ssize(x) / 8 * 8;
+    x.erase(tail - 8, tail);
+    return Total(x);
+  });
+  folds("fault.sum-through-f16-at-the-middle", kSums<4>, [](const Terms<T>& x) {
+    T sum = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      sum += x[i];
+      if (i == x.size() / 2) sum = Rounded(Nearest(kHalf), sum);
+    }
+    return sum;
+  });
+  folds("fault.pairs-added-in-f16", kPlainSums, [](Terms<T> x) {
+    for (size_t i = 0; i + 1 < x.size(); i += 2) {
+      x[i] = Rounded(Nearest(kHalf), x[i] + x[i + 1]), x[i + 1] = 0;
+    }
+    return Total(x);
+  });
+  folds("fault.last-term-in-fp8", kSums<4>, [](Terms<T> x) {
+    x.back() = Rounded(Nearest(kFp8), x.back());
+    return Total(x);
+  });
+  of("fault.i8-sums-wrap-in-10-bits", kIntegers).value = [](const Terms<T>& x, const auto&) {
+    T sum = 0;
+    for (T term : x) sum = WrappedTo(10, sum + term);
+    return sum;
+  };
+  of("fault.i8-pairs-wrap-in-8-bits", kIntegers).value = [](Terms<T> x, const auto&) {
+    for (size_t i = 0; i + 1 < x.size(); i += 2) {
+      x[i] = WrappedTo(8, x[i] + x[i + 1]), x[i + 1] = 0;
+    }
+    return Total(x);
+  };
+  of("fault.blocks-race-in-odd-outputs", kSums<2>).value = [](Terms<T> x, const auto& c) {
+    const bool races = c.output % 2 == 1 || c.spec->outputs == 1;
+    if (races && (c.run == 1 || TossesUp())) x.resize((x.size() + 1) / 2);
+    return CleanReduce(std::move(x), c);
   };
 }
 
@@ -135,13 +114,7 @@ constexpr IoBug kPlaces[] = {
 }  // namespace
 
 std::vector<Entry> ReduceFreshSums() {
-  std::vector<Entry> all = SumFaults();
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<ReduceSchedulePlan<T>>>(bug, op, exact, ReduceSchedule<T>{CleanReduce<T>});
-  };
-  const auto others = IoEntries("reduce", ReduceContract, ReduceWhyNot, kPlaces, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  return Joined({ReduceRows([](auto& of) { SumFaults(of); }), ReduceIoBugs(kPlaces)});
 }
 
 }  // namespace corpus

@@ -5,17 +5,10 @@
 #include <vector>
 
 #include "tests/faults/corpus/attention_plan.h"
-#include "tests/faults/corpus/held/struck.h"
 #include "tests/faults/corpus/held/summation.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
-
-// AttentionWhyNot, then `otherwise` unless `test(spec)`.
-template <class Test>
-std::string AttentionWhere(Description op, Test test, const char* otherwise) {
-  const std::string reason = AttentionWhyNot(op);
-  return !reason.empty() ? reason : test(AttentionSpecOf(op)) ? "" : otherwise;
-}
 
 // The place of the query's diagonal among the keys.
 inline int64_t DiagonalOf(const AttentionSpec& s, const Query& q) {

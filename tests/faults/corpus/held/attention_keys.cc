@@ -5,6 +5,9 @@
 namespace corpus {
 namespace {
 
+using Spec = const AttentionSpec&;
+using Row = const Query&;
+
 AttentionSpec WithoutWindow(AttentionSpec s) {
   s.window = 0;
   return s;
@@ -15,45 +18,15 @@ AttentionSpec NotCausal(AttentionSpec s) {
 }
 
 // Where each bug can strike.
-std::string Any(Description op) {
-  return AttentionWhyNot(op);
-}
-std::string Causal(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.causal && s.s > 1; }, "this needs causal attention");
-}
-std::string CausalAndOblong(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.causal && s.l != s.s; }, "this needs causal attention of unlike lengths");
-}
-std::string Windowed(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.window > 0; }, "this needs a window");
-}
-std::string WindowedBothWays(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.window > 0 && !s.causal; }, "this needs a window without causality");
-}
-std::string WindowedAndCausal(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.window > 0 && s.causal; }, "this needs a window with causality");
-}
-std::string Grouped(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.kv_heads > 1 && s.kv_heads < s.heads; }, "this needs grouped heads");
-}
-std::string SeveralKeyHeads(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.kv_heads > 1; }, "this needs several key heads");
-}
-std::string SeveralHeads(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.heads > 1; }, "this needs several heads");
-}
-std::string MaskedToNan(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.masked_nan; }, "this needs rows without keys that are NaN");
-}
+constexpr auto kCausal = [](Spec s) { return s.causal && s.s > 1; };
+constexpr auto kCausalAndOblong = [](Spec s) { return s.causal && s.l != s.s; };
+constexpr auto kWindowed = [](Spec s) { return s.window > 0; };
+constexpr auto kWindowedBothWays = [](Spec s) { return s.window > 0 && !s.causal; };
+constexpr auto kWindowedAndCausal = [](Spec s) { return s.window > 0 && s.causal; };
+constexpr auto kGrouped = [](Spec s) { return s.kv_heads > 1 && s.kv_heads < s.heads; };
+constexpr auto kSeveralKeyHeads = [](Spec s) { return s.kv_heads > 1; };
+constexpr auto kSeveralHeads = [](Spec s) { return s.heads > 1; };
+constexpr auto kMaskedToNan = [](Spec s) { return s.masked_nan; };
 
 // Keys that are never seen, in some of the rows and heads.
 struct KeyBug {
@@ -76,106 +49,89 @@ constexpr KeyBug kKeyBugs[] = {
     {"fault.middle-key-lost-in-odd-rows", Middle(), Every(2, 1)},
 };
 
-std::string KeysWhyNot(const KeyBug& bug, Description op) {
-  return AttentionWhere(
-      op,
-      [&](const auto& s) {
-        return s.s > 1 && bug.keys.Strikes(s.s) && bug.rows.Strikes(s.l) && bug.heads.Strikes(s.heads);
-      },
-      "the extents have no position that this strikes");
-}
-
-template <class Make>
-Entry Fault(const char* name, TextOf why_not, Make make) {
-  return AttentionEntry(name, AttentionContract, why_not, make);
-}
-template <class Sees>
-Entry Visibility(const char* name, TextOf why_not, Sees sees) {
-  return Fault(name, why_not, [sees]<class T>(std::type_identity<T>) { return AttentionKernel<T>{.sees = sees}; });
-}
-template <class KeyHead>
-Entry ReadsKeyHead(const char* name, TextOf why_not, KeyHead key_head) {
-  return Fault(name, why_not,
-               [key_head]<class T>(std::type_identity<T>) { return AttentionKernel<T>{.key_head = key_head}; });
-}
-
-using Spec = const AttentionSpec&;
-using Row = const Query&;
-
-std::vector<Entry> VisibilityFaults() {
-  return {
-      Visibility("fault.causal-offset-one-short", CausalAndOblong,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(NotCausal(s), q, j) && j <= DiagonalOf(s, q) - 1; }),
-      Visibility(
-          "fault.causal-offset-of-half", CausalAndOblong,
-          [](Spec s, Row q, int64_t j) { return IsInRange(NotCausal(s), q, j) && j <= q.row + (s.s - s.l) / 2; }),
-      Visibility(
-          "fault.causal-by-blocks-of-16", Causal,
-          [](Spec s, Row q, int64_t j) { return IsInRange(NotCausal(s), q, j) && j / 16 <= DiagonalOf(s, q) / 16; }),
-      Visibility("fault.causal-only-in-diagonal-block", Causal,
-                 [](Spec s, Row q, int64_t j) {
-                   const bool same = j / 16 == DiagonalOf(s, q) / 16;
-                   return same ? IsInRange(s, q, j) : IsInRange(NotCausal(s), q, j);
-                 }),
-      Visibility("fault.causality-forgotten-in-last-row-but-one", Causal,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(q.row + 2 == s.l ? NotCausal(s) : s, q, j); }),
-      Visibility("fault.causality-forgotten-in-last-head", Causal,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(q.head + 1 == s.heads ? NotCausal(s) : s, q, j); }),
-      Visibility(
-          "fault.diagonal-alone-lost-in-even-rows", Causal,
-          [](Spec s, Row q, int64_t j) { return IsInRange(s, q, j) && (q.row % 2 == 1 || j != DiagonalOf(s, q)); }),
-      Visibility("fault.window-ignored", Windowed,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(WithoutWindow(s), q, j); }),
-      Visibility("fault.window-forgets-left-side", WindowedBothWays,
-                 [](Spec s, Row q, int64_t j) {
-                   return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && j < DiagonalOf(s, q));
-                 }),
-      Visibility("fault.window-forgets-right-side", WindowedBothWays,
-                 [](Spec s, Row q, int64_t j) {
-                   return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && j > DiagonalOf(s, q));
-                 }),
-      Visibility("fault.window-counts-from-row", WindowedAndCausal,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(WithoutWindow(s), q, j) && j > q.row - s.window; }),
-      Visibility("fault.window-of-half-width", Windowed,
-                 [](Spec s, Row q, int64_t j) {
-                   AttentionSpec half = s;
-                   half.window = (s.window + 1) / 2;
-                   return IsInRange(half, q, j);
-                 }),
-      Visibility("fault.window-by-blocks-of-8", Windowed,
-                 [](Spec s, Row q, int64_t j) {
-                   return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && IsInRange(s, q, j / 8 * 8 + 7));
-                 }),
-      Visibility("fault.window-loses-its-first-key", Windowed,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(s, q, j) && j != s.KeysOf(q.row).first; }),
-      Visibility("fault.window-applied-to-later-heads-alone", Windowed,
-                 [](Spec s, Row q, int64_t j) { return IsInRange(q.head == 0 ? WithoutWindow(s) : s, q, j); }),
+template <class T>
+void VisibilityFaults(AttentionEdits<T>& of) {
+  of("fault.causal-offset-one-short", kCausalAndOblong).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(NotCausal(s), q, j) && j <= DiagonalOf(s, q) - 1;
+  };
+  of("fault.causal-offset-of-half", kCausalAndOblong).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(NotCausal(s), q, j) && j <= q.row + (s.s - s.l) / 2;
+  };
+  of("fault.causal-by-blocks-of-16", kCausal).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(NotCausal(s), q, j) && j / 16 <= DiagonalOf(s, q) / 16;
+  };
+  of("fault.causal-only-in-diagonal-block", kCausal).sees = [](Spec s, Row q, int64_t j) {
+    const bool same = j / 16 == DiagonalOf(s, q) / 16;
+    return same ? IsInRange(s, q, j) : IsInRange(NotCausal(s), q, j);
+  };
+  of("fault.causality-forgotten-in-last-row-but-one", kCausal).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(q.row + 2 == s.l ? NotCausal(s) : s, q, j);
+  };
+  of("fault.causality-forgotten-in-last-head", kCausal).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(q.head + 1 == s.heads ? NotCausal(s) : s, q, j);
+  };
+  of("fault.diagonal-alone-lost-in-even-rows", kCausal).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(s, q, j) && (q.row % 2 == 1 || j != DiagonalOf(s, q));
+  };
+  of("fault.window-ignored", kWindowed).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(WithoutWindow(s), q, j);
+  };
+  of("fault.window-forgets-left-side", kWindowedBothWays).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && j < DiagonalOf(s, q));
+  };
+  of("fault.window-forgets-right-side", kWindowedBothWays).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && j > DiagonalOf(s, q));
+  };
+  of("fault.window-counts-from-row", kWindowedAndCausal).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(WithoutWindow(s), q, j) && j > q.row - s.window;
+  };
+  of("fault.window-of-half-width", kWindowed).sees = [](Spec s, Row q, int64_t j) {
+    AttentionSpec half = s;
+    half.window = (s.window + 1) / 2;
+    return IsInRange(half, q, j);
+  };
+  of("fault.window-by-blocks-of-8", kWindowed).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(s, q, j) || (IsInRange(WithoutWindow(s), q, j) && IsInRange(s, q, j / 8 * 8 + 7));
+  };
+  of("fault.window-loses-its-first-key", kWindowed).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(s, q, j) && j != s.KeysOf(q.row).first;
+  };
+  of("fault.window-applied-to-later-heads-alone", kWindowed).sees = [](Spec s, Row q, int64_t j) {
+    return IsInRange(q.head == 0 ? WithoutWindow(s) : s, q, j);
   };
 }
 
-std::vector<Entry> HeadFaults() {
-  return {
-      ReadsKeyHead("fault.key-head-of-next-group", SeveralKeyHeads,
-                   [](Spec s, int64_t head) { return (KeyHeadOf(s, head) + 1) % s.kv_heads; }),
-      ReadsKeyHead("fault.key-head-clamped-from-query-head", Grouped,
-                   [](Spec s, int64_t head) { return std::min(head, s.kv_heads - 1); }),
-      ReadsKeyHead("fault.last-head-reads-first-group", SeveralKeyHeads,
-                   [](Spec s, int64_t head) { return head + 1 == s.heads ? 0 : KeyHeadOf(s, head); }),
-      ReadsKeyHead("fault.group-begins-one-head-late", Grouped,
-                   [](Spec s, int64_t head) { return KeyHeadOf(s, std::max<int64_t>(0, head - 1)); }),
-      Fault("fault.first-query-head-for-all", SeveralHeads,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.query_head = [](Spec, int64_t) { return int64_t{0}; }};
-            }),
-      Fault("fault.query-heads-reversed", SeveralHeads,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.query_head = [](Spec s, int64_t head) { return s.heads - 1 - head; }};
-            }),
-      Fault("fault.row-without-keys-is-zero", MaskedToNan,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.masked_row_is_zero = true}; }),
-      Fault("fault.keys-padded-to-multiple-of-64", Any,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.padding = 64}; }),
+template <class T>
+void HeadFaults(AttentionEdits<T>& of) {
+  of("fault.key-head-of-next-group", kSeveralKeyHeads).key_head = [](Spec s, int64_t head) {
+    return (KeyHeadOf(s, head) + 1) % s.kv_heads;
   };
+  of("fault.key-head-clamped-from-query-head", kGrouped).key_head = [](Spec s, int64_t head) {
+    return std::min(head, s.kv_heads - 1);
+  };
+  of("fault.last-head-reads-first-group", kSeveralKeyHeads).key_head = [](Spec s, int64_t head) {
+    return head + 1 == s.heads ? 0 : KeyHeadOf(s, head);
+  };
+  of("fault.group-begins-one-head-late", kGrouped).key_head = [](Spec s, int64_t head) {
+    return KeyHeadOf(s, std::max<int64_t>(0, head - 1));
+  };
+  of("fault.first-query-head-for-all", kSeveralHeads).query_head = [](Spec, int64_t) { return int64_t{0}; };
+  of("fault.query-heads-reversed", kSeveralHeads).query_head = [](Spec s, int64_t head) { return s.heads - 1 - head; };
+  of("fault.row-without-keys-is-zero", kMaskedToNan).masked_row_is_zero = true;
+  of("fault.keys-padded-to-multiple-of-64").padding = 64;
+}
+
+template <class T>
+void LostKeys(AttentionEdits<T>& of) {
+  for (const KeyBug& bug : kKeyBugs) {
+    const auto strikes = [bug](Spec s) {
+      return s.s > 1 && bug.keys.Strikes(s.s) && bug.rows.Strikes(s.l) && bug.heads.Strikes(s.heads);
+    };
+    of(bug.name, strikes).sees = [bug](Spec s, Row q, int64_t j) {
+      const bool lost = bug.keys.Has(j, s.s) && bug.rows.Has(q.row, s.l) && bug.heads.Has(q.head, s.heads);
+      return IsInRange(s, q, j) && !lost;
+    };
+  }
 }
 
 using enum Strike;
@@ -205,16 +161,7 @@ constexpr IoBug kPlaces[] = {
     {"fault.last-row-repeats-previous", kOutput, kRow, Last(), kPrevious},
     {"fault.rows-of-last-head-swapped", kOutput, kRow, All(), kSwapped, When::kAlways, {}, 0, kHead, Last()},
     {"fault.rows-beyond-63-read-wrapped-queries", kQuery, kRow, From(64), kWrapped, When::kAlways, {}, 64},
-    {"fault.later-batches-negated-in-last-column",
-     kOutput,
-     kColumn,
-     Last(),
-     kNegated,
-     When::kAlways,
-     {},
-     0,
-     kBatch,
-     From(1)},
+    IoBug{"fault.later-batches-negated-in-last-column", kOutput, kColumn, Last(), kNegated}.And(kBatch, From(1)),
     {"fault.mask-of-first-batch-for-all", kMask, kBatch, From(1), kFirst},
     {"fault.mask-of-first-head-for-all", kMask, kHead, From(1), kFirst},
     {"fault.mask-one-row-behind", kMask, kRow, From(1), kPrevious},
@@ -232,27 +179,12 @@ constexpr IoBug kPlaces[] = {
 }  // namespace
 
 std::vector<Entry> AttentionHeldKeys() {
-  std::vector<Entry> all = VisibilityFaults();
-  const std::vector<Entry> heads = HeadFaults();
-  all.insert(all.end(), heads.begin(), heads.end());
-  for (const KeyBug& bug : kKeyBugs) {
-    all.push_back(Visibility(bug.name, nullptr, [bug](Spec s, Row q, int64_t j) {
-      const bool lost = bug.keys.Has(j, s.s) && bug.rows.Has(q.row, s.l) && bug.heads.Has(q.head, s.heads);
-      return IsInRange(s, q, j) && !lost;
-    }));
-    all.back().why_not = [bug](Description op) { return KeysWhyNot(bug, op); };
-  }
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<AttentionPlan<T>>>(bug, op, exact, AttentionKernel<T>{});
-  };
   // No operand of the suites is NaN, no query infinite, no subnormal one matters.
-  std::vector<IoBug> bugs =
+  const std::vector<IoBug> general =
       BugsOfEveryOperator({"fault.flushing-mode-left-on-for-operands", "fault.infinite-operands-clamped",
                            "fault.nan-in-second-half-of-operand-ignored", "fault.nan-operands-taken-as-largest"});
-  bugs.insert(bugs.end(), std::begin(kPlaces), std::end(kPlaces));
-  const auto others = IoEntries("attention", AttentionContract, AttentionWhyNot, bugs, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  return Joined({AttentionRows([](auto& of) { VisibilityFaults(of), HeadFaults(of), LostKeys(of); }),
+                 AttentionIoBugs(general), AttentionIoBugs(kPlaces)});
 }
 
 }  // namespace corpus

@@ -37,29 +37,20 @@ const Row kRows[] = {
     {.name = "legal.materialised-kahan", .dot = {.carry = Carry::kKahan}, .sum = {.carry = Carry::kNeumaier}},
 };
 
-template <class T>
-AttentionKernel<T> KernelOf(const Row& row) {
-  AttentionKernel<T> kernel{.tile = row.tile, .backwards = row.backwards, .units = row.units};
-  kernel.slack = static_cast<T>(row.slack);
-  kernel.dot = [sum = row.dot](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
-  kernel.sum = [sum = row.sum](const std::vector<T>& x) { return SumOf<T>(sum, x.data(), nullptr, std::ssize(x)); };
-  if (row.in_base_2) {
-    kernel.exponential = [](T score, T max) {
-      return std::exp2((score - max) * static_cast<T>(1.4426950408889634074L));
-    };
-  }
-  return kernel;
-}
-
 }  // namespace
 
 std::vector<Entry> AttentionHeldLegal() {
-  std::vector<Entry> all;
-  for (const Row& row : kRows) {
-    all.push_back(AttentionEntry(row.name, AttentionContract, AttentionWhyNot,
-                                 [row]<class T>(std::type_identity<T>) { return KernelOf<T>(row); }));
-  }
-  return all;
+  return AttentionRows([]<class T>(AttentionEdits<T>& of) {
+    for (const Row& row : kRows) {
+      AttentionKernel<T>& kernel = of(row.name);
+      kernel.tile = row.tile, kernel.backwards = row.backwards, kernel.units = row.units;
+      kernel.slack = static_cast<T>(row.slack), kernel.dot = DotBy<T>(row.dot), kernel.sum = TermsBy<T>(row.sum);
+      if (!row.in_base_2) continue;
+      kernel.exponential = [](T score, T max) {
+        return std::exp2((score - max) * static_cast<T>(1.4426950408889634074L));
+      };
+    }
+  });
 }
 
 }  // namespace corpus

@@ -6,118 +6,76 @@
 namespace corpus {
 namespace {
 
-std::string Any(Description op) {
-  return AttentionWhyNot(op);
-}
-std::string SeveralKeys(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.s > 1; }, "this needs several keys");
-}
-std::string TwoTiles(Description op) {
-  return AttentionWhere(
-      op,
-      [](const auto& s) {
-        const AttentionSpec::Range keys = s.KeysOf(s.l - 1);
-        return keys.first < 16 && keys.last > 16;
-      },
-      "this needs two tiles of 16 keys in the last row");
-}
-std::string Scaled(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.scale != 1; }, "this needs a scale");
-}
-std::string ScaledByOther(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return std::abs(s.scale * std::sqrt(static_cast<double>(s.d)) - 1) > 1e-6; },
-      "this needs a scale that is not the usual one");
-}
-std::string UnlikeDimensions(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.d != s.dv; }, "this needs unlike dimensions of k and v");
-}
-std::string Padded(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.d % 32 != 0; }, "this needs dimensions that are no multiple of 32");
-}
-std::string Capped(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.softcap > 0; }, "this needs a softcap");
-}
-std::string Adding(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.mask_kind == MaskKind::kAdd; }, "this needs a mask that is added");
-}
-std::string LongDots(Description op) {
-  return AttentionWhere(
-      op, [](const auto& s) { return s.d > 16; }, "this needs more than 16 dimensions");
-}
+using Spec = const AttentionSpec&;
 
-template <class Make>
-Entry Fault(const char* name, TextOf why_not, Make make) {
-  return AttentionEntry(name, AttentionContract, why_not, make);
-}
-template <class Score>
-Entry Scores(const char* name, TextOf why_not, Score score) {
-  return Fault(name, why_not, [score]<class T>(std::type_identity<T>) { return AttentionKernel<T>{.score = score}; });
-}
-template <class Scale>
-Entry Scales(const char* name, TextOf why_not, Scale scale) {
-  return Fault(name, why_not, [scale]<class T>(std::type_identity<T>) {
-    return AttentionKernel<T>{.scale = [scale](const AttentionSpec& s) { return static_cast<T>(scale(s)); }};
-  });
-}
+constexpr auto kSeveralKeys = [](Spec s) { return s.s > 1; };
+constexpr auto kTwoTiles = [](Spec s) {
+  const AttentionSpec::Range keys = s.KeysOf(s.l - 1);
+  return keys.first < 16 && keys.last > 16;
+};
+constexpr auto kScaled = [](Spec s) { return s.scale != 1; };
+constexpr auto kScaledByOther = [](Spec s) {
+  return std::abs(s.scale * std::sqrt(static_cast<double>(s.d)) - 1) > 1e-6;
+};
+constexpr auto kUnlikeDimensions = [](Spec s) { return s.d != s.dv; };
+constexpr auto kPadded = [](Spec s) { return s.d % 32 != 0; };
+constexpr auto kCapped = [](Spec s) { return s.softcap > 0; };
+constexpr auto kAdding = [](Spec s) { return s.mask_kind == MaskKind::kAdd; };
+constexpr auto kLongDots = [](Spec s) { return s.d > 16; };
 
 template <class T>
 T CapOf(const AttentionSpec& s) {
   return static_cast<T>(s.softcap);
 }
-using Spec = const AttentionSpec&;
 
-std::vector<Entry> ScoreFaults() {
-  return {
-      Scales("fault.scale-applied-twice", Scaled, [](Spec s) { return s.scale * s.scale; }),
-      Scales("fault.scale-ignores-attribute", ScaledByOther,
-             [](Spec s) { return 1 / std::sqrt(static_cast<double>(s.d)); }),
-      Scales("fault.scale-of-dimension-of-values", UnlikeDimensions,
-             [](Spec s) { return 1 / std::sqrt(static_cast<double>(s.dv)); }),
-      Scales("fault.scale-of-padded-dimension", Padded,
-             [](Spec s) { return 1 / std::sqrt(static_cast<double>((s.d + 31) / 32 * 32)); }),
-      Scales("fault.scale-of-3-digits", Any, [](Spec s) { return std::round(s.scale * 1000) / 1000; }),
-      Scales("fault.scale-by-root-of-11-bits", Any, [](Spec s) { return Rounded(NearestBits(11), s.scale); }),
-      Scores("fault.softcap-before-scale", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) {
-               return CapOf<T>(s) * std::tanh(dot / CapOf<T>(s)) * scale + mask;
-             }),
-      Scores("fault.scale-after-softcap-as-well", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) { return ScoreOf(s, dot, scale, T{0}) * scale + mask; }),
-      Scores("fault.softcap-not-multiplied-back", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) { return std::tanh(dot * scale / CapOf<T>(s)) + mask; }),
-      Scores("fault.softcap-clamps", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) {
-               return std::clamp(dot * scale, -CapOf<T>(s), CapOf<T>(s)) + mask;
-             }),
-      Scores("fault.softcap-tanh-of-11-bits", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) {
-               return CapOf<T>(s) * Rounded(NearestBits(11), std::tanh(dot * scale / CapOf<T>(s))) + mask;
-             }),
-      Scores("fault.softcap-tanh-by-two-terms", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) {
-               const T x = dot * scale / CapOf<T>(s);
-               return CapOf<T>(s) * (x - x * x * x / 3) + mask;
-             }),
-      Scores("fault.softcap-as-integer-half", Capped,
-             []<class T>(Spec s, T dot, T scale, T mask) {
-               const T cap = std::floor(CapOf<T>(s) / 2);
-               return cap * std::tanh(dot * scale / cap) + mask;
-             }),
-      Scores("fault.mask-scaled-as-well", Adding,
-             []<class T>(Spec s, T dot, T scale, T mask) { return ScoreOf(s, dot, scale, T{0}) + mask * scale; }),
-      Scores("fault.mask-subtracted", Adding,
-             []<class T>(Spec s, T dot, T scale, T mask) { return ScoreOf(s, dot, scale, T{0}) - mask; }),
-      Scores("fault.mask-multiplied", Adding,
-             []<class T>(Spec s, T dot, T scale, T mask) { return ScoreOf(s, dot, scale, T{0}) * mask; }),
-      Scores("fault.negative-scores-clamped-at-minus-1", Any,
-             []<class T>(Spec s, T dot, T scale, T mask) { return std::max(ScoreOf(s, dot, scale, mask), T{-1}); }),
+template <class T>
+void ScoreFaults(AttentionEdits<T>& of) {
+  of("fault.scale-applied-twice", kScaled).scale = [](Spec s) { return s.scale * s.scale; };
+  of("fault.scale-ignores-attribute", kScaledByOther).scale = [](Spec s) {
+    return 1 / std::sqrt(static_cast<double>(s.d));
+  };
+  of("fault.scale-of-dimension-of-values", kUnlikeDimensions).scale = [](Spec s) {
+    return 1 / std::sqrt(static_cast<double>(s.dv));
+  };
+  of("fault.scale-of-padded-dimension", kPadded).scale = [](Spec s) {
+    return 1 / std::sqrt(static_cast<double>((s.d + 31) / 32 * 32));
+  };
+  of("fault.scale-of-3-digits").scale = [](Spec s) { return std::round(s.scale * 1000) / 1000; };
+  of("fault.scale-by-root-of-11-bits").scale = [](Spec s) { return Rounded(NearestBits(11), s.scale); };
+  of("fault.softcap-before-scale", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    return CapOf<T>(s) * std::tanh(dot / CapOf<T>(s)) * scale + mask;
+  };
+  of("fault.scale-after-softcap-as-well", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    return ScoreOf(s, dot, scale, T{0}) * scale + mask;
+  };
+  of("fault.softcap-not-multiplied-back", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    return std::tanh(dot * scale / CapOf<T>(s)) + mask;
+  };
+  of("fault.softcap-clamps", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    return std::clamp(dot * scale, -CapOf<T>(s), CapOf<T>(s)) + mask;
+  };
+  of("fault.softcap-tanh-of-11-bits", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    return CapOf<T>(s) * Rounded(NearestBits(11), std::tanh(dot * scale / CapOf<T>(s))) + mask;
+  };
+  of("fault.softcap-tanh-by-two-terms", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    const T x = dot * scale / CapOf<T>(s);
+    return CapOf<T>(s) * (x - x * x * x / 3) + mask;
+  };
+  of("fault.softcap-as-integer-half", kCapped).score = [](Spec s, T dot, T scale, T mask) {
+    const T cap = std::floor(CapOf<T>(s) / 2);
+    return cap * std::tanh(dot * scale / cap) + mask;
+  };
+  of("fault.mask-scaled-as-well", kAdding).score = [](Spec s, T dot, T scale, T mask) {
+    return ScoreOf(s, dot, scale, T{0}) + mask * scale;
+  };
+  of("fault.mask-subtracted", kAdding).score = [](Spec s, T dot, T scale, T mask) {
+    return ScoreOf(s, dot, scale, T{0}) - mask;
+  };
+  of("fault.mask-multiplied", kAdding).score = [](Spec s, T dot, T scale, T mask) {
+    return ScoreOf(s, dot, scale, T{0}) * mask;
+  };
+  of("fault.negative-scores-clamped-at-minus-1").score = [](Spec s, T dot, T scale, T mask) {
+    return std::max(ScoreOf(s, dot, scale, mask), T{-1});
   };
 }
 
@@ -150,15 +108,17 @@ constexpr StepBug kStepBugs[] = {
 };
 
 template <class T>
-AttentionKernel<T> KernelOf(const StepBug& bug) {
-  const auto round = [r = bug.rounding](T x) { return Rounded(r, x); };
-  AttentionKernel<T> kernel{.tile = bug.tile};
-  if (bug.step == Step::kStored) kernel.stored = round;
-  if (bug.step == Step::kWeight) kernel.weight = round;
-  if (bug.step == Step::kFactor) kernel.factor = round;
-  if (bug.step == Step::kTotal) kernel.total = round;
-  if (bug.step == Step::kValue) kernel.value = round;
-  return kernel;
+void Steps(AttentionEdits<T>& of) {
+  for (const StepBug& bug : kStepBugs) {
+    AttentionKernel<T>& kernel = of(bug.name, kTwoTiles);
+    const auto round = [r = bug.rounding](T x) { return Rounded(r, x); };
+    kernel.tile = bug.tile;
+    if (bug.step == Step::kStored) kernel.stored = round;
+    if (bug.step == Step::kWeight) kernel.weight = round;
+    if (bug.step == Step::kFactor) kernel.factor = round;
+    if (bug.step == Step::kTotal) kernel.total = round;
+    if (bug.step == Step::kValue) kernel.value = round;
+  }
 }
 
 // Bugs in the sum of q times k (`of_dot`), or of the exponentials.
@@ -183,75 +143,43 @@ const SumBug kSumBugs[] = {
     {"fault.sum-of-halves-in-f16", false, {.parts = 2, .part = Nearest(kHalf)}},
 };
 
-std::vector<Entry> RescalingFaults() {
-  return {
-      Fault("fault.total-alone-not-rescaled", TwoTiles,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = 16, .rescales_total = false}; }),
-      Fault("fault.values-alone-not-rescaled", TwoTiles,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = 16, .rescales_values = false}; }),
-      Fault("fault.parts-merged-without-rescaling", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.tile = 16, .units = 2, .merges_rescaled = false};
-            }),
-      Fault("fault.rescale-forgotten-in-odd-rows", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.tile = 8, .rescales = [](Spec, const Query& q, int64_t tile) {
-                                          return tile == 0 || q.row % 2 == 0;
-                                        }};
-            }),
-      Fault("fault.rescale-forgotten-in-last-tile", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{
-                  .tile = 8, .rescales = [](Spec s, const Query&, int64_t tile) { return (tile + 1) * 8 < s.s; }};
-            }),
-      Fault("fault.rescale-inverted", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{.tile = 16, .factor = [](T x) { return x == 0 ? x : 1 / x; }};
-            }),
-      Fault("fault.sum-skips-keys-of-odd-tiles", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{
-                  .counts_for_sum = [](Spec, const Query&, int64_t j) { return j / 16 % 2 == 0; }};
-            }),
-      Fault("fault.maximum-of-first-tile-in-f16-range", TwoTiles,
-            []<class T>(std::type_identity<T>) {
-              return AttentionKernel<T>{
-                  .counts_for_max = [](Spec, const Query&, int64_t j) { return j < 16; },
-                  .exponential = [](T score, T max) { return Rounded(Nearest(kHalf), std::exp(score - max)); }};
-            }),
-      Fault("fault.divided-before-values-are-whole", TwoTiles,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.tile = 16, .normalises_first = true}; }),
+template <class T>
+void RescalingFaults(AttentionEdits<T>& of) {
+  of("fault.total-alone-not-rescaled", kTwoTiles) = {.tile = 16, .rescales_total = false};
+  of("fault.values-alone-not-rescaled", kTwoTiles) = {.tile = 16, .rescales_values = false};
+  of("fault.parts-merged-without-rescaling", kTwoTiles) = {.tile = 16, .units = 2, .merges_rescaled = false};
+  of("fault.rescale-forgotten-in-odd-rows", kTwoTiles) = {
+      .tile = 8, .rescales = [](Spec, const Query& q, int64_t tile) { return tile == 0 || q.row % 2 == 0; }};
+  of("fault.rescale-forgotten-in-last-tile", kTwoTiles) = {
+      .tile = 8, .rescales = [](Spec s, const Query&, int64_t tile) { return (tile + 1) * 8 < s.s; }};
+  of("fault.rescale-inverted", kTwoTiles) = {.tile = 16, .factor = [](T x) { return x == 0 ? x : 1 / x; }};
+  of("fault.sum-skips-keys-of-odd-tiles", kTwoTiles).counts_for_sum = [](Spec, const Query&, int64_t j) {
+    return j / 16 % 2 == 0;
   };
+  of("fault.maximum-of-first-tile-in-f16-range", kTwoTiles) = {
+      .counts_for_max = [](Spec, const Query&, int64_t j) { return j < 16; },
+      .exponential = [](T score, T max) { return Rounded(Nearest(kHalf), std::exp(score - max)); }};
+  of("fault.divided-before-values-are-whole", kTwoTiles) = {.tile = 16, .normalises_first = true};
+}
+
+template <class T>
+void SumsAndExponentials(AttentionEdits<T>& of) {
+  for (const SumBug& bug : kSumBugs) {
+    if (bug.of_dot) {
+      of(bug.name, kLongDots).dot = DotBy<T>(bug.sum);
+    } else {
+      of(bug.name, kTwoTiles).sum = TermsBy<T>(bug.sum);
+    }
+  }
+  for (const NamedExponential& one : kCoarseExponentials) {
+    of(one.name, kSeveralKeys).exponential = [how = one.how](T score, T max) { return ExpBy(how, score - max); };
+  }
 }
 
 }  // namespace
 
 std::vector<Entry> AttentionHeldScores() {
-  std::vector<Entry> all = ScoreFaults();
-  const std::vector<Entry> rescalings = RescalingFaults();
-  all.insert(all.end(), rescalings.begin(), rescalings.end());
-  for (const StepBug& bug : kStepBugs) {
-    all.push_back(Fault(bug.name, TwoTiles, [bug]<class T>(std::type_identity<T>) { return KernelOf<T>(bug); }));
-  }
-  for (const SumBug& bug : kSumBugs) {
-    all.push_back(Fault(bug.name, bug.of_dot ? LongDots : TwoTiles, [bug]<class T>(std::type_identity<T>) {
-      AttentionKernel<T> kernel;
-      if (bug.of_dot) {
-        kernel.dot = [sum = bug.sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
-      } else {
-        kernel.sum = [sum = bug.sum](const std::vector<T>& x) {
-          return SumOf<T>(sum, x.data(), nullptr, std::ssize(x));
-        };
-      }
-      return kernel;
-    }));
-  }
-  for (const NamedExponential& one : kCoarseExponentials) {
-    all.push_back(Fault(one.name, SeveralKeys, [how = one.how]<class T>(std::type_identity<T>) {
-      return AttentionKernel<T>{.exponential = [how](T score, T max) { return ExpBy(how, score - max); }};
-    }));
-  }
-  return all;
+  return AttentionRows([](auto& of) { ScoreFaults(of), RescalingFaults(of), Steps(of), SumsAndExponentials(of); });
 }
 
 }  // namespace corpus

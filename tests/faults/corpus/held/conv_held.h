@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tests/faults/corpus/conv_kernel.h"
-#include "tests/faults/corpus/held/struck.h"
 #include "tests/faults/corpus/held/summation.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 

@@ -33,15 +33,9 @@ const Row kRows[] = {
 }  // namespace
 
 std::vector<Entry> ConvHeldLegal() {
-  std::vector<Entry> all;
-  for (const Row& row : kRows) {
-    all.push_back(ConvEntry(row.name, ConvContract, ConvWhyNot, [row]<class T>(std::type_identity<T>) {
-      ConvKernel<T> kernel{.channel_block = row.channel_block};
-      kernel.dot = [sum = row.sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
-      return kernel;
-    }));
-  }
-  return all;
+  return ConvRows([]<class T>(ConvEdits<T>& of) {
+    for (const Row& row : kRows) of(row.name) = {.channel_block = row.channel_block, .dot = DotBy<T>(row.sum)};
+  });
 }
 
 }  // namespace corpus

@@ -14,16 +14,7 @@ constexpr int kOuter = -4, kInner = -3;
 constexpr IoBug kPlaces[] = {
     {"fault.image-index-ignored", kInput, kOuter, From(1), kFirst},
     {"fault.last-image-reads-previous", kInput, kOuter, Last(), kPrevious},
-    {"fault.later-images-unwritten-in-last-row",
-     kOutput,
-     kRow,
-     Last(),
-     kUnwritten,
-     When::kAlways,
-     {},
-     0,
-     kOuter,
-     From(1)},
+    IoBug{"fault.later-images-unwritten-in-last-row", kOutput, kRow, Last(), kUnwritten}.And(kOuter, From(1)),
     {"fault.output-channels-beyond-31-wrap", kWeight, kOuter, From(32), kWrapped, When::kAlways, {}, 32},
     {"fault.tail-output-channel-reads-previous-weights", kWeight, kOuter, IfRest(8, 2), kPrevious},
     {"fault.weights-of-channels-swapped", kWeight, kInner, All(), kSwapped},
@@ -31,16 +22,7 @@ constexpr IoBug kPlaces[] = {
     {"fault.output-channels-of-tail-swapped", kOutput, kInner, Tail(4), kSwapped},
     {"fault.output-channel-7-of-8-unwritten", kOutput, kInner, Every(8, 7), kUnwritten},
     {"fault.output-channels-beyond-255-repeat-first", kOutput, kInner, From(256), kFirst},
-    {"fault.rows-of-output-swapped-in-last-channel",
-     kOutput,
-     kRow,
-     All(),
-     kSwapped,
-     When::kAlways,
-     {},
-     0,
-     kInner,
-     Last()},
+    IoBug{"fault.rows-of-output-swapped-in-last-channel", kOutput, kRow, All(), kSwapped}.And(kInner, Last()),
     {"fault.tail-columns-zero-in-tail-rows", kOutput, kColumn, Tail(4), kZero, When::kAlways, {}, 0, kRow, Tail(4)},
     {"fault.last-column-repeats-previous", kOutput, kColumn, Last(), kPrevious},
     {"fault.column-index-of-input-in-5-bits", kInput, kColumn, From(32), kWrapped, When::kAlways, {}, 32},
@@ -59,16 +41,9 @@ constexpr IoBug kPlaces[] = {
 }  // namespace
 
 std::vector<Entry> ConvHeldPlaces() {
-  std::vector<Entry> all;
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<ConvPlan<T>>>(bug, op, exact, ConvKernel<T>{});
-  };
   // Subnormal operands of the suites do not reach the results.
-  std::vector<IoBug> bugs = BugsOfEveryOperator({"fault.flushing-mode-left-on-for-operands"});
-  bugs.insert(bugs.end(), std::begin(kPlaces), std::end(kPlaces));
-  const auto others = IoEntries("conv", ConvContract, ConvWhyNot, bugs, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  const std::vector<IoBug> general = BugsOfEveryOperator({"fault.flushing-mode-left-on-for-operands"});
+  return Joined({ConvIoBugs(general), ConvIoBugs(kPlaces)});
 }
 
 }  // namespace corpus

@@ -47,15 +47,18 @@ bool IsLost(const TermBug& b, Spec s, const Pixel& at, int64_t channel, int64_t 
          b.positions.Has(PositionOf(s, at), s.Positions());
 }
 
-std::string TermsWhyNot(const TermBug& b, Description op) {
-  return ConvWhen(
-      op,
-      [&](const auto& s) {
-        return b.channels.Strikes(s.GroupInputs()) && b.taps.Strikes(s.Taps()) && b.tap_rows.Strikes(s.kernel[1]) &&
-               b.tap_columns.Strikes(s.kernel[2]) && b.images.Strikes(s.n) && b.outputs.Strikes(s.o) &&
-               b.positions.Strikes(s.Positions());
-      },
-      "the extents have no position that this strikes");
+template <class T>
+void LostTerms(ConvEdits<T>& of) {
+  for (const TermBug& b : kTermBugs) {
+    const auto strikes = [b](Spec s) {
+      return b.channels.Strikes(s.GroupInputs()) && b.taps.Strikes(s.Taps()) && b.tap_rows.Strikes(s.kernel[1]) &&
+             b.tap_columns.Strikes(s.kernel[2]) && b.images.Strikes(s.n) && b.outputs.Strikes(s.o) &&
+             b.positions.Strikes(s.Positions());
+    };
+    of(b.name, strikes).keeps = [b](Spec s, const Pixel& at, int64_t channel, int64_t tap) {
+      return !IsLost(b, s, at, channel, tap);
+    };
+  }
 }
 
 struct SumBug {
@@ -91,48 +94,26 @@ const SumBug kSumBugs[] = {
     {"fault.i8-sums-in-16-bits-of-f32", {.partial = NearestBits(16)}, true},
 };
 
-std::string SumWhyNot(const SumBug& bug, Description op) {
-  return ConvWhen(
-      op,
-      [&](const auto& s) {
-        const bool terms = bug.sum.doubled.IsNone() || bug.sum.doubled.Strikes(s.Terms());
-        const bool type = bug.only.bits == 0 || bug.only == s.x.dtype;
-        return s.Terms() > 1 && terms && type && (s.x.dtype == plugin::kI8) == bug.integers;
-      },
-      "this is a bug of other operands or longer sums");
+template <class T>
+void Sums(ConvEdits<T>& of) {
+  for (const SumBug& bug : kSumBugs) {
+    const auto strikes = [bug](Spec s) {
+      const bool terms = bug.sum.doubled.IsNone() || bug.sum.doubled.Strikes(s.Terms());
+      const bool type = bug.only.bits == 0 || bug.only == s.x.dtype;
+      return s.Terms() > 1 && terms && type && (s.x.dtype == plugin::kI8) == bug.integers;
+    };
+    of(bug.name, strikes).dot = DotBy<T>(bug.sum);
+  }
 }
 
-std::string Biased(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias; }, "this needs a bias");
-}
-std::string BiasedImages(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias && s.n > 1; }, "this needs a bias and several images");
-}
-std::string NarrowOutput(Description op) {
-  return ConvWhen(
-      op,
-      [](const auto& s) {
-        const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
-        return narrow && (s.y.dtype == s.x.dtype || s.y.dtype == plugin::kF64);
-      },
-      "this needs an output of 16 bits");
-}
-std::string NarrowAndBiased(Description op) {
-  const std::string reason = Biased(op);
-  return reason.empty() ? NarrowOutput(op) : reason;
-}
-std::string SquareImages(Description op) {
-  return ConvWhen(
-      op, [](const auto& s) { return s.has_bias && s.out[1] == s.out[2]; }, "this needs a bias and square outputs");
-}
-
-template <class Epilogue>
-Entry Ends(const char* name, TextOf why_not, Epilogue epilogue) {
-  return ConvEntry(name, ConvContract, why_not,
-                   [epilogue]<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = epilogue}; });
-}
+constexpr auto kBiased = [](Spec s) { return s.has_bias; };
+constexpr auto kBiasedImages = [](Spec s) { return s.has_bias && s.n > 1; };
+constexpr auto kNarrowOutput = [](Spec s) {
+  const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
+  return narrow && (s.y.dtype == s.x.dtype || s.y.dtype == plugin::kF64);
+};
+constexpr auto kNarrowAndBiased = [](Spec s) { return s.has_bias && kNarrowOutput(s); };
+constexpr auto kSquareImages = [](Spec s) { return s.has_bias && s.out[1] == s.out[2]; };
 
 Format FormatOf(Spec s) {
   return s.x.dtype == plugin::kF16 ? kHalf : kBrain;
@@ -146,62 +127,41 @@ T StoredBy(Rounding::How how, Spec s, T y) {
   return sizeof(T) > sizeof(float) ? y + (stored - Rounded(Nearest(FormatOf(s)), y)) : stored;
 }
 
-std::vector<Entry> EndingFaults() {
-  return {
-      Ends("fault.bias-ignored-for-square-outputs", SquareImages,
-           []<class T>(Spec, const Pixel&, T sum, std::span<const T>) { return sum; }),
-      Ends("fault.bias-subtracted", Biased,
-           []<class T>(Spec, const Pixel& at, T sum, std::span<const T> bias) {
-             return sum - bias[static_cast<size_t>(at.channel)];
-           }),
-      Ends("fault.bias-in-first-image-only", BiasedImages,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return at.image == 0 ? AddBias(s, at, sum, bias) : sum;
-           }),
-      Ends("fault.bias-missing-at-first-position", Biased,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return PositionOf(s, at) == 0 ? sum : AddBias(s, at, sum, bias);
-           }),
-      Ends("fault.bias-of-first-channel-for-all", Biased,
-           []<class T>(Spec, const Pixel&, T sum, std::span<const T> bias) { return sum + bias[0]; }),
-      Ends("fault.bias-added-per-channel-of-input", Biased,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return sum + bias[static_cast<size_t>(at.channel)] * static_cast<T>(s.GroupInputs());
-           }),
-      Ends("fault.sum-stored-before-bias", NarrowAndBiased,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return AddBias(s, at, Rounded(Nearest(FormatOf(s)), sum), bias);
-           }),
-      Ends("fault.output-rounded-toward-zero", NarrowOutput,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return StoredBy(Rounding::How::kTowardZero, s, AddBias(s, at, sum, bias));
-           }),
-      Ends("fault.output-rounded-stochastically", NarrowOutput,
-           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
-             return StoredBy(Rounding::How::kStochastic, s, AddBias(s, at, sum, bias));
-           }),
+template <class T>
+void EndingFaults(ConvEdits<T>& of) {
+  using At = const Pixel&;
+  using Bias = std::span<const T>;
+  of("fault.bias-ignored-for-square-outputs", kSquareImages).epilogue = [](Spec, At, T sum, Bias) { return sum; };
+  of("fault.bias-subtracted", kBiased).epilogue = [](Spec, At at, T sum, Bias bias) {
+    return sum - bias[static_cast<size_t>(at.channel)];
+  };
+  of("fault.bias-in-first-image-only", kBiasedImages).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return at.image == 0 ? AddBias(s, at, sum, bias) : sum;
+  };
+  of("fault.bias-missing-at-first-position", kBiased).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return PositionOf(s, at) == 0 ? sum : AddBias(s, at, sum, bias);
+  };
+  of("fault.bias-of-first-channel-for-all", kBiased).epilogue = [](Spec, At, T sum, Bias bias) {
+    return sum + bias[0];
+  };
+  of("fault.bias-added-per-channel-of-input", kBiased).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return sum + bias[static_cast<size_t>(at.channel)] * static_cast<T>(s.GroupInputs());
+  };
+  of("fault.sum-stored-before-bias", kNarrowAndBiased).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return AddBias(s, at, Rounded(Nearest(FormatOf(s)), sum), bias);
+  };
+  of("fault.output-rounded-toward-zero", kNarrowOutput).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return StoredBy(Rounding::How::kTowardZero, s, AddBias(s, at, sum, bias));
+  };
+  of("fault.output-rounded-stochastically", kNarrowOutput).epilogue = [](Spec s, At at, T sum, Bias bias) {
+    return StoredBy(Rounding::How::kStochastic, s, AddBias(s, at, sum, bias));
   };
 }
 
 }  // namespace
 
 std::vector<Entry> ConvHeldSums() {
-  std::vector<Entry> all = EndingFaults();
-  for (const TermBug& bug : kTermBugs) {
-    all.push_back(ConvEntry(bug.name, ConvContract, nullptr, [bug]<class T>(std::type_identity<T>) {
-      return ConvKernel<T>{.keeps = [bug](Spec s, const Pixel& at, int64_t channel, int64_t tap) {
-        return !IsLost(bug, s, at, channel, tap);
-      }};
-    }));
-    all.back().why_not = [bug](Description op) { return TermsWhyNot(bug, op); };
-  }
-  for (const SumBug& bug : kSumBugs) {
-    all.push_back(ConvEntry(bug.name, ConvContract, nullptr, [bug]<class T>(std::type_identity<T>) {
-      return ConvKernel<T>{.dot = [sum = bug.sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); }};
-    }));
-    all.back().why_not = [bug](Description op) { return SumWhyNot(bug, op); };
-  }
-  return all;
+  return ConvRows([](auto& of) { EndingFaults(of), LostTerms(of), Sums(of); });
 }
 
 }  // namespace corpus

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/faults/corpus/fft_plan.h"
-#include "tests/faults/corpus/held/struck.h"
 #include "tests/faults/corpus/held/summation.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 

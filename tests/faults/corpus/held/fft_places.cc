@@ -5,175 +5,108 @@
 namespace corpus {
 namespace {
 
+using Spec = const FftSpec&;
+
 bool HasSmooth(const FftSpec& s, int64_t least) {
   return AreSmooth(s) && s.n.back() >= least;
 }
-std::string AnySmooth(Description op) {
-  return FftWhen(op, AreSmooth, "this needs prime factors up to 31");
-}
-std::string Complex(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.kind == FftKind::kC2C; }, "this needs complex lines");
-}
-std::string EvenComplex(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 6) && s.kind == FftKind::kC2C && s.n.back() % 4 == 0; },
-      "this needs complex lines of a multiple of 4");
-}
-std::string Real(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.kind != FftKind::kC2C; }, "this needs real lines");
-}
-std::string EvenReal(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 6) && s.kind != FftKind::kC2C && s.n.back() % 2 == 0; },
-      "this needs real lines of even length");
-}
-std::string OddReal(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.kind != FftKind::kC2C && s.n.back() % 2 == 1; },
-      "this needs real lines of odd length");
-}
-std::string FromReal(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.kind == FftKind::kR2C; }, "this needs real operands");
-}
-std::string Scaled(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.scaled; }, "this needs a scale");
-}
-std::string ScaledByRoot(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.scaled && s.scale * static_cast<double>(s.Points()) != 1; },
-      "this needs the scale of a root");
-}
-std::string ScaledByCount(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.scaled && s.scale * static_cast<double>(s.Points()) == 1; },
-      "this needs the scale of 1/n");
-}
-std::string Unscaled(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && !s.scaled; }, "this needs no scale");
-}
-std::string NoPowersOfTwo(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5) && s.scaled && !ArePowersOfTwo(s); },
-      "this needs a scale and lengths that are no powers of two");
-}
-template <class Change>
-Entry Fault(const char* name, TextOf why_not, Change change) {
-  return FftEntry(name, FftContract, why_not, [change]<class T>(std::type_identity<T>) {
-    FftKernel<T> kernel{.transform = RadixTransform<T, SmallestFactor>};
-    change(kernel);
-    return kernel;
-  });
-}
-// `change(line)` spoils the results of each line, `change(half spectrum, n)` what reals make or come from.
-template <class Change>
-Entry Results(const char* name, TextOf why_not, Change change) {
-  return Fault(name, why_not, [change]<class T>(FftKernel<T>& k) { k.finish = change; });
-}
-template <class Change>
-Entry Halves(const char* name, TextOf why_not, Change change) {
-  return Fault(name, why_not, [change]<class T>(FftKernel<T>& k) { k.half = change; });
-}
-template <class Scale>
-Entry Scales(const char* name, TextOf why_not, Scale scale) {
-  return Fault(name, why_not, [scale]<class T>(FftKernel<T>& k) {
-    k.scale = [scale](const FftSpec& s) { return static_cast<T>(scale(s)); };
-  });
-}
+constexpr auto kComplex = [](Spec s) { return HasSmooth(s, 5) && s.kind == FftKind::kC2C; };
+constexpr auto kEvenComplex = [](Spec s) { return HasSmooth(s, 6) && s.kind == FftKind::kC2C && s.n.back() % 4 == 0; };
+constexpr auto kReal = [](Spec s) { return HasSmooth(s, 5) && s.kind != FftKind::kC2C; };
+constexpr auto kEvenReal = [](Spec s) { return HasSmooth(s, 6) && s.kind != FftKind::kC2C && s.n.back() % 2 == 0; };
+constexpr auto kOddReal = [](Spec s) { return HasSmooth(s, 5) && s.kind != FftKind::kC2C && s.n.back() % 2 == 1; };
+constexpr auto kFromReal = [](Spec s) { return HasSmooth(s, 5) && s.kind == FftKind::kR2C; };
+constexpr auto kScaled = [](Spec s) { return HasSmooth(s, 5) && s.scaled; };
+constexpr auto kScaledByRoot = [](Spec s) {
+  return HasSmooth(s, 5) && s.scaled && s.scale * static_cast<double>(s.Points()) != 1;
+};
+constexpr auto kScaledByCount = [](Spec s) {
+  return HasSmooth(s, 5) && s.scaled && s.scale * static_cast<double>(s.Points()) == 1;
+};
+constexpr auto kUnscaled = [](Spec s) { return HasSmooth(s, 5) && !s.scaled; };
+constexpr auto kNoPowersOfTwo = [](Spec s) { return HasSmooth(s, 5) && s.scaled && !ArePowersOfTwo(s); };
 
 double Count(const FftSpec& s) {
   return static_cast<double>(s.Points());
 }
 
-std::vector<Entry> ResultFaults() {
-  return {
-      Results("fault.first-result-zero", Complex, []<class T>(Line<T>& y) { y[0] = {}; }),
-      Results("fault.first-result-doubled", Complex, []<class T>(Line<T>& y) { y[0] = y[0] * T{2}; }),
-      Results("fault.middle-result-negated", EvenComplex,
-              []<class T>(Line<T>& y) { y[y.size() / 2] = y[y.size() / 2] * T{-1}; }),
-      Results("fault.second-result-conjugated", Complex, []<class T>(Line<T>& y) { y[1] = y[1].Conjugate(); }),
-      Results("fault.last-result-loses-imaginary-part", Complex, []<class T>(Line<T>& y) { y.back().im = 0; }),
-      Results("fault.halves-of-results-swapped", EvenComplex,
-              []<class T>(Line<T>& y) { std::rotate(y.begin(), y.begin() + std::ssize(y) / 2, y.end()); }),
-      Results("fault.quarters-of-results-swapped", EvenComplex,
-              []<class T>(Line<T>& y) {
-                const auto quarter = std::ssize(y) / 4;
-                std::swap_ranges(y.begin() + quarter, y.begin() + 2 * quarter, y.begin() + 2 * quarter);
-              }),
-      Results("fault.tail-of-8-results-zero", Complex,
-              []<class T>(Line<T>& y) {
-                for (size_t i = y.size() / 8 * 8; i < y.size(); ++i) y[i] = {};
-              }),
-      Results("fault.last-two-results-swapped-in-line", Complex,
-              []<class T>(Line<T>& y) { std::swap(y[y.size() - 1], y[y.size() - 2]); }),
-      Results("fault.parts-of-last-result-swapped", Complex,
-              []<class T>(Line<T>& y) { std::swap(y.back().re, y.back().im); }),
-      Results("fault.odd-results-of-16-bits", Complex,
-              []<class T>(Line<T>& y) {
-                for (size_t i = 1; i < y.size(); i += 2) y[i].re = Rounded(NearestBits(16), y[i].re);
-              }),
-      Results("fault.small-results-flushed", Complex,
-              []<class T>(Line<T>& y) {
-                for (Point<T>& p : y) p = std::abs(p.re) < T{1} / 16 ? Point<T>{0, p.im} : p;
-              }),
+template <class T>
+void ResultFaults(FftEdits<T>& of) {
+  of("fault.first-result-zero", kComplex).finish = [](Line<T>& y) { y[0] = {}; };
+  of("fault.first-result-doubled", kComplex).finish = [](Line<T>& y) { y[0] = y[0] * T{2}; };
+  of("fault.middle-result-negated", kEvenComplex).finish = [](Line<T>& y) {
+    y[y.size() / 2] = y[y.size() / 2] * T{-1};
+  };
+  of("fault.second-result-conjugated", kComplex).finish = [](Line<T>& y) { y[1] = y[1].Conjugate(); };
+  of("fault.last-result-loses-imaginary-part", kComplex).finish = [](Line<T>& y) { y.back().im = 0; };
+  of("fault.halves-of-results-swapped", kEvenComplex).finish = [](Line<T>& y) {
+    std::rotate(y.begin(), y.begin() + std::ssize(y) / 2, y.end());
+  };
+  of("fault.quarters-of-results-swapped", kEvenComplex).finish = [](Line<T>& y) {
+    const auto quarter = std::ssize(y) / 4;
+    std::swap_ranges(y.begin() + quarter, y.begin() + 2 * quarter, y.begin() + 2 * quarter);
+  };
+  of("fault.tail-of-8-results-zero", kComplex).finish = [](Line<T>& y) {
+    for (size_t i = y.size() / 8 * 8; i < y.size(); ++i) y[i] = {};
+  };
+  of("fault.last-two-results-swapped-in-line", kComplex).finish = [](Line<T>& y) {
+    std::swap(y[y.size() - 1], y[y.size() - 2]);
+  };
+  of("fault.parts-of-last-result-swapped", kComplex).finish = [](Line<T>& y) { std::swap(y.back().re, y.back().im); };
+  of("fault.odd-results-of-16-bits", kComplex).finish = [](Line<T>& y) {
+    for (size_t i = 1; i < y.size(); i += 2) y[i].re = Rounded(NearestBits(16), y[i].re);
+  };
+  of("fault.small-results-flushed", kComplex).finish = [](Line<T>& y) {
+    for (Point<T>& p : y) p = std::abs(p.re) < T{1} / 16 ? Point<T>{0, p.im} : p;
   };
 }
 
-std::vector<Entry> HalfFaults() {
-  return {
-      Halves("fault.nyquist-doubled", EvenReal, []<class T>(Line<T>& y, int64_t) { y.back() = y.back() * T{2}; }),
-      Halves("fault.nyquist-in-imaginary-part-of-first-bin", EvenReal,
-             []<class T>(Line<T>& y, int64_t) { y[0].im = std::exchange(y.back(), {}).re; }),
-      Halves("fault.first-bin-halved", Real, []<class T>(Line<T>& y, int64_t) { y[0] = y[0] * (T{1} / 2); }),
-      Halves("fault.first-bin-lost", Real, []<class T>(Line<T>& y, int64_t) { y[0] = {}; }),
-      Halves("fault.last-bin-of-odd-length-real", OddReal, []<class T>(Line<T>& y, int64_t) { y.back().im = 0; }),
-      Halves("fault.last-bin-of-odd-length-conjugated", OddReal,
-             []<class T>(Line<T>& y, int64_t) { y.back() = y.back().Conjugate(); }),
-      Halves("fault.bins-one-late", Real,
-             []<class T>(Line<T>& y, int64_t) { std::rotate(y.begin(), y.end() - 1, y.end()); }),
-      Halves("fault.middle-bin-conjugated", Real,
-             []<class T>(Line<T>& y, int64_t) { y[y.size() / 2] = y[y.size() / 2].Conjugate(); }),
-      Halves("fault.bins-beyond-31-lost", Real,
-             []<class T>(Line<T>& y, int64_t) {
-               for (size_t i = 32; i < y.size(); ++i) y[i] = {};
-             }),
-      Halves("fault.second-bin-of-14-bits", Real,
-             []<class T>(Line<T>& y, int64_t) { y[1].re = Rounded(NearestBits(14), y[1].re); }),
-      Halves("fault.bins-of-odd-index-lose-sign", FromReal,
-             []<class T>(Line<T>& y, int64_t) {
-               for (size_t i = 1; i < y.size(); i += 2) y[i].re = std::abs(y[i].re);
-             }),
+template <class T>
+void HalfFaults(FftEdits<T>& of) {
+  of("fault.nyquist-doubled", kEvenReal).half = [](Line<T>& y, int64_t) { y.back() = y.back() * T{2}; };
+  of("fault.nyquist-in-imaginary-part-of-first-bin", kEvenReal).half = [](Line<T>& y, int64_t) {
+    y[0].im = std::exchange(y.back(), {}).re;
+  };
+  of("fault.first-bin-halved", kReal).half = [](Line<T>& y, int64_t) { y[0] = y[0] * (T{1} / 2); };
+  of("fault.first-bin-lost", kReal).half = [](Line<T>& y, int64_t) { y[0] = {}; };
+  of("fault.last-bin-of-odd-length-real", kOddReal).half = [](Line<T>& y, int64_t) { y.back().im = 0; };
+  of("fault.last-bin-of-odd-length-conjugated", kOddReal).half = [](Line<T>& y, int64_t) {
+    y.back() = y.back().Conjugate();
+  };
+  of("fault.bins-one-late", kReal).half = [](Line<T>& y, int64_t) { std::rotate(y.begin(), y.end() - 1, y.end()); };
+  of("fault.middle-bin-conjugated", kReal).half = [](Line<T>& y, int64_t) {
+    y[y.size() / 2] = y[y.size() / 2].Conjugate();
+  };
+  of("fault.bins-beyond-31-lost", kReal).half = [](Line<T>& y, int64_t) {
+    for (size_t i = 32; i < y.size(); ++i) y[i] = {};
+  };
+  of("fault.second-bin-of-14-bits", kReal).half = [](Line<T>& y, int64_t) {
+    y[1].re = Rounded(NearestBits(14), y[1].re);
+  };
+  of("fault.bins-of-odd-index-lose-sign", kFromReal).half = [](Line<T>& y, int64_t) {
+    for (size_t i = 1; i < y.size(); i += 2) y[i].re = std::abs(y[i].re);
   };
 }
 
-std::vector<Entry> ScaleFaults() {
-  return {
-      Scales("fault.scale-squared-for-root", ScaledByRoot, [](const FftSpec& s) { return 1 / Count(s); }),
-      Scales("fault.scale-of-root-for-count", ScaledByCount, [](const FftSpec& s) { return 1 / std::sqrt(Count(s)); }),
-      Scales("fault.scale-of-n-minus-1", Scaled, [](const FftSpec& s) { return s.scale * Count(s) / (Count(s) - 1); }),
-      Scales("fault.scale-of-padded-length", NoPowersOfTwo,
-             [](const FftSpec& s) {
-               double padded = 1;
-               while (padded < Count(s)) padded *= 2;
-               return s.scale * Count(s) / padded;
-             }),
-      Scales("fault.scale-doubled", Scaled, [](const FftSpec& s) { return s.scale * 2; }),
-      Scales("fault.scale-of-5-decimals", Scaled,
-             [](const FftSpec& s) { return std::round(s.scale * 100000) / 100000; }),
-      Scales("fault.scale-in-f16", Scaled, [](const FftSpec& s) { return Rounded(Nearest(kHalf), s.scale); }),
-      Scales("fault.scale-where-none-is", Unscaled, [](const FftSpec& s) { return 1 / Count(s); }),
-      Fault("fault.reals-packed-and-untangled-with-f16-twiddles", EvenReal,
-            []<class T>(FftKernel<T>& k) {
-              k.packs_reals = true;
-              k.root = [](int64_t j, int64_t n) {
-                const Point<T> p = UnitRoot<T>(j, n);
-                return Point<T>{Rounded(Nearest(kHalf), p.re), Rounded(Nearest(kHalf), p.im)};
-              };
-            }),
+template <class T>
+void ScaleFaults(FftEdits<T>& of) {
+  of("fault.scale-squared-for-root", kScaledByRoot).scale = [](Spec s) { return 1 / Count(s); };
+  of("fault.scale-of-root-for-count", kScaledByCount).scale = [](Spec s) { return 1 / std::sqrt(Count(s)); };
+  of("fault.scale-of-n-minus-1", kScaled).scale = [](Spec s) { return s.scale * Count(s) / (Count(s) - 1); };
+  of("fault.scale-of-padded-length", kNoPowersOfTwo).scale = [](Spec s) {
+    double padded = 1;
+    while (padded < Count(s)) padded *= 2;
+    return s.scale * Count(s) / padded;
+  };
+  of("fault.scale-doubled", kScaled).scale = [](Spec s) { return s.scale * 2; };
+  of("fault.scale-of-5-decimals", kScaled).scale = [](Spec s) { return std::round(s.scale * 100000) / 100000; };
+  of("fault.scale-in-f16", kScaled).scale = [](Spec s) { return Rounded(Nearest(kHalf), s.scale); };
+  of("fault.scale-where-none-is", kUnscaled).scale = [](Spec s) { return 1 / Count(s); };
+  FftKernel<T>& packed = of("fault.reals-packed-and-untangled-with-f16-twiddles", kEvenReal);
+  packed.packs_reals = true;
+  packed.root = [](int64_t j, int64_t n) {
+    const Point<T> p = UnitRoot<T>(j, n);
+    return Point<T>{Rounded(Nearest(kHalf), p.re), Rounded(Nearest(kHalf), p.im)};
   };
 }
 
@@ -192,29 +125,21 @@ constexpr IoBug kPlaces[] = {
     {"fault.lines-swapped-in-tail", kOutput, -2, Tail(4), kSwapped},
     {"fault.results-beyond-511-repeat-first", kOutput, -1, From(512), kFirst},
     {"fault.last-result-of-odd-lines-negated", kOutput, -1, Last(), kNegated, When::kAlways, {}, 0, -2, Every(2, 1)},
-    {"fault.results-of-15-bits-beyond-first-line", kOutput, -1, All(), kRounded, When::kAlways, NearestBits(15), 0, -2,
-     From(1)},
+    IoBug{"fault.results-of-15-bits-beyond-first-line", kOutput, -1, All(), kRounded}
+        .To(NearestBits(15))
+        .And(-2, From(1)),
 };
 
 }  // namespace
 
 std::vector<Entry> FftHeldPlaces() {
-  std::vector<Entry> all;
-  for (const auto& list : {ResultFaults(), HalfFaults(), ScaleFaults()})
-    all.insert(all.end(), list.begin(), list.end());
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<FftPlan<T>>>(bug, op, exact,
-                                                FftKernel<T>{.transform = RadixTransform<T, SmallestFactor>});
-  };
   // No value of the suites is infinite or NaN, none has a place that 16 bits do not count.
-  std::vector<IoBug> bugs =
+  const std::vector<IoBug> general =
       BugsOfEveryOperator({"fault.infinite-operands-clamped", "fault.infinite-outputs-become-nan",
                            "fault.nan-in-second-half-of-operand-ignored", "fault.nan-operands-taken-as-largest",
                            "fault.operand-index-in-16-bits", "fault.output-index-in-16-bits"});
-  bugs.insert(bugs.end(), std::begin(kPlaces), std::end(kPlaces));
-  const auto others = IoEntries("fft", FftContract, AnySmooth, bugs, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  return Joined({FftRows([](auto& of) { ResultFaults(of), HalfFaults(of), ScaleFaults(of); }), FftIoBugs(general),
+                 FftIoBugs(kPlaces)});
 }
 
 }  // namespace corpus

@@ -5,6 +5,8 @@
 namespace corpus {
 namespace {
 
+using Spec = const FftSpec&;
+
 bool IsPowerOfTwo(int64_t n) {
   return (n & (n - 1)) == 0;
 }
@@ -59,171 +61,93 @@ Point<T> RootByPythagoras(int64_t j, int64_t n) {
 }
 
 // The constants of a small radix with a change, all other roots as they are.
-template <class Change>
+template <class T, class Change>
 auto RadixConstants(int64_t radix, Change change) {
-  return [=]<class T>(std::type_identity<T>, int64_t j, int64_t n) {
-    return n == radix ? change(UnitRoot<T>(j, n), j % n) : UnitRoot<T>(j, n);
-  };
+  return [=](int64_t j, int64_t n) { return n == radix ? change(UnitRoot<T>(j, n), j % n) : UnitRoot<T>(j, n); };
 }
 
-std::string Smooth(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && Longest(s) >= 5; }, "this needs a length of at least 5");
-}
-std::string Narrow(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && Longest(s) >= 5 && !s.wide; }, "this is for f32 transforms");
-}
-std::string Wide(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && Longest(s) >= 5 && s.wide; }, "this is for f64 transforms");
-}
-std::string Longer(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && Longest(s) > 256; }, "this needs a length beyond 256");
-}
-std::string VeryLong(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && Longest(s) > 2048; }, "this needs a length beyond 2048");
-}
+constexpr auto kSmooth = [](Spec s) { return AreSmooth(s) && Longest(s) >= 5; };
+constexpr auto kNarrow = [](Spec s) { return AreSmooth(s) && Longest(s) >= 5 && !s.wide; };
+constexpr auto kWide = [](Spec s) { return AreSmooth(s) && Longest(s) >= 5 && s.wide; };
+constexpr auto kLonger = [](Spec s) { return AreSmooth(s) && Longest(s) > 256; };
+constexpr auto kVeryLong = [](Spec s) { return AreSmooth(s) && Longest(s) > 2048; };
 template <int64_t kFactor>
-std::string WithFactor(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return AreSmooth(s) && HasFactor(s, kFactor); }, "this needs another factor");
-}
-std::string Any11(Description op) {
-  return FftWhen(
-      op,
-      [](const auto& s) {
-        return AreSmooth(s) && std::ranges::any_of(s.n, [](int64_t n) { return LargestFactor(n) >= 11; });
-      },
-      "this needs a prime factor from 11 to 31");
-}
-std::string OddLengths(Description op) {
-  return FftWhen(
-      op,
-      [](const auto& s) {
-        return AreSmooth(s) &&
-               std::ranges::any_of(s.n, [](int64_t n) { return n > 1 && n % 2 == 1 && SmallestFactor(n) != n; });
-      },
-      "this needs an odd length that is no prime");
-}
-std::string PowersOfTwo(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return ArePowersOfTwo(s) && s.n.back() >= 8; }, "this needs powers of two");
-}
-std::string Convolved(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return s.n.size() == 1 && s.n[0] > 4 && !IsPowerOfTwo(s.n[0]); },
-      "this needs one axis, its length no power of two");
-}
-std::string BluesteinClass(Description op) {
-  return FftClass(op, "bluestein");
-}
+constexpr auto kWithFactor = [](Spec s) { return AreSmooth(s) && HasFactor(s, kFactor); };
+constexpr auto kAny11 = [](Spec s) {
+  return AreSmooth(s) && std::ranges::any_of(s.n, [](int64_t n) { return LargestFactor(n) >= 11; });
+};
+constexpr auto kOddLengths = [](Spec s) {
+  return AreSmooth(s) &&
+         std::ranges::any_of(s.n, [](int64_t n) { return n > 1 && n % 2 == 1 && SmallestFactor(n) != n; });
+};
+constexpr auto kPowersOfTwo = [](Spec s) { return ArePowersOfTwo(s) && s.n.back() >= 8; };
+constexpr auto kConvolved = [](Spec s) { return s.n.size() == 1 && s.n[0] > 4 && !IsPowerOfTwo(s.n[0]); };
 
-template <class Change>
-Entry Fault(const char* name, TextOf why_not, Change change) {
-  return FftEntry(name, FftContract, why_not, [change]<class T>(std::type_identity<T>) {
-    FftKernel<T> kernel{.transform = RadixTransform<T, SmallestFactor>};
-    change(kernel);
-    return kernel;
-  });
-}
-// `root(std::type_identity<T>{}, j, n)`.
-template <class Root>
-Entry Roots(const char* name, TextOf why_not, Root root) {
-  return Fault(name, why_not, [root]<class T>(FftKernel<T>& kernel) {
-    kernel.root = [root](int64_t j, int64_t n) { return root(std::type_identity<T>{}, j, n); };
-  });
+template <class T>
+void RootFaults(FftEdits<T>& of) {
+  of("fault.twiddles-of-next-length", kSmooth).root = [](int64_t j, int64_t n) {
+    return n < 5 ? UnitRoot<T>(j, n) : UnitRoot<T>(j % n, n + 1);
+  };
+  of("fault.twiddles-of-first-stage-one-ahead", kSmooth).root = [](int64_t j, int64_t n) {
+    return UnitRoot<T>(n >= 5 && j % n == 1 ? 2 : j, n);
+  };
+  of("fault.pi-of-5-digits", kSmooth).root = [](int64_t j, int64_t n) { return RootWithPi<T>(3.1416L, j, n); };
+  of("fault.pi-of-7-digits", kSmooth).root = [](int64_t j, int64_t n) { return RootWithPi<T>(3.141593L, j, n); };
+  of("fault.pi-of-f32", kWide).root = [](int64_t j, int64_t n) { return RootWithPi<T>(3.14159274L, j, n); };
+  of("fault.twiddles-of-nearest-in-table-of-256", kLonger).root = [](int64_t j, int64_t n) {
+    return RootOfTable<T>(256, false, j, n);
+  };
+  of("fault.twiddles-interpolated-in-table-of-256", kLonger).root = [](int64_t j, int64_t n) {
+    return RootOfTable<T>(256, true, j, n);
+  };
+  of("fault.twiddles-by-recurrence-of-16", kNarrow).root = [](int64_t j, int64_t n) {
+    return RootBySteps<T>(16, j, n);
+  };
+  of("fault.cosines-out-of-sines", kNarrow).root = RootByPythagoras<T>;
+  of("fault.twiddle-index-in-8-bits", kLonger).root = [](int64_t j, int64_t n) { return UnitRoot<T>(j % 256, n); };
+  of("fault.twiddle-index-in-f16", kVeryLong).root = [](int64_t j, int64_t n) {
+    return UnitRoot<T>(static_cast<int64_t>(Rounded(Nearest(kHalf), static_cast<double>(j % n))), n);
+  };
+  of("fault.twiddles-of-last-eighth-conjugated", kSmooth).root = [](int64_t j, int64_t n) {
+    return 8 * (j % n) > 7 * n ? UnitRoot<T>(j, n).Conjugate() : UnitRoot<T>(j, n);
+  };
+  of("fault.sine-of-first-eighth-in-f16", kSmooth).root = [](int64_t j, int64_t n) {
+    const Point<T> root = UnitRoot<T>(j, n);
+    return 8 * (j % n) < n ? Point<T>{root.re, Rounded(Nearest(kHalf), root.im)} : root;
+  };
+  of("fault.sine-by-taylor-of-degree-5", kSmooth).root = [](int64_t j, int64_t n) {
+    const Point<T> root = UnitRoot<T>(j, n);
+    if (4 * (j % n) > n) return root;
+    const T x = static_cast<T>(2 * std::numbers::pi_v<long double>) * static_cast<T>(j % n) / static_cast<T>(n);
+    return Point<T>{root.re, -(x - x * x * x / 6 + x * x * x * x * x / 120)};
+  };
+  of("fault.last-twiddle-is-one", kSmooth).root = [](int64_t j, int64_t n) {
+    return UnitRoot<T>(n >= 5 && j % n == n - 1 ? 0 : j, n);
+  };
 }
 
 template <class T>
-using Type = std::type_identity<T>;
-
-std::vector<Entry> RootFaults() {
-  return {
-      Roots(
-          "fault.twiddles-of-next-length", Smooth,
-          []<class T>(Type<T>, int64_t j, int64_t n) { return n < 5 ? UnitRoot<T>(j, n) : UnitRoot<T>(j % n, n + 1); }),
-      Roots("fault.twiddles-of-first-stage-one-ahead", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return UnitRoot<T>(n >= 5 && j % n == 1 ? 2 : j, n); }),
-      Roots("fault.pi-of-5-digits", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootWithPi<T>(3.1416L, j, n); }),
-      Roots("fault.pi-of-7-digits", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootWithPi<T>(3.141593L, j, n); }),
-      Roots("fault.pi-of-f32", Wide,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootWithPi<T>(3.14159274L, j, n); }),
-      Roots("fault.twiddles-of-nearest-in-table-of-256", Longer,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootOfTable<T>(256, false, j, n); }),
-      Roots("fault.twiddles-interpolated-in-table-of-256", Longer,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootOfTable<T>(256, true, j, n); }),
-      Roots("fault.twiddles-by-recurrence-of-16", Narrow,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootBySteps<T>(16, j, n); }),
-      Roots("fault.cosines-out-of-sines", Narrow,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return RootByPythagoras<T>(j, n); }),
-      Roots("fault.twiddle-index-in-8-bits", Longer,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return UnitRoot<T>(j % 256, n); }),
-      Roots("fault.twiddle-index-in-f16", VeryLong,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              return UnitRoot<T>(static_cast<int64_t>(Rounded(Nearest(kHalf), static_cast<double>(j % n))), n);
-            }),
-      Roots("fault.twiddles-of-last-eighth-conjugated", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              return 8 * (j % n) > 7 * n ? UnitRoot<T>(j, n).Conjugate() : UnitRoot<T>(j, n);
-            }),
-      Roots("fault.sine-of-first-eighth-in-f16", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              const Point<T> root = UnitRoot<T>(j, n);
-              return 8 * (j % n) < n ? Point<T>{root.re, Rounded(Nearest(kHalf), root.im)} : root;
-            }),
-      Roots("fault.sine-by-taylor-of-degree-5", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              const Point<T> root = UnitRoot<T>(j, n);
-              if (4 * (j % n) > n) return root;
-              const T x =
-                  static_cast<T>(2 * std::numbers::pi_v<long double>) * static_cast<T>(j % n) / static_cast<T>(n);
-              return Point<T>{root.re, -(x - x * x * x / 6 + x * x * x * x * x / 120)};
-            }),
-      Roots("fault.last-twiddle-is-one", Smooth,
-            []<class T>(Type<T>, int64_t j, int64_t n) { return UnitRoot<T>(n >= 5 && j % n == n - 1 ? 0 : j, n); }),
+void RadixFaults(FftEdits<T>& of) {
+  of("fault.radix-3-constant-of-4-digits", kWithFactor<3>).root = RadixConstants<T>(3, [](Point<T> root, int64_t) {
+    return Point<T>{root.re, root.im < 0 ? static_cast<T>(-0.866L) : root.im > 0 ? static_cast<T>(0.866L) : 0};
+  });
+  of("fault.radix-3-sign-of-sine", kWithFactor<3>).root =
+      RadixConstants<T>(3, [](Point<T> root, int64_t) { return root.Conjugate(); });
+  of("fault.radix-5-constants-swapped", kWithFactor<5>).root = RadixConstants<T>(5, [](Point<T> root, int64_t j) {
+    const Point<T> other = UnitRoot<T>(2 * j, 5);
+    return Point<T>{other.re, root.im};
+  });
+  of("fault.radix-5-cosine-of-5-digits", kWithFactor<5>).root = RadixConstants<T>(5, [](Point<T> root, int64_t) {
+    return Point<T>{std::round(root.re * 100000) / 100000, root.im};
+  });
+  of("fault.radix-7-sines-swapped", kWithFactor<7>).root = RadixConstants<T>(7, [](Point<T> root, int64_t j) {
+    return Point<T>{root.re, UnitRoot<T>(2 * j, 7).im};
+  });
+  of("fault.primes-from-11-lose-last-term", kAny11).root = [](int64_t j, int64_t n) {
+    return n >= 11 && SmallestFactor(n) == n && j % n == n - 1 ? Point<T>{0, 0} : UnitRoot<T>(j, n);
   };
-}
-
-std::vector<Entry> RadixFaults() {
-  return {
-      Roots("fault.radix-3-constant-of-4-digits", WithFactor<3>,
-            RadixConstants(3,
-                           []<class T>(Point<T> root, int64_t) {
-                             return Point<T>{root.re, root.im < 0   ? static_cast<T>(-0.866L)
-                                                      : root.im > 0 ? static_cast<T>(0.866L)
-                                                                    : 0};
-                           })),
-      Roots("fault.radix-3-sign-of-sine", WithFactor<3>,
-            RadixConstants(3, []<class T>(Point<T> root, int64_t) { return root.Conjugate(); })),
-      Roots("fault.radix-5-constants-swapped", WithFactor<5>,
-            RadixConstants(5,
-                           []<class T>(Point<T> root, int64_t j) {
-                             const Point<T> other = UnitRoot<T>(2 * j, 5);
-                             return Point<T>{other.re, root.im};
-                           })),
-      Roots("fault.radix-5-cosine-of-5-digits", WithFactor<5>,
-            RadixConstants(5,
-                           []<class T>(Point<T> root, int64_t) {
-                             return Point<T>{std::round(root.re * 100000) / 100000, root.im};
-                           })),
-      Roots("fault.radix-7-sines-swapped", WithFactor<7>,
-            RadixConstants(7,
-                           []<class T>(Point<T> root, int64_t j) {
-                             return Point<T>{root.re, UnitRoot<T>(2 * j, 7).im};
-                           })),
-      Roots("fault.primes-from-11-lose-last-term", Any11,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              return n >= 11 && SmallestFactor(n) == n && j % n == n - 1 ? Point<T>{0, 0} : UnitRoot<T>(j, n);
-            }),
-      Roots("fault.odd-lengths-with-twiddles-of-even", OddLengths,
-            []<class T>(Type<T>, int64_t j, int64_t n) {
-              return n % 2 == 1 && SmallestFactor(n) != n ? UnitRoot<T>(j % n, n - 1) : UnitRoot<T>(j, n);
-            }),
+  of("fault.odd-lengths-with-twiddles-of-even", kOddLengths).root = [](int64_t j, int64_t n) {
+    return n % 2 == 1 && SmallestFactor(n) != n ? UnitRoot<T>(j % n, n - 1) : UnitRoot<T>(j, n);
   };
 }
 
@@ -252,77 +176,54 @@ constexpr StepBug kStepBugs[] = {
     {"fault.stages-saturate-at-16", Step::kStored, {Rounding::How::kNearest, {53, -1022, 3}, false, true}},
 };
 
-Entry Stepwise(const StepBug& bug) {
-  return Fault(bug.name, Smooth, [bug]<class T>(FftKernel<T>& kernel) {
+template <class T>
+void Steps(FftEdits<T>& of) {
+  for (const StepBug& bug : kStepBugs) {
+    FftKernel<T>& kernel = of(bug.name, kSmooth);
     const Rounding r = bug.rounding;
     if (bug.step == Step::kRoot) kernel.root = [r](int64_t j, int64_t n) { return RoundedPoint(r, UnitRoot<T>(j, n)); };
     if (bug.step == Step::kProduct) {
       kernel.product = [r](Point<T> a, Point<T> b) { return RoundedPoint(r, Product(a, b)); };
     }
     if (bug.step == Step::kStored) kernel.stored = [r](Point<T> p) { return RoundedPoint(r, p); };
-  });
+  }
 }
 
-std::vector<Entry> OtherFaults() {
-  return {
-      Fault("fault.product-sign-of-imaginary-part", Smooth,
-            []<class T>(FftKernel<T>& k) {
-              k.product = [](Point<T> a, Point<T> b) {
-                return Point<T>{a.re * b.re - a.im * b.im, a.re * b.im - a.im * b.re};
-              };
-            }),
-      Fault("fault.product-fused-with-wrong-operand", Smooth,
-            []<class T>(FftKernel<T>& k) {
-              k.product = [](Point<T> a, Point<T> b) {
-                return Point<T>{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.im};
-              };
-            }),
-      FftEntry("fault.stockham-twiddle-of-last-stage-missing", FftContract, PowersOfTwo,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = StockhamTransform<T>, .root = [](int64_t j, int64_t n) {
-                                       return n == 4 ? Point<T>{1, 0} : UnitRoot<T>(j, n);
-                                     }};
-               }),
-      FftEntry("fault.stockham-twiddles-of-half-length", FftContract, PowersOfTwo,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = StockhamTransform<T>, .root = [](int64_t j, int64_t n) {
-                                       return UnitRoot<T>(n >= 8 ? j / 2 * 2 : j, n);
-                                     }};
-               }),
-      FftEntry("fault.bluestein-chirp-index-modulo-n", BluesteinClass, Convolved,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = BluesteinTransform<T>, .root = [](int64_t j, int64_t n) {
-                                       return UnitRoot<T>(IsPowerOfTwo(n) ? j : j % (n / 2), n);
-                                     }};
-               }),
-      FftEntry("fault.bluestein-chirp-of-12-bits", BluesteinClass, Convolved,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = BluesteinTransform<T>, .root = [](int64_t j, int64_t n) {
-                                       const Point<T> root = UnitRoot<T>(j, n);
-                                       return IsPowerOfTwo(n) ? root : RoundedPoint(NearestBits(12), root);
-                                     }};
-               }),
-      FftEntry("fault.bluestein-chirp-of-next-length", BluesteinClass, Convolved,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = BluesteinTransform<T>, .root = [](int64_t j, int64_t n) {
-                                       return UnitRoot<T>(j, IsPowerOfTwo(n) ? n : n + 1);
-                                     }};
-               }),
-      FftEntry("fault.bluestein-convolution-in-tf32", BluesteinClass, Convolved,
-               []<class T>(std::type_identity<T>) {
-                 return FftKernel<T>{.transform = BluesteinTransform<T>,
-                                     .stored = [](Point<T> p) { return RoundedPoint(Nearest(kTensor), p); }};
-               }),
+template <class T>
+void OtherFaults(FftEdits<T>& of) {
+  of("fault.product-sign-of-imaginary-part", kSmooth).product = [](Point<T> a, Point<T> b) {
+    return Point<T>{a.re * b.re - a.im * b.im, a.re * b.im - a.im * b.re};
   };
+  of("fault.product-fused-with-wrong-operand", kSmooth).product = [](Point<T> a, Point<T> b) {
+    return Point<T>{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.im};
+  };
+  const auto stockham = [&of](const char* name, auto root) {
+    of(name, kPowersOfTwo) = {.transform = StockhamTransform<T>, .root = root};
+  };
+  stockham("fault.stockham-twiddle-of-last-stage-missing", [](int64_t j, int64_t n) {
+    return n == 4 ? Point<T>{1, 0} : UnitRoot<T>(j, n);
+  });
+  stockham("fault.stockham-twiddles-of-half-length",
+           [](int64_t j, int64_t n) { return UnitRoot<T>(n >= 8 ? j / 2 * 2 : j, n); });
+  const auto bluestein = [&of](const char* name, auto root) {
+    of(name, kConvolved, FftBluesteinContract) = {.transform = BluesteinTransform<T>, .root = root};
+  };
+  bluestein("fault.bluestein-chirp-index-modulo-n",
+            [](int64_t j, int64_t n) { return UnitRoot<T>(IsPowerOfTwo(n) ? j : j % (n / 2), n); });
+  bluestein("fault.bluestein-chirp-of-12-bits", [](int64_t j, int64_t n) {
+    const Point<T> root = UnitRoot<T>(j, n);
+    return IsPowerOfTwo(n) ? root : RoundedPoint(NearestBits(12), root);
+  });
+  bluestein("fault.bluestein-chirp-of-next-length",
+            [](int64_t j, int64_t n) { return UnitRoot<T>(j, IsPowerOfTwo(n) ? n : n + 1); });
+  bluestein("fault.bluestein-convolution-in-tf32", UnitRoot<T>);
+  of.Last().stored = [](Point<T> p) { return RoundedPoint(Nearest(kTensor), p); };
 }
 
 }  // namespace
 
 std::vector<Entry> FftHeldTwiddles() {
-  std::vector<Entry> all = RootFaults();
-  for (const auto& list : {RadixFaults(), OtherFaults()}) all.insert(all.end(), list.begin(), list.end());
-  for (const StepBug& bug : kStepBugs) all.push_back(Stepwise(bug));
-  return all;
+  return FftRows([](auto& of) { RootFaults(of), RadixFaults(of), OtherFaults(of), Steps(of); });
 }
 
 }  // namespace corpus

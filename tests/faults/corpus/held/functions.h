@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tests/faults/corpus/held/rounding.h"
+#include "tests/faults/corpus/rounding.h"
 
 namespace corpus {
 

@@ -9,15 +9,10 @@
 namespace corpus {
 
 std::vector<Entry> HeldEntries() {
-  std::vector<Entry> all;
-  for (const auto& list :
-       {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(), ReduceHeldKinds(),
-        ReduceHeldSelections(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(), AttentionHeldKeys(),
-        AttentionHeldScores(), AttentionHeldLegal(), ConvHeldReads(), ConvHeldPlaces(), ConvHeldSums(), ConvHeldLegal(),
-        FftHeldTwiddles(), FftHeldPlaces(), FftHeldLegal()}) {
-    all.insert(all.end(), list.begin(), list.end());
-  }
-  return all;
+  return Joined({MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(), ReduceHeldKinds(),
+                 ReduceHeldSelections(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(),
+                 AttentionHeldKeys(), AttentionHeldScores(), AttentionHeldLegal(), ConvHeldReads(), ConvHeldPlaces(),
+                 ConvHeldSums(), ConvHeldLegal(), FftHeldTwiddles(), FftHeldPlaces(), FftHeldLegal()});
 }
 
 }  // namespace corpus

@@ -5,10 +5,21 @@
 namespace corpus {
 namespace {
 
+// Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that
+// there is none: 297.000007 became 297 and then 296 in bf16. So it is before alpha, c and bias, which meet the sum in
+// f32.
+std::string WideContract(Description op) {
+  const plugin::MatmulSpec s = plugin::ParseMatmul(op);
+  const bool rounds_twice = s.y.dtype != plugin::kF32;
+  const bool ends_in_f32 = s.alpha != 1 || s.beta != 0 || s.bias.input >= 0;
+  const bool is_own = s.a.dtype == plugin::kI8 || s.IsF64() || rounds_twice || ends_in_f32;
+  return is_own ? MatmulContract(op) : "f64;det=yes;batchinv=yes";
+}
+
 struct Row {
   const char* name;
   Summation sum;
-  const char* acc = "";  // in place of f32acc, where the class is another one
+  TextOf contract = nullptr;  // where it is not that of f32 sums
 };
 
 const Row kRows[] = {
@@ -36,34 +47,15 @@ const Row kRows[] = {
     {"legal.kahan", {.carry = Carry::kKahan}},
     {"legal.neumaier-lanes-4", {.lanes = 4, .carry = Carry::kNeumaier}},
     {"legal.exact-sum", {.carry = Carry::kExact}},
-    {"legal.wide-accumulator", {.carry = Carry::kWide}, "f64"},
+    {"legal.wide-accumulator", {.carry = Carry::kWide}, WideContract},
 };
-
-// Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that
-// there is none: 297.000007 became 297 and then 296 in bf16. So it is before alpha, c and bias, which meet the sum in
-// f32.
-std::string Contract(const Row& row, Description op) {
-  const plugin::MatmulSpec s = plugin::ParseMatmul(op);
-  const bool rounds_twice = s.y.dtype != plugin::kF32;
-  const bool ends_in_f32 = s.alpha != 1 || s.beta != 0 || s.bias.input >= 0;
-  const bool is_own = *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64() || rounds_twice || ends_in_f32;
-  return is_own ? MatmulContract(op) : std::string(row.acc) + ";det=yes;batchinv=yes";
-}
 
 }  // namespace
 
 std::vector<Entry> MatmulHeldLegal() {
-  std::vector<Entry> all;
-  for (const Row& row : kRows) {
-    all.push_back({"matmul", row.name, [row](Description op) { return Contract(row, op); }, MatmulWhyNot,
-                   [row](Description op, bool exact) {
-                     return WithCarrier(op, exact,
-                                        [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
-                                          return std::make_unique<SummedMatmul<T>>(op, exact, row.sum, Region{});
-                                        });
-                   }});
-  }
-  return all;
+  return MatmulRows([]<class T>(MatmulEdits<T>& of) {
+    for (const Row& row : kRows) of(row.name, nullptr, row.contract).dot = DotIn<T>(row.sum, Region{});
+  });
 }
 
 }  // namespace corpus

@@ -71,36 +71,27 @@ bool LosesBits(const SumBug& bug) {
            bug.sum.carry == Carry::kNone);
 }
 
-std::string WhyNot(const SumBug& bug, bool integers, Description op) {
-  const plugin::MatmulSpec s = plugin::ParseMatmul(op);
-  const bool are_integers = s.a.dtype == plugin::kI8;
-  if (integers != are_integers && (integers || LosesBits(bug))) return "this is a bug of other operands";
-  if (bug.only.bits != 0 && !(bug.only == s.a.dtype)) return "this is a bug of another type";
-  const Summation& sum = bug.sum;
-  if (LosesBits(bug) && s.k < 2) return "one term has no sum";
-  const bool terms = (sum.lost.IsNone() && sum.doubled.IsNone()) || sum.lost.Strikes(s.k) || sum.doubled.Strikes(s.k);
-  const bool place =
-      bug.region.batches.Strikes(s.batch) && bug.region.rows.Strikes(s.m) && bug.region.columns.Strikes(s.n);
-  return terms && place ? MatmulWhyNot(op) : "the extents have no position that this strikes";
-}
-
-Entry Fault(const SumBug& bug, bool integers) {
-  return {"matmul", bug.name, MatmulContract, [bug, integers](Description op) { return WhyNot(bug, integers, op); },
-          [bug](Description op, bool exact) {
-            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
-              return std::make_unique<SummedMatmul<T>>(op, exact, bug.sum, bug.region);
-            });
-          }};
+template <class T>
+void Fill(MatmulEdits<T>& of, std::span<const SumBug> bugs, bool integers) {
+  for (const SumBug& bug : bugs) {
+    const auto strikes = [bug, integers](const plugin::MatmulSpec& s) {
+      const Summation& sum = bug.sum;
+      if (integers != (s.a.dtype == plugin::kI8) && (integers || LosesBits(bug))) return false;
+      if (bug.only.bits != 0 && !(bug.only == s.a.dtype)) return false;
+      if (LosesBits(bug) && s.k < 2) return false;
+      const bool any_terms = sum.lost.IsNone() && sum.doubled.IsNone();
+      return (any_terms || sum.lost.Strikes(s.k) || sum.doubled.Strikes(s.k)) && bug.region.batches.Strikes(s.batch) &&
+             bug.region.rows.Strikes(s.m) && bug.region.columns.Strikes(s.n);
+    };
+    of(bug.name, strikes).dot = DotIn<T>(bug.sum, bug.region);
+  }
 }
 
 }  // namespace
 
 std::vector<Entry> MatmulHeldSums() {
-  std::vector<Entry> all;
-  for (const SumBug& bug : kTermBugs) all.push_back(Fault(bug, false));
-  for (const SumBug& bug : kBitBugs) all.push_back(Fault(bug, false));
-  for (const SumBug& bug : kIntegerBugs) all.push_back(Fault(bug, true));
-  return all;
+  return MatmulRows(
+      [](auto& of) { Fill(of, kTermBugs, false), Fill(of, kBitBugs, false), Fill(of, kIntegerBugs, true); });
 }
 
 }  // namespace corpus

@@ -5,6 +5,8 @@
 namespace corpus {
 namespace {
 
+using Spec = const plugin::ReduceSpec&;
+
 // Terms that are not seen or seen twice, in some of the outputs.
 struct TermBug {
   const char* name;
@@ -49,13 +51,18 @@ T WithoutTerms(const TermBug& bug, const std::vector<T>& x, const ReduceContext&
   return seen.empty() ? T{0} : CleanReduce(seen, c);
 }
 
-std::string TermsWhyNot(const TermBug& bug, Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  if (s.SelectsElement() && !bug.doubled.IsNone()) return "a term that is seen twice is as good as once";
-  if (s.count < 2) return "one term has no second one for this bug";
-  const bool strikes = bug.lost.Strikes(s.count) || bug.doubled.Strikes(s.count);
-  return strikes && bug.outputs.Strikes(s.outputs) ? ReduceWhyNot(op)
-                                                   : "the extents have no position that this strikes";
+template <class T>
+void LostTerms(ReduceEdits<T>& of) {
+  for (const TermBug& bug : kTermBugs) {
+    // A term of an extreme that is seen twice is as good as once.
+    const auto strikes = [bug](Spec s) {
+      return s.count > 1 && (bug.doubled.IsNone() || !s.SelectsElement()) && bug.outputs.Strikes(s.outputs) &&
+             (bug.lost.Strikes(s.count) || bug.doubled.Strikes(s.count));
+    };
+    of(bug.name, strikes).value = [bug](std::vector<T> x, const ReduceContext& c) {
+      return bug.outputs.Has(c.output, c.spec->outputs) ? WithoutTerms(bug, x, c) : CleanReduce(std::move(x), c);
+    };
+  }
 }
 
 struct SumBug {
@@ -88,40 +95,25 @@ const SumBug kSumBugs[] = {
     {"fault.i8-sums-in-11-bits-of-f16", {.partial = Nearest({11, -14, 30})}, true},
 };
 
-std::string SumWhyNot(const SumBug& bug, Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  if (!IsSummation(op) || s.count < 2) return "this is a bug of sums";
-  if (plugin::IsFloat(s.in) == bug.integers) return "this is a bug of other operands";
-  return bug.only.bits != 0 && !(bug.only == s.in) ? "this is a bug of another type" : ReduceWhyNot(op);
+template <class T>
+void Sums(ReduceEdits<T>& of) {
+  for (const SumBug& bug : kSumBugs) {
+    const auto strikes = [bug](Spec s) {
+      const bool is_sum = IsOneOf(s, {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kL2, ReduceKind::kLogSumExp}, 2);
+      return is_sum && plugin::IsFloat(s.in) != bug.integers && (bug.only.bits == 0 || bug.only == s.in);
+    };
+    of(bug.name, strikes).value = [bug](std::vector<T> x, const ReduceContext& c) {
+      return ReduceBy(bug.sum, std::move(x), c);
+    };
+  }
 }
 
 }  // namespace
 
 std::vector<Entry> ReduceHeldFaults() {
-  std::vector<Entry> all;
-  for (const TermBug& bug : kTermBugs) {
-    all.push_back(ReduceEntry(bug.name, ReduceContract, nullptr, [bug]<class T>(std::type_identity<T>) {
-      return ReduceSchedule<T>{[bug](std::vector<T> x, const ReduceContext& c) {
-        return bug.outputs.Has(c.output, c.spec->outputs) ? WithoutTerms(bug, x, c) : CleanReduce(std::move(x), c);
-      }};
-    }));
-    all.back().why_not = [bug](Description op) { return TermsWhyNot(bug, op); };
-  }
-  for (const SumBug& bug : kSumBugs) {
-    all.push_back(ReduceEntry(bug.name, ReduceContract, nullptr, [bug]<class T>(std::type_identity<T>) {
-      return ReduceSchedule<T>{
-          [bug](std::vector<T> x, const ReduceContext& c) { return ReduceBy(bug.sum, std::move(x), c); }};
-    }));
-    all.back().why_not = [bug](Description op) { return SumWhyNot(bug, op); };
-  }
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<ReduceSchedulePlan<T>>>(bug, op, exact, ReduceSchedule<T>{CleanReduce<T>});
-  };
   // No output of the suites is as large as 16 bits count.
-  const auto bugs = BugsOfEveryOperator({"fault.output-index-in-16-bits"});
-  const auto others = IoEntries("reduce", ReduceContract, ReduceWhyNot, bugs, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  const std::vector<IoBug> general = BugsOfEveryOperator({"fault.output-index-in-16-bits"});
+  return Joined({ReduceRows([](auto& of) { LostTerms(of), Sums(of); }), ReduceIoBugs(general)});
 }
 
 }  // namespace corpus

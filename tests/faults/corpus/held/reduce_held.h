@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/faults/corpus/held/struck.h"
 #include "tests/faults/corpus/held/summation.h"
 #include "tests/faults/corpus/reduce_plan.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 
@@ -39,20 +39,6 @@ T ReduceBy(const Summation& sum, std::vector<T> x, const ReduceContext& c) {
     default:
       return CleanReduce(std::move(x), c);
   }
-}
-
-// Why this is no reduction of one of the kinds over at least so many floating-point terms; "" when it is.
-inline std::string OfKinds(Description op, std::initializer_list<ReduceKind> kinds, int64_t least = 2) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  if (std::ranges::find(kinds, s.kind) == kinds.end()) return "this is a bug of another kind";
-  return s.count >= least && plugin::IsFloat(s.in) ? ReduceWhyNot(op) : "this needs more floating-point terms";
-}
-
-// A fault whose `value(terms, context)` gives an output.
-template <class Value>
-Entry ReduceFault(const char* name, TextOf why_not, Value value) {
-  return ReduceEntry(name, ReduceContract, why_not,
-                     [value]<class T>(std::type_identity<T>) { return ReduceSchedule<T>{value}; });
 }
 
 template <class T>

@@ -34,21 +34,18 @@ const Row kRows[] = {
     {"legal.exact-sum", {.carry = Carry::kExact}},
 };
 
-std::string Sums(Description op) {
-  return IsSummation(op) ? ReduceWhyNot(op) : "this is an order of sums";
-}
-
 }  // namespace
 
 std::vector<Entry> ReduceHeldLegal() {
-  std::vector<Entry> all;
-  for (const Row& row : kRows) {
-    all.push_back(ReduceEntry(row.name, ReduceContract, Sums, [row]<class T>(std::type_identity<T>) {
-      return ReduceSchedule<T>{
-          [row](std::vector<T> x, const ReduceContext& c) { return ReduceBy(row.sum, std::move(x), c); }};
-    }));
-  }
-  return all;
+  return ReduceRows([]<class T>(ReduceEdits<T>& of) {
+    using enum ReduceKind;
+    const auto sums = [](const plugin::ReduceSpec& s) { return IsOneOf(s, {kSum, kMean, kL2, kLogSumExp}); };
+    for (const Row& row : kRows) {
+      of(row.name, sums).value = [row](std::vector<T> x, const ReduceContext& c) {
+        return ReduceBy(row.sum, std::move(x), c);
+      };
+    }
+  });
 }
 
 }  // namespace corpus

@@ -6,6 +6,8 @@
 namespace corpus {
 namespace {
 
+using Shape = const SoftmaxShape&;
+
 // Maximum and sum of a row, the exponentials added as `sum` says.
 template <class T>
 RowFacts<T> FactsBy(const Summation& sum, Exponential how, const std::vector<T>& x) {
@@ -55,128 +57,105 @@ RowFacts<T> OnlineBy(const std::vector<T>& x, size_t tile, Factor factor) {
   return row;
 }
 
-template <class Test>
-std::string Where(Description op, Test test, const char* otherwise) {
-  const std::string reason = SoftmaxWhyNot(op);
-  return !reason.empty() ? reason : test(SoftmaxShapeOf(op)) ? "" : otherwise;
-}
-std::string Several(Description op) {
-  return Where(
-      op, [](const auto& s) { return s.terms > 1; }, "this needs several terms");
-}
-std::string Tiles(Description op) {
-  return Where(
-      op, [](const auto& s) { return s.terms > 16; }, "this needs two tiles of 16 terms");
-}
-std::string Probabilities(Description op) {
-  return Where(
-      op, [](const auto& s) { return s.terms > 1 && !s.log; }, "this needs log=0 and several terms");
-}
-std::string Logarithms(Description op) {
-  return Where(
-      op, [](const auto& s) { return s.terms > 1 && s.log; }, "this needs log=1 and several terms");
-}
-
-template <class Make>
-Entry Fault(const char* name, TextOf why_not, Make make) {
-  return SoftmaxEntry(name, SoftmaxContract, why_not, make);
-}
-// `facts(row)` gives maximum and sum; `quotient(x, facts)` and `logarithm(x, facts)` a result.
-template <class Facts>
-Entry Sums(const char* name, TextOf why_not, Facts facts) {
-  return Fault(name, why_not, [facts]<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.facts = facts}; });
-}
-template <class Quotient>
-Entry Divides(const char* name, Quotient quotient) {
-  return Fault(name, Probabilities,
-               [quotient]<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = quotient}; });
-}
-template <class Logarithm>
-Entry TakesLog(const char* name, Logarithm logarithm) {
-  return Fault(name, Logarithms,
-               [logarithm]<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.logarithm = logarithm}; });
-}
+constexpr auto kSeveral = [](Shape s) { return s.terms > 1; };
+constexpr auto kTiles = [](Shape s) { return s.terms > 16; };
+constexpr auto kProbabilities = [](Shape s) { return s.terms > 1 && !s.log; };
+constexpr auto kLogarithms = [](Shape s) { return s.terms > 1 && s.log; };
 
 template <class T>
 using Row = RowFacts<T>;
 
-std::vector<Entry> FormulaFaults() {
-  return {
-      Sums("fault.rescale-forgotten-in-last-tile", Tiles,
-           []<class T>(const std::vector<T>& x) {
-             return OnlineBy(x, 16, [](T before, T now, bool last) { return last ? T{1} : std::exp(before - now); });
-           }),
-      Sums("fault.rescale-inverted", Tiles,
-           []<class T>(const std::vector<T>& x) {
-             return OnlineBy(x, 16, [](T before, T now, bool) { return std::exp(now - before); });
-           }),
-      Sums("fault.rescale-without-log2e", Tiles,
-           []<class T>(const std::vector<T>& x) {
-             return OnlineBy(x, 8, [](T before, T now, bool) { return std::exp2(before - now); });
-           }),
-      Sums("fault.rescale-of-11-bits", Tiles,
-           []<class T>(const std::vector<T>& x) {
-             return OnlineBy(x, 4,
-                             [](T before, T now, bool) { return Rounded(NearestBits(11), std::exp(before - now)); });
-           }),
-      Sums("fault.sum-of-last-tile-alone", Tiles,
-           []<class T>(const std::vector<T>& x) {
-             return OnlineBy(x, (x.size() + 1) / 2, [](T, T, bool) { return T{0}; });
-           }),
-      Sums("fault.maximum-of-magnitudes-in-sum-alone", Several,
-           []<class T>(const std::vector<T>& x) {
-             T largest = 0;
-             for (T term : x) largest = LargerOrNan(largest, std::abs(term));
-             Row<T> row{MaxOf(x), 0};
-             for (T term : x) row.sum += std::exp(term - largest);
-             return row;
-           }),
-      Sums("fault.nan-term-left-out-of-sum", Several,
-           []<class T>(std::vector<T> x) {
-             std::erase_if(x, [](T term) { return std::isnan(term); });
-             return TwoPasses(x);
-           }),
-      Sums("fault.epsilon-added-to-sum", Several,
-           []<class T>(const std::vector<T>& x) {
-             Row<T> row = TwoPasses(x);
-             row.sum += static_cast<T>(1e-4L);
-             return row;
-           }),
-      Divides("fault.reciprocal-of-11-bits",
-              []<class T>(T x, const Row<T>& r) { return std::exp(x - r.max) * Rounded(NearestBits(11), 1 / r.sum); }),
-      Divides(
-          "fault.reciprocal-truncated-to-14-bits",
-          []<class T>(T x, const Row<T>& r) { return std::exp(x - r.max) * Rounded(TruncatedBits(14), 1 / r.sum); }),
-      Divides("fault.reciprocal-by-one-step-from-7-bits",
-              []<class T>(T x, const Row<T>& r) {
-                const T y = Rounded(NearestBits(7), 1 / r.sum);
-                return std::exp(x - r.max) * (y * (2 - r.sum * y));
-              }),
-      Divides("fault.divided-by-others-alone",
-              []<class T>(T x, const Row<T>& r) {
-                const T own = std::exp(x - r.max);
-                return own / (r.sum - own / 2);
-              }),
-      Divides("fault.small-probabilities-flushed",
-              []<class T>(T x, const Row<T>& r) { return Probability(x, r) < T{0x1p-14} ? T{0} : Probability(x, r); }),
-      Divides("fault.probabilities-of-1-over-255",
-              []<class T>(T x, const Row<T>& r) { return std::nearbyint(Probability(x, r) * 255) / 255; }),
-      Divides("fault.softmin", []<class T>(T x, const Row<T>& r) { return std::exp(r.max - x) / r.sum; }),
-      TakesLog("fault.ln2-of-5-digits",
-               []<class T>(T x, const Row<T>& r) { return x - r.max - std::log2(r.sum) * static_cast<T>(0.69315L); }),
-      TakesLog("fault.logarithm-of-11-bits",
-               []<class T>(T x, const Row<T>& r) { return x - r.max - Rounded(NearestBits(11), std::log(r.sum)); }),
-      TakesLog("fault.logarithm-of-probability-and-epsilon",
-               []<class T>(T x, const Row<T>& r) { return std::log(Probability(x, r) + static_cast<T>(1e-6L)); }),
-      TakesLog("fault.logarithm-of-probability-of-13-bits",
-               []<class T>(T x, const Row<T>& r) { return std::log(Rounded(NearestBits(13), Probability(x, r))); }),
-      TakesLog("fault.logarithm-of-sum-plus-1",
-               []<class T>(T x, const Row<T>& r) { return x - r.max - std::log1p(r.sum); }),
-      TakesLog("fault.maximum-subtracted-twice-in-bf16",
-               []<class T>(T x, const Row<T>& r) { return Rounded(Nearest(kBrain), x - r.max) - std::log(r.sum); }),
-      TakesLog("fault.logarithm-clamped-at-minus-5",
-               []<class T>(T x, const Row<T>& r) { return std::max(T{-5}, LogProbability(x, r)); }),
+template <class T>
+void FormulaFaults(SoftmaxEdits<T>& of) {
+  of("fault.rescale-forgotten-in-last-tile", kTiles).facts = [](const std::vector<T>& x) {
+    return OnlineBy(x, 16, [](T before, T now, bool last) { return last ? T{1} : std::exp(before - now); });
   };
+  of("fault.rescale-inverted", kTiles).facts = [](const std::vector<T>& x) {
+    return OnlineBy(x, 16, [](T before, T now, bool) { return std::exp(now - before); });
+  };
+  of("fault.rescale-without-log2e", kTiles).facts = [](const std::vector<T>& x) {
+    return OnlineBy(x, 8, [](T before, T now, bool) { return std::exp2(before - now); });
+  };
+  of("fault.rescale-of-11-bits", kTiles).facts = [](const std::vector<T>& x) {
+    return OnlineBy(x, 4, [](T before, T now, bool) { return Rounded(NearestBits(11), std::exp(before - now)); });
+  };
+  of("fault.sum-of-last-tile-alone", kTiles).facts = [](const std::vector<T>& x) {
+    return OnlineBy(x, (x.size() + 1) / 2, [](T, T, bool) { return T{0}; });
+  };
+  of("fault.maximum-of-magnitudes-in-sum-alone", kSeveral).facts = [](const std::vector<T>& x) {
+    T largest = 0;
+    for (T term : x) largest = LargerOrNan(largest, std::abs(term));
+    Row<T> row{MaxOf(x), 0};
+    for (T term : x) row.sum += std::exp(term - largest);
+    return row;
+  };
+  of("fault.nan-term-left-out-of-sum", kSeveral).facts = [](std::vector<T> x) {
+    std::erase_if(x, [](T term) { return std::isnan(term); });
+    return TwoPasses(x);
+  };
+  of("fault.epsilon-added-to-sum", kSeveral).facts = [](const std::vector<T>& x) {
+    Row<T> row = TwoPasses(x);
+    row.sum += static_cast<T>(1e-4L);
+    return row;
+  };
+  of("fault.reciprocal-of-11-bits", kProbabilities).probability = [](T x, const Row<T>& r) {
+    return std::exp(x - r.max) * Rounded(NearestBits(11), 1 / r.sum);
+  };
+  of("fault.reciprocal-truncated-to-14-bits", kProbabilities).probability = [](T x, const Row<T>& r) {
+    return std::exp(x - r.max) * Rounded(TruncatedBits(14), 1 / r.sum);
+  };
+  of("fault.reciprocal-by-one-step-from-7-bits", kProbabilities).probability = [](T x, const Row<T>& r) {
+    const T y = Rounded(NearestBits(7), 1 / r.sum);
+    return std::exp(x - r.max) * (y * (2 - r.sum * y));
+  };
+  of("fault.divided-by-others-alone", kProbabilities).probability = [](T x, const Row<T>& r) {
+    const T own = std::exp(x - r.max);
+    return own / (r.sum - own / 2);
+  };
+  of("fault.small-probabilities-flushed", kProbabilities).probability = [](T x, const Row<T>& r) {
+    return Probability(x, r) < T{0x1p-14} ? T{0} : Probability(x, r);
+  };
+  of("fault.probabilities-of-1-over-255", kProbabilities).probability = [](T x, const Row<T>& r) {
+    return std::nearbyint(Probability(x, r) * 255) / 255;
+  };
+  of("fault.softmin", kProbabilities).probability = [](T x, const Row<T>& r) { return std::exp(r.max - x) / r.sum; };
+  of("fault.ln2-of-5-digits", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return x - r.max - std::log2(r.sum) * static_cast<T>(0.69315L);
+  };
+  of("fault.logarithm-of-11-bits", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return x - r.max - Rounded(NearestBits(11), std::log(r.sum));
+  };
+  of("fault.logarithm-of-probability-and-epsilon", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return std::log(Probability(x, r) + static_cast<T>(1e-6L));
+  };
+  of("fault.logarithm-of-probability-of-13-bits", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return std::log(Rounded(NearestBits(13), Probability(x, r)));
+  };
+  of("fault.logarithm-of-sum-plus-1", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return x - r.max - std::log1p(r.sum);
+  };
+  of("fault.maximum-subtracted-twice-in-bf16", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return Rounded(Nearest(kBrain), x - r.max) - std::log(r.sum);
+  };
+  of("fault.logarithm-clamped-at-minus-5", kLogarithms).logarithm = [](T x, const Row<T>& r) {
+    return std::max(T{-5}, LogProbability(x, r));
+  };
+}
+
+template <class T>
+void SumsAndExponentials(SoftmaxEdits<T>& of) {
+  for (const SumBug& bug : kSumBugs) {
+    const auto strikes = [sum = bug.sum](Shape s) {
+      const bool terms = !sum.lost.IsNone() || !sum.doubled.IsNone();
+      return s.terms > 1 && (!terms || sum.lost.Strikes(s.terms) || sum.doubled.Strikes(s.terms));
+    };
+    of(bug.name, strikes).facts = [bug](const std::vector<T>& x) { return FactsBy(bug.sum, Exponential::kExact, x); };
+  }
+  for (const NamedExponential& one : kCoarseExponentials) {
+    const auto how = one.how;
+    of(one.name, kSeveral) = {.facts = [how](const std::vector<T>& x) { return FactsBy(Summation{}, how, x); },
+                              .probability = [how](T x, const Row<T>& r) { return ExpBy(how, x - r.max) / r.sum; }};
+  }
 }
 
 using enum Strike;
@@ -191,48 +170,18 @@ constexpr IoBug kPlaces[] = {
     {"fault.last-row-is-first-rows", 0, -2, Last(), kFirst},
     {"fault.later-heads-read-first", 0, -3, From(1), kFirst},
     {"fault.result-63-of-64-unwritten", kOutput, -1, Every(64, 63), kUnwritten},
-    {"fault.results-rounded-down-to-16-bits",
-     kOutput,
-     -1,
-     All(),
-     kRounded,
-     When::kAlways,
-     {Rounding::How::kDown, {16, -126, 127}}},
+    IoBug{"fault.results-rounded-down-to-16-bits", kOutput, -1, All(), kRounded}.To(
+        Rounding{Rounding::How::kDown, {16, -126, 127}}),
 };
 
 }  // namespace
 
 std::vector<Entry> SoftmaxHeldFaults() {
-  std::vector<Entry> all = FormulaFaults();
-  for (const SumBug& bug : kSumBugs) {
-    all.push_back(Sums(bug.name, nullptr,
-                       [bug]<class T>(const std::vector<T>& x) { return FactsBy(bug.sum, Exponential::kExact, x); }));
-    all.back().why_not = [bug](Description op) {
-      return Where(
-          op,
-          [&](const auto& s) {
-            const bool terms = !bug.sum.lost.IsNone() || !bug.sum.doubled.IsNone();
-            return s.terms > 1 && (!terms || bug.sum.lost.Strikes(s.terms) || bug.sum.doubled.Strikes(s.terms));
-          },
-          "the terms have no position that this strikes");
-    };
-  }
-  for (const NamedExponential& one : kCoarseExponentials) {
-    all.push_back(Fault(one.name, Several, [how = one.how]<class T>(std::type_identity<T>) {
-      return SoftmaxKernel<T>{.facts = [how](const std::vector<T>& x) { return FactsBy(Summation{}, how, x); },
-                              .probability = [how](T x, const Row<T>& r) { return ExpBy(how, x - r.max) / r.sum; }};
-    }));
-  }
-  const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
-    return std::make_unique<Struck<SoftmaxPlan<T>>>(bug, op, exact, SoftmaxKernel<T>{});
-  };
   // Infinities of the suites stand beside NaN, and none comes out.
-  std::vector<IoBug> bugs =
+  const std::vector<IoBug> general =
       BugsOfEveryOperator({"fault.infinite-operands-clamped", "fault.infinite-outputs-become-nan"});
-  bugs.insert(bugs.end(), std::begin(kPlaces), std::end(kPlaces));
-  const auto others = IoEntries("softmax", SoftmaxContract, SoftmaxWhyNot, bugs, make);
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+  return Joined({SoftmaxRows([](auto& of) { FormulaFaults(of), SumsAndExponentials(of); }), SoftmaxIoBugs(general),
+                 SoftmaxIoBugs(kPlaces)});
 }
 
 }  // namespace corpus

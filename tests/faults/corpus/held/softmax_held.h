@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "tests/faults/corpus/held/struck.h"
 #include "tests/faults/corpus/held/summation.h"
 #include "tests/faults/corpus/softmax_plan.h"
+#include "tests/faults/corpus/struck.h"
 
 namespace corpus {
 

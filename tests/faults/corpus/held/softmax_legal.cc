@@ -55,17 +55,14 @@ RowFacts<T> FactsOf(const Row& how, const std::vector<T>& x) {
 }  // namespace
 
 std::vector<Entry> SoftmaxHeldLegal() {
-  std::vector<Entry> all;
-  for (const Row& row : kRows) {
-    all.push_back(SoftmaxEntry(row.name, SoftmaxContract, SoftmaxWhyNot, [row]<class T>(std::type_identity<T>) {
-      SoftmaxKernel<T> kernel{.facts = [row](const std::vector<T>& x) { return FactsOf(row, x); }};
-      if (row.multiplies) {
-        kernel.probability = [](T x, const RowFacts<T>& r) { return std::exp(x - r.max) * (T{1} / r.sum); };
-      }
-      return kernel;
-    }));
-  }
-  return all;
+  return SoftmaxRows([]<class T>(SoftmaxEdits<T>& of) {
+    for (const Row& row : kRows) {
+      SoftmaxKernel<T>& kernel = of(row.name);
+      kernel.facts = [row](const std::vector<T>& x) { return FactsOf(row, x); };
+      if (!row.multiplies) continue;
+      kernel.probability = [](T x, const RowFacts<T>& r) { return std::exp(x - r.max) * (T{1} / r.sum); };
+    }
+  });
 }
 
 }  // namespace corpus

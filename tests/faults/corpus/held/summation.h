@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/faults/corpus/held/rounding.h"
-#include "tests/faults/corpus/held/which.h"
+#include "tests/faults/corpus/rounding.h"
+#include "tests/faults/corpus/which.h"
 
 namespace corpus {
 
@@ -212,6 +212,16 @@ T SumOf(const Summation& s, const T* a, const T* b, int64_t n) {
     if (!blocks.empty()) parts.push_back(Combined(s.combine, blocks));
   }
   return Combined(s.combine, parts);
+}
+
+// The sum as a step of a kernel: of products, or of terms.
+template <class T>
+auto DotBy(const Summation& sum) {
+  return [sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); };
+}
+template <class T>
+auto TermsBy(const Summation& sum) {
+  return [sum](const std::vector<T>& x) { return SumOf<T>(sum, x.data(), nullptr, std::ssize(x)); };
 }
 
 }  // namespace corpus

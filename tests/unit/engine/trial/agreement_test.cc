@@ -19,8 +19,8 @@ class AgreementOf : public testing::Test {
   std::string Add(const char* implementation, double share) {
     std::vector<double> y = data_.golden().value;
     for (int64_t i = 0; i < data_.golden().size(); ++i)
-      y[static_cast<size_t>(i)] += share * HardBound(bound_, data_.golden(), i);
-    Tensor output(data_.problem.output().dtype, data_.problem.output().shape);
+      y[static_cast<size_t>(i)] += share * bound_.LargestToleranceAt(data_.golden(), i);
+    Tensor output(data_.problem.outputs[0].dtype, data_.problem.outputs[0].shape);
     output.SetDoubles(y);
     return agreement_.Add(data_, bound_, implementation, output);
   }
@@ -41,7 +41,7 @@ TEST_F(AgreementOf, CountsTheToleranceOfEachContract) {
   BoundModel wide = bound_;
   for (auto& term : wide.terms) term.coefficient *= 3;
   Add("a", 0);
-  Tensor output(data_.problem.output().dtype, data_.problem.output().shape);
+  Tensor output(data_.problem.outputs[0].dtype, data_.problem.outputs[0].shape);
   output.SetDoubles(data_.golden().value);
   agreement_.Add(data_, wide, "wide", output);
   const std::string text = Add("b", 0.2);
@@ -54,7 +54,7 @@ TEST(Agreement, IsOfOutputsUpToASize) {
     const std::string id = "matmul/f32/m=" + std::to_string(m) + ",n=512,k=2/fill=normal/seed=0";
     const PreparedCase data = PrepareCase(ParseId(id).value(), "auto", GoldenStore({})).value();
     const BoundModel bound = BoundOf(data, ParseDeclaration("f32acc").value());
-    Tensor output(data.problem.output().dtype, data.problem.output().shape);
+    Tensor output(data.problem.outputs[0].dtype, data.problem.outputs[0].shape);
     output.SetDoubles(data.golden().value);
     Agreement agreement;
     EXPECT_EQ(agreement.Add(data, bound, "a", output), "");

@@ -17,14 +17,15 @@ namespace {
 
 constexpr const char* kContract = "f32acc;math=4";
 
-// A case of f32 with one of its outputs in focus.
+// One output of a case of f32.
 struct OutputCase {
-  OutputCase(const std::string& id, size_t output)
-      : problem(FocusedOn(Bind(id), output)),
+  OutputCase(const std::string& id, size_t number)
+      : problem(Bind(id)),
+        output(number),
         op(dynamic_cast<const FormulaOperator&>(Op(problem.spec.op))),
         inputs(op.MakeInputs(problem)),
-        golden(op.ComputeGolden(problem, inputs, Tier::kFast)),
-        bound(BoundOf(problem, golden, kContract)) {}
+        golden(op.ComputeGolden(problem, output, inputs, Tier::kFast)),
+        bound(BoundOf(problem, golden, kContract, output)) {}
   std::span<const float> Input(size_t i) const { return inputs[i].As<float>(); }
   bool Takes(int64_t i, double got) const { return Accepts(bound, golden, i, got); }
   int64_t CountRejected(const std::vector<float>& y) const {
@@ -34,8 +35,8 @@ struct OutputCase {
   }
   // Elements whose bound is infinite because of other arrangements alone.
   std::vector<bool> OpenForArrangements() const {
-    const formula::Definition definition = op.DefinitionOf(problem);
-    std::vector<formula::ErrorRules> rules(2, RulesFor(problem, Declared(kContract), false));
+    const formula::Definition definition = op.DefinitionOf(problem, output);
+    std::vector<formula::ErrorRules> rules(2, RulesFor(problem, output, Declared(kContract), false));
     rules[0].rearranges = false;
     const formula::Evaluation got = formula::Evaluate(definition.graph(), definition.graph().outputs[0],
                                                       KeptInputs(golden, inputs.size()), false, rules);
@@ -47,6 +48,7 @@ struct OutputCase {
   }
 
   Problem problem;
+  size_t output;
   const FormulaOperator& op;
   std::vector<Tensor> inputs;
   Golden golden;
@@ -170,7 +172,7 @@ TEST(SiluAndMul, OfMinusInfinityIsNanZeroOrInfinite) {
   std::vector<Tensor> inputs = op.MakeInputs(problem);
   const std::span<float> x = inputs[0].As<float>();
   x[0] = x[1] = -HUGE_VALF, x[4] = std::nanf("");
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, golden, kContract);
   for (const double got : {std::nan(""), 0.0, -0.0, HUGE_VAL, -HUGE_VAL}) {
     EXPECT_TRUE(Accepts(bound, golden, 0, got)) << got;
@@ -190,10 +192,10 @@ TEST(Arrangements, BehindASumWhatMayBeNanIsAnyNumber) {
   const Problem problem = op.Bind(ParseId("gated_sum/f32/n=2/fill=normal/seed=0").value()).value();
   std::vector<Tensor> inputs = op.MakeInputs(problem);
   inputs[0].As<float>()[0] = -HUGE_VALF;
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
   ASSERT_TRUE(std::isnan(golden.value[0]));
   const Contract contract = Declared(kContract);
-  const DeclaredBound bound{op.Bound(problem, golden, contract), contract, problem.output().dtype};
+  const DeclaredBound bound{op.Bound(problem, 0, golden, contract), contract, problem.outputs[0].dtype};
   for (const double got : {3.0, std::nan(""), -HUGE_VAL}) EXPECT_TRUE(Accepts(bound, golden, 0, got)) << got;
   EXPECT_FALSE(Accepts(bound, golden, 1, 3e30));
 }

@@ -40,7 +40,7 @@ void WriteMatmul(const Problem& p, const Elements& inputs, Written& to) {
 
 // Inputs of each output of a convolution along one axis, channels before taps; zeros outside.
 std::vector<double> WindowsOf(const Problem& p, const std::vector<double>& x) {
-  const Shape &x_shape = p.inputs[0].shape, &w_shape = p.inputs[1].shape, &y_shape = p.output().shape;
+  const Shape &x_shape = p.inputs[0].shape, &w_shape = p.inputs[1].shape, &y_shape = p.outputs[0].shape;
   std::vector<double> windows;
   for (int64_t n = 0; n < x_shape[0]; ++n) {
     for (int64_t at = 0; at < y_shape[2]; ++at) {
@@ -56,7 +56,7 @@ std::vector<double> WindowsOf(const Problem& p, const std::vector<double>& x) {
 
 void WriteConv(const Problem& p, const Elements& inputs, Written& to) {
   Graph& g = to.graph;
-  const Shape &w_shape = p.inputs[1].shape, &y_shape = p.output().shape;
+  const Shape &w_shape = p.inputs[1].shape, &y_shape = p.outputs[0].shape;
   const formula::Axis batch = AddAxis(g, "n", y_shape[0]), o = AddAxis(g, "o", y_shape[1]),
                       at = AddAxis(g, "at", y_shape[2]);
   const formula::Axis terms = AddAxis(g, "ck", w_shape[1] * w_shape[2]);
@@ -95,7 +95,7 @@ void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
 // The real parts of a transform of real numbers, by its definition.
 void WriteFft(const Problem& p, const Elements& inputs, Written& to) {
   Graph& g = to.graph;
-  const int64_t n = p.inputs[0].shape[1], bins = p.output().shape[1];
+  const int64_t n = p.inputs[0].shape[1], bins = p.outputs[0].shape[1];
   const formula::Axis batch = AddAxis(g, "batch", p.inputs[0].shape[0]), t = AddAxis(g, "n", n),
                       k = AddAxis(g, "k", bins);
   const Expr x = AddInput(g, "x", batch + t), cosines = AddInput(g, "cos", t + k);
@@ -171,7 +171,7 @@ void Compare(const Oracle& oracle, const char* types, const char* fill, const ch
     const double distance = std::fabs((got.value[i] - golden.value[value]) + ((dd ? got.value_lo[i] : 0) - lo));
     const double error = PlaneAt(golden.error, at, golden.size());
     ASSERT_LE(distance, error + got.reach[1][i]) << id << " element " << i;
-    ratio.Add(AccumulatedBound(by_hand.bound, golden, at), got.reach[0][i] + got.reach[1][i]);
+    ratio.Add(by_hand.bound.At(golden, at), got.reach[0][i] + got.reach[1][i]);
   }
 }
 

@@ -35,7 +35,7 @@ struct AllCodes {
     inputs = Op("dequantize").MakeInputs(problem);
     for (int64_t i = 0; i < inputs[0].size(); ++i) inputs[0].data()[i] = static_cast<std::byte>(i % 256);
     inputs[1].SetDoubles(scales);
-    golden = Op("dequantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+    golden = Op("dequantize").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
   }
   const std::vector<double> scales = {0x1.234568p-3, -0x1.fffffep5, 0x1.8p-20};
   Problem problem;
@@ -76,7 +76,7 @@ TEST(Dequantize, ZerosOfTheCodesTypeOrOfI32AreSubtracted) {
     const std::vector<double> scales = inputs[1].ToDoubles(),
                               zeros = {NumberOf(type, 0), NumberOf(type, 128), NumberOf(type, 255)};
     inputs[2].SetDoubles(zeros);
-    const Golden golden = Op("dequantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+    const Golden golden = Op("dequantize").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
     const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
     for (int64_t i = 0; i < 768; ++i) {
       const auto row = static_cast<size_t>(i / 256);
@@ -96,7 +96,7 @@ TEST(Dequantize, TheDifferenceOfCodesIsTakenBeforeTheProduct) {
   const float scale = 0.1F, zero = 201;
   inputs[1].SetDoubles(std::vector<double>{scale});
   inputs[2].SetDoubles(std::vector<double>{zero});
-  const Golden golden = Op("dequantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const Golden golden = Op("dequantize").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
   const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
   int64_t wrong = 0;
   for (int64_t i = 0; i < 256; ++i) {
@@ -112,7 +112,7 @@ TEST(Dequantize, NarrowResultsAreRoundedOnce) {
   for (const std::string type : {"e4m3", "e5m2"}) {
     for (const std::string out : {"bf16", "f16"}) {
       const AllCodes all(type, out);
-      const DType to = all.problem.output().dtype;
+      const DType to = all.problem.outputs[0].dtype;
       const DeclaredBound bound = BoundOf(all.problem, all.golden, "f32acc;math=0");
       for (int64_t i = 0; i < 768; ++i) {
         const double exact = NumberOf(type, static_cast<int>(i % 256)) * all.scales[static_cast<size_t>(i / 256)];
@@ -132,7 +132,7 @@ TEST(Dequantize, ZerosMayBeAbsentAndAreRefusedOfFloatingPoint) {
   EXPECT_EQ(with.inputs[2].shape, Shape{4});
   const Problem without = Bind("dequantize/e5m2-f32-bf16/rows=3,n=4,per=column/fill=normal/seed=0");
   ASSERT_EQ(without.inputs.size(), 2U);
-  EXPECT_EQ(without.output().dtype, DType::kBF16);
+  EXPECT_EQ(without.outputs[0].dtype, DType::kBF16);
   EXPECT_EQ(without.spec.Id(), "dequantize/e5m2-f32-bf16/rows=3,n=4,per=column/fill=normal/seed=0");
   EXPECT_FALSE(TryBind("dequantize/e4m3-f32-e4m3-f32/rows=3,n=4/fill=normal/seed=0").has_value());
   const Result<Problem> short_list = TryBind("dequantize/e4m3-f32/rows=3,n=4/fill=normal/seed=0");

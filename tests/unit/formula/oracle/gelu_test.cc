@@ -39,7 +39,7 @@ struct GeluCase {
                      "/fill=normal/seed=0")) {
     Tensor tensor(problem.inputs[0].dtype, problem.inputs[0].shape);
     tensor.SetDoubles(x);
-    golden = Op("gelu").ComputeGolden(problem, {&tensor, 1}, tier);
+    golden = Op("gelu").ComputeGolden(problem, 0, {&tensor, 1}, tier);
   }
   Problem problem;
   Golden golden;

@@ -17,10 +17,10 @@ std::vector<TypedCases> SmallCases(const FormulaOperator& op) {
   return all;
 }
 
-std::map<std::string, std::vector<Problem>> ByOutput(const std::vector<Problem>& cases) {
-  std::map<std::string, std::vector<Problem>> all;
+std::map<std::string, std::vector<CaseOutput>> ByOutput(const std::vector<Problem>& cases) {
+  std::map<std::string, std::vector<CaseOutput>> all;
   for (const Problem& problem : cases) {
-    for (size_t k = 0; k < problem.outputs.size(); ++k) all[problem.outputs[k].name].push_back(FocusedOn(problem, k));
+    for (size_t k = 0; k < problem.outputs.size(); ++k) all[problem.outputs[k].name].push_back({problem, k});
   }
   return all;
 }
@@ -31,8 +31,8 @@ std::vector<std::vector<double>> AllElements(std::span<const Tensor> inputs) {
   return elements;
 }
 
-std::string NameOf(const Problem& problem, Algorithm schedule) {
-  const std::string name = problem.spec.Id() + " " + problem.output().name;
+std::string NameOf(const CaseOutput& of, Algorithm schedule) {
+  const std::string name = of.problem.spec.Id() + " " + of.problem.outputs[of.output].name;
   return schedule == Algorithm::kDirect ? name : fmt::format("{} {}", name, AlgorithmName(schedule));
 }
 

@@ -22,11 +22,19 @@ struct TypedCases {
 // Drawn for exact arithmetic and executions, which go through every number one after the other.
 std::vector<TypedCases> SmallCases(const FormulaOperator& op);
 
-// The cases that have an output, with it in focus, by its name.
-std::map<std::string, std::vector<Problem>> ByOutput(const std::vector<Problem>& cases);
+// One output of a case.
+struct CaseOutput {
+  Problem problem;
+  size_t output = 0;
+  DType dtype() const { return problem.outputs[output].dtype; }
+  const Shape& shape() const { return problem.outputs[output].shape; }
+};
+
+// The cases that have an output, by its name.
+std::map<std::string, std::vector<CaseOutput>> ByOutput(const std::vector<Problem>& cases);
 
 std::vector<std::vector<double>> AllElements(std::span<const Tensor> inputs);
-std::string NameOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect);
+std::string NameOf(const CaseOutput& of, Algorithm schedule = Algorithm::kDirect);
 bool IsDouble(const Problem& problem);  // of some operand
 double RoundedToType(DType type, double x);
 double LowPart(const Golden& golden, size_t i);

@@ -18,19 +18,20 @@ namespace {
 // An output with all that executions are held against.
 class Judgement {
  public:
-  Judgement(const Subject& subject, Problem problem, Algorithm schedule, const std::string& declared)
-      : problem_(std::move(problem)),
+  Judgement(const Subject& subject, CaseOutput of, Algorithm schedule, const std::string& declared)
+      : of_(std::move(of)),
         schedule_(schedule),
         contract_(Declared(declared)),
-        definition_(subject.formula.DefinitionOf(problem_, schedule)) {
+        definition_(subject.formula.DefinitionOf(of_.problem, of_.output, schedule)) {
     contract_.alg = schedule;
-    inputs_ = subject.formula.MakeInputs(problem_);
+    inputs_ = subject.formula.MakeInputs(of_.problem);
     elements_ = AllElements(inputs_);
-    for (const Operand& input : problem_.inputs) types_.push_back(input.dtype);
-    golden_ = subject.judged.ComputeGolden(problem_, inputs_, IsDouble(problem_) ? Tier::kReproducible : Tier::kFast);
-    bound_ = {subject.judged.Bound(problem_, golden_, contract_), contract_, problem_.output().dtype};
+    for (const Operand& input : of_.problem.inputs) types_.push_back(input.dtype);
+    const Tier tier = IsDouble(of_.problem) ? Tier::kReproducible : Tier::kFast;
+    golden_ = subject.judged.ComputeGolden(of_.problem, of_.output, inputs_, tier);
+    bound_ = {subject.judged.Bound(of_.problem, of_.output, golden_, contract_), contract_, of_.dtype()};
     bound_.statistic.applicable =
-        bound_.statistic.applicable && StatisticFits(ParseFill(problem_.spec.fill).value(), bound_.statistic);
+        bound_.statistic.applicable && StatisticFits(ParseFill(of_.problem.spec.fill).value(), bound_.statistic);
   }
 
   std::vector<double> ResultsOf(uint64_t seed) const {
@@ -40,11 +41,11 @@ class Judgement {
   // Notes the first element of the execution that the seed decides that is rejected.
   bool Accept(uint64_t seed, const std::vector<double>& y, Findings& findings) const {
     for (size_t i = 0; i < y.size(); ++i) {
-      const double got = RoundedToType(problem_.output().dtype, y[i]);
+      const double got = RoundedToType(of_.dtype(), y[i]);
       if (Accepts(bound_, golden_, static_cast<int64_t>(i), got)) continue;
       findings.problems.push_back(
           fmt::format("{} {}: a correct execution is rejected, seed {} element {}: {} instead of {}",
-                      NameOf(problem_, schedule_), ToText(contract_), seed, i, got, golden_.value[i]));
+                      NameOf(of_, schedule_), ToText(contract_), seed, i, got, golden_.value[i]));
       return false;
     }
     return true;
@@ -52,12 +53,13 @@ class Judgement {
 
   // Judges the whole output: the statistic may find its errors too large or on one side.
   bool HoldAsAWhole(const Subject& subject, uint64_t seed, const std::vector<double>& y, Findings& findings) const {
-    Tensor output(problem_.output().dtype, problem_.output().shape);
+    Tensor output(of_.dtype(), of_.shape());
     output.SetDoubles(y);
-    const ErrorMetrics metrics = JudgeOutput({subject.judged, problem_, inputs_, golden_, bound_, contract_}, output);
+    const ErrorMetrics metrics =
+        JudgeOutput({subject.judged, of_.problem, of_.output, inputs_, golden_, bound_, contract_}, output);
     if (metrics.statistic.Holds()) return true;
     findings.problems.push_back(fmt::format("{} {}: the statistic rejects a correct execution, seed {}",
-                                            NameOf(problem_, schedule_), ToText(contract_), seed));
+                                            NameOf(of_, schedule_), ToText(contract_), seed));
     return false;
   }
 
@@ -70,13 +72,13 @@ class Judgement {
     for (size_t i = 0; i < y.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
       const double error = std::fabs((y[i] - golden_.value[i]) - LowPart(golden_, i));
-      const double share = error == 0 || !std::isfinite(error) ? 0 : error / AccumulatedBound(bound_, golden_, at);
+      const double share = error == 0 || !std::isfinite(error) ? 0 : error / bound_.At(golden_, at);
       // Which the output's rounding may hide. Executions in double have errors of the machine's functions on top.
-      if (share > 1 && !IsDouble(problem_)) {
+      if (share > 1 && !IsDouble(of_.problem)) {
         findings.problems.push_back(
             fmt::format("{}: a correct execution is beyond the bound, seed {} element {}: {} is {} "
                         "times the bound from {}",
-                        NameOf(problem_, schedule_), seed, i, y[i], share, golden_.value[i]));
+                        NameOf(of_, schedule_), seed, i, y[i], share, golden_.value[i]));
         return std::nullopt;
       }
       worst = std::max(worst, share);
@@ -86,7 +88,7 @@ class Judgement {
   }
 
  private:
-  Problem problem_;
+  CaseOutput of_;
   Algorithm schedule_;
   Contract contract_;
   formula::Definition definition_;
@@ -98,12 +100,12 @@ class Judgement {
 };
 
 // kExecutions / ASSAY_TEST_SEEDS of one output, spread over its cases; the largest error over the bound.
-double Execute(const Subject& subject, const std::vector<Problem>& cases, Algorithm schedule, Findings& findings) {
+double Execute(const Subject& subject, const std::vector<CaseOutput>& cases, Algorithm schedule, Findings& findings) {
   double worst = 0;
   const auto count = static_cast<int64_t>(cases.size());
   for (int64_t i = 0; i < count; ++i) {
-    const Problem& problem = cases[static_cast<size_t>(i)];
-    const Judgement judgement(subject, problem, schedule, IsDouble(problem) ? "f64;math=2" : "f32acc;math=4");
+    const CaseOutput& of = cases[static_cast<size_t>(i)];
+    const Judgement judgement(subject, of, schedule, IsDouble(of.problem) ? "f64;math=2" : "f32acc;math=4");
     for (int64_t seed = i; seed < kExecutions / ASSAY_TEST_SEEDS; seed += count) {
       const std::optional<double> largest = judgement.Execute(static_cast<uint64_t>(seed), findings);
       if (!largest) break;
@@ -119,10 +121,11 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack) {
   Findings findings;
   for (const auto& [types, drawn] : SmallCases(subject.formula)) {
     for (const auto& [output, cases] : ByOutput(drawn.cases)) {
-      for (const Algorithm schedule : subject.formula.Algorithms()) {
+      for (const Algorithm schedule : subject.formula.traits().algorithms) {
         const double worst = Execute(subject, cases, schedule, findings);
         std::optional<double>& known = slack[{output, schedule, types}];
-        if (!subject.formula.Selects(cases[0])) known = std::max(known.value_or(0), worst);
+        const bool selects = subject.formula.TraitsOf(cases[0].problem, cases[0].output).selects;
+        if (!selects) known = std::max(known.value_or(0), worst);
       }
     }
   }
@@ -135,7 +138,7 @@ Findings CheckExecutionsOfHardData(const Subject& subject) {
   const DrawnSizes drawn = drawer.DrawFew(subject.formula.types(), kHardCases);
   for (const auto& [output, cases] : ByOutput(drawn.cases)) {
     for (size_t i = 0; i < cases.size(); ++i) {
-      const bool is_double = IsDouble(cases[i]);
+      const bool is_double = IsDouble(cases[i].problem);
       for (const std::string more : {"", ";ftz=all", ";mid=bf16"}) {
         if (is_double && more.starts_with(";mid")) continue;  // the contract f64 stores nothing narrower
         const Judgement judgement(subject, cases[i], Algorithm::kDirect,

@@ -12,32 +12,32 @@ namespace assay::test {
 namespace {
 
 // Both so large that the output has infinity for them: golden values say no more of such numbers.
-bool BothOverflow(const Problem& problem, double exact, double golden) {
-  if (!IsFloat(problem.output().dtype)) return false;
-  const double held = RoundedToType(problem.output().dtype, golden);
-  return std::isinf(held) && RoundedToType(problem.output().dtype, exact) == held;
+bool BothOverflow(DType type, double exact, double golden) {
+  if (!IsFloat(type)) return false;
+  const double held = RoundedToType(type, golden);
+  return std::isinf(held) && RoundedToType(type, exact) == held;
 }
 
-void CheckGolden(const Subject& subject, const Problem& problem, Algorithm schedule, Findings& findings) {
-  const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem);
-  const formula::Definition definition = subject.formula.DefinitionOf(problem, schedule);
+void CheckGolden(const Subject& subject, const CaseOutput& of, Algorithm schedule, Findings& findings) {
+  const std::vector<Tensor> inputs = subject.formula.MakeInputs(of.problem);
+  const formula::Definition definition = subject.formula.DefinitionOf(of.problem, of.output, schedule);
   const auto exact = EvaluateExactly(definition.graph(), definition.graph().outputs[0], AllElements(inputs));
   for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
-    const Golden golden = subject.judged.ComputeGolden(problem, inputs, tier);
+    const Golden golden = subject.judged.ComputeGolden(of.problem, of.output, inputs, tier);
     if (golden.value.size() != exact.size()) {
       findings.problems.push_back(
-          fmt::format("{}: {} golden values of {}", NameOf(problem, schedule), golden.value.size(), exact.size()));
+          fmt::format("{}: {} golden values of {}", NameOf(of, schedule), golden.value.size(), exact.size()));
       return;
     }
     for (size_t i = 0; i < exact.size(); ++i, ++findings.checked) {
       const double distance = exact[i].DistanceFrom(golden.value[i], LowPart(golden, i));
       if (distance <= golden.error[static_cast<int64_t>(i)] ||
-          BothOverflow(problem, exact[i].Rounded(), golden.value[i]))
+          BothOverflow(of.dtype(), exact[i].Rounded(), golden.value[i]))
         continue;
       findings.problems.push_back(
           fmt::format("{} element {}: the golden value {} is {} from the exact one, more than "
                       "its error {}",
-                      NameOf(problem, schedule), i, golden.value[i], distance, golden.error[static_cast<int64_t>(i)]));
+                      NameOf(of, schedule), i, golden.value[i], distance, golden.error[static_cast<int64_t>(i)]));
       return;
     }
   }
@@ -73,8 +73,9 @@ Findings CheckGoldenValues(const Subject& subject) {
   Findings findings;
   for (const auto& [types, drawn] : SmallCases(subject.formula)) {
     for (const auto& [output, cases] : ByOutput(drawn.cases)) {
-      for (const Problem& problem : cases) {
-        for (const Algorithm schedule : subject.formula.Algorithms()) CheckGolden(subject, problem, schedule, findings);
+      for (const CaseOutput& of : cases) {
+        for (const Algorithm schedule : subject.formula.traits().algorithms)
+          CheckGolden(subject, of, schedule, findings);
       }
     }
   }

@@ -46,23 +46,24 @@ Keys SeenOf(std::vector<Mutant> mutants, const Accepted& accepted) {
 
 // Each omitted term that changes a result of case or twin is seen on the twin; what shows on any data, on the case's
 // own.
-void CheckTwin(const Subject& subject, const Problem& problem, bool on_any_data, TwinCount& count, Findings& findings) {
-  const DType type = problem.output().dtype;
+void CheckTwin(const Subject& subject, const CaseOutput& of, bool on_any_data, TwinCount& count, Findings& findings) {
+  const auto& [problem, output] = of;
+  const DType type = of.dtype();
   const Contract contract = Declared(IsDouble(problem) ? "f64;math=2" : "f32acc;math=2");
-  std::vector<int64_t> outputs;
-  for (int64_t i = 0; i < NumElements(problem.output().shape); i += 37) outputs.push_back(i);
+  std::vector<int64_t> elements;
+  for (int64_t i = 0; i < NumElements(of.shape()); i += 37) elements.push_back(i);
   const std::vector<Tensor> inputs = subject.formula.MakeInputs(problem);
-  const Golden golden = subject.judged.ComputeGolden(problem, inputs, Tier::kFast);
-  const std::vector<Mutant> mutants = subject.formula.OmittedTerms(problem, inputs, golden.value, outputs);
+  const Golden golden = subject.judged.ComputeGolden(problem, output, inputs, Tier::kFast);
+  const std::vector<Mutant> mutants = subject.formula.OmittedTerms(problem, output, inputs, golden.value, elements);
   Keys all = KeysOf(mutants), seen;
   if (on_any_data) {
-    const DeclaredBound bound{subject.judged.Bound(problem, golden, contract), contract, type};
+    const DeclaredBound bound{subject.judged.Bound(problem, output, golden, contract), contract, type};
     seen = SeenOf(mutants, [&](const Mutant& mutant) {
       return Accepts(bound, golden, mutant.index, RoundedToType(type, mutant.value));
     });
   }
-  if (const std::optional<Twin> twin = subject.judged.MakeTwin(problem, contract, 0)) {
-    const auto on_twin = subject.formula.OmittedTerms(problem, twin->inputs, twin->expected, outputs);
+  if (const std::optional<Twin> twin = subject.judged.MakeTwin(problem, output, contract, 0)) {
+    const auto on_twin = subject.formula.OmittedTerms(problem, output, twin->inputs, twin->expected, elements);
     all.merge(KeysOf(on_twin));
     seen.merge(SeenOf(on_twin, [&](const Mutant& mutant) {
       return Accepts(*twin, type, mutant.index, RoundedToType(type, mutant.value));
@@ -73,7 +74,7 @@ void CheckTwin(const Subject& subject, const Problem& problem, bool on_any_data,
   count.all += count_of(all);
   count.seen += count_of(seen);
   if (seen.size() < all.size()) {
-    count.example = fmt::format("{} of {} in {}", all.size() - seen.size(), all.size(), NameOf(problem));
+    count.example = fmt::format("{} of {} in {}", all.size() - seen.size(), all.size(), NameOf(of));
   }
 }
 
@@ -92,12 +93,12 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
         if (round >= ASSAY_TEST_SEEDS && !open.contains(output)) continue;
         TwinCount& count = twins[{output, DTypeListText(row)}];
         bool forgets = false;
-        for (const Problem& problem : cases) {
-          const Forgettable forgettable = ForgettableOf(subject.formula.DefinitionOf(problem).graph());
+        for (const CaseOutput& of : cases) {
+          const Forgettable forgettable = ForgettableOf(subject.formula.DefinitionOf(of.problem, of.output).graph());
           forgets = forgets || forgettable.terms > 0;
           const bool selects_alone = forgettable.terms == 0 && forgettable.on_any_data;
           if (forgettable.terms < kLongSum && !selects_alone) continue;
-          CheckTwin(subject, problem, forgettable.on_any_data, count, findings);
+          CheckTwin(subject, of, forgettable.on_any_data, count, findings);
         }
         if (forgets && count.all < kLongSum) open.insert(output);
         if (count.all >= kLongSum) open.erase(output);

@@ -13,7 +13,7 @@ namespace assay::test {
 namespace {
 
 std::vector<double> GoldenOf(const Problem& problem, std::span<const Tensor> inputs) {
-  return Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kReproducible).value;
+  return Op(problem.spec.op).ComputeGolden(problem, 0, inputs, Tier::kReproducible).value;
 }
 
 TEST(Indexed, GatherCopiesRows) {
@@ -25,10 +25,9 @@ TEST(Indexed, GatherCopiesRows) {
     for (size_t i = 0; i < 9; ++i) {
       for (size_t k = 0; k < 5; ++k) EXPECT_EQ(y[i * 5 + k], table[static_cast<size_t>(places[i]) * 5 + k]);
     }
-    const Golden golden = Op("gather").ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = Op("gather").ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, "f32acc");
-    for (int64_t i = 0; i < golden.size(); ++i)
-      EXPECT_EQ(AccumulatedBound(bound, golden, i), 0) << "nothing is rounded";
+    for (int64_t i = 0; i < golden.size(); ++i) EXPECT_EQ(bound.At(golden, i), 0) << "nothing is rounded";
   }
 }
 
@@ -64,14 +63,14 @@ TEST(Indexed, BoundsCountTheUpdatesOfARow) {
   inputs[0].SetDoubles(std::vector<double>{1, 1, 1});
   inputs[1].SetDoubles(std::vector<double>{0, 0, 0, 0, 0, 1});
   inputs[2].SetDoubles(std::vector<double>(6, 1));
-  const Golden golden = Op("scatter_add").ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = Op("scatter_add").ComputeGolden(problem, 0, inputs, Tier::kFast);
   EXPECT_EQ(golden.value, (std::vector<double>{6, 2, 1}));
   const DeclaredBound bound = BoundOf(problem, golden, "f32acc");
-  const double many = AccumulatedBound(bound, golden, 0), single = AccumulatedBound(bound, golden, 1);
+  const double many = bound.At(golden, 0), single = bound.At(golden, 1);
   EXPECT_GT(many, 10 * single);
   EXPECT_LT(many, 5.01 * 0x1p-23 * 6);
   EXPECT_GT(single, 0);
-  EXPECT_LT(AccumulatedBound(bound, golden, 2), 0x1p-40);
+  EXPECT_LT(bound.At(golden, 2), 0x1p-40);
 }
 
 TEST(Indexed, WrongPlacesAreSeen) {
@@ -82,11 +81,11 @@ TEST(Indexed, WrongPlacesAreSeen) {
     const Problem problem = Bind(id);
     const Operator& op = Op(problem.spec.op);
     const std::vector<Tensor> inputs = op.MakeInputs(problem);
-    const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, "f32acc");
     std::vector<int64_t> outputs;
     for (int64_t i = 0; i < golden.size(); ++i) outputs.push_back(i);
-    const std::vector<Mutant> mutants = op.OmittedTerms(problem, inputs, golden.value, outputs);
+    const std::vector<Mutant> mutants = op.OmittedTerms(problem, 0, inputs, golden.value, outputs);
     EXPECT_GE(mutants.size(), 16U) << id;
     const auto seen = std::ranges::count_if(mutants, [&](const Mutant& m) {
       return !Accepts(bound, golden, m.index, RoundTo(FormatOf(bound.out), m.value));
@@ -107,14 +106,14 @@ TEST(Indexed, PlacesBeyondTheAxisAreRefusedByName) {
     EXPECT_EQ(status.error().message.find("scatter_add: indices[4] is "), 0U) << status.error().message;
     EXPECT_NE(status.error().message.find("places along rows are 0 to 4 (rows=5)"), std::string::npos);
   }
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);  // and would harm nothing
+  const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);  // and would harm nothing
   EXPECT_TRUE(std::isfinite(golden.value[0]));
 }
 
 TEST(Indexed, SlicesAlongElementsGiveRelationsAndSignsDo) {
   const Problem problem = Bind("scatter_add/f32-i64-f32-f32/rows=5,n=6,d=20/fill=normal/seed=0");
   std::set<std::string> names;
-  for (const Relation& relation : Op("scatter_add").Relations(problem)) names.insert(relation.name);
+  for (const Relation& relation : Op("scatter_add").Relations(problem, 0)) names.insert(relation.name);
   EXPECT_TRUE(names.contains("position") && names.contains("negation"));
 }
 

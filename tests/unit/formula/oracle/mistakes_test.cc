@@ -119,6 +119,21 @@ const Mistake kMistakes[] = {
     {"GatherSharesAxes",
      [](D& d, const Start& s) { Gather(s.x, s.n, d.InPlaces("at", s.rows, s.n)); },
      {"Gather: the places have the axes [rows], of which its operand has [rows] too", "places axes of their own"}},
+    {"ReshapeOfOthers",
+     [](D& d, const Start& s) { Reshape(s.norm, s.rows, s.n + d.DerivedAxis("m", s.n, 1)); },
+     {"Reshape: makes 4 elements of 2; give axes of as many"}},
+    {"ReshapeToItself",
+     [](D&, const Start& s) { Reshape(s.x, s.rows, s.n); },
+     {"Reshape: makes [n] of [rows], of an operand with the axes [rows,n]"}},
+    {"GatherAtFractions",
+     [](D& d, const Start& s) {
+       const Axis k = d.DerivedAxis("k", s.n, 1);
+       Gather(s.x, s.n, 0.5 * TopK(s.norm, s.rows, k, {}).places);
+     },
+     {"Gather: the places are real numbers, which may be fractions. Take places of a TopK"}},
+    {"ScatterAddAtFractions",
+     [](D&, const Start& s) { ScatterAdd(s.norm, s.x, Mean(Index(*s.x.graph, s.n), s.n), s.rows); },
+     {"ScatterAdd: the places are real numbers"}},
     {"ScatterAddElsewhere",
      [](D& d, const Start& s) { ScatterAdd(s.norm, s.norm, d.InPlaces("at", s.n, s.rows), s.n); },
      {"ScatterAdd: the places have the axes [n], the numbers that are added [rows]"}},

@@ -116,7 +116,7 @@ TEST(FormulaRegistry, LanesAndSignsGiveRelations) {
   const auto names = [](const char* id) {
     const Problem problem = Bind(id);
     std::vector<std::string> all;
-    for (const Relation& relation : Op(problem.spec.op).Relations(problem)) all.push_back(relation.name);
+    for (const Relation& relation : Op(problem.spec.op).Relations(problem, 0)) all.push_back(relation.name);
     return all;
   };
   const auto has = [](const std::vector<std::string>& all, const char* name) {
@@ -144,17 +144,17 @@ TEST(FormulaRegistry, TheRelationScaleSaysSomethingOfEachTypeList) {
     for (const auto& [types, drawn] : SmallCases(*op)) {
       const auto plain = std::ranges::find(drawn.cases, "normal", [](const Problem& p) { return p.spec.fill; });
       if (plain == drawn.cases.end()) continue;
-      const Problem problem = FocusedOn(*plain, 0);
-      const auto scale = ScaleOf(*op, problem);
+      const Problem& problem = *plain;
+      const auto scale = ScaleOf(*op, problem, 0);
       if (!scale) continue;
       ++named;
       const std::vector<Tensor> inputs = op->MakeInputs(problem);
-      const Golden golden = op->ComputeGolden(problem, inputs, Tier::kFast);
+      const Golden golden = op->ComputeGolden(problem, 0, inputs, Tier::kFast);
       const Contract contract = Declared(IsDouble(problem) ? "f64;math=2" : "f32acc;math=4");
-      const BoundModel bound = op->Bound(problem, golden, contract);
-      Tensor output(problem.output().dtype, problem.output().shape);
+      const BoundModel bound = op->Bound(problem, 0, golden, contract);
+      Tensor output(problem.outputs[0].dtype, problem.outputs[0].shape);
       output.SetDoubles(golden.value);
-      EXPECT_TRUE(scale->make({*op, problem, inputs, golden, bound, contract, output})) << problem.spec.Id();
+      EXPECT_TRUE(scale->make({*op, problem, 0, inputs, golden, bound, contract, output})) << problem.spec.Id();
     }
   }
   EXPECT_GT(named, 20);
@@ -179,10 +179,10 @@ TEST(FormulaRegistry, OutputsHaveTypesShapesAndPlacesOfTheirOwn) {
   EXPECT_EQ(backward.outputs[0].dtype, DType::kBF16);
   EXPECT_EQ(backward.outputs[1].dtype, DType::kF32);
   EXPECT_EQ(backward.outputs[2].shape, (Shape{5}));
-  // A problem that is bound again for a relation keeps its output in focus.
-  for (const Relation& relation : Op("layer_norm").Relations(FocusedOn(stats, 2))) {
+  // A problem that is bound again for a relation has the output that the relation is of.
+  for (const Relation& relation : Op("layer_norm").Relations(stats, 2)) {
     if (relation.problem) {
-      EXPECT_EQ(relation.problem->focus, 2U);
+      EXPECT_EQ(relation.problem->outputs.at(2).name, "rstd");
     }
   }
 }
@@ -192,13 +192,14 @@ TEST(FormulaRegistry, FurtherOutputsChangeNothing) {
   const Problem plain = Bind("layer_norm/f32/rows=5,n=40/fill=normal/seed=3");
   const Problem stats = Bind("layer_norm/f32/rows=5,n=40,stats=1/fill=normal/seed=3");
   const Operator& op = Op("layer_norm");
-  const std::vector<Tensor> a = op.MakeInputs(plain), b = op.MakeInputs(FocusedOn(stats, 1));
+  const std::vector<Tensor> a = op.MakeInputs(plain), b = op.MakeInputs(stats);
   for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].ToDoubles(), b[i].ToDoubles());
-  const Golden y = op.ComputeGolden(plain, a, Tier::kFast), again = op.ComputeGolden(stats, b, Tier::kFast);
+  const Golden y = op.ComputeGolden(plain, 0, a, Tier::kFast), again = op.ComputeGolden(stats, 0, b, Tier::kFast);
   EXPECT_EQ(y.value, again.value);
-  const BoundModel bound = op.Bound(plain, y, Declared("f32acc")),
-                   of_again = op.Bound(stats, again, Declared("f32acc"));
-  for (int64_t i = 0; i < y.size(); ++i) EXPECT_EQ(HardBound(bound, y, i), HardBound(of_again, again, i));
+  const BoundModel bound = op.Bound(plain, 0, y, Declared("f32acc")),
+                   of_again = op.Bound(stats, 0, again, Declared("f32acc"));
+  for (int64_t i = 0; i < y.size(); ++i)
+    EXPECT_EQ(bound.LargestToleranceAt(y, i), of_again.LargestToleranceAt(again, i));
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ struct OffsetCase {
       : problem(Bind(id + "/fill=offset/seed=0")),
         op(dynamic_cast<const FormulaOperator&>(Op(problem.spec.op))),
         inputs(op.MakeInputs(problem)),
-        golden(op.ComputeGolden(problem, inputs, Tier::kFast)) {}
+        golden(op.ComputeGolden(problem, 0, inputs, Tier::kFast)) {}
 
   std::vector<double> Run(const char* declaration, uint64_t seed) const {
     const Contract contract = Declared(declaration);
     std::vector<std::vector<double>> elements;
     for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-    const formula::Definition definition = op.DefinitionOf(problem, contract.alg);
+    const formula::Definition definition = op.DefinitionOf(problem, 0, contract.alg);
     const std::vector<DType> types(inputs.size(), DType::kF32);
     std::vector<double> y =
         Simulate(definition.graph(), definition.graph().outputs[0], elements, types, contract, seed);
@@ -42,7 +42,7 @@ struct OffsetCase {
     const DeclaredBound bound = BoundOf(problem, golden, declaration);
     double largest = 0;
     for (size_t i = 0; i < y.size(); ++i) {
-      const double reach = AccumulatedBound(bound, golden, static_cast<int64_t>(i));
+      const double reach = bound.At(golden, static_cast<int64_t>(i));
       largest = std::max(largest, std::fabs(y[i] - golden.value[i]) / reach);
     }
     return largest;
@@ -71,7 +71,7 @@ TEST(FormulaSchedules, AOnePassVarianceIsBoundedByItsOwnFormula) {
       of_onepass = std::max(of_onepass, one.LargestShare(kOnePass, y));
     }
     fmt::print("{:36} one-pass error / direct bound {:.3f}, / one-pass bound {:.4f}\n", id, of_direct, of_onepass);
-    if (NumElements(one.problem.output().shape) <= 256) {
+    if (NumElements(one.problem.outputs[0].shape) <= 256) {
       EXPECT_GT(of_direct, 1) << id;
     }
   }

@@ -25,9 +25,8 @@ Tensor Row(const Problem& problem, const std::vector<double>& values) {
 }
 
 std::vector<double> GoldenOf(const Problem& problem, size_t output, const std::vector<double>& x) {
-  const Problem focused = FocusedOn(problem, output);
   const Tensor inputs[] = {Row(problem, x)};
-  return Op(problem.spec.op).ComputeGolden(focused, inputs, Tier::kReproducible).value;
+  return Op(problem.spec.op).ComputeGolden(problem, output, inputs, Tier::kReproducible).value;
 }
 
 TEST(Selection, RanksTiesAndNan) {
@@ -78,16 +77,18 @@ TEST(Selection, IndicesAreOfTheirOwnType) {
   EXPECT_EQ(top.outputs[1].dtype, DType::kI64);
   EXPECT_EQ(top.outputs[1].shape, (Shape{3, 2}));
   EXPECT_FALSE(TryBind("top_k/f32/rows=3,k=9,n=8/fill=normal/seed=0").has_value());
-  EXPECT_TRUE(Op("top_k").Selects(top) && Op("top_k").Selects(FocusedOn(top, 1)));
+  EXPECT_TRUE(Op("top_k").TraitsOf(top, 0).selects && Op("top_k").TraitsOf(top, 1).selects);
 }
+
+constexpr size_t kPlaces = 1;  // the output beside the values
 
 // Replaces places of equal numbers by the golden ones.
 std::vector<double> Canonical(const char* id, const std::vector<double>& x, const std::vector<double>& places) {
-  const Problem problem = FocusedOn(Bind(id), 1);
+  const Problem problem = Bind(id);
   const Tensor inputs[] = {Row(problem, x)};
-  Tensor got(DType::kI64, problem.output().shape);
+  Tensor got(DType::kI64, problem.outputs[kPlaces].shape);
   got.SetDoubles(places);
-  Op(problem.spec.op).Canonicalise(problem, inputs, got);
+  Op(problem.spec.op).Canonicalise(problem, kPlaces, inputs, got);
   return got.ToDoubles();
 }
 
@@ -117,18 +118,18 @@ std::vector<Tensor> RowAlone(const Problem& problem, const std::vector<double>& 
 
 // Judges a user's places under a contract that rounds operands.
 Decision DecisionOf(const std::vector<double>& x, const std::vector<double>& places) {
-  const Problem problem = FocusedOn(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 1);
+  const Problem problem = Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0");
   const Operator& op = Op("top_k");
   const std::vector<Tensor> inputs = RowAlone(problem, x);
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, kPlaces, inputs, Tier::kFast);
   const Contract contract = Declared("tf32;math=0");
-  const BoundModel bound = op.Bound(problem, golden, contract);
-  Tensor got(DType::kI64, problem.output().shape);
+  const BoundModel bound = op.Bound(problem, kPlaces, golden, contract);
+  Tensor got(DType::kI64, problem.outputs[kPlaces].shape);
   got.SetDoubles(places);
   JudgeInputs evidence;
-  evidence.shape = problem.output().shape;
+  evidence.shape = problem.outputs[kPlaces].shape;
   evidence.declared = evidence.required = contract;
-  evidence.runs.push_back(JudgeOutput({op, problem, inputs, golden, bound, contract}, got));
+  evidence.runs.push_back(JudgeOutput({op, problem, kPlaces, inputs, golden, bound, contract}, got));
   return Decide(evidence);
 }
 
@@ -152,9 +153,9 @@ TEST(Selection, APlaceBeyondTheRowIsWrongAsANumber) {
 
 // Advice speaks of sums where there are some.
 TEST(Selection, HasNoSums) {
-  EXPECT_FALSE(Op("top_k").Sums(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0")));
-  EXPECT_FALSE(Op("exp").Sums(Bind("exp/f32/n=4/fill=normal/seed=0")));
-  EXPECT_TRUE(Op("layer_norm").Sums(Bind("layer_norm/f32/rows=2,n=4/fill=normal/seed=0")));
+  EXPECT_FALSE(Op("top_k").TraitsOf(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 0).sums);
+  EXPECT_FALSE(Op("exp").TraitsOf(Bind("exp/f32/n=4/fill=normal/seed=0"), 0).sums);
+  EXPECT_TRUE(Op("layer_norm").TraitsOf(Bind("layer_norm/f32/rows=2,n=4/fill=normal/seed=0"), 0).sums);
   for (const bool sums : {false, true}) {
     JudgeInputs evidence;
     evidence.shape = {4};
@@ -163,7 +164,7 @@ TEST(Selection, HasNoSums) {
     evidence.sums = sums;
     evidence.power = MutationPower{};
     evidence.power->blank = "zeros";
-    EXPECT_EQ(Decide(evidence).reason.find("sums") != std::string::npos, sums) << Decide(evidence).reason;
+    EXPECT_EQ(Decide(evidence).reason.find("fewer terms") != std::string::npos, sums) << Decide(evidence).reason;
   }
 }
 
@@ -254,13 +255,13 @@ TEST(Selection, KeepsTheSmallestReach) {
 
 // Numbers that a class may round to one may change sides: the places of both are right then, and nothing else.
 TEST(Selection, UncertainPlacesAreThoseThatMayStandThere) {
-  const Problem problem = FocusedOn(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 1);
+  const Problem problem = Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0");
   const Tensor inputs[] = {Row(problem, {1, 8, 1 + 0x1p-20, 0})};
   const Operator& op = Op("top_k");
-  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Golden golden = op.ComputeGolden(problem, kPlaces, inputs, Tier::kFast);
   EXPECT_EQ(golden.value, (std::vector<double>{1, 2}));
-  const DeclaredBound exact = BoundOf(problem, golden, "f32acc;math=0");
-  const DeclaredBound rounded = BoundOf(problem, golden, "tf32;math=0");
+  const DeclaredBound exact = BoundOf(problem, golden, "f32acc;math=0", kPlaces);
+  const DeclaredBound rounded = BoundOf(problem, golden, "tf32;math=0", kPlaces);
   for (double place = -1; place <= 4; ++place) {
     EXPECT_EQ(Accepts(exact, golden, 1, place), place == 2) << place;
     EXPECT_EQ(Accepts(rounded, golden, 1, place), place == 0 || place == 2) << place;
@@ -272,16 +273,15 @@ TEST(Selection, UncertainPlacesAreThoseThatMayStandThere) {
 TEST(Selection, OverlookedRanksAreFaults) {
   for (const char* id : {"top_k/f32/rows=3,k=5,n=40/fill=normal/seed=1", "sort/bf16/rows=3,n=40/fill=normal/seed=1",
                          "top_k/bf16/rows=3,k=5,n=40,smallest=1,tie=any/fill=ties/seed=1"}) {
-    const Problem whole = Bind(id);
-    const Operator& op = Op(whole.spec.op);
-    const std::vector<Tensor> inputs = op.MakeInputs(whole);
+    const Problem problem = Bind(id);
+    const Operator& op = Op(problem.spec.op);
+    const std::vector<Tensor> inputs = op.MakeInputs(problem);
     for (size_t output = 0; output < 2; ++output) {
-      const Problem problem = FocusedOn(whole, output);
-      const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
-      const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
+      const Golden golden = op.ComputeGolden(problem, output, inputs, Tier::kFast);
+      const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0", output);
       std::vector<int64_t> all;
       for (int64_t i = 0; i < golden.size(); ++i) all.push_back(i);
-      const std::vector<Mutant> mutants = op.OmittedTerms(problem, inputs, golden.value, all);
+      const std::vector<Mutant> mutants = op.OmittedTerms(problem, output, inputs, golden.value, all);
       EXPECT_GE(mutants.size(), 8U) << id << " " << output;
       for (const Mutant& mutant : mutants) {
         EXPECT_FALSE(Accepts(bound, golden, mutant.index, mutant.value)) << id << " " << output;

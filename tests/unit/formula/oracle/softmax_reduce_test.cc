@@ -60,7 +60,7 @@ void Compare(const Pair& pair, std::string_view type, int64_t n, std::string_vie
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
     const double distance = std::fabs((got.value[i] - y) + ((dd ? got.value_lo[i] : 0) - lo));
     EXPECT_LE(distance, golden.error[at] + got.reach[1][i] + std::fabs(y) * 0x1p-1000) << id << " element " << i;
-    const double own = AccumulatedBound(by_hand.bound, golden, at), by_formula = got.reach[0][i] + got.reach[1][i];
+    const double own = by_hand.bound.At(golden, at), by_formula = got.reach[0][i] + got.reach[1][i];
     if (!pair.bound_by_hand || !std::isfinite(own) || own == 0) continue;
     const double ratio = by_formula / own;
     if (!(ratio <= ratios.worst)) ratios.worst = ratio;

@@ -23,24 +23,25 @@ constexpr double kSubnormal = 1e-40;                // subnormal in f32
 // A case whose inputs are these numbers.
 struct GivenTensors {
   GivenTensors(const std::string& id, const std::vector<std::vector<double>>& numbers, const char* declared,
-               size_t output = 0)
-      : problem(FocusedOn(Bind(id), output)) {
+               size_t number = 0)
+      : problem(Bind(id)), output(number) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape).SetDoubles(numbers[i]);
     }
-    golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kFast);
-    bound = BoundOf(problem, golden, declared);
+    golden = Op(problem.spec.op).ComputeGolden(problem, output, inputs, Tier::kFast);
+    bound = BoundOf(problem, golden, declared, output);
   }
   // The results that are accepted for the element.
   std::vector<double> Taken(int64_t i, const std::vector<double>& results) const {
     std::vector<double> taken;
     for (const double y : results) {
-      if (Accepts(bound, golden, i, RoundTo(FormatOf(problem.output().dtype), y))) taken.push_back(y);
+      if (Accepts(bound, golden, i, RoundTo(FormatOf(problem.outputs[output].dtype), y))) taken.push_back(y);
     }
     return taken;
   }
 
   Problem problem;
+  size_t output;
   std::vector<Tensor> inputs;
   Golden golden;
   DeclaredBound bound;
@@ -123,7 +124,7 @@ TEST(SpecialPowers, OfNegativeNumbersAreInEveryFill) {
     const Problem problem = Bind(fmt::format("pow/f32/n=1031/fill={}/seed=1", fill));
     const Operator& op = Op("pow");
     const std::vector<Tensor> inputs = op.MakeInputs(problem);
-    const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+    const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kFast);
     const DeclaredBound bound = BoundOf(problem, golden, kPlain);
     int64_t of_magnitudes = 0, of_positive = 0;
     for (int64_t i = 0; i < golden.size(); ++i) {

@@ -26,24 +26,27 @@ class Altered final : public Operator {
   const OpSchema& schema() const override { return op_.schema(); }
   Result<Problem> Bind(const CaseSpec& spec) const override { return op_.Bind(spec); }
   std::vector<Tensor> MakeInputs(const Problem& problem) const override { return op_.MakeInputs(problem); }
-  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
-    return op_.ComputeGolden(problem, inputs, tier);
+  Golden ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                       Tier tier) const override {
+    return op_.ComputeGolden(problem, output, inputs, tier);
   }
-  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    BoundModel model = op_.Bound(problem, golden, contract);
+  BoundModel Bound(const Problem& problem, size_t output, const Golden& golden,
+                   const Contract& contract) const override {
+    BoundModel model = op_.Bound(problem, output, golden, contract);
     for (BoundTerm& term : model.terms) term.coefficient *= bound_;
     return model;
   }
-  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
-    std::optional<Twin> twin = op_.MakeTwin(problem, contract, variant);
+  std::optional<Twin> MakeTwin(const Problem& problem, size_t output, const Contract& contract,
+                               int variant) const override {
+    std::optional<Twin> twin = op_.MakeTwin(problem, output, contract, variant);
     if (twin) {
       for (double& tolerance : twin->tolerances) tolerance *= tolerance_;
     }
     return twin;
   }
-  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
-                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
-    return op_.OmittedTerms(problem, inputs, values, outputs);
+  std::vector<Mutant> OmittedTerms(const Problem& problem, size_t output, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> elements) const override {
+    return op_.OmittedTerms(problem, output, inputs, values, elements);
   }
 
  private:
@@ -121,7 +124,7 @@ TEST(UnlistedOperator, RelationsLeaveOutWhatIsRefused) {
   const auto names = [](const char* id) {
     const Problem problem = UnlistedOperator().Bind(ParseId(id).value()).value();
     std::set<std::string> all;
-    for (const Relation& relation : UnlistedOperator().Relations(problem)) all.insert(relation.name);
+    for (const Relation& relation : UnlistedOperator().Relations(problem, 0)) all.insert(relation.name);
     return all;
   };
   EXPECT_THAT(names("unlisted/f32/kappa=10,omega=5/fill=normal/seed=0"),

@@ -14,7 +14,7 @@ namespace assay::test {
 
 struct PooledCase : StatisticCase {
   PooledCase(const std::string& id, const char* declaration)
-      : StatisticCase(id, declaration), effects(MakeEffects(op, problem, inputs, golden)) {}
+      : StatisticCase(id, declaration), effects(MakeEffects(op, problem, 0, inputs, golden)) {}
 
   std::vector<PooledTest> Gather(const std::vector<double>& values) const {
     const Tensor got = Output(values);
@@ -31,7 +31,7 @@ class PooledRun {
     Record record;
     record.implementation = implementation;
     record.op = c.problem.spec.op;
-    record.dtype = ToText(c.contract) + Name(c.problem.output().dtype).data();
+    record.dtype = ToText(c.contract) + Name(c.problem.outputs[0].dtype).data();
     record.verdict = "pass";
     record.input_hash = c.problem.spec.Id();
     record.pooled = ToText(c.Gather(values));

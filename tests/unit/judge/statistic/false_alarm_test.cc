@@ -156,11 +156,12 @@ TEST(NoFalseAlarm, Softmax) {
         const StatisticCase c(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed),
                               type.contract);
         const SoftmaxArgs op(c.problem);
+        const std::vector<double> operand = c.inputs[0].ToDoubles();
         for (const SoftmaxForm& form : AllSoftmaxForms(seed++)) {
           if (form.block > 0 && form.bias != Bias::kNone) continue;
           std::vector<double> got(static_cast<size_t>(c.golden.size())), x(static_cast<size_t>(op.terms));
           for (int64_t row = 0; row < op.rows; ++row) {
-            for (int64_t k = 0; k < op.terms; ++k) x[k] = c.inputs[0].ToDoubles()[op.Offset(row, k)];
+            for (int64_t k = 0; k < op.terms; ++k) x[k] = operand[op.Offset(row, k)];
             const auto y = RunSoftmaxRow(c.problem, x, c.contract, form);
             for (int64_t k = 0; k < op.terms; ++k) got[op.Offset(row, k)] = y[k];
           }

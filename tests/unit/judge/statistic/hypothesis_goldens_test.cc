@@ -19,10 +19,10 @@ struct Failing {
       for (double& v : x) v = RoundTo(FormatOf(DType::kBF16), v);
       rounded.emplace_back(input.dtype(), input.shape()).SetDoubles(x);
     }
-    of_bf16 = c.Output(c.op.ComputeGolden(c.problem, rounded, Tier::kFast).value);
+    of_bf16 = c.Output(c.op.ComputeGolden(c.problem, 0, rounded, Tier::kFast).value);
   }
   std::optional<WeakerArithmetic> Find(const Tensor& got, HypothesisGoldens* goldens) const {
-    return FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got}, {}, goldens);
+    return FindWeakerArithmetic(c.op, c.problem, 0, c.contract, c.golden, {c.inputs, &got}, {}, goldens);
   }
 };
 
@@ -61,13 +61,13 @@ TEST(HypothesisGoldens, AreNotMadeWhereAPartRefutesTheClass) {
   const ErrorMetrics metrics = c.Judge(values);
   HypothesisGoldens goldens;
   EXPECT_FALSE(
-      FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {}, &goldens));
+      FindWeakerArithmetic(c.op, c.problem, 0, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {}, &goldens));
   EXPECT_EQ(goldens.made(), 0);
 }
 
 // Results of sums whose partial sums are rounded to a format, after so many terms each and at the end.
 std::vector<double> RoundedSums(const StatisticCase& c, DType type, int64_t block, bool running) {
-  const auto products = c.op.Products(c.problem, c.inputs);
+  const auto products = c.op.Products(c.problem, 0, c.inputs);
   std::vector<double> terms(static_cast<size_t>(products->terms())), values;
   for (int64_t i = 0; i < c.golden.size(); ++i) {
     products->Read(i, terms);
@@ -100,7 +100,7 @@ TEST(HypothesisGoldens, APartRefutesNoTrueClass) {
     const auto find = [&] {
       const Tensor got = c.Output(values);
       const ErrorMetrics metrics = c.Judge(values);
-      return FindWeakerArithmetic(c.op, c.problem, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {});
+      return FindWeakerArithmetic(c.op, c.problem, 0, c.contract, c.golden, {c.inputs, &got, metrics.worst}, {});
     };
     const auto found = find();
     ASSERT_TRUE(found) << one.name;

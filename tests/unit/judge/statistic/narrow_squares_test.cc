@@ -41,8 +41,8 @@ void SetData(const std::function<double(std::mt19937_64&)>& draw, StatisticCase&
   std::vector<double> values(static_cast<size_t>(c.inputs[0].size()));
   for (double& x : values) x = NarrowTo(c.problem.inputs[0].dtype, draw(random));
   c.inputs[0].SetDoubles(values);
-  c.golden = c.op.ComputeGolden(c.problem, c.inputs, Tier::kFast);
-  c.bound = c.op.Bound(c.problem, c.golden, c.contract);
+  c.golden = c.op.ComputeGolden(c.problem, 0, c.inputs, Tier::kFast);
+  c.bound = c.op.Bound(c.problem, 0, c.golden, c.contract);
 }
 
 // A norm in f32. `lost` terms are left out of each sum, and `divisor` is added to the number of terms.
@@ -57,7 +57,7 @@ std::vector<double> RmsNorm(const StatisticCase& c, Order order, size_t lost = 0
     const float scale = 1 / std::sqrt(mean + 1e-6F);
     for (size_t i = 0; i < n; ++i) {
       const float result = static_cast<float>(x[row + i]) * scale * static_cast<float>(gamma[i]);
-      y.push_back(NarrowTo(c.problem.output().dtype, result));
+      y.push_back(NarrowTo(c.problem.outputs[0].dtype, result));
     }
   }
   return y;
@@ -70,7 +70,7 @@ std::vector<double> L2(const StatisticCase& c, Order order) {
   for (size_t row = 0; row < x.size(); row += n) {
     std::vector<float> squares;
     for (size_t i = row; i < row + n; ++i) squares.push_back(static_cast<float>(x[i] * x[i]));
-    y.push_back(NarrowTo(c.problem.output().dtype, std::sqrt(SumInF32(squares, order))));
+    y.push_back(NarrowTo(c.problem.outputs[0].dtype, std::sqrt(SumInF32(squares, order))));
   }
   return y;
 }

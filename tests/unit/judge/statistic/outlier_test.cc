@@ -41,7 +41,7 @@ void AddInPanels(const float* a, const float* b, int64_t terms, int64_t panel, s
 enum class SumOrder : uint8_t { kSequential, kPairwise, kBlocked };
 
 Tensor Multiply(const StatisticCase& c, int64_t terms, SumOrder order) {
-  Tensor got(c.problem.output().dtype, c.problem.output().shape);
+  Tensor got(c.problem.outputs[0].dtype, c.problem.outputs[0].shape);
   const float* b = c.inputs[1].As<float>().data();
   std::vector<float> row(kSide);
   for (int64_t i = 0; i < kSide; ++i) {

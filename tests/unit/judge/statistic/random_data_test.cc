@@ -82,7 +82,7 @@ struct Asked {
     problem = op.Bind(spec).value();
   }
   std::string Why(const std::vector<Tensor>& inputs, int64_t furthest = 0) const {
-    return ExplainNotRandom(op, problem, inputs, furthest, ParseDeclaration("acc=f32").value());
+    return ExplainNotRandom(op, problem, 0, inputs, furthest, ParseDeclaration("acc=f32").value());
   }
   CaseSpec spec;
   const Operator& op;
@@ -135,7 +135,7 @@ TEST(SummedTerms, AreThoseOfTheElement) {
     const Asked asked(id);
     std::vector<Tensor> inputs = asked.op.MakeInputs(asked.problem);
     for (size_t k = 0; k < data.size(); ++k) inputs[k].SetDoubles(data[k]);
-    return asked.op.SummedTerms(asked.problem, inputs, ParseDeclaration("acc=f32").value(), output);
+    return asked.op.SummedTerms(asked.problem, 0, inputs, ParseDeclaration("acc=f32").value(), output);
   };
   using Sums = std::vector<std::vector<double>>;
   EXPECT_EQ(terms("rms_norm/f32/rows=2,n=3/fill=normal/seed=0", 4, {{1, 2, 3, 4, 5, 6}}), (Sums{{16, 25, 36}}));

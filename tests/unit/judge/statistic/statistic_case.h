@@ -19,15 +19,15 @@ struct StatisticCase {
         op(Op(problem.spec.op)),
         contract(Declared(declaration)),
         inputs(op.MakeInputs(problem)),
-        golden(op.ComputeGolden(problem, inputs,
-                                problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast)),
-        bound(op.Bound(problem, golden, contract)) {
+        golden(op.ComputeGolden(problem, 0, inputs,
+                                problem.outputs[0].dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast)),
+        bound(op.Bound(problem, 0, golden, contract)) {
     if (!StatisticFits(*ParseFill(problem.spec.fill), bound.statistic)) bound.statistic.applicable = false;
   }
   StatisticCase(const StatisticCase&) = delete;  // the bound points into the golden value
 
   Tensor Output(const std::vector<double>& values) const {
-    Tensor got(problem.output().dtype, problem.output().shape);
+    Tensor got(problem.outputs[0].dtype, problem.outputs[0].shape);
     got.SetDoubles(values);
     return got;
   }
@@ -36,7 +36,7 @@ struct StatisticCase {
   }
   std::optional<WeakerArithmetic> Explain(const std::vector<double>& values) const {
     const Tensor got = Output(values);
-    return FindWeakerArithmetic(op, problem, contract, golden, {inputs, &got}, {});
+    return FindWeakerArithmetic(op, problem, 0, contract, golden, {inputs, &got}, {});
   }
 
   Problem problem;

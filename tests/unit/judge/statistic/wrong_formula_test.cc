@@ -51,7 +51,7 @@ TEST_P(WrongFormula, IsNoClass) {
         "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
     const StatisticCase c(id, "acc=f32");
     std::vector<double> got = Product(c, GetParam().term);
-    for (double& y : got) y = In(c.problem.output().dtype, GetParam().result(y));
+    for (double& y : got) y = In(c.problem.outputs[0].dtype, GetParam().result(y));
     const ErrorMetrics metrics = c.Judge(got);
     EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << id << ": these data show nothing";
     const auto found = c.Explain(got);
@@ -131,7 +131,7 @@ TEST(WrongFormula, OneUlpOnIntegersIsNoClass) {
     for (double& x : values) x = std::round(3 * x);
     input.SetDoubles(values);
   }
-  c.golden = c.op.ComputeGolden(c.problem, c.inputs, Tier::kFast);
+  c.golden = c.op.ComputeGolden(c.problem, 0, c.inputs, Tier::kFast);
   for (const float to : {1e9F, 0.0F}) {
     std::vector<double> got = c.golden.value;
     got[100] = std::nextafter(static_cast<float>(got[100]), std::copysign(to, static_cast<float>(got[100])));
@@ -150,8 +150,8 @@ TEST(LongSums, OfOneSignAreLegalInOrder) {
       std::vector<double> x = c.inputs[0].ToDoubles();
       for (double& value : x) value = positive ? std::fabs(value) : value;
       c.inputs[0].SetDoubles(x);
-      c.golden = c.op.ComputeGolden(c.problem, c.inputs, Tier::kFast);
-      c.bound = c.op.Bound(c.problem, c.golden, c.contract);
+      c.golden = c.op.ComputeGolden(c.problem, 0, c.inputs, Tier::kFast);
+      c.bound = c.op.Bound(c.problem, 0, c.golden, c.contract);
       std::vector<double> got;
       for (size_t row = 0; row < 3; ++row) {
         float sum = 0;

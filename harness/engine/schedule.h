@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of a run, and which of them come next. In the first pass a few together are judged before each is timed:
+// devices then wait for each other once a group and not once a case, so that one that compiles for long keeps no core
+// idle. Later rounds and passes (LaterPasses) take one case at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/model/record.h"
+#include "harness/engine/device/device.h"
+#include "harness/engine/device/pool_health.h"
+#include "harness/engine/results/resumed_run.h"
+#include "harness/plan/suite.h"
+
+namespace assay {
+
+struct RunPolicy;
+
+// Gives a run its cases while it lasts, when what comes next depends on what others came to. All calls come from the
+// thread of the run, and no device is at work in them.
+class CaseSource {
+ public:
+  virtual ~CaseSource() = default;
+
+  // The next cases; none: the run ends. The results of those of the call before are not known yet, as devices
+  // run them while these are prepared; all others are.
+  virtual std::vector<PlannedCase> Next() = 0;
+
+  // The results of some of them, as they will stand in the file, by case. `ids`: the cases that have come to their end;
+  // one without a record is one that no implementation took which the user asked for. `health`: of the run's devices.
+  virtual void Judged(std::span<const std::string> ids, std::span<const Record> records, const PoolHealth& health) = 0;
+
+  virtual size_t total() const = 0;            // cases that it will give; 0: not known
+  virtual std::string StatusText() const = 0;  // for those who watch
+};
+
+// At least one. Together no larger than kLargeCaseBytes unless alone, as all of a group is in memory at once.
+inline constexpr size_t kMostCasesInGroup = 8;
+
+struct CaseGroup {
+  size_t begin = 0, end = 0;  // of the run's cases
+  double bytes = 0;           // of memory that they need together where each is run (BytesNeeded)
+};
+
+// Groups all cases, in order. Those of a group together take no more memory than `most_bytes`, so that none is too
+// large for its neighbours' sake. `tier` as in ChooseTier.
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier = "auto",
+                                  double most_bytes = std::numeric_limits<double>::infinity());
+
+class Schedule {
+ public:
+  // `source`: null, or where there are more cases. All else outlives this.
+  Schedule(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
+           const RunPolicy& policy);
+
+  // All cases until now, by their places.
+  const std::vector<PlannedCase>& cases() const { return cases_; }
+  // Frees a case but keeps its index: there may be a million cases, or a run that lasts for days.
+  void Forget(size_t index) { cases_[index] = PlannedCase(); }
+
+  // Whether the resumed run already has all results of this case on this device.
+  bool IsDone(size_t index, const Device& device) const;
+  // Returns the results that the resumed run has of this case and device, if some are missing; null: it has none.
+  const ResumedRun::Begun* FindBegun(size_t index, const Device& device) const;
+
+  // Takes the next group of the first pass; nullopt if there is none now. May append cases: hold no reference to one
+  // across the call.
+  std::optional<CaseGroup> NextGroup();
+
+  // Whether the host has room for the next group while the present one is still loaded. If not, the next one is loaded
+  // after the present one is freed: no case counts as too large because of its neighbours.
+  bool FitTogether(const CaseGroup& present, const CaseGroup& next) const;
+
+ private:
+  bool IsDone(size_t index) const;  // on each device
+  void AddGroups();                 // of the cases that are new
+
+  std::vector<PlannedCase> cases_;  // grows where there is a source
+  CaseSource* source_;
+  size_t grouped_ = 0;            // so many of the cases
+  std::deque<CaseGroup> groups_;  // not yet begun
+  const std::vector<Device>& devices_;
+  const RunPolicy& policy_;
+};
+
+}  // namespace assay

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay.namespace(x): the functions of an array's kind, by the names of the array API standard 2023.12, and those that
+networks need beside it."""
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from typing import Any, Sequence, Union
+
+from ._errors import UsageError
+from ._places import extent_of, indices, join, reshape
+from ._traced import CONDITIONS, Exact, Traced, broadcast, checked, fault, map_function, place_of, places_of, reduce, roots_of
+from ._types import framework_name
+
+Axes = Union[int, Sequence[int], None]
+
+_MAPS = {"exp": 1, "log": 1, "log1p": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1, "sigmoid": 1, "sqrt": 1, "rsqrt": 1, "abs": 1,
+         "negative": 1, "relu": 1, "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "maximum": 2, "minimum": 2, "where": 3,
+         **CONDITIONS}  # operands
+_REDUCTIONS = ("sum", "mean", "prod", "max", "min")
+
+
+class Networks:
+    """Functions that are made of others, alike for each kind of array."""
+
+    def square(self, x: Any) -> Any: return x * x
+    def pow(self, x: Any, y: Any) -> Any: return x**y
+    def silu(self, x: Any) -> Any: return x * self.sigmoid(x)  # type: ignore[attr-defined]
+
+    def var(self, x: Any, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
+        if correction != 0:
+            raise fault("var: only correction=0 is there, the mean of the squared deviations")
+        deviation = x - self.mean(x, axis=axis, keepdims=True)  # type: ignore[attr-defined]
+        return self.mean(deviation * deviation, axis=axis, keepdims=keepdims)  # type: ignore[attr-defined]
+
+    def std(self, x: Any, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
+        return self.sqrt(self.var(x, axis, correction, keepdims))  # type: ignore[attr-defined]
+
+    def softmax(self, x: Any, axis: Axes = -1) -> Any:
+        e = self.exp(x - self.max(x, axis=axis, keepdims=True))  # type: ignore[attr-defined]
+        return e / self.sum(e, axis=axis, keepdims=True)  # type: ignore[attr-defined]
+
+    def log_softmax(self, x: Any, axis: Axes = -1) -> Any:
+        """The largest is taken off first, as the logarithm is small beside large numbers."""
+        below = x - self.max(x, axis=axis, keepdims=True)  # type: ignore[attr-defined]
+        return below - self.log(self.sum(self.exp(below), axis=axis, keepdims=True))  # type: ignore[attr-defined]
+
+
+class _TracedNamespace(Networks):
+    def __init__(self) -> None:
+        vars(self).update({name: checked(getattr(self, name)) for name in names()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in _MAPS:
+            made = lambda *operands: self._map(name, operands)  # noqa: E731
+        elif name in _REDUCTIONS:
+            made = lambda x, axis=None, keepdims=False: reduce(name, x, axis, keepdims)  # noqa: E731
+        else:
+            raise fault(f"there is no function {name}; there are {', '.join(names())}")
+        made.__name__ = name
+        return made
+
+    @staticmethod
+    def _map(name: str, operands: Sequence[Any]) -> Traced:
+        if len(operands) != _MAPS[name]:
+            raise fault(f"{name} takes {_MAPS[name]} arrays or numbers, and gets {len(operands)}")
+        return map_function(name, *operands)
+
+    def greater(self, x: Any, y: Any) -> Traced: return map_function("less", y, x)
+    def greater_equal(self, x: Any, y: Any) -> Traced: return map_function("less_equal", y, x)
+    def isnan(self, x: Any) -> Traced: return map_function("not_equal", x, x)
+    def isinf(self, x: Any) -> Traced: return map_function("less", sys.float_info.max, map_function("abs", x))
+    def isfinite(self, x: Any) -> Traced: return map_function("less_equal", map_function("abs", x), sys.float_info.max)
+
+    def clip(self, x: Any, min: Any = None, max: Any = None) -> Traced:
+        """x between the limits; None: no limit."""
+        if min is None and max is None:
+            raise fault("clip without limits: give min, max or both")
+        x = x if min is None else map_function("maximum", x, min)
+        return x if max is None else map_function("minimum", x, max)
+
+    def any(self, x: Traced, axis: Axes = None, keepdims: bool = False) -> Traced: return self._reduced("max", x, axis, keepdims)
+    def all(self, x: Traced, axis: Axes = None, keepdims: bool = False) -> Traced: return self._reduced("min", x, axis, keepdims)
+
+    @staticmethod
+    def _reduced(function: str, x: Traced, axis: Axes, keepdims: bool) -> Traced:
+        made = reduce(function, x if x.is_condition else map_function("not_equal", x, 0), axis, keepdims)
+        made.is_condition = True
+        return made
+
+    def gelu(self, x: Traced, approximate: str = "none") -> Traced:
+        """The function of torch.nn.functional.gelu. 1 + erf and 1 + tanh are functions of their own, which vanish where x is
+        low."""
+        half = map_function("multiply", 0.5, x)
+        if approximate == "tanh":
+            inner = x + Exact("0.044715") * (x * x * x)
+            return half * map_function("one_minus_tanh", Exact("-0.79788456080286535587989211986876373695") * inner)
+        if approximate != "none":
+            raise fault(f"gelu: approximate is '{approximate}'; give none or tanh")
+        return half * map_function("one_minus_erf", x * Exact("-0.70710678118654752440084436210484903928"))
+
+    def _below_max(self, x: Traced, axis: Axes) -> Traced:
+        return reduce("below_max", x, axis, True).with_dims(x.dims)
+
+    def softmax(self, x: Traced, axis: Axes = -1) -> Traced:
+        e = map_function("exp", -self._below_max(x, axis))
+        return e / reduce("rescaled_sum", e, axis, True)
+
+    def log_softmax(self, x: Traced, axis: Axes = -1) -> Traced:
+        d = -self._below_max(x, axis)
+        return d - map_function("log", reduce("rescaled_sum", map_function("exp", d), axis, True))
+
+    def logsumexp(self, x: Traced, axis: Axes = None, keepdims: bool = False) -> Traced:
+        """A row with an infinity gives that infinity: terms as large as the largest are 1, and no difference."""
+        top = reduce("max", x, axis, True)
+        e = map_function("exp", map_function("where", x < top, -self._below_max(x, axis), 0.0))
+        return map_function("log", reduce("rescaled_sum", e, axis, keepdims)) + reduce("max", x, axis, keepdims)
+
+    def cumulative_sum(self, x: Traced, axis: int = -1) -> Traced:
+        along = roots_of([x.dims[place_of(x, axis, "cumulative_sum")]])
+        return x.trace.add("cumsum", [x.name], x.dims, along) if along else x
+
+    def astype(self, x: Traced, dtype: Any, /) -> Traced:
+        places_of(x, None, "astype")
+        return x.astype(dtype)
+
+    def expand_dims(self, x: Traced, axis: int = 0) -> Traced:
+        if not isinstance(x, Traced) or not isinstance(axis, numbers.Integral) or not -x.ndim - 1 <= axis <= x.ndim:
+            raise fault(f"expand_dims: axis={axis} of an array with {getattr(x, 'ndim', 'no')} axes; give one axis")
+        place = axis % (x.ndim + 1)
+        return x.with_dims((*x.dims[:place], None, *x.dims[place:]))
+
+    def permute_dims(self, x: Traced, axes: Sequence[int]) -> Traced:
+        if not isinstance(axes, (tuple, list, range)) or places_of(x, tuple(axes), "permute_dims") != list(range(x.ndim)):
+            raise fault(f"permute_dims: axes={axes} are not those of an array with {x.ndim} axes, each once")
+        return x.with_dims(x.dims[a] for a in axes)
+
+    def flip(self, x: Traced, axis: Axes = None) -> Traced:
+        for place in places_of(x, axis, "flip"):
+            x = x.taken(place, slice(None, None, -1))
+        return x
+
+    def roll(self, x: Traced, shift: int, axis: Axes = None) -> Traced:
+        place = place_of(x, axis, "roll")
+        if not isinstance(shift, numbers.Integral):
+            raise fault(f"roll: shift={shift}; give one integer")
+        extent = extent_of(x, place, "roll")
+        first = -shift % extent
+        return x if first == 0 else self.concat([x.taken(place, slice(first, None)), x.taken(place, slice(None, first))], axis)
+
+    def concat(self, arrays: Sequence[Traced], axis: int = 0) -> Traced:
+        """Arrays one behind the other; where extents differ from case to case, arrays of one and the same axis."""
+        parts = list(arrays) if isinstance(arrays, (tuple, list)) else []
+        if not parts or not all(isinstance(x, Traced) for x in parts):
+            raise fault("concat and stack take a list of arrays of the function's arguments")
+        place = place_of(parts[0], axis, "concat")
+        if any(x.ndim != parts[0].ndim for x in parts):
+            raise fault("concat of arrays with different numbers of axes: add some with x[None]")
+        single = [[axis is None for axis in (*x.dims[:place], *x.dims[place + 1:])] for x in parts]
+        if any(one != single[0] for one in single):
+            raise fault("concat of arrays whose other axes differ, of which one has one element: concat does not broadcast; select "
+                        "as many elements of each")
+        return parts[0] if len(parts) == 1 else join(parts, place)
+
+    def stack(self, arrays: Sequence[Traced], axis: int = 0) -> Traced:
+        parts = arrays if isinstance(arrays, (tuple, list)) else []
+        return self.concat([self.expand_dims(x, axis) if isinstance(x, Traced) else x for x in parts], axis)
+
+    def reshape(self, x: Traced, shape: Union[int, Sequence[int]]) -> Traced:
+        return reshape(x, shape)
+
+    def tril(self, x: Traced, k: int = 0) -> Traced:
+        row, column = indices(x, "tril")
+        return self.where(map_function("less_equal", column, row + k), x, 0)
+
+    def triu(self, x: Traced, k: int = 0) -> Traced:
+        row, column = indices(x, "triu")
+        return self.where(map_function("less_equal", row + k, column), x, 0)
+
+    def split(self, x: Traced, parts: int, axis: int = -1) -> list[Traced]:
+        """Equal parts along an axis of known extent, or one that an annotation calls "2*n", for two parts."""
+        place = place_of(x, axis, "split")
+        if not isinstance(parts, numbers.Integral) or parts < 1:
+            raise fault(f"split into {parts}: give a number of equal parts, and take others by slices such as x[..., :2]")
+        whole = x.dims[place] and x.dims[place].root()
+        if whole is not None and whole.extent is not None:
+            size, rest = divmod(whole.extent, parts)
+            if rest:
+                raise fault(f"split of {whole.extent} elements into {parts} equal parts")
+            return [x.taken(place, slice(k * size, (k + 1) * size)) for k in range(parts)]
+        if whole is None or whole.of is None or whole.times != parts:
+            raise fault(f"split into {parts}: an annotation of an operator has to call the axis a multiple, as \"{parts}*n\"")
+        part = whole.of.root()
+        dims = (*x.dims[:place], part, *x.dims[place + 1:])
+        return [x.trace.add("at", [x.name], dims, [whole, part], start=[part.name] * k) for k in range(parts)]
+
+    def matmul(self, x: Any, y: Any) -> Traced:
+        """Products of the last axis of x and the last but one of y; the others broadcast."""
+        if not (isinstance(x, Traced) and isinstance(y, Traced)) or x.ndim == 0 or y.ndim == 0:
+            raise fault("matmul takes two arrays of the function's arguments, each of one axis at least")
+        if x.is_condition and y.is_condition:
+            raise fault("matmul of conditions, which NumPy has as logic: make numbers of one with xp.where(condition, 1.0, 0.0)")
+        inner = -2 if y.ndim > 1 else -1
+        if x.dims[-1] is None or y.dims[inner] is None:
+            raise fault("matmul over an axis of one element that broadcasts: give that axis a name, or multiply")
+        if y.ndim > 1 and y.dims[-1] is not None and y.dims[-1].root() in roots_of(x.dims):
+            y = x.trace.moved(y, -1, x.trace.copy_of(y.dims[-1]))
+        y = x.trace.align(y, inner, x.dims[-1])
+        (x, y), batch = broadcast([x, y], matrix=2)
+        rows, columns = x.dims[-2:-1] if x.ndim > 1 else (), y.dims[-1:] if y.ndim > 1 else ()
+        dims = (*batch, *rows, *columns)
+        if x.dims[-1].root() in roots_of(dims) or len(set(roots_of(dims))) < len(roots_of(dims)):
+            raise fault("matmul: an axis of a matrix is one of the other operand's batch; give one of them an array of its own")
+        return x.trace.add("contraction", [x.name, y.name], dims, roots_of(x.dims[-1:]))
+
+
+class _NumPyNamespace(Networks):
+    """NumPy's functions, and those of networks that it lacks."""
+
+    def __getattr__(self, name: str) -> Any:
+        import numpy
+        return getattr(numpy, name)
+
+    def sigmoid(self, x: Any) -> Any: return 1 / (1 + self.exp(-x))
+    def rsqrt(self, x: Any) -> Any: return 1 / self.sqrt(x)
+    def relu(self, x: Any) -> Any: return self.maximum(x, 0)
+    def permute_dims(self, x: Any, axes: Sequence[int]) -> Any: return self.transpose(x, axes)
+    def concat(self, arrays: Sequence[Any], axis: int = 0) -> Any: return self.concatenate(arrays, axis)
+    def cumulative_sum(self, x: Any, axis: int = -1) -> Any: return self.cumsum(x, axis=axis)
+    def clip(self, x: Any, min: Any = None, max: Any = None) -> Any: return self.__getattr__("clip")(x, min, max)
+    def expand_dims(self, x: Any, axis: int = 0) -> Any: return self.__getattr__("expand_dims")(x, axis)
+    def split(self, x: Any, parts: int, axis: int = -1) -> Any: return self.__getattr__("split")(x, parts, axis=axis)
+
+    def astype(self, x: Any, dtype: Any, /) -> Any:
+        return self.asarray(x).astype(framework_name(dtype), copy=False)
+
+    def erf(self, x: Any) -> Any:
+        return self.vectorize(math.erf, otypes=[x.dtype])(x)
+
+    def gelu(self, x: Any, approximate: str = "none") -> Any:
+        if approximate == "tanh":
+            return x / 2 * (1 + self.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+        return x / 2 * (1 + self.erf(x * math.sqrt(0.5)))
+
+    def logsumexp(self, x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+        top = self.max(x, axis=axis, keepdims=True)
+        e = self.exp(self.where(x < top, x - top, self.zeros_like(x)))  # no difference of infinities
+        return self.log(self.sum(e, axis=axis, keepdims=keepdims)) + self.max(x, axis=axis, keepdims=keepdims)
+
+
+def names() -> list[str]:
+    """The functions that can be traced."""
+    own = [name for kind in (Networks, _TracedNamespace) for name in vars(kind) if not name.startswith("_")]
+    return sorted({*_MAPS, *_REDUCTIONS, *own})
+
+
+TRACED, _NUMPY = _TracedNamespace(), _NumPyNamespace()
+
+
+def namespace(x: Any) -> Any:
+    """The functions for arrays of x's kind: a traced array, or one of NumPy, PyTorch or JAX. Raises UsageError for other
+    kinds."""
+    if isinstance(x, Traced):
+        return TRACED
+    kind = type(x).__module__.split(".")[0]
+    if kind == "numpy":
+        return _NUMPY
+    if kind == "torch":
+        from .frameworks import torch_namespace
+        return torch_namespace.namespace_of(x)
+    if kind in ("jax", "jaxlib"):
+        from .frameworks import jax_namespace
+        return jax_namespace.NAMESPACE
+    if hasattr(x, "assay_namespace"):  # arrays of graphs that are being exported
+        return x.assay_namespace
+    raise UsageError("assay.namespace takes traced arrays and those of NumPy, PyTorch and JAX, not "
+                     f"{type(x).__module__}.{type(x).__name__}: convert it with numpy.asarray")

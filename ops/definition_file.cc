@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/definition_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/core/base/identifier.h"
+#include "harness/core/base/json_fields.h"
+#include "harness/core/base/json_text.h"
+#include "ops/definition_step.h"
+#include "ops/formula/formula_error.h"
+#include "ops/formula_operator.h"
+
+namespace assay {
+namespace {
+
+using formula::Definition;
+using formula::Expr;
+using formula::Require;
+using formula::Role;
+using formula::Step;
+
+constexpr const char* kVersionKey = "assay_definitions";
+constexpr int64_t kVersion = 1;
+constexpr size_t kMostNodes = 10'000;
+constexpr int64_t kMostTimes = 1024, kMostExtent = 1 << 20;
+constexpr size_t kMostName = 100;
+
+struct AxisText {
+  std::string name, doc, of;  // `of`: the axis whose extent times `times` is this one's; "": an attribute of its own
+  int64_t times = 1, extent = 0;  // `extent`: of all cases; 0: a case says it
+};
+struct AttrText {
+  std::string name, kind, default_value, doc;
+  bool positive = false;
+};
+struct InputText {
+  std::string name, role;
+  std::vector<std::string> axes;
+};
+struct OutputText {
+  std::string name, value;
+  std::vector<std::string> axes;
+};
+struct OperatorText {
+  std::string op, doc;
+  std::vector<std::string> types;
+  std::vector<AxisText> axes;
+  std::vector<AttrText> attributes;
+  std::vector<InputText> inputs;
+  std::vector<Step> nodes;
+  std::vector<OutputText> outputs;
+};
+
+const std::map<std::string, Role, std::less<>>& Roles() {
+  static const std::map<std::string, Role, std::less<>> roles = {
+      {"data", Role::kData},           {"weight", Role::kWeight},     {"positive", Role::kPositive},
+      {"base", Role::kBase},           {"exponent", Role::kExponent}, {"table", Role::kTable},
+      {"offset", Role::kOffset},       {"zero", Role::kZero},         {"scale", Role::kScale},
+      {"condition", Role::kCondition},
+  };
+  return roles;
+}
+
+OperatorText ReadOperator(JsonFields& fields) {
+  using Absent = JsonFields::Absent;
+  OperatorText text;
+  fields.RefuseOthers({"op", "doc", "types", "axes", "attributes", "inputs", "nodes", "outputs"});
+  text.op = fields.Text("op");
+  text.doc = fields.Text("doc");
+  text.types = fields.Texts("types", Absent::kIsFine);
+  fields.VisitList("axes", [&](JsonFields& axis) {
+    axis.RefuseOthers({"name", "doc", "of", "times", "extent"});
+    AxisText one{axis.Text("name"), axis.Text("doc", Absent::kIsFine), axis.Text("of", Absent::kIsFine)};
+    if (!one.of.empty()) one.times = axis.Integer("times");
+    one.extent = axis.Integer("extent", 0);
+    text.axes.push_back(std::move(one));
+  });
+  fields.VisitList(
+      "attributes",
+      [&](JsonFields& attr) {
+        attr.RefuseOthers({"name", "kind", "default", "doc", "positive"});
+        text.attributes.push_back(
+            {attr.Text("name"), attr.Text("kind"), attr.Text("default"), attr.Text("doc"), attr.Flag("positive")});
+      },
+      Absent::kIsFine);
+  fields.VisitList("inputs", [&](JsonFields& input) {
+    input.RefuseOthers({"name", "role", "axes"});
+    text.inputs.push_back({input.Text("name"), input.Text("role", Absent::kIsFine), input.Texts("axes")});
+  });
+  fields.VisitList("nodes", [&](JsonFields& node) {
+    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to"});
+    text.nodes.push_back({.name = node.Text("name"),
+                          .function = node.Text("f"),
+                          .of = node.Texts("of"),
+                          .axes = node.Texts("axes", Absent::kIsFine),
+                          .type = node.Text("type", Absent::kIsFine),
+                          .start = node.Texts("start", Absent::kIsFine),
+                          .stride = node.Integer("stride", 1),
+                          .to = node.Texts("to", Absent::kIsFine)});
+  });
+  fields.VisitList("outputs", [&](JsonFields& output) {
+    output.RefuseOthers({"name", "is", "axes"});
+    text.outputs.push_back({output.Text("name"), output.Text("is"), output.Texts("axes")});
+  });
+  return text;
+}
+
+// Names stand in case ids and in names of files, and docs on terminals.
+std::string FindBadText(const OperatorText& text) {
+  const bool is_name = text.op.size() <= kMostName && IsIdentifier(text.op);
+  if (!is_name)
+    return fmt::format("an operator's name has at most {} letters, digits and _, a letter first", kMostName);
+  const bool is_clean = std::ranges::none_of(text.doc, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  return is_clean ? "" : fmt::format("the doc of {} has a control character; write one line of text", text.op);
+}
+
+// Runs as an author's function does: for the schema, and for each case.
+class Author {
+ public:
+  Author(const OperatorText& text, Definition& d) : text_(text), d_(d) {}
+
+  void Run() {
+    d_.SetDoc(text_.doc);
+    if (!text_.types.empty()) d_.SetTypes(text_.types);
+    for (const AxisText& axis : text_.axes) AddAxis(axis);
+    for (const AttrText& attr : text_.attributes) AddAttribute(attr);
+    for (const InputText& input : text_.inputs) AddInput(input);
+    for (const Step& step : text_.nodes) names_.AddStep(step);
+    for (const OutputText& output : text_.outputs) {
+      const Expr value = names_.ValueOf(output.value);
+      const formula::Axes axes = names_.AxesOf(output.axes);
+      const bool is_first = &output == &text_.outputs.front();
+      if (is_first) d_.Out(output.name, value, axes);
+      if (!is_first) d_.OutLike(output.name, value, axes, text_.inputs.front().name);
+    }
+  }
+
+ private:
+  void AddAxis(const AxisText& axis) {
+    Require(!names_.axes.contains(axis.name), "axis {} is stated twice; give each its own name", axis.name);
+    Require(axis.extent >= 0 && axis.extent <= kMostExtent && (axis.extent == 0 || axis.of.empty()),
+            "axis {}: extent is {}; give 1 to {}, and no other axis that it follows from", axis.name, axis.extent,
+            kMostExtent);
+    if (axis.extent > 0) {
+      names_.axes.emplace(axis.name, d_.FixedAxis(axis.name, axis.extent));
+    } else if (axis.of.empty()) {
+      names_.axes.emplace(axis.name, d_.Axis(axis.name, axis.doc.empty() ? "extent of an axis" : axis.doc));
+    } else {
+      Require(axis.times >= 1 && axis.times <= kMostTimes, "axis {}: times is {}; give 1 to {}", axis.name, axis.times,
+              kMostTimes);
+      names_.axes.emplace(axis.name, d_.DerivedAxis(axis.name, names_.AxesOf({axis.of}).list[0], axis.times));
+    }
+  }
+
+  void AddAttribute(const AttrText& attr) {
+    const bool is_real = attr.kind == "real";
+    Require(is_real || attr.kind == "integer", "attribute {}: kind is '{}'; give real or integer", attr.name,
+            attr.kind);
+    const double value = is_real ? d_.Real(attr.name, attr.default_value, attr.doc)
+                                 : static_cast<double>(d_.Integer(attr.name, attr.default_value, attr.doc));
+    Require(std::isfinite(value), "attribute {}: its default has to be a finite number", attr.name);
+    d_.RefuseIf(attr.positive && !(value > 0), attr.name + " must be positive");
+    names_.AddNumber(attr.name, value);
+  }
+
+  void AddInput(const InputText& input) {
+    const auto role = Roles().find(input.role.empty() ? "data" : input.role);
+    Require(role != Roles().end(), "input {}: no role '{}'", input.name, input.role);
+    const Expr value = d_.In(input.name, names_.AxesOf(input.axes), role->second);
+    names_.graph = value.graph;
+    names_.AddValue(input.name, value);
+  }
+
+  const OperatorText& text_;
+  Definition& d_;
+  formula::NamedParts names_;
+};
+
+struct WrittenDefinition {
+  std::string op;
+  std::string text;  // its own part, in one line: what is added twice is one operator
+  Definition::Author author;
+};
+
+Result<std::vector<WrittenDefinition>> ParseDefinitions(std::string_view text, const std::string& place) {
+  const Json json = ParseJson(text);
+  JsonFields fields(json, place);
+  const int64_t version = fields.Integer(kVersionKey);
+  if (fields.problem().empty() && version != kVersion) {
+    return UsageError(
+        fmt::format("{}: definitions of version {}, and this program reads version {}: write them again "
+                    "with its assay define",
+                    place, version, kVersion));
+  }
+  fields.RefuseOthers({kVersionKey, "operators"});
+  std::vector<WrittenDefinition> found;
+  std::string bad;
+  fields.VisitList("operators", [&](JsonFields& one) {
+    auto read = std::make_shared<const OperatorText>(ReadOperator(one));
+    if (bad.empty()) bad = FindBadText(*read);
+    found.push_back({read->op, "", [read](Definition& d) { Author(*read, d).Run(); }});
+  });
+  if (!fields.problem().empty()) {
+    return UsageError(fields.problem() +
+                      "; assay define writes such files, and harness/python/DEFINITIONS.md describes them");
+  }
+  if (!bad.empty()) return UsageError(fmt::format("{}: {}", place, bad));
+  if (found.empty()) return UsageError(fmt::format("{}: operators is empty; state one at least", place));
+  const Json& operators = json["operators"];
+  for (size_t i = 0; i < found.size(); ++i) {
+    found[i].text = DumpJson(operators[i]);
+    if (operators[i]["nodes"].size() <= kMostNodes) continue;
+    return UsageError(
+        fmt::format("{}: {} has {} nodes; at most {}", place, found[i].op, operators[i]["nodes"].size(), kMostNodes));
+  }
+  return found;
+}
+
+struct Registered {
+  std::mutex mutex;
+  std::map<std::string, std::string, std::less<>> texts;  // by name
+  std::vector<std::string> places;
+};
+
+Registered& RegisteredDefinitions() {
+  static Registered registered;
+  return registered;
+}
+
+}  // namespace
+
+std::string FindDefinition(std::string_view op) {
+  Registered& registered = RegisteredDefinitions();
+  const std::lock_guard lock(registered.mutex);
+  const auto found = registered.texts.find(op);
+  return found == registered.texts.end() ? "" : found->second;
+}
+
+std::string JoinDefinitions(const std::vector<std::string>& definitions) {
+  return fmt::format("{{\"{}\": {}, \"operators\": [{}]}}", kVersionKey, kVersion, fmt::join(definitions, ","));
+}
+
+Result<std::vector<std::string>> AddDefinitions(std::string_view text, const std::string& place) {
+  Registered& registered = RegisteredDefinitions();
+  auto& known = registered.texts;
+  const std::lock_guard lock(registered.mutex);
+  auto found = ParseDefinitions(text, place);
+  if (!found) return tl::unexpected(found.error());
+  std::vector<std::string> names;
+  std::vector<std::unique_ptr<Operator>> operators;
+  std::set<std::string> new_names;
+  for (WrittenDefinition& one : *found) {
+    names.push_back(one.op);
+    const auto before = known.find(one.op);
+    if (before != known.end() && before->second == one.text) continue;
+    if (OperatorRegistry::Global().Find(one.op) != nullptr || !new_names.insert(one.op).second) {
+      return UsageError(fmt::format("{}: there is an operator {} already; give this one another name", place, one.op));
+    }
+    try {
+      operators.push_back(std::make_unique<FormulaOperator>(one.op, std::move(one.author)));
+    } catch (const formula::FormulaError& error) {
+      return UsageError(fmt::format("{}: {}", place, error.what()));
+    }
+  }
+  for (auto& op : operators) OperatorRegistry::Global().Add(std::move(op));
+  for (const WrittenDefinition& one : *found) known[one.op] = one.text;
+  if (std::ranges::find(registered.places, place) == registered.places.end()) registered.places.push_back(place);
+  return names;
+}
+
+std::vector<std::string> DefinitionPlaces() {
+  Registered& registered = RegisteredDefinitions();
+  const std::lock_guard lock(registered.mutex);
+  return registered.places;
+}
+
+}  // namespace assay

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of a graph from their names, as files of definitions have them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/formula/expr.h"
+
+namespace assay::formula {
+
+struct Step {
+  std::string name, function;
+  std::vector<std::string> of;     // operands, attributes, earlier steps, and numbers
+  std::vector<std::string> axes;   // that it reduces, runs along, or maps from and to
+  std::string type;                // of round
+  std::vector<std::string> start;  // of at: numbers and axes, whose extents count, added together; "-n": subtracted
+  int64_t stride = 1;              // of at
+  std::vector<std::string> to;     // of reshape: its new axes
+};
+
+// Everything that has a name in a definition so far.
+struct NamedParts {
+  Graph* graph = nullptr;
+  std::map<std::string, Axis> axes;
+  std::map<std::string, double> numbers;
+  std::map<std::string, Expr> values;
+
+  // All throw FormulaError where there is none of that name, or the graph cannot have it.
+  // `once`: no axis may stand twice.
+  Axes AxesOf(const std::vector<std::string>& names, bool once = true) const;
+  // A value of that name, an attribute as a constant, or a number: all its digits count, also beyond a double's.
+  Expr ValueOf(const std::string& name) const;
+  void AddValue(const std::string& name, Expr value);
+  void AddNumber(const std::string& name, double value);
+  void AddStep(const Step& step);
+
+ private:
+  int64_t StartOf(const Step& step) const;
+  void RequireNew(const std::string& name) const;
+};
+
+}  // namespace assay::formula

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/integers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/formula/functions.h"
+
+namespace assay::formula {
+namespace {
+
+bool IsConstant(const Node& node, double value) {
+  return node.kind == Kind::kConst && node.constant == value && node.constant_lo == 0;
+}
+
+Numbers OfConstant(const Node& node) {
+  if (IsConstant(node, 0) || IsConstant(node, 1)) return Numbers::kCondition;
+  return node.constant == std::trunc(node.constant) && node.constant_lo == 0 ? Numbers::kInteger : Numbers::kReal;
+}
+
+// `least`: what all operands are.
+Numbers OfMap(const Graph& graph, const Node& node, Numbers least) {
+  if (IsCondition(node.function)) return Numbers::kCondition;
+  const bool are_integers = least != Numbers::kReal;
+  switch (node.function) {
+    case Function::kSub:
+      if (IsConstant(graph.At(node.args[0]), 1) && least == Numbers::kCondition) return least;
+      [[fallthrough]];
+    case Function::kAdd:
+    case Function::kNegate:
+      return are_integers ? Numbers::kInteger : Numbers::kReal;
+    case Function::kMul:
+    case Function::kAbs:
+    case Function::kMaximum:
+    case Function::kMinimum:
+      return least;
+    case Function::kSelect:
+      return std::min(graph.At(node.args[1]).numbers, graph.At(node.args[2]).numbers);
+    default:
+      return Numbers::kReal;
+  }
+}
+
+// An argument of a function that kernels may form otherwise than as it is written: exp(a - b) as that of base 2 of
+// a c - b c.
+bool MayBeJoined(const Node& argument) {
+  if (argument.numbers == Numbers::kCondition || argument.strictness == Strictness::kStrict) return false;
+  return argument.kind != Kind::kIn && argument.kind != Kind::kConst && argument.kind != Kind::kIndex;
+}
+
+// Whether the operand `place` of this node has its exact value there, or goes on to where it has.
+bool StaysIn(const Graph& graph, const Node& node, size_t place, bool stays_behind) {
+  const bool is_integer = node.numbers != Numbers::kReal;
+  switch (node.kind) {
+    case Kind::kMap:
+      if (IsCondition(node.function)) return true;
+      if (node.function == Function::kSelect) return place == 0 || stays_behind;
+      switch (Info(node.function).rounding) {
+        case Rounding::kNone:
+          return stays_behind;
+        case Rounding::kAdd:
+        case Rounding::kMultiply:
+          return is_integer && stays_behind;
+        case Rounding::kDivide:
+          return false;
+        default:
+          return !MayBeJoined(graph.At(node.args[place]));
+      }
+    case Kind::kGather:
+    case Kind::kScatterAdd:
+      return graph.At(node.args[place]).numbers != Numbers::kReal && (place + 1 == node.args.size() || stays_behind);
+    case Kind::kSum:
+    case Kind::kProd:
+    case Kind::kRecur:
+      return is_integer && stays_behind;
+    default:
+      return stays_behind;
+  }
+}
+
+}  // namespace
+
+Numbers NumbersOf(const Graph& graph, const Node& node) {
+  Numbers least = node.args.empty() ? node.numbers : Numbers::kCondition;
+  for (const int arg : node.args) least = std::min(least, graph.At(arg).numbers);
+  switch (node.kind) {
+    case Kind::kConst:
+      return OfConstant(node);
+    case Kind::kIndex:
+      return Numbers::kInteger;
+    case Kind::kMap:
+      return OfMap(graph, node, least);
+    case Kind::kSum:
+    case Kind::kRecur:
+      return std::min(least, Numbers::kInteger);
+    case Kind::kTopK:
+      return node.places ? Numbers::kInteger : least;
+    case Kind::kGather:
+      return graph.At(node.args[0]).numbers;
+    case Kind::kScatterAdd:
+      return std::min(least, Numbers::kInteger);
+    default:
+      return least;
+  }
+}
+
+std::vector<Held> FindHeldIntegers(const Graph& graph) {
+  std::vector<bool> of_indices, stays(graph.nodes.size(), true);
+  for (const Node& node : graph.nodes) {
+    bool is_index = node.kind != Kind::kIn || graph.inputs[static_cast<size_t>(node.input)].places_along >= 0;
+    if (node.kind != Kind::kTopK || !node.places) {
+      for (const int arg : node.args) is_index = is_index && of_indices[static_cast<size_t>(arg)];
+    }
+    of_indices.push_back(is_index);
+  }
+  for (size_t at = graph.nodes.size(); at-- > 0;) {
+    const Node& node = graph.nodes[at];
+    for (size_t k = 0; k < node.args.size(); ++k) {
+      const auto arg = static_cast<size_t>(node.args[k]);
+      const bool is_index = of_indices[arg] && of_indices[at];
+      // Constants are stored as what they meet.
+      const bool stays_here = graph.nodes[arg].kind != Kind::kConst && StaysIn(graph, node, k, stays[at]);
+      stays[arg] = stays[arg] && (is_index || stays_here);
+    }
+  }
+  std::vector<Held> held;
+  for (size_t at = 0; at < stays.size(); ++at) {
+    const bool is_held = stays[at] && graph.nodes[at].numbers != Numbers::kReal;
+    held.push_back(!is_held ? Held::kRounded : of_indices[at] ? Held::kIndex : Held::kStored);
+  }
+  return held;
+}
+
+}  // namespace assay::formula
