@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -36,6 +37,14 @@ std::vector<Capability> CapabilitiesOf(std::span<const Columns> rows, const std:
     }
   }
   return lines;
+}
+
+std::string TypeWhyNot(const Columns& row, const OpDesc& op) {
+  if (op.inputs().empty()) return "";  // whoever reads the description says what it lacks
+  const DType type = op.inputs()[0].dtype;
+  if (std::ranges::find(row.types, type) != row.types.end()) return "";
+  return fmt::format("{} takes {} as first operand here, not {}", op.name(),
+                     fmt::join(row.types | std::views::transform(Name), ", "), Name(type));
 }
 
 void RefuseOperator(std::span<const Columns> rows, const OpDesc& op) {

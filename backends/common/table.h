@@ -31,7 +31,7 @@ enum Layouts : uint8_t { kDense = 0, kStrides = 1, kPermuted = 2, kInPlace = 4, 
 // (the device, the library's choice), and how a plan is made is the backend's own.
 struct Columns {
   const char* op;
-  Types types;       // that the first operand may have; the device may lack some
+  Types types;       // that the first operand, input 0, may have; others are refused. The device may lack some
   const char* name;  // of the implementation; "" where a library names those that it has
   int layouts = kAnyLayout;
 };
@@ -75,6 +75,10 @@ std::vector<RowType> JoinRows(std::initializer_list<std::span<const RowType>> ta
   return joined;
 }
 
+// Why the row does not take the type of the first operand; "" when it does. Which other operands go with it is for
+// `why_not` to say.
+std::string TypeWhyNot(const Columns& row, const OpDesc& op);
+
 // The rows that take `op`, each with its contract; `why_not` and `contract` say how a row is asked. Throws Unsupported
 // with every distinct reason when there are none.
 template <class RowType, class WhyNot, class ContractOf>
@@ -84,7 +88,8 @@ std::vector<Implementation> QueryRows(std::span<const RowType> rows, const OpDes
   std::string reasons;
   for (const auto& row : rows) {
     if (op.name() != row.op) continue;
-    const std::string reason = why_not(row);
+    std::string reason = why_not(row);
+    if (reason.empty()) reason = TypeWhyNot(row, op);
     if (reason.empty()) {
       found.push_back({row.name, contract(row)});
     } else if (reasons.find(reason) == std::string::npos) {
@@ -101,7 +106,8 @@ template <class RowType, class WhyNot>
 const RowType& FindRow(std::span<const RowType> rows, const OpDesc& op, const std::string& name, WhyNot why_not) {
   for (const auto& row : rows) {
     if (op.name() != row.op || name != row.name) continue;
-    const std::string reason = why_not(row);
+    std::string reason = why_not(row);
+    if (reason.empty()) reason = TypeWhyNot(row, op);
     if (!reason.empty()) throw Unsupported("{}", reason);
     return row;
   }
@@ -126,6 +132,7 @@ std::vector<Implementation> QueryDevice(Table<DeviceType, Facts...> rows, Device
   tried.Clear();
   const auto why_not = [&](const auto& row) {
     std::string reason = row.why_not(facts..., op);
+    if (reason.empty()) reason = TypeWhyNot(row, op);  // before a plan is tried
     if (!reason.empty() || !row.refuses_late) return reason;
     return tried.Try(row.name, op, [&] { row.create(device, op); });
   };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN on the host CPU. Every implementation that the library's own iteration offers is listed and run apart, so
 // that its just-in-time kernels and its reference code are judged each on its own.
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -29,11 +28,7 @@ std::span<const Row> Rows() {
 const Row& RowFor(const plugin::OpDesc& op) {
   const auto row = std::ranges::find_if(Rows(), [&](const Row& r) { return op.name() == r.op; });
   if (row == Rows().end()) plugin::RefuseOperator(Rows(), op);
-  const bool has_inputs = !op.inputs().empty();  // else its description is malformed, which its reader says
-  if (has_inputs && std::ranges::find(row->types, op.inputs()[0].dtype) == row->types.end()) {
-    throw plugin::Unsupported("{} {} is not offered: oneDNN on CPUs takes {} here", op.name(), op.DTypesText(),
-                              fmt::join(row->types | std::views::transform(plugin::Name), ", "));
-  }
+  if (const std::string reason = plugin::TypeWhyNot(*row, op); !reason.empty()) throw plugin::Unsupported("{}", reason);
   return *row;
 }
 
