@@ -49,7 +49,7 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   p.integer = IsInt(dtype) && !to_integers;
   p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
-  p.own_rounding = p.nearest ? 0.5 : 1;
+  p.own_rounding_ulps = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
   p.overflow_at = kInfinity;
   if (IsInt(dtype)) {
@@ -107,6 +107,7 @@ ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const 
       params_(MakeParams(golden, bound, contract, dtype)),
       plain_(IsPlain(golden, bound, params_, dtype)) {}
 
+// judge.h lists the other places that evaluate A.
 double ElementJudge::Accumulated(int64_t i) const {
   if (params_.exact) return 0;
   double sum = params_.constant + PlaneAt(golden_->error, i, golden_->size());

@@ -28,18 +28,19 @@ struct JudgeParams {
   // part. The sum of S comes from the bound's single term on the kernel's direct path.
   double sigma_floor = 0;
   double shift = 0, shift_of_value = 0, shift_of_magnitude = 0, shift_of_sigma = 0;
-  double lambda_out = 0;    // smallest absolute error of the output's rounding
-  double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
-  double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
-  double max_finite = 0;    // of the output
-  double ulp_scale = 0;     // ulp(x) = 2^exponent(x) * ulp_scale, at least ulp_floor, at most ulp_ceiling
-  double ulp_floor = 0;     // of the subnormals
-  double ulp_ceiling = 0;   // of the largest finite numbers
-  double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
-  double own_rounding = 0;  // largest error of the output's own rounding in ulp
-  RoundingReach reach;      // of a result; zero where `integer`
-  bool exact = false;       // the rounded golden value is the only correct one
-  bool integer = false;     // nothing is rounded on the way to an output of integers: what is computed is one already
+  double lambda_out = 0;   // smallest absolute error of the output's rounding; for the statistic alone
+  double overflow_at = 0;  // |y| + A from here on: an infinity is a correct result
+  double special_at = 0;   // |y| + A from here on the rules of non-finite values decide; at most overflow_at
+  double max_finite = 0;   // of the output
+  double ulp_scale = 0;    // ulp(x) = 2^exponent(x) * ulp_scale, at least ulp_floor, at most ulp_ceiling
+  double ulp_floor = 0;    // of the subnormals
+  double ulp_ceiling = 0;  // of the largest finite numbers
+  double round_scale = 0;  // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
+  // Largest error of the output's own rounding; for the statistic and weaker arithmetics alone.
+  double own_rounding_ulps = 0;
+  RoundingReach reach;   // judges a result; zero where `integer`
+  bool exact = false;    // the rounded golden value is the only correct one
+  bool integer = false;  // nothing is rounded on the way to an output of integers: what is computed is one already
   bool has_infinity = true;
   bool nearest = true;  // the output rounds to nearest
 };
@@ -84,9 +85,12 @@ class ElementJudge {
   // Whether neither can be true of any element, by the largest numbers of the planes. False: look at each.
   bool IsBoundedEverywhere() const;
   bool OverflowsNowhere() const;
-  double Accumulated(int64_t i) const;  // A_i
-  double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
-  double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
+  // A_i. A change of how it is evaluated has to be made in each place: here, in ReadAccumulated (judge_stretch.cc),
+  // JudgePlainly (below) and NarrowLoads::Accumulated (kernel/judge_kernel.cc), which agree in the last bit, and in
+  // BoundModel::At (golden/bound/bound.cc), which rounds up.
+  double Accumulated(int64_t i) const;
+  double Sigma(int64_t i) const;       // standard deviation of the roundings before the output's own, without E_gold
+  double Systematic(int64_t i) const;  // largest error that is no random rounding; given Sigma
   // Read these numbers for all elements from `first` on, many times as fast as one by one.
   void ReadAccumulated(int64_t first, std::span<double> accumulated) const;
   void ReadStatistic(int64_t first, std::span<double> sigma, std::span<double> systematic) const;
@@ -120,7 +124,7 @@ class ElementJudge {
   bool plain_;  // every element has one number in each plane, in one term of the bound, and no policy beside it
 };
 
-// Repeats the operations of the kernel, so that both agree in the last bit.
+// Repeats the operations of the kernel, so that both agree in the last bit (ElementJudge::Accumulated).
 inline bool ElementJudge::JudgePlainly(int64_t i, double got, Judgement& judged) const {
   const double y = golden_->value[static_cast<size_t>(i)];
   const double accumulated = params_.constant + golden_->error[i] + params_.coefficient * (*bound_->terms[0].plane)[i];

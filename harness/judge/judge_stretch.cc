@@ -61,6 +61,7 @@ void ForEachBlock(int64_t first, size_t count, const Body& body) {
 
 }  // namespace
 
+// One of the places that evaluate A, see ElementJudge::Accumulated.
 void ElementJudge::ReadAccumulated(int64_t first, std::span<double> accumulated) const {
   if (params_.exact) return std::fill(accumulated.begin(), accumulated.end(), 0.0);
   Block plane;

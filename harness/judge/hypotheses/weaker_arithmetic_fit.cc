@@ -124,7 +124,8 @@ bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetric
     const double sigma = judge.Sigma(i), error = std::fabs(judged.error);
     if (!(sigma > 0)) return;
     ++all;
-    const double own = judge.params().own_rounding * UlpAt(out, std::max(std::fabs(x), std::fabs(GoldenAt(judge, i))));
+    const double own =
+        judge.params().own_rounding_ulps * UlpAt(out, std::max(std::fabs(x), std::fabs(GoldenAt(judge, i))));
     squares += std::pow(std::max(0.0, error - own) / sigma, 2);
     if (error > kVisible * sigma) ++visible;
   });

@@ -48,8 +48,8 @@ struct NarrowLoads {
   template <class D>
   auto Sigma(D d, int64_t i, const JudgeParams& p, hn::Vec<D> size) const {
     const auto sampled = hn::Mul(Widen(d, t.sigma32 + i), hn::Set(d, p.u_acc));
-    const auto reach = hn::Add(Widen(d, t.term32 + i), size);
-    return hn::Max(sampled, hn::Mul(hn::Set(d, p.sigma_floor), reach));
+    const auto magnitude = hn::Add(Widen(d, t.term32 + i), size);
+    return hn::Max(sampled, hn::Mul(hn::Set(d, p.sigma_floor), magnitude));
   }
   template <class D>
   auto Systematic(D d, int64_t i, const JudgeParams& p, hn::Vec<D> size, hn::Vec<D> sigma) const {
@@ -67,6 +67,7 @@ struct NarrowLoads {
   auto Difference(D, int64_t, hn::Vec<D> got, hn::Vec<D> value) const {
     return hn::Sub(got, value);
   }
+  // One of the places that evaluate A, see ElementJudge::Accumulated.
   template <class D>
   auto Accumulated(D d, int64_t i, const JudgeParams& p, hn::Vec<D> error) const {
     return hn::Add(hn::Add(hn::Set(d, p.constant), error), hn::Mul(hn::Set(d, p.coefficient), Widen(d, t.term32 + i)));
@@ -186,7 +187,7 @@ HWY_INLINE hn::Vec<D> Reach(D d, const RoundingReach& p, hn::Vec<D> got, hn::Vec
 }
 
 // The largest quotients, and the violations. Few elements come near the largest before them, and only those are
-// divided. `beyond`: of the error, without the output's own rounding.
+// divided. `beyond` is Judgement::Beyond().
 template <class D>
 HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp, hn::Vec<D> beyond,
                        hn::Vec<D> allowed, Registers<D>& acc) {
@@ -235,21 +236,21 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto abs = hn::Abs(e);
   const auto error = in.Error(d, i);
   const auto accumulated = in.Accumulated(d, i, p, error);
-  const auto reach = hn::Add(y, accumulated);
-  const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(reach, hn::Set(d, p.special_at));
+  const auto farthest = hn::Add(y, accumulated);
+  const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(farthest, hn::Set(d, p.special_at));
   const auto ordinary = hn::And(hn::Le(size, largest), decidable);
 
   // Every element that can be decided lies below the format's ceiling.
   auto ulp = Spacing(d, y, p.ulp_scale, p.ulp_floor);
   if constexpr (kForced) ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
-  const auto left = hn::Sub(abs, Reach(d, p.reach, got, size, e));
+  const auto beyond = hn::Sub(abs, Reach(d, p.reach, got, size, e));
   const auto allowed = hn::Mul(accumulated, hn::Set(d, kJudgeSlack));
   const auto sigma = in.Sigma(d, i, p, y);
-  const auto beyond = hn::Max(zero, hn::Sub(left, in.Systematic(d, i, p, y, sigma)));
+  const auto unexplained = hn::Max(zero, hn::Sub(beyond, in.Systematic(d, i, p, y, sigma)));
   const auto sigma2 = hn::Mul(sigma, sigma);
   const auto variance = hn::Add(sigma2, hn::Mul(error, error));
-  const auto r2 = hn::IfThenElseZero(hn::Gt(variance, zero), hn::Mul(hn::Div(beyond, variance), beyond));
+  const auto r2 = hn::IfThenElseZero(hn::Gt(variance, zero), hn::Mul(hn::Div(unexplained, variance), unexplained));
   const hn::Rebind<float, D> narrow;
   hn::StoreU(hn::DemoteTo(narrow, r2), narrow, in.t.r2 + i);
   const auto r = hn::Sqrt(r2);
@@ -263,7 +264,7 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   acc.largest_r2 = hn::Max(acc.largest_r2, r2);
   acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
   acc.abs = hn::Max(acc.abs, abs);
-  Maxima(d, p, abs, y, ulp, left, allowed, acc);
+  Maxima(d, p, abs, y, ulp, beyond, allowed, acc);
   if constexpr (kForced || !Loads::kRangeApart) {
     acc.zeros += hn::CountTrue(d, hn::Eq(got, zero));
     acc.got = hn::Max(acc.got, got);

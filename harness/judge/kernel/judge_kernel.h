@@ -49,7 +49,8 @@ struct JudgeTile {
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes);
 
 // Adds element i alone whenever got and golden are finite; false, and nothing added, when they are not. Whether it is
-// a violation is only decided as |e| > T_hard (Judgement::Within).
+// a violation is decided by Judgement::Within() alone, or where the output is exact by comparison with the rounded
+// value.
 bool JudgeOne(const JudgeTile& tile, const JudgeParams& params, int64_t i, JudgeLanes& lanes);
 
 }  // namespace assay

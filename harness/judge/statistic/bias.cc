@@ -63,7 +63,7 @@ double ShareOfLastAddition(const ElementJudge& judge) {
   for (const int64_t i : SamplePlaces(golden.size(), kShareSamples)) {
     const double y = std::fabs(golden.value[static_cast<size_t>(i)]);
     if (!std::isfinite(y) || y == 0) continue;
-    const double addition = 2 * judge.params().u_acc * y, own = judge.params().own_rounding * UlpAt(format, y);
+    const double addition = 2 * judge.params().u_acc * y, own = judge.params().own_rounding_ulps * UlpAt(format, y);
     const double all = std::hypot(judge.Sigma(i), own / std::sqrt(3.0));
     const double share = all > 0 ? addition / (std::sqrt(3.0) * all) : 1;
     sum += std::min(1.0, share * share), ++count;

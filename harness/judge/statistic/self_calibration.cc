@@ -83,7 +83,7 @@ class Calibration {
     const double sigma = judge_.Sigma(i);
     if (sigma == 0 && y == 0) return kNoSample;
     const double ulp = UlpAt(format_, std::max(std::fabs(x), std::fabs(y)));
-    const double own = std::max(judge_.params().own_rounding * ulp, judge_.params().lambda_out);
+    const double own = std::max(judge_.params().own_rounding_ulps * ulp, judge_.params().lambda_out);
     const double beyond = std::max(0.0, std::fabs(judged.error) - judge_.Systematic(i) - GoldenError(i));
     if (beyond == 0) return 0;
     const double variance = sigma * sigma + own * own / 3;

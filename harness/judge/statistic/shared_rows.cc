@@ -82,7 +82,7 @@ ASSAY_MULTIVERSION void DivideShares(const JudgeParams& p, bool additive, const 
                                      double* __restrict allowance, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const double a = std::fabs(got[i]), b = std::fabs(y[i]), larger = a > b ? a : b;
-    const double rounding = p.own_rounding * SpacingAt(p, larger);
+    const double rounding = p.own_rounding_ulps * SpacingAt(p, larger);
     const double own = rounding < p.lambda_out ? p.lambda_out : rounding;
     const double by = additive ? 1.0 : y[i], size = std::fabs(by);
     const bool judged = a < kInfinite && b < kInfinite && size > 0;

@@ -45,7 +45,7 @@ JudgeParams F32Params() {
   p.ulp_floor = 0x1p-149;
   p.ulp_ceiling = 0x1p104;
   p.round_scale = 0x1.8p52;
-  p.own_rounding = 0.5;
+  p.own_rounding_ulps = 0.5;
   p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kNearest, false);
   return p;
 }

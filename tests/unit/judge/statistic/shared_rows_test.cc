@@ -78,7 +78,7 @@ class RowsCase {
     const Judgement judged = judge.Compare(i, got);
     if (!judged.finite || by == 0) return {};
     const double ulp = UlpAt(FormatOf(shape_.type), std::max(std::fabs(got), std::fabs(y)));
-    const double width = std::max(judge.params().own_rounding * ulp, judge.params().lambda_out) + golden_.error[i];
+    const double width = std::max(judge.params().own_rounding_ulps * ulp, judge.params().lambda_out) + golden_.error[i];
     return {true, judged.error / by, width / std::fabs(by), allowance_[i] / std::fabs(by)};
   }
 
