@@ -93,7 +93,7 @@ struct Golden {
 };
 
 // sigma's constant: standard deviation of one rounding error relative to u|s| for a log-uniform significand,
-// sqrt(0.541 / 3) (NUMERICS: 0.425), and the panel width of VERDICT.md 3.
+// sqrt(0.541 / 3), and the width of its panels (golden/sigma.md).
 inline constexpr double kRoundingDeviation = 0.425;
 inline constexpr int64_t kSigmaPanel = 64;
 

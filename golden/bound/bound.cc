@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// VERDICT.md 1, term by term. Sources: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), 3.1 (gamma),
-// 2.1 (model with underflow); Blanchard, Higham, Lopez, Mary, Pranesh, SISC 42 (2020) C124 (rounded inputs).
+// The hard bound of SumBound, term by term. Sources: Higham, Accuracy and Stability of Numerical Algorithms (2nd
+// ed.), 3.1 (gamma), 2.1 (model with underflow); Blanchard, Higham, Lopez, Mary, Pranesh, SISC 42 (2020) C124 (rounded
+// inputs).
 #include "golden/bound/bound.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ BoundModel IntegerSumBound(const Golden& golden, const Contract& contract, DType
   if (contract.acc == Accumulator::kI32 || golden.magnitude.empty()) return bound;
   const InputError input = RoundedInputs(contract, spec);
   const double held = input.relative > 0 ? 0 : ExactIntegers(contract);
-  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
+  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());  // 2: the accumulator may truncate
   const double coefficient = SumCoefficient(contract, spec, input, gamma);
   const double reach = std::min(contract.AccMaxFinite(), RoundedIntermediates(contract).max_finite);
   const double largest = std::ldexp(1.0, 8 * SizeOf(out) - 1) - 1;
@@ -307,7 +308,7 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   }
   const InputError input = RoundedInputs(contract, spec);
   const MidError mid = RoundedIntermediates(contract);
-  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
+  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());  // 2: the accumulator may truncate
   bound.growth = (1 + gamma) * input.inflation;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
   // Transforms and the parts of split operands have signs of their own. Relative errors below 1 keep a term's sign, so
@@ -330,6 +331,7 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   return bound;
 }
 
+// One of the places that evaluate A, see ElementJudge::Accumulated.
 double BoundModel::At(const Golden& golden, int64_t i) const {
   double sum = constant + (golden.error.empty() ? 0.0 : golden.error[i]);
   for (const BoundTerm& term : terms) {

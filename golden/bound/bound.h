@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bound of VERDICT.md 1 as data: A_i = constant + error_i + sum_j coefficient_j * plane_j[i]. Every correct
-// implementation of the contract has a number within A_i of the golden value before it rounds to the output, in any
-// order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3). What is right are the
-// roundings of these numbers, and nothing else (harness/judge/own_rounding.h).
+// The hard bound (golden/README.md#the-hard-bound) as data: A_i = constant + error_i + sum_j coefficient_j *
+// plane_j[i]. Every correct implementation of the contract has a number within A_i of the golden value before it rounds
+// to the output, in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
+// What is right are the roundings of these numbers, and nothing else (harness/judge/own_rounding.h).
 #pragma once
 
 #include <cstdint>
@@ -51,10 +51,10 @@ struct SharedRow {
   bool additive = false;
 };
 
-// How errors of a correct implementation are distributed inside the hard bound (VERDICT.md 3): independent roundings of
-// deviation sigma_i = max(u_acc sigma_scale golden.sigma_i, floor (S_i + |y_i|)), joined in quadrature by `deviations`,
-// on top of systematic errors of up to T_i = constant + of_value |y_i| + of_magnitude S_i + of_sigma sigma_i + sum of
-// `systematic`: what functions, truncation and underflow may cost always in the same direction.
+// How errors of a correct implementation are distributed inside the hard bound (golden/sigma.md): independent roundings
+// of deviation sigma_i = max(u_acc sigma_scale golden.sigma_i, floor (S_i + |y_i|)), joined in quadrature by
+// `deviations`, on top of systematic errors of up to T_i = constant + of_value |y_i| + of_magnitude S_i + of_sigma
+// sigma_i + sum of `systematic`: what functions, truncation and underflow may cost always in the same direction.
 struct StatisticModel {
   bool applicable = true;  // false: the contract permits errors that are no independent roundings of known size
   bool stagnates = false;  // u_acc times the number of additions is no longer small: sums can stop growing, biased
@@ -91,8 +91,9 @@ enum class PartialSigns : uint8_t {
 struct BoundModel {
   // A_i: what all before the output's own rounding may cost. Rounded up; infinite where the contract promises nothing.
   double At(const Golden& golden, int64_t i) const;
-  // The largest error of any right result, A_i + max(u_out 2^floor(log2(|y_i| + A_i)), lambda_out), rounded up.
-  // Judgement::Tolerance knows it better for one result.
+  // The largest error of any right result, A_i + max(u_out 2^floor(log2(|y_i| + A_i)), lambda_out), rounded up. Twins
+  // and relations have it as their tolerance. A result itself is judged by what its own rounding may add
+  // (RoundingReach), which is less: Judgement::Tolerance.
   double LargestToleranceAt(const Golden& golden, int64_t i) const;
   unsigned AlsoAt(int64_t i) const { return also.empty() ? 0U : also[static_cast<size_t>(i)]; }
   // Whether any result is accepted for element i.
@@ -103,6 +104,8 @@ struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
   std::vector<BoundTerm> terms;  // without E_gold, which is always added
+  // u_out and lambda_out serve LargestToleranceAt, intermediates that are rounded to the output's type, and
+  // (lambda_out) the statistic; no result of a float type is judged by them.
   // Unit roundoff of the output, doubled unless it rounds to nearest: rounding t costs at most u_out 2^floor(log2 |t|).
   double u_out = 0;
   // Half the smallest subnormal, or integer, doubled unless to nearest; the smallest normal where results are flushed.
@@ -150,7 +153,14 @@ struct SumBoundSpec {
 // does not hold. Other numbers are added as they are. Epilogues add one for each of their operations.
 double PathRoundings(const Contract& contract, double terms, bool products, DType type);
 
-// Also sets `statistic`.
+// Also sets `statistic`. With nothing but roundings of the accumulator, a sum of K products has
+//   A = gamma S + K lambda_acc (1 + gamma) + E_gold,  gamma = gamma_h(2 u_acc) (SumError).
+// The factor 2 covers accumulators that truncate: they lose up to a whole spacing, where rounding to nearest loses half
+// of one. In general the coefficient of S is
+//   (in + gamma + cut + mid (1 + gamma)) (1 + u_a) (1 + u_b)
+// where in = u_a + u_b + u_a u_b comes of rounded operands (bf16x3 has numbers of its own), cut = ceil(K / b) 2^-23 of
+// matrix units that truncate their output every b terms, and mid = mid_roundings u_mid + extra_relative. u_acc, u_in
+// and the range that lambda_acc (AccumulatorUnderflow) follows from are in harness/core/model/contract_numbers.cc.
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
 // Adds to the statistic's systematic part the error that long sums of terms of one sign make in the same direction;

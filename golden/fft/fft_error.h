@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a discrete Fourier transform of length n in rounded arithmetic can be off, by class of algorithm (VERDICT.md
-// 2). Relative to the norm of the whole result, ||dy||_2 <= error ||y||_2, hence |dy_k| <= error ||y||_2 for every k:
+// How far a discrete Fourier transform of length n in rounded arithmetic can be off, by class of algorithm.
+// Relative to the norm of the whole result, ||dy||_2 <= error ||y||_2, hence |dy_k| <= error ||y||_2 for every k:
 // an element has no error bound relative to itself.
 #pragma once
 

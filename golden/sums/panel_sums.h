@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sigma of the orders in which a sum is usually added up (VERDICT.md 3; derived in README.md). A sum with the running
+// sigma of the orders in which a sum is usually added up (derived in golden/sigma.md). A sum with the running
 // values s collects rounding errors of variance 0.425^2 u^2 E, E = sum s^2. The largest E is taken of
 //   forward     64 sum s_p^2 over panel ends p, every 64 terms, the last panel with its true width,
 //   backward    64 sum (y - s_p)^2, with s_0 = 0,

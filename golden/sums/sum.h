@@ -18,7 +18,7 @@ Golden GoldenRowSums(std::span<const double> x, int64_t rows, int64_t k, Tier ti
 
 // Products of the rows, in double-double with exponent tracking, so that no intermediate overflows: value, value_lo,
 // error (relative 2^-103 k; infinite where the product is beyond double), and planes "log2_up" and "log2_down": log2 of
-// the products of max(|x|,1) and min(|x|,1) over the finite factors (VERDICT.md 2, prod). magnitude = |value|,
+// the products of max(|x|,1) and min(|x|,1) over the finite factors. magnitude = |value|,
 // sigma = 0.425 sqrt(k) |value|. The same bits on every machine.
 Golden GoldenRowProducts(std::span<const double> x, int64_t rows, int64_t k, bool wide);
 

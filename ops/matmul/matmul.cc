@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator matmul: y[b,m,n] = alpha sum_k a[b,m,k] b[b,k,n] + beta c[b,m,n] + bias[n], the batch axis only when
-// batch > 1. Golden, bound and exact twins in matmul_golden.cc and matmul_exact.cc.
+// batch > 1. Golden values and their bound (MatmulBound) are in matmul_golden.cc, exact twins in matmul_exact.cc.
 #include "ops/matmul/matmul.h"
 
 #include <fmt/format.h>

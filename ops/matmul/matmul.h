@@ -34,7 +34,7 @@ struct MatmulArgs {
 // m, n, k and batch from the shapes of a and b, bias from whether there is one.
 Result<AttrList> InferMatmul(const std::vector<Operand>& inputs, AttrList given);
 
-// golden = alpha ab + beta c + bias in double-double, with S' = |alpha| S + |beta||c| + |bias| (VERDICT.md 1), and the
+// golden = alpha ab + beta c + bias in double-double, with S' = |alpha| S + |beta||c| + |bias|, and the
 // plane "rounded_product" |alpha ab| for epilogue=rounded.
 Golden ApplyEpilogue(const MatmulArgs& op, Golden product, std::span<const Tensor> inputs);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden value and bound of matmul: the product comes from golden/gemm/gemm.h, the epilogue from here.
+// Golden value and bound of matmul. The product comes from golden/gemm/gemm.h and its bound A from SumBound
+// (golden/bound/bound.h), to which MatmulBound hands the sum; the epilogue's share of both comes from here.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
+#include "golden/bound/bound.h"
 #include "golden/sums/scaled_sum.h"
 #include "harness/core/base/parallel.h"
 #include "ops/binding.h"
