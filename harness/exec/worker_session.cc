@@ -55,7 +55,7 @@ WorkerSession::~WorkerSession() = default;
 
 Call<Json> WorkerSession::Ask(const std::string& call, Json message, const CallWork& work, std::span<const int> fds,
                               double expected_s) {
-  if (!worker_.running()) {
+  if (!worker_.running()) {  // the first call, or the first after a crash, a timeout or Restart()
     plans_.clear();
     if (hung_) return tl::unexpected(*hung_);  // its import would take the whole time of each case again
     const Span span(Phase::kStart);

@@ -324,6 +324,7 @@ Decision Decide(const JudgeInputs& evidence) {
   decision.reason = failure.reason, decision.decided_by = failure.decided_by;
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
+    // Explained by JudgeInputs::weaker_arithmetic, it is no bug but less than was declared.
     if (decision.memory_fault || !evidence.weaker_arithmetic) return decision;
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From evidence to a verdict (SPEC.md 5): closed lists, their exit codes, and the reason in words. Results are judged
-// against the contract that the implementation declares; what the suite requires decides only below_contract.
+// From evidence to a verdict (README.md#verdicts-and-exit-codes): closed lists, their exit codes, and the reason in
+// words. Results are judged against the contract that the implementation declares. What the suite requires decides
+// whether changing bits are nondeterministic, and one of the two ways to below_contract: a right result whose declared
+// contract promises less. The other way is a wrong result that a weaker arithmetic explains, whatever is required.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +61,7 @@ struct ExitFlags {
 // No verdict at all counts as nothing selected: 4.
 int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
 
-inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
+inline constexpr double kRequiredMutationPower = 0.99;  // harness/judge/README.md#inconclusive
 
 // The deviations beyond which the statistic fails an element of a user's data, where these look random by themselves.
 // In a run, whose data are known, it is kElementThreshold; the difference is room for data that only look so.
@@ -91,9 +93,11 @@ struct JudgeInputs {
   // A contract with a wider accumulator that bounds most results where the declared one leaves most open; "": none
   // does.
   std::string bounding_contract;
-  std::string contract_word = "--contract";           // how their owner states a contract, for messages
-  std::optional<WeakerArithmetic> weaker_arithmetic;  // a weaker arithmetic that explains failing values
-  std::vector<PropertyOutcome> properties;            // relations to other executions
+  std::string contract_word = "--contract";  // how their owner states a contract, for messages
+  // A weaker arithmetic that explains failing values; the rules are in harness/judge/hypotheses/README.md. Set by
+  // Trial::FindWeakerArithmetics in a run, by check_case.cc for a user's tensors.
+  std::optional<WeakerArithmetic> weaker_arithmetic;
+  std::vector<PropertyOutcome> properties;  // relations to other executions
   Contract declared, required;
   std::optional<MutationPower> power;  // none: not measured
 };
