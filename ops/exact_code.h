@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coded integer terms for exact twins (VERDICT.md 4): t_0 .. t_{K-1} with sum 1, the first half positive, the second
-// negative, mirrored (t_{K-1-k} = -t_k) but for the middle, which is +1 (K odd) or +2, -1 (K even). The magnitudes
-// carry digits of j = min(k, K-1-k), the sign tells the half, so a result r (1 - t) instead of r names its missing
-// term. Twin data is r_i c_j t_k with small integer row and column factors; partial sums peak as high as exactness
-// allows, which is what exposes an accumulator that is narrower than declared, in orders that follow k. Where the
-// output has room for all bits of the accumulator, a climbing code exposes it in every order: no term is negative, and
-// the sum itself is an odd number that narrower formats do not have (exact_climb.cc).
+// Coded integer terms for exact twins (harness/judge/README.md#exact-twin): t_0 .. t_{K-1} with sum 1, the first half
+// positive, the second negative, mirrored (t_{K-1-k} = -t_k) but for the middle, which is +1 (K odd) or +2, -1 (K
+// even). The magnitudes carry digits of j = min(k, K-1-k), the sign tells the half, so a result r (1 - t) instead of r
+// names its missing term. Twin data is r_i c_j t_k with small integer row and column factors; partial sums peak as high
+// as exactness allows, which is what exposes an accumulator that is narrower than declared, in orders that follow k.
+// Where the output has room for all bits of the accumulator, a climbing code exposes it in every order: no term is
+// negative, and the sum itself is an odd number that narrower formats do not have (exact_climb.cc).
 #pragma once
 
 #include <cmath>

@@ -12,10 +12,10 @@ namespace assay {
 struct OperationErrors {
   explicit OperationErrors(const Contract& contract);
 
-  double u = 0;        // of one operation of the accumulator: 2 u_acc, so that truncation is covered (VERDICT.md 1)
-  double eps = 0;      // of one exp, log, tanh or division: math ulp of the accumulator
-  double in = 0;       // of an operand's rounding to the contract's input class
-  double mid = 0;      // of a score or probability that is stored in the contract's `mid` format
+  double u = 0;    // of one operation of the accumulator: 2 u_acc, so that truncation is covered (golden/bound/bound.h)
+  double eps = 0;  // of one exp, log, tanh or division: math ulp of the accumulator
+  double in = 0;   // of an operand's rounding to the contract's input class
+  double mid = 0;  // of a score or probability that is stored in the contract's `mid` format
   double mid_abs = 0;  // what such a probability loses to underflow: half the smallest subnormal, or the normal
   double lambda = 0;   // what one operation of the accumulator loses to underflow
   double range = 0;    // the largest finite score that accumulator and `mid` hold

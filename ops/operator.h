@@ -59,7 +59,7 @@ struct Problem {
 // Whether input `index` lies where an output is written.
 bool IsOverwritten(const Problem& problem, size_t index);
 
-// Integer data on which every legal order of the contract gives the same bits (VERDICT.md 4).
+// Integer data on which every legal order of the contract gives the same bits (harness/judge/README.md#exact-twin).
 struct Twin {
   std::vector<Tensor> inputs;
   std::vector<double> expected;
@@ -79,7 +79,7 @@ struct Twin {
   int64_t terms = 0;  // of one output: terms_of gives 0 .. terms - 1
 };
 
-// One faulty result: what element `index` of an output would be (VERDICT.md 6).
+// One faulty result: what element `index` of an output would be (harness/judge/README.md#inconclusive).
 struct Mutant {
   int64_t index = 0;
   double value = 0;
@@ -286,8 +286,8 @@ class Operator : public OperatorBinding, public OperatorNumerics {
     return {.fewest_flops = problem.flops};
   }
 
-  // Relations between an execution of this problem and another one that must or may hold (VERDICT.md 5), the most
-  // useful for their time first. Default: none.
+  // Relations between an execution of this problem and another one that must or may hold
+  // (harness/judge/README.md#metamorphic-relations), the most useful for their time first. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem, size_t output) const;
   // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
   // these within the bound; along axes of the output first. Default: none.

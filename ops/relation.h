@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relations between executions of one implementation (VERDICT.md 5, NUMERICS.md 6): what a second execution's output
-// must be, given the first one's. They need no golden value, so they hold to the last bit where a bound cannot.
+// Relations between executions of one implementation (harness/judge/README.md#metamorphic-relations): what a second
+// execution's output must be, given the first one's. They need no golden value, so they hold to the last bit where a
+// bound cannot.
 #pragma once
 
 #include <functional>

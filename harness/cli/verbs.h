@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs of the command line, one file each. Each adds its subcommand with its options to `app`; main runs what
-// was chosen and returns its exit code (SPEC.md 5).
+// was chosen and returns its exit code (README.md#verdicts-and-exit-codes).
 #pragma once
 
 #include <functional>

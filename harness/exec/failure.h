@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways in which a backend can fail in its worker process. Each is a verdict of the case (SPEC 5), never the end of a
-// run.
+// Ways in which a backend can fail in its worker process. Each is a verdict of the case, never the end of a run
+// (harness/engine/results/README.md#what-happened-and-what-follows).
 #pragma once
 
 #include <cstdint>

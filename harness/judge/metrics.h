@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges every element of an output against its golden value and hard bound (VERDICT.md 1 and 5) and gathers the
-// metrics of SPEC.md 6 in one streaming pass. All sums are formed in eight fixed lanes and fixed chunks, so a result
-// has the same bits for every thread count and vector width.
+// Judges every element of an output against its golden value and hard bound and gathers what a record says of its
+// errors in one streaming pass. ElementJudge (judge.h) says when one element is right. All sums are formed in eight
+// fixed lanes and fixed chunks, so a result has the same bits for every thread count and vector width.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a case could catch a fault at all (VERDICT.md 6). Faulty outputs are made from the golden alone and judged
-// like a real output; those that no channel would reject count against the case.
+// Whether a case could catch a fault at all (harness/judge/README.md#inconclusive). Faulty outputs are made from the
+// golden alone and judged like a real output; those that no channel would reject count against the case.
 #pragma once
 
 #include <cstdint>

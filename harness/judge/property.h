@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metamorphic channel (VERDICT.md 5): whether an output is what another execution of the same implementation says
-// that it must be. What nobody claims is a property: it is reported and fails nothing.
+// The metamorphic channel (harness/judge/README.md#metamorphic-relations): whether an output is what another execution
+// of the same implementation says that it must be. What nobody claims is a property: it is reported and fails nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact channel (VERDICT.md 4): an output on the twin's coded integers equals its expectation bit for bit, or
-// within the few ulp that a final division may cost.
+// The exact channel (harness/judge/README.md#exact-twin): an output on the twin's coded integers equals its expectation
+// bit for bit, or within the few ulp that a final division may cost.
 #pragma once
 
 #include <cstdint>

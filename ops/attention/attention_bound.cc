@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bound of attention (VERDICT.md 2), rigorous. With weights w_j = p_j exp(e_j), |e_j| <= d_j = a dot_j + b
+// The hard bound of attention, rigorous. With weights w_j = p_j exp(e_j), |e_j| <= d_j = a dot_j + b
 // added_j, the exact result of the perturbed weights is off by at most
 //   sum p_j |v_j - o| |exp(e_j) - 1| / sum w_j  <=  exp(max d) sum p_j |v_j - o| d_j / (1 - sum p_j d_j)
 // over keys with t_j >= -kTail; the others weigh at most exp(-kTail / 2) each as long as d_j <= |t_j| / 2. It is never

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How errors of a correct attention are distributed (VERDICT.md 3). golden.sigma has the sums. A relative error e_j of
-// key j's weight, of its score or of its exponential, moves o by p_j (v_j - o) e_j: those of different keys are
-// independent and join in quadrature. With s = sqrt(sum p^2 max(v^2, (v - o)^2)), "shift_weight":
+// How errors of a correct attention are distributed (harness/judge/statistic/README.md). golden.sigma has the sums. A
+// relative error e_j of key j's weight, of its score or of its exponential, moves o by p_j (v_j - o) e_j: those of
+// different keys are independent and join in quadrature. With s = sqrt(sum p^2 max(v^2, (v - o)^2)), "shift_weight":
 // - Scores err like sums of d products, then by up to eight roundings of their own (see dot_ and added_ of
 //   attention_bound.cc). Of a sum in any random order E is at most d (score^2 / 3 + Q) (golden/sigma.md), where Q, the
 //   sum of the squared products, is at most sqrt(sum q^4 sum k^4): the row's largest one counts for all keys. It is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bound of fft (VERDICT.md 2), absolute and the same for every output of one transform, because an error made
+// The hard bound of fft, absolute and the same for every output of one transform, because an error made
 // anywhere reaches all of them: |dy_k| <= c ||y||_2 with c from golden/fft/fft_error.h by the contract's algorithm, one
 // transform per axis; for alg=direct c ||x||_1.
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
 // Covers the double arithmetic of expectations, and planes that are rounded to f32.
 constexpr double kSlack = 1 + 0x1p-20;
 
-// T_hard of both parts of a complex output element.
+// LargestToleranceAt of both parts of a complex output element.
 double Tolerance(const ExecutedSet& executed, int64_t element) {
   return executed.bound.LargestToleranceAt(executed.golden, 2 * element) +
          executed.bound.LargestToleranceAt(executed.golden, 2 * element + 1);

@@ -16,7 +16,7 @@ double Join(double x, double y) {
   return x + y + x * y;
 }
 
-// Twice the unit roundoff covers accumulators that truncate (VERDICT.md 1).
+// Twice the unit roundoff covers accumulators that truncate, as in SumBound (golden/bound/bound.h).
 double OperationRoundoff(const Contract& contract) {
   return 2 * contract.AccUnitRoundoff();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bounds of reduce (VERDICT.md 1 and 2). u = u_acc, doubled to cover accumulators that truncate.
+// The hard bounds of reduce. u = u_acc, doubled to cover accumulators that truncate.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -144,7 +144,7 @@ void AddRunningSum(const Golden& golden, const Contract& contract, double terms,
   if (largest > 0) bound.terms.push_back({&mean_rank, std::isfinite(least) ? (most - least) / largest : 0});
 }
 
-// The running sum's error, u sum p |x - m|, eps_log |LSE - m| and the final addition (VERDICT.md 2). The differences of
+// The running sum's error, u sum p |x - m|, eps_log |LSE - m| and the final addition. The differences of
 // all rescalings that a term meets add up to its own |x - m|: their errors are within its share of the second.
 BoundModel LogSumExpBound(const ReduceArgs& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = OutputBound(contract, out);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden values of reduce from the row reductions of golden/sums/sum.h, with the planes that reduce_bound.cc needs.
-// Groups of the statistic (VERDICT.md 3): outputs of one reduction share no arithmetic with each other, m_eff = m for
-// every kind but logsumexp, whose errors are dominated by log and the last addition of similar numbers: m_eff = 1.
+// Groups of the statistic (harness/judge/README.md#statistic-by-groups): outputs of one reduction share no arithmetic
+// with each other, m_eff = m for every kind but logsumexp, whose errors are dominated by log and the last addition of
+// similar numbers: m_eff = 1.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks how comments begin: none opens with a word that leaves its subject to the line below.
+"""Checks how comments begin: none opens with a word that leaves its subject to the line below. Checks also that each
+page (*.md) that a comment names is there, from the file's folder or one above it, with the heading that #... asks for.
 
 A block is a run of full-line comments. A comment behind code is a block of its own, and so is a docstring of Python.
 The line with the licence, or with the interpreter of a script, belongs to no block.
@@ -16,11 +17,16 @@ import sys
 import tempfile
 import tokenize
 
+from pages import anchors_of
+
 OPENING = r"(?P<opening>Of|What|The same|Those|As)\b"
 REFUSED = re.compile(rf"[\s*]*{OPENING}")
 RULE = "a comment is a sentence with a subject and a verb, or a plain description of a value; rewrite it, or delete it"
 # A file without a match has no violation; only the others are taken apart.
 CANDIDATE = re.compile(rf"(?://|#|/\*|\"|'|SPDX-.*\n)[\s/!<*#]*{OPENING}")
+PAGE = re.compile(r"(?<![\w./:*-])(?P<page>[\w./-]*\w\.md)\b(?:#(?P<anchor>[\w-]+))?")
+WRITTEN = {"summary.md"}  # by a run
+FIXED = "ops/profiles/"  # no byte of a published profile changes
 APART = re.compile(r"SPDX-|!/")  # the licence, and `#!/...`
 
 LITERALS = {  # one expression a language: strings first, so that // and # in them are no comments
@@ -92,19 +98,35 @@ def blocks_of(text, language):
         after = (line + 1, -1 if own_line else column, one_line and not apart)
 
 
+def page_problems(root, path, text, language):
+    """(line, what) of each page that a comment names and that is not there."""
+    folders = [folder for folder in path.parents if folder == root or root in folder.parents]
+    for line, _, comment in comments_of(text, language):
+        for match in PAGE.finditer(comment):
+            pages = [folder / match["page"] for folder in folders if (folder / match["page"]).is_file()]
+            at = line + comment.count("\n", 0, match.start())
+            if not pages and match["page"] not in WRITTEN:
+                yield at, f"{match[0]}: there is no such page"
+            elif pages and match["anchor"] and not any(
+                    match["anchor"] in anchors_of(page.read_text(encoding="utf-8")) for page in pages):
+                yield at, f"{match[0]}: no heading gives this anchor"
+
+
 def violations(root):
     found, files = [], 0
     for path, language in sources_of(root):
         files += 1
         text = path.read_text(encoding="utf-8")
+        name = path.relative_to(root).as_posix()
+        if ".md" in text and not name.startswith(FIXED):
+            found += [f"{name}:{line}: {problem}" for line, problem in page_problems(root, path, text, language)]
         if CANDIDATE.search(text) is None:
             continue
         for line, words in blocks_of(text, language):
             match = REFUSED.match(words)
             if match:
                 first = words.strip(" *\n").splitlines()[0].removesuffix("*/").strip()
-                place = f"{path.relative_to(root).as_posix()}:{line}"
-                found.append(f"{place}: this comment begins with '{match['opening']}': {first}\n  {RULE}")
+                found.append(f"{name}:{line}: this comment begins with '{match['opening']}': {first}\n  {RULE}")
     return files, found
 
 
@@ -151,6 +173,13 @@ END
 """, 
     "CMakeLists.txt": 'set(a "# Of none")  # Of one. BAD\n#[[ As a block. BAD ]]\n'
                       'set(b [[\n# What no comment says\n]])\n',
+    "sub/pages.cc": """// Sums (NONE.md 1). BAD
+int a;  // sub/none.md BAD
+/* Sums,
+   page.md#no-heading BAD */
+int b;  // deeper/page.md BAD
+""",
+    "sub/pages.py": '"""Sums.\n\nAs in NONE.md. BAD\n"""\n# page.md#a-heading-1 BAD\n',
     "sub/a.cmake": "# The same. BAD\n", "sub/a.toml": 'a = "x # Of none"\n# Those. BAD\nb = 1  # As. BAD\n'}
 GOOD = {"good.cc": """// Sums of squares.
 // Of these the root.
@@ -173,6 +202,11 @@ A = """What is no docstring
 B = "# As none" f'{A}# Those'
 ''', "good.sh": "echo '# Of none' a#Of\n# Runs.\n# As told.\n", "good.txt": "# Of no language\n",
     "build/a.cc": "// Of a build\n", "out-1/a.cc": "// As an output\n", ".git/a.sh": "# What git keeps\n",
+    "page.md": "# A heading\n", "sub/page.md": "# Another\n", "ops/profiles/old.toml": "# NONE.md\n",
+    "sub/named.cc": """// page.md#a-heading, sub/page.md#another, page.md#another
+// https://x.y/NONE.md, *.md, summary.md, page.mdx
+const char* a = "NONE.md";
+""",
     "sub/CMakeLists.txt": 'set(a "\n# The same\n")\n',
     "good.toml": "a = '''\n# Of none\n'''\n"}
 

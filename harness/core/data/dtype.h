@@ -27,7 +27,7 @@ struct FloatFormat {
 
   double UnitRoundoff() const;       // u = 2^-precision
   double MinNormal() const;          // 2^min_exponent
-  double MinSubnormal() const;       // 2^(min_exponent - precision + 1), eta of VERDICT.md
+  double MinSubnormal() const;       // 2^(min_exponent - precision + 1)
   double OverflowThreshold() const;  // smallest |x| that rounds past max_finite: 65520 for f16; inf for f64
 };
 
@@ -67,7 +67,7 @@ Result<DType> ParseDType(std::string_view name);
 // non-saturating conversion). NaN stays NaN, the sign of zero is kept.
 double RoundTo(const FloatFormat& format, double x);
 
-// Spacing of the format's numbers at |x|, at least the smallest normal's spacing (SPEC.md 6).
+// Spacing of the format's numbers at |x|, at least the smallest normal's spacing.
 double UlpAt(const FloatFormat& format, double x);
 
 // Bulk conversion of n elements (2n components for complex types) between storage and double. FromF64 rounds to

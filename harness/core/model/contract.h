@@ -53,7 +53,7 @@ struct Contract {
   double AccMinNormal() const;     // 0 for i32
   int AccExactBits() const;  // p: integers up to 2^p are exact in the accumulator (24 f32, 11 f16, F+1 tc, 31 i32)
   // u_in per operand: 0, 2^-11 (tf32rn), 2^-10 (tf32rz), 2^-8 (bf16), 2^-4 (fp8); bf16x3: 3 * 2^-17, so that both
-  // operands together make the 3 * 2^-16 of VERDICT.md 1.
+  // operands together make the 3 * 2^-16 of RoundedInputs (golden/bound/bound.cc).
   double InputUnitRoundoff() const;
 };
 

@@ -31,7 +31,7 @@ struct ContractField {
   int Contract::*second = nullptr;
 };
 
-const std::vector<ContractField>& ContractFields();  // in the order of SPEC.md 4
+const std::vector<ContractField>& ContractFields();  // in the order in which a contract is written
 
 std::string ValueText(const ContractField& field, const Contract& c);
 std::string KnownValues(const ContractField& field);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers behind a contract's accumulator and inputs, for the bounds of VERDICT.md 1.
+// The numbers behind a contract's accumulator and inputs, for the bounds of golden/bound: u_acc, u_in, and
+// the range that lambda_acc follows from.
 #include <algorithm>
 #include <cmath>
 

@@ -49,7 +49,7 @@ struct Record {
   std::string backend, device, driver, library_version, implementation;
   std::string pool;  // devices that shared the cases (--devices pool), of which `device` took this one; "": none did
   std::string contract, required_contract;
-  std::string verdict;       // SPEC.md 5
+  std::string verdict;       // README.md#verdicts-and-exit-codes
   std::string result_class;  // written as "class"
   std::string outcome;       // the verdict after expectations; equal to verdict without any
   std::string reason;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit code of a run (SPEC.md 5), from its records, whether it has just ended or is reported later.
+// The exit code of a run (README.md#verdicts-and-exit-codes), from its records, whether it has just ended or is
+// reported later.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expectation files of a run, and what they make of a record (SPEC.md 5).
+// Expectation files of a run, and what they make of a record (backends/README.md#known-failures).
 #pragma once
 
 #include <string>

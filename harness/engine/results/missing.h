@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planned results without a record, because the run was interrupted or killed, or has not ended yet (SPEC.md 5:
-// `missing`). plan.json names the cases and the devices. The implementations of a device for a case are known once its
+// Planned results without a record, because the run was interrupted or killed, or has not ended yet: verdict
+// `missing`. plan.json names the cases and the devices. The implementations of a device for a case are known once its
 // backend has answered; they are then written to offers.jsonl, before the first of them runs.
 #pragma once
 

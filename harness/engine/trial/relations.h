@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metamorphic channel's executions (VERDICT.md 5): after a case's own, with the same worker and plan.
+// The metamorphic channel's executions (harness/judge/README.md#metamorphic-relations): after a case's own, with the
+// same worker and plan.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow of one case (DESIGN.md 4) on one device after the other: what it offers is tried, judged and recorded
+// The flow of one case on one device after the other: what it offers is tried, judged and recorded
 // (Trial); what passed is timed, and what the timed runs produced is judged again.
 #pragma once
 

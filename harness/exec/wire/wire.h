@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an operator description travels from the host to the worker, and becomes the ABI's structs there. It carries
-// what assay_op_desc has and nothing else: no case id, no seed, no fill (SPEC 7).
+// what assay_op_desc has and nothing else: no case id, no seed, no fill.
 #pragma once
 
 #include <deque>

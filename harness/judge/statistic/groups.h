@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of the statistic (VERDICT.md 3): sums of squared deviations over rows (the last axis), columns, 64 x 64 tiles,
-// slabs (the last two axes: a head, a batch, a channel) and the whole tensor, gathered in the judging pass. The tensor
-// is cut into stripes that depend on its shape alone; a stripe adds its elements in order and stripes are joined in
-// order, so the sums have the same bits for every thread count and vector width.
+// Groups of the statistic (harness/judge/README.md#statistic-by-groups): sums of squared deviations over rows (the last
+// axis), columns, 64 x 64 tiles, slabs (the last two axes: a head, a batch, a channel) and the whole tensor, gathered
+// in the judging pass. The tensor is cut into stripes that depend on its shape alone; a stripe adds its elements in
+// order and stripes are joined in order, so the sums have the same bits for every thread count and vector width.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace assay {
 enum class GroupKind : uint8_t { kRow, kColumn, kTile, kSlab, kTensor };
 std::string_view Name(GroupKind kind);
 
-// delta of VERDICT.md 3: how often a kind of group may fire on one tensor of independent rounding errors.
+// delta: how often a kind of group may fire on one tensor of independent rounding errors.
 inline constexpr double kGroupDelta = 1e-6;
 inline constexpr double kModelSlack = 1.25;  // of the model of sigma
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outliers of the statistic (VERDICT.md 3): how many values may lie beyond kOutlierLevel, in the whole tensor and
-// in every part of it that a single cause could spoil. Independent errors rarely exceed either; a fault that puts its
-// errors into one place does, long before a single value or a root mean square shows it.
+// The outliers of the statistic (harness/judge/README.md#statistic-outliers-and-where-they-cluster): how many values
+// may lie beyond kOutlierLevel, in the whole tensor and in every part of it that a single cause could spoil.
+// Independent errors rarely exceed either; a fault that puts its errors into one place does, long before a single value
+// or a root mean square shows it.
 #pragma once
 
 #include <cstdint>

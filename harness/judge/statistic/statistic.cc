@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-// The unit roundoff of an accumulator that would explain the error beyond the output's own rounding (SPEC.md 6).
+// The unit roundoff of an accumulator that would explain the error beyond the output's own rounding
+// (harness/judge/README.md#effective-bits).
 std::optional<double> EffectiveBits(double mean_e2, double mean_ulp2, double mean_sigma2, double u_acc) {
   const double rounding = mean_ulp2 / 12;
   const double beyond = mean_e2 - rounding;

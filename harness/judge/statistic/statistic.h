@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statistic channel (VERDICT.md 3): whether errors inside the hard bound behave like the roundings that the
-// contract permits. r = max(0, |e| - half the output's spacing - T) / sqrt(sigma_acc^2 + E_gold^2), with sigma_acc and
-// the systematic part T from the bound's StatisticModel.
+// The statistic channel (harness/judge/README.md#statistic-element-by-element): whether errors inside the hard bound
+// behave like the roundings that the contract permits. r = max(0, |e| - half the output's spacing - T) /
+// sqrt(sigma_acc^2 + E_gold^2), with sigma_acc and the systematic part T from the bound's StatisticModel.
 #pragma once
 
 #include <cstdint>

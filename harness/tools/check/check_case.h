@@ -75,7 +75,7 @@ struct CheckResult {
 
 // Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic fails elements
 // beyond kUserElementThreshold of data that look random, and else makes a result suspect; the share of omitted terms
-// that the bound would notice only advises (VERDICT.md 3). Where the contract is the default and narrow intermediates
+// that the bound would notice only advises. Where the contract is the default and narrow intermediates
 // are permitted, user.contract becomes the one of the two that the verdict stands on. Where a tensor of zeros, or any
 // other that has nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden
 // value is the only correct one, give or take that many ulp of a final division; data that are not of that kind are a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far correct results stray: per element, the largest error of any legal schedule on any seed (VERDICT.md 7). A
-// fault whose effect stays within twice that cannot be told from a correct result by anyone who sees the result alone.
+// How far correct results stray: per element, the largest error of any legal schedule on any seed
+// (harness/tools/power/README.md). A fault whose effect stays within twice that cannot be told from a correct result by
+// anyone who sees the result alone.
 #pragma once
 
 #include <map>

@@ -26,7 +26,8 @@ struct OperatorPower {
 // In alphabetical order; with several operators a sum of all, named "all", at the end.
 std::vector<OperatorPower> PowerByOperator(const PowerTally& tally);
 
-// The channels of a verdict (VERDICT.md); "other" is what is no margin: memory, determinism, later executions.
+// The channels of a verdict (harness/judge/README.md); "other" is what is no margin: memory, determinism, later
+// executions.
 inline constexpr std::string_view kChannels[] = {"exact", "exceptional", "bound", "statistic", "metamorphic", "other"};
 
 // Channels that reject the result of a record: bit i is kChannels[i].

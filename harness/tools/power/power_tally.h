@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of `assay power` (VERDICT.md 7): which faults each rule catches, and how often it rejects a correct result.
-// Rule 0 is assay's own verdict, the others are peers.h's.
+// Counts of `assay power` (harness/tools/power/README.md): which faults each rule catches, and how often it rejects a
+// correct result. Rule 0 is assay's own verdict, the others are peers.h's.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ using Opinions = std::array<Opinion, kRules>;
 // The floor that a release keeps: with a smaller share of effective faults caught, or any false alarm, the verb fails.
 inline constexpr double kLeastCaught = 0.99;
 
-// Number of correct tensors of held-back seeds that a claim about false alarms needs (VERDICT.md 7).
+// Number of correct tensors of held-back seeds that a claim about false alarms needs.
 inline constexpr int64_t kLeastHeldBack = 2000;
 
 // A pair counts as effective where the fault changes some element by more than this many times the largest error of

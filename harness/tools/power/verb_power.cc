@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay power: how many kernel bugs the verdict catches and how often it rejects a correct result, measured with the
-// corpus plugin, beside the same for other systems' rules (VERDICT.md 7). Exit codes: 0; 1 a false alarm or less than
-// kLeastCaught of the effective faults caught; 2 usage, or no corpus plugin; 3 an implementation of the corpus could
-// not run; 4 nothing to measure; 130 interrupted, after the figures of the cases that were complete.
+// corpus plugin, beside the same for other systems' rules (harness/tools/power/README.md). Exit codes: 0; 1 a false
+// alarm or less than kLeastCaught of the effective faults caught; 2 usage, or no corpus plugin; 3 an implementation of
+// the corpus could not run; 4 nothing to measure; 130 interrupted, after the figures of the cases that were complete.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

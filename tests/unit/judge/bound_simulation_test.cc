@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VERDICT.md 1: no correct implementation of a contract is ever judged wrong. Dot products in random orders and
+// No correct implementation of a contract is ever judged wrong. Dot products in random orders and
 // groupings, each operation rounded (and flushed) as the contract says.
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// y = 0 with T_hard = 1 for every element, so that an output is its own margin.
+// y = 0 with A = 1 for every element, so that an output is its own margin.
 struct Fixture {
   Golden golden;
   BoundModel bound;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A golden value, a bound and an output to judge, made from random numbers, and a judgement of it written down a second
-// time: long double, one element after the other, straight from VERDICT.md.
+// time: long double, one element after the other, from the definitions alone.
 #pragma once
 
 #include <cstdint>

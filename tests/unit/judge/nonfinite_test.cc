@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of VERDICT.md 1 and 5 about NaN, infinities and overflow, one line each, on the single-element judge and
+// Every rule about NaN, infinities and overflow, one line each, on the single-element judge and
 // through the whole pass.
 #include <gtest/gtest.h>
 

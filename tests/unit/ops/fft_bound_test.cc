@@ -44,7 +44,7 @@ struct Judged {
     return margin;
   }
 
-  // Largest error beyond the output's own rounding in units of sigma (VERDICT.md 3; the threshold is 8).
+  // Largest error beyond the output's own rounding in units of sigma (the threshold is 8).
   double LargestDeviation(const std::vector<float>& got) const {
     const ElementJudge judge = test::JudgeBy(bound, golden);
     double largest = 0;
@@ -205,7 +205,7 @@ TEST(FftBound, CatchesFaults) {
   EXPECT_GT(judged.Margin(got), 100) << "bit reversal slipped";
 }
 
-// A recurrence in f32 stays within what worst-case roundings could do; the statistic of VERDICT.md 3 tells it apart.
+// A recurrence in f32 stays within what worst-case roundings could do; the statistic tells it apart.
 TEST(FftBound, TellsTwiddlesByRecurrence) {
   const Judged judged("fft/c64/kind=c2c,n=4096/fill=normal/seed=0", "f32;alg=fft");
   const std::vector<float> right = judged.Run(test::Stockham2, test::RoundedTwiddle);

@@ -99,7 +99,7 @@ TEST(FftOp, GoldenAgainstTheDefinition) {
   }
 }
 
-// VERDICT.md 3: admitted when E_gold <= 0.01 sqrt(sigma_acc^2 + ulp^2/12).
+// A golden value is admitted when E_gold <= 0.01 sqrt(sigma_acc^2 + ulp^2/12).
 TEST(FftOp, GoldenIsAdmitted) {
   for (const char* id :
        {"fft/c64/kind=c2c,n=262144/fill=normal/seed=0", "fft/c64/kind=c2c,n=10007/fill=normal/seed=0",

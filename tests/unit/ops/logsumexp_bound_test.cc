@@ -79,7 +79,7 @@ TEST(LogSumExpBound, HoldsForEveryFormFillAndType) {
   EXPECT_GT(worst, 0.3);
 }
 
-// T_hard of an implementation that never rescales: what additions and functions may cost.
+// A of an implementation that never rescales: what additions and functions may cost.
 double WithoutRescalings(const Golden& golden, const Contract& contract, double n) {
   const double u = 2 * contract.AccUnitRoundoff(), eps = contract.math_ulp * u, sum = Gamma(n, u) + eps;
   const double y = std::abs(golden.value[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas of matmul and reduce as SPEC.md 3 states them, so that the planner is tested without the operators.
+// Schemas of matmul and reduce, so that the planner is tested without the operators.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that stay inside the hard bound, and weaker arithmetic that nobody declared (NUMERICS.md 5a).
+// Faults that stay inside the hard bound, and weaker arithmetic that nobody declared.
 #include <gmock/gmock.h>
 
 #include <algorithm>
