@@ -77,6 +77,19 @@ class Intermediates(unittest.TestCase):
         self.assertIsNone(stated.stricter)
         self.assertIsNone(assay.check("softmax", q, q).stricter)
 
+    def test_a_function_of_single_elements_that_a_user_writes_is_executed_step_by_step(self):
+        def quick_gelu(x):
+            return x * assay.namespace(x).sigmoid(1.702 * x)
+
+        for dtype, store in narrow.ROUND.items():
+            x = narrow.normals(np.random.default_rng(0), store, 16, 128)
+            gate = store(1 / (1 + np.exp(-store(np.float32(1.702) * x), dtype=np.float32)))
+            dtypes = {"x": dtype, "y": dtype}
+            verdict = assay.check(quick_gelu, x, store(x * gate), dtypes=dtypes)
+            self.assertTrue(verdict, verdict.explanation)
+            self.assertFalse(verdict.stricter.holds)
+            self.assertFalse(assay.check(quick_gelu, x, store(x * gate * np.float32(1.1)), dtypes=dtypes))
+
     def test_a_wrong_result_of_16_bits_still_fails(self):
         rng = np.random.default_rng(0)
         q, k, v = (narrow.normals(rng, narrow.bf16, 1, 2, 64, 64) for _ in range(3))
