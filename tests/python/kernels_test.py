@@ -42,6 +42,32 @@ class Program(unittest.TestCase):
 
 
 class Right(Program):
+    def test_what_compiles_at_its_first_call_has_the_time_of_preparing(self):
+        path = self.write("""
+            import time
+            ready = set()
+            def slow_at_first(x):
+                if "compiled" not in ready:
+                    time.sleep(2.5)
+                    ready.add("compiled")
+                return np.exp(x)
+            assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"], compiles=True, name="told")(slow_at_first)
+            @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"], compiles=True)
+            def writes(x, *, out):
+                out[...] = slow_at_first(x)
+            def compiled(x):
+                return slow_at_first(x)
+            compiled.py_func = slow_at_first  # as numba.njit has it
+            assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"], name="known")(compiled)
+            @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"])
+            def untold(x):
+                ready.discard("compiled")
+                return slow_at_first(x)
+        """)
+        done, records = self.run_kernels(path, "--case", CASE, "--no-perf", "--timeout", "1", "--retries", "0", "--relations", "none")
+        found = {r["implementation"]: r["verdict"] for r in records}
+        self.assertEqual(found, {"told": "pass", "writes": "pass", "known": "pass", "untold": "timeout"}, done.stdout + done.stderr)
+
     def test_they_pass_where_they_support_a_case(self):
         done, records = self.run_kernels(KERNELS / "good.py", "--suite", "smoke", "--op",
                                          "softmax,matmul,layer_norm,exp", "--dtype", "f32", "--filter", "*fill=normal*",

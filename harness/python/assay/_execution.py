@@ -21,16 +21,23 @@ class Execution:
         self.framework = framework(kernel.framework, kernel.device)
         self.framework.select()
         self._memory = [self.framework.memory(operand) for operand in (*inputs, *outputs)]
-        if getattr(kernel.function, "compiles", False):
+        if kernel.compiles:
             self._compile()
 
     def _compile(self) -> None:
         """Calls it on zeros of the same layout: what compiles at its first call does so in the time that is for that."""
-        tools = self.framework
-        zeros = [(memory.zeros(), operand) for memory, operand in zip(self._memory, self._inputs)]
-        given = {operand.name: tools.given(array, operand) for array, operand in zeros}
+        tools, count = self.framework, len(self._inputs)
+        zeros = [memory.zeros() for memory in self._memory]
+        given = {operand.name: tools.given(array, operand) for array, operand in zip(zeros, self._inputs)}
         operands = self._kernel.operands(self._order, given)
-        tools.complete(self._kernel.function(*operands, **self._attrs))
+        tools.complete(self._kernel.function(*operands, **self._keywords(zeros[count:])[0]))
+
+    def _keywords(self, views: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+        """The attributes, and `out` where the kernel writes to arrays of these views; those arrays."""
+        if not self._kernel.takes_out:
+            return self._attrs, []
+        outputs = [self.framework.output(view, operand) for view, operand in zip(views, self._outputs)]
+        return {**self._attrs, "out": outputs[0] if len(outputs) == 1 else tuple(outputs)}, outputs
 
     def run(self, places: Sequence[Place]) -> tuple[float, int]:
         """The kernel's own seconds, and flags. Raises what the kernel raises."""
@@ -40,11 +47,7 @@ class Execution:
         given = {operand.name: tools.given(view, operand) for operand, view in zip(self._inputs, seen)}
         operands = kernel.operands(self._order, given)
         views = [memory.at(place, True) for memory, place in zip(self._memory[count:], places[count:])]
-        keywords = dict(self._attrs)
-        outputs: list[Any] = []
-        if kernel.takes_out:
-            outputs = [tools.output(view, operand) for view, operand in zip(views, self._outputs)]
-            keywords["out"] = outputs[0] if len(outputs) == 1 else tuple(outputs)
+        keywords, outputs = self._keywords(views)
         result, seconds, by_device = tools.timed(lambda: kernel.function(*operands, **keywords))
         if kernel.takes_out:
             for array, view in zip(outputs, views):

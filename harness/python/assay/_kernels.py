@@ -15,6 +15,8 @@ from ._signature import says_what_it_takes
 _FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
 _NAME = re.compile(r"[a-z0-9_.-]+\Z")
 _COLUMN = re.compile(r"[a-z0-9_-]+\Z")
+# Attributes that functions have which torch.compile, numba.njit and jax.jit made.
+_COMPILED = ("_torchdynamo_orig_callable", "py_func", "lower")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -31,7 +33,8 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], op: str, contract: Union[str, Callable[..., str]],
                  dtypes: Optional[Sequence[str]], name: str, framework: str, device: str,
-                 supports: Optional[Callable[[KernelCase], Any]], backend: Optional[str]) -> None:
+                 supports: Optional[Callable[[KernelCase], Any]], backend: Optional[str], compiles: bool = False) -> None:
+        self.compiles = compiles or getattr(function, "compiles", False) or any(hasattr(function, one) for one in _COMPILED)
         self.function, self.op, self.contract, self.dtypes, self.name = function, op, contract, dtypes, name
         self.framework, self.device, self.supports, self.backend = framework, device, supports, backend
         parameters = _parameters(function)
@@ -184,13 +187,15 @@ def column_of(path: str) -> str:
 @says_what_it_takes("assay.kernel", "@assay.kernel(\"softmax\", contract=\"f32acc\")")
 def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optional[Sequence[str]] = None,
            name: Optional[str] = None, framework: str = "numpy", device: str = "cpu",
-           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None
+           supports: Optional[Callable[[KernelCase], Any]] = None, backend: Optional[str] = None, compiles: bool = False
            ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a callable as an implementation of an operator, for ``assay run --kernels FILE.py``. It is returned as it is.
 
     Operands come by position, in the operator's order; attributes by name, those that it takes; `out`, where it takes one,
     is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
-    attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case."""
+    attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case. `compiles`: it
+    is called once on zeros while a case is prepared, so that what it compiles then counts to no execution; functions of
+    torch.compile, jax.jit and numba.njit are known."""
     checked_operator(op)
     checked_contract(contract)
     checked_framework(framework)
@@ -205,7 +210,7 @@ def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optiona
         own = name or re.sub(r"[^a-z0-9_.-]", "-", getattr(function, "__name__", "kernel").lower())
         if any(k.op == op and k.name == own and k.device == place for k in _registered):
             raise UsageError(f"two kernels of {op} have the name {own}; give one of them another: name=\"...\"")
-        made = Kernel(function, op, contract, types, own, framework, place, supports, backend)
+        made = Kernel(function, op, contract, types, own, framework, place, supports, backend, compiles)
         if made.takes_out and framework == "jax":
             raise UsageError("it takes out, but JAX writes to no array: return the result")
         _registered.append(made)

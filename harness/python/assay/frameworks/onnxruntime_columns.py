@@ -10,6 +10,7 @@ from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
 from ._columns import Column, only, register
 from ._defined import defined, exported
+from .onnxruntime_models import versions
 
 # The CPU provider has few f16 kernels. For the others ONNX Runtime inserts Cast nodes around its f32 kernels
 # (onnxruntime/core/optimizer/insert_cast_transformer.cc). For bf16 it has kernels of two nodes used here, and inserts
@@ -91,14 +92,15 @@ def _name(provider):
 
 def _bound(column, provider):
     function = functools.partial(column.function, provider)
-    # Its sessions are made when a case is offered: other providers than the CPU's may be without the node or a device.
-    function.compiles = function.may_refuse = provider != "CPUExecutionProvider"
+    # Its sessions are made when a case is offered: versions may be without the node, providers without a device as well.
+    function.compiles = function.may_refuse = True
     return column._replace(function=function, name=_name(provider) + ("-" + column.name if column.name else ""))
 
 
 def register_all():
     """Each node on each execution provider that this ONNX Runtime has, under its name; definitions on the CPU, with and
     without optimisations of the graph."""
+    versions()
     for provider in onnxruntime.get_available_providers():
         if provider == "AzureExecutionProvider":  # computes nothing by itself
             continue

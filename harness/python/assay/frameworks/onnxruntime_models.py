@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions of ONNX Runtime, of models with one node each, made by the package onnx when a case first needs them.
 
-The nodes are those of the ONNX operator specification, at the version of opset that both packages know.
+The nodes are those of the ONNX operator specification, at the newest version of opset that both packages know.
 """
 from __future__ import annotations
 
@@ -14,15 +14,77 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-from .._frameworks import Unsupported
+from .._frameworks import Unavailable, Unsupported
 
-OPSET = min(23, onnx.defs.onnx_opset_version())  # the first one with Attention and RMSNormalization
+NEWEST, OLDEST = 23, 15  # 23 is the first opset with Attention and RMSNormalization
 
-ELEMENTS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16,
-            "bfloat16": TensorProto.BFLOAT16, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8,
-            "int32": TensorProto.INT32, "int64": TensorProto.INT64, "bool": TensorProto.BOOL, "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
-            "float8_e5m2": TensorProto.FLOAT8E5M2}
+
+class _Elements(dict):
+    def __missing__(self, name):
+        raise Unsupported(f"onnx {onnx.__version__} has no type {name}; install with: pip install --upgrade onnx")
+
+
+_NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "int8": "INT8", "uint8": "UINT8",
+          "int32": "INT32", "int64": "INT64", "bool": "BOOL", "float8_e4m3fn": "FLOAT8E4M3FN", "float8_e5m2": "FLOAT8E5M2"}
+ELEMENTS = _Elements({name: getattr(TensorProto, element) for name, element in _NAMES.items() if hasattr(TensorProto, element)})
 NUMPY = {element: name for name, element in ELEMENTS.items()}
+
+
+def _loads(opset: int, ir: int) -> bool:
+    one = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "probe", [one[0]], [one[1]])
+    try:
+        onnxruntime.InferenceSession(made_of(graph, opset, ir), _options(), providers=["CPUExecutionProvider"])
+    except Exception:  # onnxruntime has a class for each of its statuses, and none above them all
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=None)
+def versions() -> tuple[int, int]:
+    """The newest opset and version of the file format (IR) that this ONNX Runtime loads, of those that the package onnx knows."""
+    known = {(row[2], row[1]) for row in helper.VERSION_TABLE if OLDEST <= row[2] <= NEWEST}
+    for opset, ir in sorted(known, reverse=True):
+        if _loads(opset, ir):
+            return opset, ir
+    raise Unavailable(f"framework onnxruntime: onnxruntime {onnxruntime.__version__} and onnx {onnx.__version__} share no opset from "
+                      f"{OLDEST} on; install with: pip install --upgrade onnxruntime onnx (onnxruntime 1.10 is the oldest that serves)")
+
+
+def made_of(graph, opset=0, ir=0) -> bytes:
+    """A model of this graph, of versions() unless others are given."""
+    opset, ir = (opset, ir) if opset else versions()
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir).SerializeToString()
+
+
+def demand_node(node: str, attrs=()) -> None:
+    """Raises Unsupported if the opset has no such node, or not with these attributes."""
+    opset = versions()[0]
+    why = f"opset {opset}, the newest of ONNX Runtime {onnxruntime.__version__} with onnx {onnx.__version__}"
+    try:
+        schema = onnx.defs.get_schema(node, opset)
+    except Exception:  # SchemaError, which versions of onnx keep in different places
+        raise Unsupported(f"{why}, has no node {node}") from None
+    missing = sorted(set(attrs) - set(schema.attributes))
+    if missing:
+        raise Unsupported(f"in {why}, the node {node} has no attribute {missing[0]}")
+
+
+def reduction(node: str, axes) -> tuple[list, dict]:
+    """The axes of a reduction as a further operand, or as an attribute, which opsets before 18 have but for ReduceSum."""
+    if "axes" in onnx.defs.get_schema(node, versions()[0]).attributes:
+        return [], {"axes": tuple(int(axis) for axis in axes)}
+    return [numpy.array(axes, numpy.int64)], {}
+
+
+def session_of(model: bytes, options, providers: list):
+    """Raises Unsupported where ONNX Runtime says that it has no kernel of a node for these types."""
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=providers)
+    except Exception as error:
+        if "NOT_IMPLEMENTED" not in str(error):
+            raise
+        raise Unsupported(f"ONNX Runtime has no kernel: {error}") from None
 
 
 def _options():
@@ -34,6 +96,7 @@ def _options():
 
 @functools.lru_cache(maxsize=256)
 def _session(provider, node, operands, results, attrs):
+    demand_node(node, [name for name, _ in attrs])
     inputs = [helper.make_tensor_value_info(f"x{i}", ELEMENTS[dtype], list(shape))
               for i, (dtype, shape) in enumerate(o for o in operands if o is not None)]
     names = iter(info.name for info in inputs)
@@ -41,12 +104,11 @@ def _session(provider, node, operands, results, attrs):
     made = helper.make_node(node, ["" if o is None else next(names) for o in operands], [o.name for o in outputs],
                             **{name: list(value) if isinstance(value, tuple) else value for name, value in attrs})
     graph = helper.make_graph([made], node, inputs, outputs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     options = _options()
     if provider != "CPUExecutionProvider":  # which takes what another one does not have, without a word
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[provider])
+        session = session_of(made_of(graph), options, [provider])
     except Exception as error:
         if "fallback to CPU" not in str(error):
             raise
@@ -61,6 +123,8 @@ def _value(array):
     array = numpy.ascontiguousarray(array).reshape(array.shape)
     if array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         bits = array.view(numpy.uint16 if array.dtype.itemsize == 2 else numpy.uint8)
+        if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+            raise Unsupported(f"ONNX Runtime {onnxruntime.__version__} takes no arrays of {array.dtype.name} from Python")
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, ELEMENTS[array.dtype.name])
     return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 

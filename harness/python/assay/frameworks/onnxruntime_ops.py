@@ -7,7 +7,7 @@ import numpy
 
 from assay.frameworks._masks import visible
 from assay.frameworks._shapes import dims
-from assay.frameworks.onnxruntime_models import ELEMENTS, run
+from assay.frameworks.onnxruntime_models import ELEMENTS, reduction, run
 
 TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
@@ -56,8 +56,8 @@ def reduce(p, x, *, axes, kind="sum", keepdims=False, tie="first", nan="propagat
     if kind in ("argmax", "argmin"):
         node = "ArgMax" if kind == "argmax" else "ArgMin"
         return run(p, node, [x], ["int64"], axis=int(axes[0]), keepdims=int(keepdims))
-    axes = numpy.array(axes, numpy.int64)
-    return run(p, REDUCTIONS[kind], [x, axes], [_name(x)], keepdims=int(keepdims))
+    operands, attrs = reduction(REDUCTIONS[kind], axes)
+    return run(p, REDUCTIONS[kind], [x, *operands], [_name(x)], keepdims=int(keepdims), **attrs)
 
 
 def attention(p, q, k, v, mask=None, *, causal=False, align="br", window=0, scale=None, softcap=0.0, **_):
