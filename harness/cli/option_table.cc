@@ -128,7 +128,8 @@ Rows MakeBackendsRows() {
        {.value = "PATH", .everyday = true}},
       {"--framework",
        Field<&RunOptions::backend, &BackendOptions::frameworks>(),
-       "torch, onnxruntime, jax, openvino, tinygrad or numpy, comma separated: that framework of the interpreter as a "
+       "torch, onnxruntime, jax, openvino, tinygrad, tensorflow or numpy, comma separated: that framework of the "
+       "interpreter as a "
        "backend; functions of --operators are kernels of it",
        {.value = "NAME", .separator = ',', .everyday = true}},
       {"--python",

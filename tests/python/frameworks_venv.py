@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi", "openvino", "tinygrad",
-            "pytest", "pytest-xdist"]
+            "tensorflow-cpu", "pytest", "pytest-xdist"]
 
 
 def run(*command, limit):

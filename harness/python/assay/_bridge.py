@@ -142,7 +142,7 @@ class Bridge:
         if len(columns) > 1:
             raise WrongResult(f"its kernels are of several backends, {' and '.join(columns)}; a file is one column")
         self._check_frameworks()
-        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad"} & set(sys.modules))
+        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime", "openvino", "tinygrad", "tensorflow"} & set(sys.modules))
         # The computing framework comes first: expectations compare their version bounds with the first number.
         versions = [f"{name} {_version_of(name)}" for name in sorted(used, key=lambda name: (name == "numpy", name))]
         version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))

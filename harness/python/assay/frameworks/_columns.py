@@ -11,9 +11,9 @@ FLOATS = ("f64", "f32", "bf16", "f16")
 Supports = Callable[[KernelCase], Any]
 
 
-# Subnormal numbers that definitions flush on the CPU: measured, not documented. PyTorch's products and XLA's code take them for
-# zeros, OpenVINO's results become zeros.
-FLUSHES = {"torch": "ftz=all", "jax": "ftz=all", "openvino": "ftz=out"}
+# Subnormal numbers that definitions flush on the CPU: measured, not documented. PyTorch's products, XLA's code and all of
+# TensorFlow take them for zeros, OpenVINO's results become zeros.
+FLUSHES = {"torch": "ftz=all", "jax": "ftz=all", "openvino": "ftz=out", "tensorflow": "ftz=all"}
 
 
 def demanded(dtypes: Sequence[str], attrs: Any) -> str:

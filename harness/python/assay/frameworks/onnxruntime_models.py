@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 from .._frameworks import Unavailable, Unsupported
 
-NEWEST, OLDEST = 23, 15  # 23 is the first opset with Attention and RMSNormalization
+NEWEST, OLDEST = 23, 17  # 23 is the first opset with Attention and RMSNormalization
 
 
 class _Elements(dict):
@@ -48,7 +48,7 @@ def versions() -> tuple[int, int]:
         if _loads(opset, ir):
             return opset, ir
     raise Unavailable(f"framework onnxruntime: onnxruntime {onnxruntime.__version__} and onnx {onnx.__version__} share no opset from "
-                      f"{OLDEST} on; install with: pip install --upgrade onnxruntime onnx (onnxruntime 1.10 is the oldest that serves)")
+                      f"{OLDEST} on; install with: pip install --upgrade onnxruntime onnx (onnxruntime 1.12 is the oldest that serves)")
 
 
 def made_of(graph, opset=0, ir=0) -> bytes:
@@ -57,17 +57,37 @@ def made_of(graph, opset=0, ir=0) -> bytes:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir).SerializeToString()
 
 
-def demand_node(node: str, attrs=()) -> None:
-    """Raises Unsupported if the opset has no such node, or not with these attributes."""
+def _type_problem(formals, types) -> str:
+    """Why operands of these types, None for one left out, are none of a node; "" where they are. Operands whose types a
+    specification calls by one name have the same."""
+    same: dict = {}
+    for i, dtype in enumerate(types):
+        formal = formals[min(i, len(formals) - 1)]
+        if dtype is None:
+            continue
+        if f"tensor({_NAMES[dtype].lower()})" not in formal.types:
+            return f"takes no {dtype} as {formal.name}"
+        if same.setdefault(formal.type_str, dtype) != dtype:
+            return f"takes no {dtype} as {formal.name} beside {same[formal.type_str]}"
+    return ""
+
+
+def demand_node(node: str, attrs=(), types=None, since: int = 1) -> None:
+    """Raises Unsupported if the opset has no such node, not with these attributes or types, or one from before `since`."""
     opset = versions()[0]
     why = f"opset {opset}, the newest of ONNX Runtime {onnxruntime.__version__} with onnx {onnx.__version__}"
     try:
         schema = onnx.defs.get_schema(node, opset)
     except Exception:  # SchemaError, which versions of onnx keep in different places
         raise Unsupported(f"{why}, has no node {node}") from None
+    if schema.since_version < since:
+        raise Unsupported(f"in {why}, the node {node} is another one than since opset {since}")
     missing = sorted(set(attrs) - set(schema.attributes))
     if missing:
         raise Unsupported(f"in {why}, the node {node} has no attribute {missing[0]}")
+    problem = _type_problem(schema.inputs, types or ())
+    if problem:
+        raise Unsupported(f"in {why}, the node {node} {problem}")
 
 
 def reduction(node: str, axes) -> tuple[list, dict]:
@@ -95,8 +115,8 @@ def _options():
 
 
 @functools.lru_cache(maxsize=256)
-def _session(provider, node, operands, results, attrs):
-    demand_node(node, [name for name, _ in attrs])
+def _session(provider, node, operands, results, attrs, since):
+    demand_node(node, [name for name, _ in attrs], [o and o[0] for o in operands], since)
     inputs = [helper.make_tensor_value_info(f"x{i}", ELEMENTS[dtype], list(shape))
               for i, (dtype, shape) in enumerate(o for o in operands if o is not None)]
     names = iter(info.name for info in inputs)
@@ -139,10 +159,11 @@ def _array(value):
     return numpy.frombuffer(data, dtype).reshape(shape)
 
 
-def run(provider, node, operands, results, **attrs):
-    """The outputs of one node. operands: arrays, None for one left out; results: names of types."""
+def run(provider, node, operands, results, since=1, **attrs):
+    """The outputs of one node. operands: arrays, None for one left out; results: names of types; since: the opset whose node is
+    meant, and those after it."""
     key = tuple(None if o is None else (o.dtype.name, o.shape) for o in operands)
-    session = _session(provider, node, key, tuple(results), tuple(sorted(attrs.items())))
+    session = _session(provider, node, key, tuple(results), tuple(sorted(attrs.items())), since)
     feed = {f"x{i}": _value(o) for i, o in enumerate(o for o in operands if o is not None)}
     outputs = [_array(value) for value in session.run_with_ort_values(None, feed)]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -88,7 +88,7 @@ def rms_norm(p, x, gamma, *, eps=1e-6, **_):
 def group_norm(p, x, gamma, beta, *, eps=1e-5, **_):
     b, g, c, n = x.shape
     y = run(p, "GroupNormalization", [x.reshape(b, g * c, n), gamma.reshape(-1), beta.reshape(-1)], [_name(x)],
-            num_groups=g, epsilon=float(eps))
+            since=21, num_groups=g, epsilon=float(eps))
     return y.reshape(x.shape)
 
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which functions of TensorFlow are in the column `tensorflow`, for which types, and what is declared of them."""
+from __future__ import annotations
+
+import functools
+
+from . import tensorflow_ops as ops
+from ._columns import FLUSHES, Column, joined, only, register
+from .tensorflow_ops import tf
+
+_NORM = "norm"  # of tf.math.reduce_euclidean_norm, which XLA does not compile
+ELEMENTS = {"exp": tf.exp, "log": tf.math.log, "tanh": tf.tanh, "erf": tf.math.erf, "rsqrt": tf.math.rsqrt, "sin": tf.sin,
+            "cos": tf.cos}
+
+
+def _adds(case):
+    """Scaling a product, or adding to it, is a step of its own: one more rounding in 16 bits."""
+    more = {"c", "bias"} & set(case.shapes) or case.attrs["alpha"] != 1
+    if more and case.dtypes[0] in ("bf16", "f16"):
+        return "products of 16 bits are rounded before anything is added"
+    return only(epilogue="fused")(case)
+
+
+def _convolves(case):
+    steps, dilations = (case.attrs[key] for key in ("stride", "dilation"))
+    if "bias" in case.shapes and case.dtypes[0] in ("bf16", "f16"):
+        return "the bias is a step of its own, behind a rounding to 16 bits"
+    together = max(_each(steps)) > 1 and max(_each(dilations)) > 1
+    return not together or "tf.nn.convolution has strides or dilations, not both"
+
+
+def _each(value):
+    return value if isinstance(value, (tuple, list)) else (value,)
+
+
+def _one_axis(case):
+    if case.attrs["kind"] not in ("argmax", "argmin"):
+        return "one with indices is meant"
+    return len(case.attrs["axes"]) == 1 and only(nan="propagate")(case) or "tf.argmax takes one axis"
+
+
+def _transforms(case):
+    """Scaled as the functions are: not at all forward, by the number of elements the other way."""
+    kind, direction, norm = (case.attrs[key] for key in ("kind", "dir", "norm"))
+    if (kind, direction) not in ops.TRANSFORMS:
+        return "of this sign there is none"
+    if len(_each(case.attrs["n"])) > 1:
+        return "transforms along one axis are meant"
+    return norm == "backward" or (norm == "none" and direction == "fwd") or f"it has no norm={norm}"
+
+
+COLUMNS = [
+    Column("matmul", ops.matmul, supports=_adds),
+    Column("conv", ops.conv, supports=_convolves),
+    # A row of only -inf gives NaN, as 0 / 0.
+    Column("softmax", ops.softmax, extra="masked=nan"),
+    Column("reduce", ops.reduce, supports=only(kind=tuple(kind for kind in ops.REDUCTIONS if kind != "l2"), nan="propagate")),
+    Column("reduce", ops.reduce, name=_NORM, supports=only(kind="l2")),
+    Column("reduce", ops.reduce, ("f32-i64", "f64-i64", "bf16-i64", "f16-i64"), "indices", supports=_one_axis),
+    Column("fft", ops.fft, ("c64", "c128", "f32-c64", "f64-c128", "c64-f32", "c128-f64"), supports=_transforms),
+    Column("gelu", ops.gelu),
+    *(Column(op, ops.element(function)) for op, function in ELEMENTS.items()),
+    Column("pow", ops.power),
+    Column("cumsum", ops.cumsum),
+    Column("top_k", ops.top_k, supports=only(smallest=False)),
+    Column("sort", ops.sort),
+    Column("gather", ops.gather),
+    Column("scatter_add", ops.scatter_add),
+]
+
+
+def _of_arrays(column, xla):
+    """The column as a function of arrays of NumPy: `eager`, or compiled by XLA as a whole, once for the attributes of a case."""
+    compiled = {}
+
+    @functools.wraps(column.function)
+    def call(*operands, **attrs):
+        tensors = [None if one is None else tf.convert_to_tensor(one) for one in operands]
+        function = functools.partial(column.function, **attrs)
+        if xla:
+            function = compiled.setdefault(tuple(attrs.items()), tf.function(function, jit_compile=True))
+        result = function(*tensors)
+        return tuple(one.numpy() for one in result) if isinstance(result, tuple) else result.numpy()
+    call.compiles = True
+    name = ("xla-" if xla else "eager-") + column.name
+    return column._replace(function=call, name=name.removesuffix("-"), extra=joined(column.extra, FLUSHES["tensorflow"]))
+
+
+def register_all():
+    """On the CPU, the one device of it that has been tried."""
+    tf.config.set_visible_devices([], "GPU")
+    compiled = [column for column in COLUMNS if column.name != _NORM]
+    register([*(_of_arrays(column, False) for column in COLUMNS), *(_of_arrays(column, True) for column in compiled)], "numpy", "cpu")
