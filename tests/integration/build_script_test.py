@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Progress that scripts/build.sh prints while it builds: build_script_test.py CLASS, with a ninja that waits to be let
-on."""
+"""Progress that scripts/build.sh prints while it builds, and what scripts/test.sh makes of tests that fail:
+build_script_test.py CLASS, with a ninja that waits to be let on, and a ctest whose tests fail as they are told."""
 import os
 import pathlib
 import pty
@@ -37,7 +37,16 @@ while [ -e "$0" ]; do sleep 0.05; done
 """
 
 
-class BuildScript(unittest.TestCase):
+# `alone` has the exit code of what failed when it is run once more.
+CTEST = """#!/bin/sh
+list=build/release/Testing/Temporary/LastTestsFailed.log
+case "$*" in *--rerun-failed*) code=$(cat "$0.alone"); [ "$code" != 0 ] || rm "$list"; exit "$code" ;; esac
+cp "$0.fails" "$list"
+exit 8
+"""
+
+
+class Scripts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -46,7 +55,7 @@ class BuildScript(unittest.TestCase):
         (self.root / "bin").mkdir()
         (self.root / "build/release").mkdir(parents=True)
         (self.root / "build/release/build.ninja").touch()
-        for name in ("build.sh", "deps.sh", "deps-debian.txt"):
+        for name in ("build.sh", "test.sh", "deps.sh", "deps-debian.txt"):
             shutil.copy(SCRIPTS / name, self.root / "scripts")
         ninja = self.root / "bin/ninja"
         ninja.write_text(NINJA)
@@ -54,6 +63,8 @@ class BuildScript(unittest.TestCase):
         self.go = self.root / "bin/ninja.go"
         self.env = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "ASSAY_SKIP_DEPS": "1"}
 
+
+class BuildScript(Scripts):
     def start(self, stderr, **env):
         build = subprocess.Popen([self.root / "scripts/build.sh", "release", "product"], env={**self.env, **env},
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
@@ -164,6 +175,32 @@ class BuildScript(unittest.TestCase):
         self.let_on(":")  # ninja ends with its own work, as it was not asked
         build.communicate(timeout=60)  # which waits for all that hold the pipe
         self.assertNotEqual(build.returncode, 0)
+
+
+class TestScript(Scripts):
+    def run_tests(self, fails, alone):
+        self.go.write_text("exit 0\n")
+        (self.root / "build/release/CMakeCache.txt").touch()
+        (self.root / "build/release/Testing/Temporary").mkdir(parents=True)
+        ctest = self.root / "bin/ctest"
+        ctest.write_text(CTEST)
+        ctest.chmod(0o755)
+        (self.root / "bin/ctest.fails").write_text("".join(f"{i}:a.Test{i}\n" for i in range(fails)))
+        (self.root / "bin/ctest.alone").write_text(str(alone))
+        return subprocess.run([self.root / "scripts/test.sh", "-R", "a"], env=self.env, capture_output=True, text=True, timeout=60)
+
+    def test_what_fails_beside_others_and_passes_alone_is_named_and_no_failure(self):
+        done = self.run_tests(fails=2, alone=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("failed beside others, and passed alone:\n  release: a.Test0\n  release: a.Test1\n", done.stderr)
+
+    def test_what_fails_twice_fails(self):
+        done = self.run_tests(fails=1, alone=8)
+        self.assertEqual(done.returncode, 8)
+        self.assertIn("tests failed; run one again with ctest --preset PRESET -R NAME:\n  release: a.Test0\n", done.stderr)
+
+    def test_many_failures_are_no_matter_of_others(self):
+        self.assertEqual(self.run_tests(fails=6, alone=0).returncode, 8)
 
 
 if __name__ == "__main__":
