@@ -15,6 +15,8 @@ enum class Asker : uint8_t { kCommandLine, kProgram, kCase };
 std::string OptionName(Asker asker, std::string_view option);
 // "--contract 'f32acc'", or "contract='f32acc'".
 std::string OptionWith(Asker asker, std::string_view option, std::string_view value);
+// "--attr causal=0", or "causal=0".
+std::string AttributeWith(Asker asker, std::string_view key, std::string_view value);
 // "--input a=FILE", or "the input 'a'".
 std::string OperandWord(Asker asker, bool is_output, std::string_view name);
 // Points to the program's list of operators; users of the library have the program, too.

@@ -12,6 +12,7 @@
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/device/executions.h"
 #include "harness/engine/results/environment.h"
+#include "harness/engine/trial/attempt.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
@@ -20,6 +21,7 @@
 #include "harness/tools/check/check_exact.h"
 #include "harness/tools/check/intermediates.h"
 #include "harness/tools/check/tensor_args.h"
+#include "harness/tools/explain/cause.h"
 
 namespace assay {
 namespace {
@@ -283,34 +285,27 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
-// Hint for a mismatch that passes with tie=any; "" for any other.
-std::string TieHint(const CheckRequest& request, const UserTensors& user) {
-  const Operator& op = *user.data.op;
-  const AttrDef* const tie = op.schema().Find("tie");
-  if (tie == nullptr || std::ranges::count(tie->choices, "any") == 0) return "";
-  const auto selects = [&](const PreparedOutput& output) {
-    return op.TraitsOf(user.data.problem, output.number).selects;
-  };
-  if (std::ranges::none_of(user.data.outputs, selects)) return "";
-  CaseSpec spec = user.data.problem.spec;
-  if (AttrReader(spec, op.schema()).Text("tie") == "any") return "";
-  std::erase_if(spec.attrs, [](const auto& attr) { return attr.first == "tie"; });
-  spec.attrs.emplace_back("tie", "any");
-  auto canonical = Canonicalise(spec, op.schema());
-  auto problem = canonical ? op.Bind(*canonical) : tl::unexpected(canonical.error());
-  if (!problem) return "";
-  UserTensors other{
-      .asker = user.asker, .got = ClonesOf(user.got), .contract = user.contract, .required = user.required};
-  other.data.op = &op, other.data.inputs = ClonesOf(user.data.inputs);
-  for (size_t k = 0; k < problem->outputs.size(); ++k) other.data.outputs.push_back({k});
-  other.data.problem = *std::move(problem);
-  ComputeMissingGoldens(request, other.data);
-  const Begin silent = [](const char*) {};
-  const Findings found = JudgeOutputsBy(request, other, {user.contract, user.required, false}, silent);
-  if (DecisionOf(found).verdict != Verdict::kPass) return "";
-  if (user.planned) return "; it passes where equal elements may stand in any order (tie=any), which this case denies";
-  return fmt::format("; it passes with {}, which lets equal elements stand in any order",
-                     user.asker == Asker::kCommandLine ? "--attr tie=any" : "tie='any'");
+// "; it is the right result of causal=0", for a result that fails and holds for another case; "" where none is found in
+// the time that a failure may take beside a pass.
+std::string CauseText(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
+  constexpr double kSeconds = 0.1;
+  const PreparedCase& data = user.data;
+  WrongResult wrong{.op = *data.op,
+                    .problem = data.problem,
+                    .inputs = data.inputs,
+                    .got = user.got,
+                    .contract = user.contract,
+                    .tier = ChooseTier(request.tier, data.problem),
+                    .output = result.findings.worst};
+  const ErrorMetrics& metrics = result.worst().evidence.runs[0];
+  if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
+  for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
+  std::vector<std::string> texts;
+  for (const Change& change : FindCauses(wrong, kSeconds)) {
+    texts.push_back(change.key.empty() ? DescribeChange(data.problem, change)
+                                       : AttributeWith(user.asker, change.key, change.value));
+  }
+  return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
@@ -351,8 +346,11 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user
   result.unnoticed_faults = FindUnnoticedFaults(request, user, result);
   result.record = UserRecord(user, result);
   result.record.advice = AdviceFor(user, result);
-  const bool is_mismatch = result.record.verdict == Name(Verdict::kMismatch);
-  if (is_mismatch && !request.exact_ulp) result.record.reason += TieHint(request, user);
+  const auto verdict = ParseVerdict(result.record.verdict);
+  if (verdict && IsFailingResult(*verdict) && !request.exact_ulp) {
+    begin("looking for a case of which this is the right result");
+    result.record.reason += CauseText(request, user, result);
+  }
   return result;
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that explain a wrong result: the same tensors are the right result of another case (change.h). A cause is
+// named only where all outputs hold by the same contract then, in bound, exceptional values and statistic, so that no
+// single element contradicts it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/tools/explain/change.h"
+
+namespace assay {
+
+// A result, and what it is held against.
+struct WrongResult {
+  const Operator& op;
+  const Problem& problem;
+  const std::vector<Tensor>& inputs;
+  const std::vector<Tensor>& got;  // of each output
+  const Contract& contract;
+  Tier tier = Tier::kFast;
+  // An output that is wrong, and some elements where it shows: a change is tried on slices around them first.
+  size_t output = 0;
+  std::vector<int64_t> elements;
+};
+
+bool Explains(const WrongResult& result, const Change& change);
+
+// Changes that explain the result, in the order of ListChanges, at most kMostCauses. Another one is tried only as long
+// as fewer than `seconds` have passed.
+inline constexpr size_t kMostCauses = 3;
+std::vector<Change> FindCauses(const WrongResult& result, double seconds);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases that may have been computed instead of the one that was meant: one attribute or operand differs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/operator.h"
+
+namespace assay {
+
+enum class OperandChange : uint8_t { kZeros, kOnes, kNegated, kTransposed, kReversed, kShifted, kExchanged };
+
+struct Change {
+  std::string key, value;  // of an attribute; "": an operand is changed
+  OperandChange kind = OperandChange::kZeros;
+  size_t input = 0;
+  size_t other = 0;  // kExchanged: the operand that stands in its place, and it in that one's
+  size_t axis = 0;   // kReversed, kShifted
+  int64_t by = 0;    // kShifted: each element comes from so many places further on, round the end
+};
+
+// Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and
+// for reals the usual numbers beside factors, powers and decades of the stated one), then the operands. Not all of them
+// make a case.
+std::vector<Change> ListChanges(const Operator& op, const Problem& problem);
+
+// The changed case; nullopt: there is none whose operands have the same shapes and types.
+std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const Change& change);
+
+// All operands, of which some are changed.
+std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change& change);
+
+// "the operand k with its last two axes exchanged"
+std::string DescribeChange(const Problem& problem, const Change& change);
+
+}  // namespace assay

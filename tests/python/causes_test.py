@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everyday mistakes, and what a failing check says of each: causes_test.py [CLASS]."""
+import math
+import unittest
+
+import numpy as np
+
+import assay
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def attention(q, k, v, scale=None, causal=False):
+    scores = q @ np.swapaxes(k, -1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], scores.shape[-1] - scores.shape[-2], dtype=bool), scores, -np.inf)
+    return softmax(scores) @ v
+
+
+def rms_norm(x, gamma, eps):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * gamma
+
+
+class Causes(unittest.TestCase):
+    def setUp(self):
+        self.rng = np.random.default_rng(0)
+
+    def normals(self, *shape):
+        return self.rng.standard_normal(shape)
+
+    def reason(self, op, inputs, wrong, **attrs):
+        """The reason why results fail that `wrong` computes in f64 and stores in f32."""
+        inputs = [x.astype(np.float32) if x.dtype == np.float64 else x for x in inputs]
+        exact = [x.astype(np.float64) if x.dtype == np.float32 else x for x in inputs]
+        result = wrong(*exact)
+        verdict = assay.check(op, inputs, result.astype(np.float32) if result.dtype == np.float64 else result, **attrs)
+        self.assertFalse(verdict.passed_strictly, verdict.explanation)
+        return verdict.reason
+
+    def is_named(self, cause, op, inputs, wrong, **attrs):
+        self.assertRegex(self.reason(op, inputs, wrong, **attrs), f"; it is the right result of {cause}")
+
+    def test_attributes(self):
+        q, k, v = (self.normals(1, 2, 16, 24) for _ in range(3))
+        for cause, wrong in (("scale=1(,|$)", lambda q, k, v: attention(q, k, v, 1.0)),
+                             ("scale=0.04166", lambda q, k, v: attention(q, k, v, 1 / 24)),
+                             ("causal=1", lambda q, k, v: attention(q, k, v, causal=True))):
+            with self.subTest(cause):
+                self.is_named(cause, "attention", [q, k, v], wrong)
+        x = self.normals(16, 64)
+        erf = np.vectorize(math.erf)
+        self.is_named("approx=tanh", "gelu", [x], lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+        self.is_named("approx=none", "gelu", [x], lambda x: x / 2 * (1 + erf(x / math.sqrt(2))), approx="tanh")
+        self.is_named("axis=0", "softmax", [self.normals(24, 24)], lambda x: softmax(x, 0))
+        self.is_named("log=1", "softmax", [x], lambda x: np.log(softmax(x)))
+        self.is_named("kind=mean", "reduce", [x], lambda x: x.mean(1), axes=[1], kind="sum")
+        small = self.normals(8, 64) * 1e-3
+        self.is_named("eps=1e-05", "rms_norm", [small, np.ones(64)], lambda x, gamma: rms_norm(x, gamma, 1e-5), eps=1e-6)
+
+    def test_operands(self):
+        a, b = self.normals(32, 32), self.normals(32, 32)
+        self.is_named("(transb=1|the last two axes of operand b exchanged)", "matmul", [a, b], lambda a, b: a @ b.T)
+        self.is_named("the operands a and b exchanged", "matmul", [a, b], lambda a, b: b @ a)
+        x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
+
+        def layer_norm(x, gamma, beta):
+            centred = x - x.mean(1, keepdims=True)
+            return centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * gamma + beta
+        for cause, wrong in (("the operand gamma all 1", lambda x, gamma, beta: layer_norm(x, 1, beta)),
+                             ("the operand beta all 0", lambda x, gamma, beta: layer_norm(x, gamma, 0)),
+                             ("the operand gamma shifted by -1 along axis 0", lambda x, gamma, beta: layer_norm(x, np.roll(gamma, -1), beta)),
+                             ("the operand beta negated", lambda x, gamma, beta: layer_norm(x, gamma, -beta)),
+                             ("the operands gamma and beta exchanged", lambda x, gamma, beta: layer_norm(x, beta, gamma))):
+            with self.subTest(cause):
+                self.is_named(cause, "layer_norm", [x, gamma, beta], wrong)
+        q, k, v = (self.normals(1, 1, 8, 16) for _ in range(3))
+        self.is_named("the operand v reversed along axis 2", "attention", [q, k, v], lambda q, k, v: attention(q, k, v[:, :, ::-1]))
+        signal, kernel = self.normals(1, 2, 40), self.normals(3, 2, 5)
+        self.is_named("the operand w reversed along axis 2", "conv", [signal, kernel], lambda x, w: np.stack(
+            [sum(np.convolve(x[0, c], w[o, c], "valid") for c in range(2)) for o in range(3)])[None])
+
+    def test_formulas_of_ones_own(self):
+        def scaled(x, bias, *, slope: float = 2.0):
+            return slope * assay.namespace(x).tanh(x + bias)
+        self.is_named("slope=1(,|$)", scaled, [self.normals(8, 32), self.normals(32)], lambda x, bias: np.tanh(x + bias))
+        self.is_named("the operand bias all 0", scaled, [self.normals(8, 32), self.normals(32)], lambda x, bias: 2 * np.tanh(x))
+
+    def test_other_faults_have_no_such_cause(self):
+        a, b = self.normals(32, 32), self.normals(32, 32)
+        for name, wrong in (("noise", lambda a, b: a @ b + 1e-2 * self.normals(32, 32)), ("a term less", lambda a, b: a[:, 1:] @ b[1:]),
+                            ("a tile", lambda a, b: np.where(np.indices((32, 32)).max(0) < 8, 0, a @ b)),
+                            ("a factor", lambda a, b: 1.01 * (a @ b))):
+            with self.subTest(name):
+                self.assertNotIn("right result of", self.reason("matmul", [a, b], wrong))
+
+    def test_a_large_case_is_tried_on_some_slices_first(self):
+        a, b = self.normals(512, 512), self.normals(512, 512)
+        self.is_named("transb=1", "matmul", [a, b], lambda a, b: a @ b.T)
+
+
+if __name__ == "__main__":
+    unittest.main()
