@@ -127,6 +127,22 @@ class Files(unittest.TestCase):
         self.assertTrue(assay.check(case.op, {"x": x, "w": w}, y).passed)
         self.assertFalse(assay.check(case.op, {"x": x, "w": w}, y[::-1].copy()).passed)
 
+    def test_functions_of_the_model(self):
+        """Twice: attributes are those of each call."""
+        def attribute(node, name, of):
+            node.attribute.add(name=name, type=onnx.AttributeProto.FLOAT, ref_attr_name=of)
+            return node
+        leaky = attribute(helper.make_node("LeakyRelu", ["a"], ["b"]), "alpha", "slope")
+        own = helper.make_function("mine", "Bent", ["a"], ["b"], [leaky], [helper.make_opsetid("", 13)], ["slope"])
+        nodes = [helper.make_node("Bent", ["x"], ["h"], domain="mine", slope=0.5), helper.make_node("Bent", ["h"], ["y"], domain="mine", slope=0.25)]
+        model = graph(nodes, [("x", [4])], [("y", None)])
+        model.functions.add().CopyFrom(own)
+        case = self.read(model).case
+        _define.register(case.definition)
+        x = node_tests.numpy.array([-8, 4, -2, 1], "f")
+        self.assertTrue(assay.check(case.op, {"x": x}, node_tests.numpy.array([-1, 4, -0.25, 1], "f")).passed)
+        self.assertFalse(assay.check(case.op, {"x": x}, node_tests.numpy.array([-2, 4, -0.25, 1], "f")).passed)
+
     def test_what_cannot_be_expressed_says_why(self):
         relu = helper.make_node("Relu", ["x"], ["y"])
         for reason, model in (

@@ -78,14 +78,15 @@ def _reachable(nodes: Sequence[dict], outputs: Sequence[str]) -> set[str]:
     return wanted
 
 
-def _interpret(graph: Any, opset: int, operands: Mapping[str, _Operand], outputs: Sequence[str], words: Mapping[str, str]) \
+def _interpret(proto: Any, opset: int, operands: Mapping[str, _Operand], outputs: Sequence[str], words: Mapping[str, str]) \
         -> tuple[Trace, dict[str, Any], list[Value]]:
     fixed: frozenset[str] = frozenset()
+    functions = {(one.domain, one.name): one for one in proto.functions}
     while True:
         trace = Trace()
         scope, inputs = _scope(trace, operands, fixed, words)
         try:
-            values = Interpreter(opset, trace).run(graph.node, scope, outputs)
+            values = Interpreter(opset, trace, functions).run(proto.graph.node, scope, outputs)
         except NeedsKnown as error:
             for name in error.operands:
                 operand = operands[name]
@@ -136,7 +137,7 @@ def define(proto: Any, opset: int, inputs: Mapping[str, Any], outputs: Mapping[s
     operands = {name: _operand(name, one) for name, one in inputs.items()}
     expected = {name: None if one is None else _operand(name, one) for name, one in outputs.items()}
     try:
-        trace, all_dims, values = _interpret(graph, opset, operands, list(outputs), words)
+        trace, all_dims, values = _interpret(proto, opset, operands, list(outputs), words)
         made = _results(trace, values, expected, words)
     except UsageError as error:
         raise Unmapped(f"not traced: {error}") from None

@@ -14,7 +14,7 @@ from ._onnx_tensors import CODES, decoded
 from ._onnx_steps import OPERATORS, NeedsKnown, Step, operator
 
 _DOMAINS = ("", "ai.onnx", "ai.onnx.preview.training")
-_NOT_OF_ONNX = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # of what its attributes say
+_NOT_OF_ONNX = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of what its attributes say
 _MOST_STEPS = 1000  # of a loop
 
 
@@ -30,37 +30,48 @@ def _attribute(one: Any) -> Any:
     return list(found) if one.type in (6, 7) else found
 
 
-def _function_of(node: Any, opset: int, inputs: Sequence[Optional[Value]]) -> Any:
-    """The function of a node that is one by ONNX's own definition, and its usual attributes; None: it is none."""
+def _function_of(node: Any, opset: int, inputs: Sequence[Optional[Value]]) -> tuple[Any, dict[str, Any]]:
+    """The function of a node that is one by ONNX's own definition, and its usual attributes."""
     import onnx
+    absent = Unmapped(f"no operator {node.op_type[:40]} here")
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
     except Exception:  # an operator of a later version, or of nobody
-        return None
+        raise absent from None
     if getattr(schema, "has_context_dependent_function", False):
-        types = []
-        for value in inputs:
-            made = onnx.TypeProto()
-            if value is not None:
-                made.tensor_type.elem_type = CODES[value.type]
-                made.tensor_type.shape.SetInParent()
-                for extent in value.shape:
-                    made.tensor_type.shape.dim.add().dim_value = extent
-            types.append(made.SerializeToString())
+        types = [_type_of(value).SerializeToString() for value in inputs]
         found = schema.get_context_dependent_function(node.SerializeToString(), types)
     elif schema.has_function:
         found = schema.function_body
     else:
-        return None
+        raise absent
     function = onnx.FunctionProto()
     function.ParseFromString(found if isinstance(found, bytes) else found.SerializeToString())
-    usual = {name: one.default_value for name, one in schema.attributes.items() if one.default_value.type}
-    return function, usual
+    return function, {name: one.default_value for name, one in schema.attributes.items() if one.default_value.type}
+
+
+def _type_of(value: Optional[Value]) -> Any:
+    import onnx
+    made = onnx.TypeProto()
+    if value is not None:
+        made.tensor_type.elem_type = CODES[value.type]
+        made.tensor_type.shape.SetInParent()
+        for extent in value.shape:
+            made.tensor_type.shape.dim.add().dim_value = extent
+    return made
+
+
+def _copy_of(message: Any) -> Any:
+    made = type(message)()
+    made.CopyFrom(message)
+    return made
 
 
 class Interpreter:
-    def __init__(self, opset: int, trace: Trace) -> None:
-        self.opset, self.trace = opset, trace
+    """functions: those of the model, by domain and name."""
+
+    def __init__(self, opset: int, trace: Trace, functions: Mapping[tuple[str, str], Any]) -> None:
+        self.opset, self.trace, self.functions = opset, trace, functions
 
     def run(self, nodes: Any, scope: Mapping[str, Value], outputs: Sequence[str]) -> list[Value]:
         names = dict(scope)
@@ -81,13 +92,14 @@ class Interpreter:
                 if value is None:  # nobody takes it
                     continue
                 made = Value(value.x, value.type)
-                made.needs = needs | value.needs
+                made.needs = frozenset() if made.is_known else needs | value.needs
                 names[name] = made
         demand(all(name in names for name in outputs), "an output that no node makes")
         return [names[name] for name in outputs]
 
     def _node(self, node: Any, inputs: Sequence[Optional[Value]], names: Mapping[str, Value]) -> Any:
-        make = OPERATORS.get(node.op_type) if node.domain in _DOMAINS else None
+        is_own = (node.domain, node.op_type) in self.functions
+        make = OPERATORS.get(node.op_type) if node.domain in _DOMAINS and not is_own else None
         if make is None:
             return self._function(node, inputs)
         step = Step(node.op_type, self.opset, inputs, {one.name: _attribute(one) for one in node.attribute}, len(node.output))
@@ -98,16 +110,15 @@ class Interpreter:
         return make(step)
 
     def _function(self, node: Any, inputs: Sequence[Optional[Value]]) -> Any:
-        found = _function_of(node, self.opset, inputs)
-        if found is None:
-            raise Unmapped(f"no operator {node.op_type[:40]} here")
-        function, usual = found
+        own_function = self.functions.get((node.domain, node.op_type))
+        function, usual = (_copy_of(own_function), {}) if own_function is not None else _function_of(node, self.opset, inputs)
         given = {name: value for name, value in zip(function.input, inputs) if value is not None}
-        stated = usual | {one.name: one for one in node.attribute}
+        stated = usual | {one.name: one for one in (*getattr(function, "attribute_proto", ()), *node.attribute)}
         for inner in function.node:
             _fill_in(inner, stated, given, set(function.input))
         own = max((one.version for one in function.opset_import if one.domain in ("", "ai.onnx")), default=self.opset)
-        wanted = iter(Interpreter(own, self.trace).run(function.node, given, [name for name, there in zip(function.output, node.output) if there]))
+        body = Interpreter(own, self.trace, self.functions)
+        wanted = iter(body.run(function.node, given, [name for name, there in zip(function.output, node.output) if there]))
         return [next(wanted) if there else None for there in node.output]
 
 
