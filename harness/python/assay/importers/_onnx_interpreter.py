@@ -7,7 +7,8 @@ from typing import Any, Mapping, Optional, Sequence
 
 from .._errors import UsageError
 from .._traced import Trace
-from . import _onnx_elements, _onnx_indices, _onnx_moves, _onnx_networks, _onnx_resize, _onnx_sums, _onnx_training, _onnx_types, _onnx_windows  # noqa: F401
+from . import _onnx_elements, _onnx_indices, _onnx_moves, _onnx_networks, _onnx_resize  # noqa: F401
+from . import _onnx_sums, _onnx_training, _onnx_types, _onnx_windows  # noqa: F401
 from ._cases import Unmapped, demand
 from ._onnx_arrays import Value, concat, known, move, reshape
 from ._onnx_tensors import CODES, decoded

@@ -46,7 +46,8 @@ def _taps(s: Step, at: float, scale: float, was: int) -> list[tuple[int, float]]
     """Places and weights of one result."""
     mode = s.attr("mode", "nearest")
     if mode == "nearest":
-        return [(min(max(_NEAREST[s.attr("nearest_mode", "floor" if s.op == "Upsample" or s.opset < 11 else "round_prefer_floor")](at), 0), was - 1), 1.0)]
+        usual = "floor" if s.op == "Upsample" or s.opset < 11 else "round_prefer_floor"
+        return [(min(max(_NEAREST[s.attr("nearest_mode", usual)](at), 0), was - 1), 1.0)]
     wide = min(scale, 1.0) if s.attr("antialias", 0) else 1.0
     reach, weight = (1, lambda t: max(1 - abs(t), 0.0)) if mode == "linear" else (2, lambda t: _cubic(t, s.attr("cubic_coeff_a", -0.75)))
     span = reach / wide

@@ -13,13 +13,9 @@ from ._onnx_elements import clipped, either, nearest, truncated, where, wrapped
 from ._onnx_steps import Step, operator
 from ._onnx_tensors import ELEMENTS
 
-
-LARGEST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127"), "e4m3": 448.0, "e5m2": 57344.0, "e4m3fnuz": 240.0, "e5m2fnuz": 57344.0,
-           "e2m1": 6.0, "f32": float.fromhex("0x1.fffffep127")}
+_LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "e4m3fnuz": 240.0, "e5m2fnuz": 57344.0, "e2m1": 6.0}
 # Bits of the exponent, its bias, and bits behind the point, of types that assay has not.
 _SMALL = {"e4m3fnuz": (4, 8, 3), "e5m2fnuz": (5, 16, 2), "e2m1": (2, 1, 1)}
-
-
 _STEPS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _WIDER = {"f64": (), "f32": ("f64",), "f16": ("f64", "f32"), "bf16": ("f64", "f32"), "e8m0": ("f64", "f32", "bf16")}
 
@@ -29,8 +25,8 @@ def _round_small(x: Value, type_: str, saturate: bool) -> Value:
     exponents, bias, mantissa = _SMALL[type_]
     numbers = sorted({math.ldexp(m + (2**mantissa if e else 0), max(e, 1) - bias - mantissa)
                       for e in range(2**exponents) for m in range(2**mantissa)})
-    above = [one for one in numbers if one > LARGEST[type_]] or [LARGEST[type_] + numbers[-1] - numbers[-2]]
-    numbers = [one for one in numbers if one <= LARGEST[type_]]
+    above = [one for one in numbers if one > _LARGEST[type_]] or [_LARGEST[type_] + numbers[-1] - numbers[-2]]
+    numbers = [one for one in numbers if one <= _LARGEST[type_]]
     size = apply("abs", x)
     made: Any = size * 0
     steps = [(low, high, high) for low, high in zip(numbers, numbers[1:])]
@@ -58,7 +54,8 @@ def cast(x: Value, to: str, saturate: bool = True) -> Value:
     if x.type == "bool":
         return Value(x.x.astype(numpy.float64 if to in FLOATS else numpy.int64) if x.is_known else x.x.with_dims(x.x.dims, False), to)
     if x.is_known and to not in ("e4m3fnuz", "e5m2fnuz", "e2m1", "e8m0"):
-        return known(numpy.trunc(x.x) if to in BITS else x.x, to)
+        whole = known(numpy.trunc(x.x) if to in BITS else x.x, to)
+        return whole if to not in BITS or BITS[to] == 64 else wrapped(whole, to)
     if to in BITS:
         whole = truncated(x) if x.is_float else x
         if x.is_float and BITS[to] >= 8 or not x.is_float and _is_held(x.type, to):
@@ -69,7 +66,7 @@ def cast(x: Value, to: str, saturate: bool = True) -> Value:
         widens = x.type in FLOATS and to in _WIDER.get(x.type, ("f64", "f32", "f16", "bf16"))
         return Value(x.x if widens else x.x.astype(_STEPS[to]), to)
     demand(to != "e8m0", "conversions to e8m0")
-    largest = LARGEST[to]
+    largest = _LARGEST[to]
     if to in _SMALL:
         return _round_small(x, to, saturate)
     return Value((clipped(x, -largest, largest) if saturate else x).x, to)
