@@ -127,6 +127,13 @@ class Files(unittest.TestCase):
         self.assertTrue(assay.check(case.op, {"x": x, "w": w}, y).passed)
         self.assertFalse(assay.check(case.op, {"x": x, "w": w}, y[::-1].copy()).passed)
 
+    def test_small_integers_wrap_around(self):
+        case = self.read(graph([helper.make_node("Add", ["x", "x"], ["y"])], [("x", [3], T.UINT8)], [("y", [3], T.UINT8)], opset=14)).case
+        _define.register(case.definition)
+        x = node_tests.numpy.array([7, 127, 200], "u1")
+        self.assertTrue(assay.check(case.op, {"x": x}, x + x).passed)
+        self.assertFalse(assay.check(case.op, {"x": x}, node_tests.numpy.array([14, 254, 255], "u1")).passed, "saturated")
+
     def test_functions_of_the_model(self):
         """Twice: attributes are those of each call."""
         def attribute(node, name, of):

@@ -13,6 +13,7 @@ import onnxruntime
 from .._declaration import Knowledge
 from .._frameworks import Unsupported
 from ._columns import Column
+from ._defined import stored_intermediates
 from .onnxruntime_models import NUMPY, _array, _value
 
 
@@ -74,5 +75,5 @@ def _kernel(data: bytes, level: str) -> Callable[..., Any]:
 
 def imported(level: str) -> Iterator[Column]:
     for op, (types, data) in _models().items():
-        yield Column(op, _kernel(data, level), (types,))
+        yield Column(op, _kernel(data, level), (types,), extra=lambda dtypes, attrs: stored_intermediates(dtypes))
 

@@ -111,13 +111,15 @@ def _results(trace: Trace, values: Sequence[Value], expected: Mapping[str, Optio
     return made
 
 
-def _model(proto: Any, used: Sequence[str], operands: Mapping[str, _Operand], inputs: Mapping[str, Any], outputs: Sequence[str]) -> str:
-    """The model whose inputs are the definition's operands, in base64: the others are initializers. "": it is too large."""
+def _model(proto: Any, used: Sequence[str], operands: Mapping[str, _Operand], inputs: Mapping[str, Any], outputs: Sequence[str],
+           is_form: bool) -> str:
+    """The model whose inputs are the definition's operands, in base64: the others are initializers. "": it is too large. is_form: the
+    definition has the numbers of all operands, and takes none."""
     import onnx
     made = onnx.ModelProto()
     made.CopyFrom(proto)
     graph = made.graph
-    constants = [(name, one) for name, one in inputs.items() if name not in used and not isinstance(one, Blank)]
+    constants = [(name, one) for name, one in inputs.items() if (is_form or name not in used) and not isinstance(one, Blank)]
     results = [one for one in proto.graph.output if one.name in outputs]
     for field in (graph.input, graph.output, graph.initializer):
         del field[:]
@@ -126,7 +128,8 @@ def _model(proto: Any, used: Sequence[str], operands: Mapping[str, _Operand], in
         graph.initializer.add().CopyFrom(one)
         graph.initializer[-1].name = name
     for name in used:
-        graph.input.append(onnx.helper.make_tensor_value_info(name, CODES[operands[name].type], list(operands[name].shape)))
+        called = f"{name}__unused" if is_form and operands[name].values is not None else name
+        graph.input.append(onnx.helper.make_tensor_value_info(called, CODES[operands[name].type], list(operands[name].shape)))
     data = made.SerializeToString()
     return base64.b64encode(data).decode() if len(data) <= _MOST_BYTES else ""
 
@@ -142,7 +145,8 @@ def define(proto: Any, opset: int, inputs: Mapping[str, Any], outputs: Mapping[s
     except UsageError as error:
         raise Unmapped(f"not traced: {error}") from None
     wanted = _reachable(trace.nodes, [one.name for one in made.values()])
-    used = {name: dims for name, dims in all_dims.items() if words[name] in wanted} or all_dims
+    needed = {name: dims for name, dims in all_dims.items() if words[name] in wanted}
+    used = needed or all_dims
     trace.nodes[:] = [node for node in trace.nodes if node["name"] in wanted]
     data = _described(trace, [(words[name], dims) for name, dims in used.items()], made, {})
     of_results = [other.type if other else value.type for other, value in zip(expected.values(), values)]
@@ -151,7 +155,7 @@ def define(proto: Any, opset: int, inputs: Mapping[str, Any], outputs: Mapping[s
         output["type"] = type_
     listed = types[:len(used) + 1]
     data["types"] = ["-".join(listed)]
-    data["onnx"] = _model(proto, list(used), operands, inputs, list(outputs))
+    data["onnx"] = _model(proto, list(used), operands, inputs, list(outputs), not needed)
     op = re.sub(r"\W", "_", graph.node[0].op_type)[:40] if len(graph.node) == 1 else "graph"
     name = f"onnx_{op}_{hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]}"
     case = Case(name, listed if len(set(listed)) > 1 else listed[:1], {},

@@ -23,7 +23,14 @@ def round_to_f32(number: float) -> float:
     return numpy.float32(number).item()
 
 
+def _kept(x: Value) -> Value:
+    """Integers of at most 16 bits wrap around; what leaves 32 bits is beyond what contracts promise."""
+    return wrapped(x, x.type) if x.type in BITS and BITS[x.type] <= 16 else x
+
+
 def _map(name: str) -> Any:
+    if name in ("add", "subtract", "multiply", "negative", "abs"):
+        return lambda s: _kept(apply(name, *s.values()))
     return lambda s: apply(name, *s.values())
 
 
@@ -31,7 +38,7 @@ def _fold(name: str) -> Any:
     def made(s: Step) -> Value:
         result = s[0]
         for one in s.values()[1:]:
-            result = apply(name, result, one)
+            result = _kept(apply(name, result, one))
         return result
     return made
 
