@@ -15,6 +15,7 @@
 #include "harness/core/base/identifier.h"
 #include "harness/core/base/json_fields.h"
 #include "harness/core/base/json_text.h"
+#include "harness/core/data/dtype.h"
 #include "ops/definition_step.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
@@ -49,6 +50,7 @@ struct InputText {
 struct OutputText {
   std::string name, value;
   std::vector<std::string> axes;
+  std::string type;  // of all but the first; "": that of the first input
 };
 struct OperatorText {
   std::string op, doc;
@@ -73,7 +75,9 @@ const std::map<std::string, Role, std::less<>>& Roles() {
 OperatorText ReadOperator(JsonFields& fields) {
   using Absent = JsonFields::Absent;
   OperatorText text;
-  fields.RefuseOthers({"op", "doc", "types", "axes", "attributes", "inputs", "nodes", "outputs"});
+  // "onnx" has the model that a definition is of, for frameworks that execute it.
+  fields.RefuseOthers({"op", "doc", "types", "axes", "attributes", "inputs", "nodes", "outputs", "onnx"});
+  fields.Text("onnx", Absent::kIsFine);
   text.op = fields.Text("op");
   text.doc = fields.Text("doc");
   text.types = fields.Texts("types", Absent::kIsFine);
@@ -97,7 +101,7 @@ OperatorText ReadOperator(JsonFields& fields) {
     text.inputs.push_back({input.Text("name"), input.Text("role", Absent::kIsFine), input.Texts("axes")});
   });
   fields.VisitList("nodes", [&](JsonFields& node) {
-    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to"});
+    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to", "places"});
     text.nodes.push_back({.name = node.Text("name"),
                           .function = node.Text("f"),
                           .of = node.Texts("of"),
@@ -105,11 +109,13 @@ OperatorText ReadOperator(JsonFields& fields) {
                           .type = node.Text("type", Absent::kIsFine),
                           .start = node.Texts("start", Absent::kIsFine),
                           .stride = node.Integer("stride", 1),
-                          .to = node.Texts("to", Absent::kIsFine)});
+                          .to = node.Texts("to", Absent::kIsFine),
+                          .places = node.Integers("places")});
   });
   fields.VisitList("outputs", [&](JsonFields& output) {
-    output.RefuseOthers({"name", "is", "axes"});
-    text.outputs.push_back({output.Text("name"), output.Text("is"), output.Texts("axes")});
+    output.RefuseOthers({"name", "is", "axes", "type"});
+    text.outputs.push_back(
+        {output.Text("name"), output.Text("is"), output.Texts("axes"), output.Text("type", Absent::kIsFine)});
   });
   return text;
 }
@@ -139,12 +145,25 @@ class Author {
       const Expr value = names_.ValueOf(output.value);
       const formula::Axes axes = names_.AxesOf(output.axes);
       const bool is_first = &output == &text_.outputs.front();
-      if (is_first) d_.Out(output.name, value, axes);
-      if (!is_first) d_.OutLike(output.name, value, axes, text_.inputs.front().name);
+      Require(!is_first || output.type.empty(),
+              "output {}: the list of types has that of the first output; leave type out", output.name);
+      if (is_first) {
+        d_.Out(output.name, value, axes);
+      } else if (output.type.empty()) {
+        d_.OutLike(output.name, value, axes, text_.inputs.front().name);
+      } else {
+        d_.OutOfType(output.name, value, axes, TypeOf(output));
+      }
     }
   }
 
  private:
+  static DType TypeOf(const OutputText& output) {
+    const auto type = ParseDType(output.type);
+    Require(type.has_value(), "output {}: no type '{}'", output.name, output.type);
+    return *type;
+  }
+
   void AddAxis(const AxisText& axis) {
     Require(!names_.axes.contains(axis.name), "axis {} is stated twice; give each its own name", axis.name);
     Require(axis.extent >= 0 && axis.extent <= kMostExtent && (axis.extent == 0 || axis.of.empty()),

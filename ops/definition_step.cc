@@ -95,6 +95,8 @@ const Makers& AllMakers() {
       {"rsqrt", Unary(Rsqrt)},
       {"abs", Unary(Abs)},
       {"relu", Unary(Max0)},
+      {"floor_divide", Binary(FloorDivide)},
+      {"nearest", Unary(Nearest)},
       {"strict", Unary(Strict)},
       {"recomputed", Unary(Recomputed)},
       {"sum", Reducing(Sum)},
@@ -111,6 +113,7 @@ const Makers& AllMakers() {
       {"round", {1, 0, RoundTo}},
       {"at", {1, 2, TakeAt}},
       {"reshape", {1, -1, [](const Operands& o) { return Reshape(o.values[0], o.axes, o.to); }}},
+      {"take", {1, -1, [](const Operands& o) { return Take(o.values[0], o.axes, o.to, o.step.places); }}},
       {"index", {0, 1, [](const Operands& o) { return Index(*o.graph, o.axes.list[0]); }}},
       {"extent", {0, 1, [](const Operands& o) { return Const(*o.graph, static_cast<double>(o.axes.list[0].extent)); }}},
   };
@@ -183,7 +186,10 @@ void NamedParts::AddStep(const Step& step) try {
   const bool fits = along < 0 ? !step.axes.empty() : step.axes.size() == static_cast<size_t>(along);
   Require(fits, "{} takes {}, and gets {}", step.function,
           along < 0 ? "at least one axis" : fmt::format("{} axes", along), step.axes.size());
-  Require(step.to.empty() || step.function == "reshape", "{} has no 'to'; reshape has", step.function);
+  const bool takes_places = step.function == "take";
+  Require(step.to.empty() || takes_places || step.function == "reshape", "{} has no 'to'; reshape and take have",
+          step.function);
+  Require(step.places.empty() || takes_places, "{} has no 'places'; take has", step.function);
   Require(graph != nullptr, "has no input; state at least one");
   const bool may_stay = step.function == "at";  // from an axis to itself
   Operands operands{{}, AxesOf(step.axes, !may_stay), step, StartOf(step), AxesOf(step.to), graph};

@@ -17,7 +17,8 @@ struct Step {
   std::string type;                // of round
   std::vector<std::string> start;  // of at: numbers and axes, whose extents count, added together; "-n": subtracted
   int64_t stride = 1;              // of at
-  std::vector<std::string> to;     // of reshape: its new axes
+  std::vector<std::string> to;     // of reshape and take: its new axes
+  std::vector<int64_t> places;     // of take
 };
 
 // Everything that has a name in a definition so far.

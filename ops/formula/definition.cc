@@ -256,7 +256,7 @@ void Definition::OutInPlace(std::string_view name, Expr value, std::string_view 
   const size_t number = InputNumber(input);
   Axes axes;
   for (const int axis : graph_->inputs[number].axes) axes.list.push_back({axis, graph_->Extent(axis)});
-  AddOutputOf(name, value, axes, {OutputType::Kind::kLike, number, true});
+  AddOutputOf(name, value, axes, {.kind = OutputType::Kind::kLike, .input = number, .in_place = true});
 }
 
 void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr value, const Axes& axes) {
@@ -276,7 +276,11 @@ void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr va
 
 void Definition::OutPlaces(std::string_view name, Expr places, const Axes& axes) {
   Require(places.graph != nullptr && places.node().places, "output {}: d.OutPlaces takes the places of a TopK", name);
-  AddOutputOf(name, places, axes, {OutputType::Kind::kIndex});
+  OutOfType(name, places, axes, DType::kI64);
+}
+
+void Definition::OutOfType(std::string_view name, Expr value, const Axes& axes, DType type) {
+  AddOutputOf(name, value, axes, {OutputType::Kind::kStated, 0, type});
 }
 
 size_t Definition::InputNumber(std::string_view name) const {
@@ -292,8 +296,8 @@ DType Definition::TypeOfOutput(size_t output, const std::vector<DType>& listed) 
       return listed.back();
     case OutputType::Kind::kLike:
       return listed[type.input];
-    case OutputType::Kind::kIndex:
-      return DType::kI64;
+    case OutputType::Kind::kStated:
+      return type.type;
     case OutputType::Kind::kWide:
       break;
   }
@@ -339,10 +343,10 @@ OpSchema Definition::Schema() const {
     const OutputType& type = output_types_[i];
     if (type.kind == OutputType::Kind::kListed) schema.operands.push_back(output.name);
     const std::string& like = graph_->inputs[type.input].name;
-    const std::string doc = type.in_place                           ? "in the place of " + like
-                            : type.kind == OutputType::Kind::kLike  ? "of the type of " + like
-                            : type.kind == OutputType::Kind::kIndex ? "i64"
-                                                                    : "";
+    const std::string doc = type.in_place                            ? "in the place of " + like
+                            : type.kind == OutputType::Kind::kLike   ? "of the type of " + like
+                            : type.kind == OutputType::Kind::kStated ? std::string(Name(type.type))
+                                                                     : "";
     schema.layouts.push_back({output.name, LayoutText(output.axes), doc});
     schema.outputs.push_back(output.name);
   }

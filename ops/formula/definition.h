@@ -38,11 +38,12 @@ struct OutputType {
     kListed,  // the dtype list of a case
     kLike,    // an input
     kWide,    // f64 where an operand is f64, else f32, as sums have it
-    kIndex,   // i64
+    kStated,  // the type that is stated
   };
   Kind kind = Kind::kListed;
-  size_t input = 0;       // of kLike
-  bool in_place = false;  // its memory is that of the input
+  size_t input = 0;          // of kLike
+  DType type = DType::kI64;  // of kStated
+  bool in_place = false;     // its memory is that of the input
 };
 
 // An attribute that is 0 or 1.
@@ -105,6 +106,8 @@ class Definition {
   // Output with the type of an input. OutInPlace also uses the input's memory, and has its axes.
   void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
   void OutInPlace(std::string_view name, Expr value, std::string_view input);
+  // Output of that type in every case.
+  void OutOfType(std::string_view name, Expr value, const Axes& axes, DType type);
   // Places of a selection, as i64.
   void OutPlaces(std::string_view name, Expr places, const Axes& axes);
   // Where the flag is on, of the type that sums have (OutputType::kWide).

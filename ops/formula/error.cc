@@ -240,9 +240,9 @@ double Propagation::ExactIntegers(const Node& node) const {
 // A number compared with itself, as NaN is found, has one error on both sides.
 void Propagation::FindSlopes(const MapStep& step, Operands reach, const Slopes& to) {
   const Node& node = NodeAt(step.node);
-  const bool is_unknown = rules_.quadrature && IsCondition(node.function);
+  const bool is_unknown = rules_.quadrature && (IsCondition(node.function) || IsStep(node.function));
   const bool is_same = IsComparison(node.function) && node.args[0] == node.args[1];
-  for (size_t k = 0; (is_unknown || is_same) && k < 2; ++k) {
+  for (size_t k = 0; (is_unknown || is_same) && k < node.args.size(); ++k) {
     std::vector<double>& other = scratch_[11 + k];
     other.assign(reach[k], reach[k] + step.n);
     for (double& one : other) one = is_same && std::isfinite(one) ? 0 : one * kCoarsestDeviations;

@@ -24,6 +24,8 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
     case Function::kAdd:
     case Function::kDiv:
     case Function::kMinimum:
+    case Function::kFloorDivide:
+    case Function::kNearest:
     case Function::kErf:
     case Function::kTanh:
     case Function::kLog1p:
@@ -266,6 +268,12 @@ Expr Minimum(Expr x, Expr y) {
 }
 Expr Max0(Expr x) {
   return Maximum(x, Const(*x.graph, 0));
+}
+Expr FloorDivide(Expr x, Expr y) {
+  return Map(Function::kFloorDivide, {x, y});
+}
+Expr Nearest(Expr x) {
+  return Map(Function::kNearest, {x});
 }
 Expr Less(Expr x, Expr y) {
   return Map(Function::kLess, {x, y});

@@ -85,6 +85,9 @@ Expr Abs(Expr x);
 Expr Maximum(Expr x, Expr y);
 Expr Minimum(Expr x, Expr y);
 Expr Max0(Expr x);
+// Integers: the largest one that is at most x / y, and the closest to x, of two the even one.
+Expr FloorDivide(Expr x, Expr y);
+Expr Nearest(Expr x);
 // Conditions: 1 or 0, exact. And, Or, Not and Select take any number as true but zero.
 Expr Less(Expr x, Expr y);
 Expr LessEqual(Expr x, Expr y);
@@ -131,6 +134,8 @@ Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to);
 
 // x with its axes `from` as the axes `to`, which have as many elements together: in row-major order of either.
 Expr Reshape(Expr x, const Axes& from, const Axes& to);
+// x with the axes `to` in the place of `from`: each element that of a row-major place among `from`; -1: zero.
+Expr Take(Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places);
 // x along `from` at index(i) for each i of the axis `to`; -1: zero.
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);
 Expr Index(Graph& graph, Axis axis);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions that go along an axis of their operand: reductions, recurrences, selections.
+#include <numeric>
+
 #include "ops/formula/expr_parts.h"
 #include "ops/formula/formula_error.h"
 
@@ -174,27 +176,41 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
   return Append(*x.graph, std::move(node));
 }
 
-Expr Reshape(Expr x, const Axes& from, const Axes& to) {
-  for (const Axis axis : from.list) RequireAxis("Reshape", x, axis);
+Expr Take(Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places) {
+  for (const Axis axis : from.list) RequireAxis("Take", x, axis);
   const Graph& graph = *x.graph;
   const AxisSet gone = from.Set(), come = to.Set();
   Require(gone != 0 && come != 0 && (come & x.node().axes) == 0,
-          "Reshape: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks",
+          "Take: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks",
           AxesText(graph, come), AxesText(graph, gone), TextOf(x));
-  Require(CountElements(from) == CountElements(to), "Reshape: makes {:.0f} elements of {:.0f}; give axes of as many",
-          CountElements(to), CountElements(from));
-  RequireRoom("Reshape", graph, CountElements(to));
+  const double elements = CountElements(from);
+  Require(static_cast<double>(places.size()) == CountElements(to),
+          "Take: has {} places for {:.0f} elements; give one for each", places.size(), CountElements(to));
+  RequireRoom("Take", graph, static_cast<double>(places.size()));
+  for (const int64_t place : places) {
+    Require(place >= -1 && static_cast<double>(place) < elements,
+            "Take: a place is {}; places are -1, for zero, and 0 to {:.0f}", place, elements - 1);
+  }
   Node node{.kind = Kind::kAt,
             .non_negative = x.node().non_negative,
             .args = {x.id},
             .axes = (x.node().axes & ~gone) | come,
             .axis = to.list[0].id,
-            .from_axis = from.list[0].id};
+            .from_axis = from.list[0].id,
+            .index = std::move(places)};
   for (size_t k = 1; k < to.list.size(); ++k) node.more_axes.push_back(to.list[k].id);
   for (size_t k = 1; k < from.list.size(); ++k) node.more_from.push_back(from.list[k].id);
   node.reduced = SetOf(node.more_axes) | SetOf(node.more_from);
-  for (int64_t i = 0; i < graph.ExtentOf(come); ++i) node.index.push_back(i);
   return Append(*x.graph, std::move(node));
+}
+
+Expr Reshape(Expr x, const Axes& from, const Axes& to) {
+  Require(CountElements(from) == CountElements(to), "Reshape: makes {:.0f} elements of {:.0f}; give axes of as many",
+          CountElements(to), CountElements(from));
+  RequireRoom("Reshape", *x.graph, CountElements(to));
+  std::vector<int64_t> places(static_cast<size_t>(CountElements(to)));
+  std::iota(places.begin(), places.end(), int64_t{0});
+  return Take(x, from, to, std::move(places));
 }
 
 Expr Gather(Expr x, Axis from, Expr index) {

@@ -25,8 +25,16 @@ constexpr FunctionInfo kInfo[] = {
     {"sin", 1, Rounding::kFunction},     {"cos", 1, Rounding::kFunction},
     {"pow", 2, Rounding::kFunction},     {"less or equal", 2, Rounding::kNone},
     {"equal", 2, Rounding::kNone},       {"and", 2, Rounding::kNone},
-    {"or", 2, Rounding::kNone},
+    {"or", 2, Rounding::kNone},          {"floor divide", 2, Rounding::kNone},
+    {"nearest", 1, Rounding::kNone},
 };
+
+// The rounded quotient may be an integer that the exact one is below: the rest then has the other sign.
+inline double FloorQuotient(double x, double y) {
+  if (std::isinf(y) && std::isfinite(x)) return x != 0 && (x < 0) != (y < 0) ? -1 : 0;
+  const double quotient = std::floor(x / y), rest = std::fma(-quotient, y, x);
+  return rest != 0 && (rest < 0) != (y < 0) && std::isfinite(quotient) ? quotient - 1 : quotient;
+}
 
 ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, const double* y, double* z, int64_t n) {
   switch (function) {
@@ -44,6 +52,9 @@ ASSAY_MULTIVERSION void ArithmeticValues(Function function, const double* x, con
       break;
     case Function::kPow:
       for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
+      break;
+    case Function::kFloorDivide:
+      for (int64_t i = 0; i < n; ++i) z[i] = FloorQuotient(x[i], y[i]);
       break;
     case Function::kMaximum:  // NaN wins
       for (int64_t i = 0; i < n; ++i) z[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
@@ -108,6 +119,9 @@ void UnaryValues(Function function, const double* x, double* z, int64_t n) {
       break;
     case Function::kTanh:
       for (int64_t i = 0; i < n; ++i) z[i] = std::tanh(x[i]);
+      break;
+    case Function::kNearest:
+      for (int64_t i = 0; i < n; ++i) z[i] = std::nearbyint(x[i]);
       break;
     case Function::kOneMinusErf:
       for (int64_t i = 0; i < n; ++i) z[i] = std::erfc(x[i]);

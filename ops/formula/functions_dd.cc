@@ -83,6 +83,24 @@ DD OneMinusTanhOf(DD x) {
   return Scale(SigmoidOf(Scale(x, -2)), 2);
 }
 
+DD FloorOf(DD x) {
+  const double high = std::floor(x.hi);
+  return high == x.hi ? QuickTwoSum(high, std::floor(x.lo)) : DD{high, 0};
+}
+
+DD FloorQuotient(DD x, DD y) {
+  const DD quotient = FloorOf(QuotientOf(x, y)), rest = x - quotient * y;
+  return rest.hi != 0 && (rest.hi < 0) != (y.hi < 0) ? quotient - DD{1, 0} : quotient;
+}
+
+DD NearestTo(DD x) {
+  const DD low = FloorOf(x), rest = x - low;
+  const DD half = Scale(low, 0.5), even = FloorOf(half);
+  const bool is_even = even.hi == half.hi && even.lo == half.lo;
+  const bool is_up = rest.hi != 0.5 ? rest.hi > 0.5 : rest.lo != 0 ? rest.lo > 0 : !is_even;
+  return is_up ? low + 1.0 : low;
+}
+
 DD Apply(Function function, DD x, DD y) {
   switch (function) {
     case Function::kAdd:
@@ -137,6 +155,10 @@ DD Apply(Function function, DD x, DD y) {
       return CosOf(x);
     case Function::kPow:
       return PowOf(x, y);
+    case Function::kFloorDivide:
+      return FloorQuotient(x, y);
+    case Function::kNearest:
+      return NearestTo(x);
     case Function::kSelect:
       break;
   }

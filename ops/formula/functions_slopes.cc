@@ -212,6 +212,32 @@ void Compare(const Operands& x, const Operands& reach, const Slopes& to, int64_t
   }
 }
 
+// A step function goes up by all the steps that the operand's error may pass.
+void Nearest(const double* x, const double* reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to.slope[0][i] = 0;
+    const double low = std::nearbyint(x[i] - reach[i]), high = std::nearbyint(x[i] + reach[i]);
+    to.curve[i] = reach[i] == 0 ? 0 : std::max(high - z[i], z[i] - low);
+  }
+}
+
+// Quotients by what has no zero near it lie between those of the ends.
+void FloorDivide(const Operands& x, const Operands& reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[0][i], b = reach[1][i];
+    to.slope[0][i] = to.slope[1][i] = to.curve[i] = 0;
+    if (a == 0 && b == 0) continue;
+    double farthest = std::fabs(x[1][i]) > b ? 0 : kInfinity;
+    for (const double above : {x[0][i] - a, x[0][i] + a}) {
+      for (const double below : {x[1][i] - b, x[1][i] + b}) {
+        const double quotient = above / below, rounding = std::fabs(quotient) * 0x1p-50;
+        farthest = std::max({farthest, std::floor(quotient + rounding) - z[i], z[i] - std::floor(quotient - rounding)});
+      }
+    }
+    to.curve[i] = farthest;
+  }
+}
+
 bool IsCertainlyZero(double x, double reach) {
   return x == 0 && reach == 0;
 }
@@ -299,6 +325,10 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
       return Sine(x[0], function == Function::kCos, reach[0], to, n);
     case Function::kPow:
       return Power(x, reach, z, to, n);
+    case Function::kFloorDivide:
+      return FloorDivide(x, reach, z, to, n);
+    case Function::kNearest:
+      return Nearest(x[0], reach[0], z, to, n);
     case Function::kSigmoid:
       return SigmoidSlopes(x[0], reach[0], z, to, n);
   }

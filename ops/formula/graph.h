@@ -14,7 +14,7 @@
 namespace assay::formula {
 
 using AxisSet = uint32_t;  // bit i: axis i
-inline constexpr int kMaxAxes = 16;
+inline constexpr int kMaxAxes = 32;
 
 enum class Kind : uint8_t {
   kIn,
@@ -62,10 +62,17 @@ enum class Function : uint8_t {
   kEqual,
   kAnd,
   kOr,
+  // Integers, of any numbers.
+  kFloorDivide,  // the largest one that is at most the quotient
+  kNearest,      // the closest one, of two the even one
 };
 
 inline bool IsComparison(Function function) {
   return function == Function::kLess || function == Function::kLessEqual || function == Function::kEqual;
+}
+// Functions whose results are integers, whatever the operands.
+inline bool IsStep(Function function) {
+  return function == Function::kFloorDivide || function == Function::kNearest;
 }
 inline bool IsCondition(Function function) {
   return IsComparison(function) || function == Function::kAnd || function == Function::kOr;

@@ -21,6 +21,7 @@ Numbers OfConstant(const Node& node) {
 // `least`: what all operands are.
 Numbers OfMap(const Graph& graph, const Node& node, Numbers least) {
   if (IsCondition(node.function)) return Numbers::kCondition;
+  if (IsStep(node.function)) return Numbers::kInteger;
   const bool are_integers = least != Numbers::kReal;
   switch (node.function) {
     case Function::kSub:

@@ -32,6 +32,12 @@ Quad Sigmoid(Quad x) {
   return (x < 0 ? e : Quad{1}) / (1 + e);
 }
 
+Quad FloorQuotient(Quad x, Quad y) {
+  if (isinfq(y) != 0 && finiteq(x) != 0) return x != 0 && (x < 0) != (y < 0) ? -1 : 0;
+  const Quad quotient = floorq(x / y), rest = fmaq(-quotient, y, x);
+  return rest != 0 && (rest < 0) != (y < 0) && finiteq(quotient) ? quotient - 1 : quotient;
+}
+
 Quad Apply(Function function, Quad x, Quad y, Quad z) {
   switch (function) {
     case Function::kAdd:
@@ -88,6 +94,10 @@ Quad Apply(Function function, Quad x, Quad y, Quad z) {
       return cosq(x);
     case Function::kPow:
       return powq(x, y);
+    case Function::kFloorDivide:
+      return FloorQuotient(x, y);
+    case Function::kNearest:
+      return nearbyintq(x);
   }
   return x;
 }

@@ -199,7 +199,8 @@ class ImportOnnx(Importing):
     def test_onnx_as_a_suite(self):
         self.write_onnx()
         done = self.imported(0, "onnx", "node", "-o", "o.suite", "--verbose")
-        self.assertIn("test_relu: no operator Relu here\n", done.stdout)
+        self.assertIn("test_relu: no test_data_set_0 with its tensors\n", done.stdout)
+        self.assertFalse((self.dir / "o.json").exists(), "definitions of which there are none")
         records = self.run_suite("./o.suite")
         self.assertEqual({(r["verdict"], r["tags"]) for r in records}, {("pass", "test_matmul")})
 
@@ -224,6 +225,28 @@ class ImportOnnx(Importing):
         self.imported(0, "onnx", "node", "-o", "cases", "--theirs-as-outputs")
         record = self.judged(1)[0]
         self.assertEqual((record["verdict"], record["worst_index"]), ("mismatch", 3))
+
+    def test_other_graphs_become_definitions(self):
+        self.write_onnx()
+        for name, data in (("input_0", [-1, 2, -3]), ("output_0", [0, 2, 0])):
+            self.write(f"node/test_relu/test_data_set_0/{name}.pb", tensor([3], data))
+        done = self.imported(0, "onnx", "node", "-o", "o.suite")
+        self.assertIn("o.suite: assay run --operators o.json --suite o.suite\n", done.stdout)
+        defined, = json.loads((self.dir / "o.json").read_text())["operators"]
+        self.assertIn(f"tag test_relu\n{defined['op']} dtypes=f32\n", (self.dir / "o.suite").read_text())
+        listed = self.assay("list", "ops", "--operators", "o.json")
+        self.assertIn(defined["op"], listed.stdout)
+        self.imported(0, "onnx", "node", "-o", "cases", "--theirs-as-outputs")
+        self.assertEqual([r["verdict"] for r in self.judged(0, "--operators", "cases/definitions.json")], ["pass", "pass"])
+        self.write("node/test_relu/test_data_set_0/output_0.pb", tensor([3], [0, 2, -3]))
+        self.imported(0, "onnx", "node", "-o", "wrong", "--theirs-as-outputs")
+        (self.dir / "cases").rename(self.dir / "right")
+        (self.dir / "judged").rename(self.dir / "judged-before")
+        (self.dir / "wrong").rename(self.dir / "cases")
+        verdicts = {r["op"]: r["verdict"] for r in self.judged(1, "--operators", "cases/definitions.json")}
+        self.assertEqual(verdicts, {"matmul": "pass", defined["op"]: "mismatch"})
+        self.write("mine.json", "{}")
+        self.assertIn("mine.json", self.imported(2, "onnx", "node", "-o", "mine.suite").stderr)
 
     def test_inputs_that_changed_are_said(self):
         self.write_onnx()

@@ -36,7 +36,7 @@ def main(folder, program):
              ("arrays_test.py", "MlDtypes", "Torch"),
              ("device_memory_test.py", program, "OfTorch"), ("devices_test.py", program),
              ("framework_columns_test.py", program, "Frameworks", python),
-             ("defined_columns_test.py", program, "OfFrameworks", python)]
+             ("defined_columns_test.py", program, "OfFrameworks", python), ("imported_columns_test.py", program)]
     failed = [name for name, *arguments in tests
               if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=5400).returncode != 0]
     return 1 if failed else 0

@@ -9,7 +9,10 @@ from assay.importers._cases import Option
 
 
 def id_of(case):
-    """The canonical id, or why the operator refuses the case: by the library, as the program does."""
+    """The canonical id, or why the operator refuses the case: by the library, as the program does. Of a definition its name without
+    the digest, and the types."""
+    if case.definition:
+        return f"{case.op.rpartition('_')[0]}/{'-'.join(case.dtypes)}"
     attrs = ",".join(f"{key}={value}" for key, value in case.attrs.items())
     stated = f"{case.op}/{'-'.join(case.dtypes)}/{attrs}/fill={case.fill}/seed=0"
     try:

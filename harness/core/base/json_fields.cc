@@ -21,6 +21,11 @@ std::string Shown(const Json& value) {
   return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...";
 }
 
+bool IsInteger(const Json& number) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return number.is_number_unsigned() ? number.get<uint64_t>() <= kMost : number.is_number_integer();
+}
+
 }  // namespace
 
 JsonFields::JsonFields(const Json& value, std::string place) : JsonFields(value, std::move(place), &own_problem_) {}
@@ -56,12 +61,20 @@ std::string JsonFields::Text(std::string_view key, Absent absent) {
 
 int64_t JsonFields::Integer(std::string_view key, std::optional<int64_t> absent) {
   const Json* found = Find(key, absent ? Absent::kIsFine : Absent::kIsWrong);
-  const auto fits = [](const Json& number) {
-    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-    return number.is_number_unsigned() ? number.get<uint64_t>() <= kMost : number.is_number_integer();
-  };
-  if (found == nullptr || !Expect(fits(*found), *found, key, "an integer")) return absent.value_or(0);
+  if (found == nullptr || !Expect(IsInteger(*found), *found, key, "an integer")) return absent.value_or(0);
   return found->get<int64_t>();
+}
+
+std::vector<int64_t> JsonFields::Integers(std::string_view key) {
+  std::vector<int64_t> integers;
+  const Json* found = Find(key, Absent::kIsFine);
+  if (found == nullptr || !Expect(found->is_array(), *found, key, "a list")) return integers;
+  for (size_t i = 0; i < found->size(); ++i) {
+    const Json& one = (*found)[i];
+    if (!Expect(IsInteger(one), one, fmt::format("{}[{}]", key, i), "an integer")) return {};
+    integers.push_back(one.get<int64_t>());
+  }
+  return integers;
 }
 
 bool JsonFields::Flag(std::string_view key) {

@@ -28,6 +28,7 @@ class JsonFields {
   int64_t Integer(std::string_view key, std::optional<int64_t> absent = {});  // `absent`: where it is; none: wrong
   bool Flag(std::string_view key);                                            // absent: false
   std::vector<std::string> Texts(std::string_view key, Absent absent = Absent::kIsWrong);
+  std::vector<int64_t> Integers(std::string_view key);  // absent: none
   // Calls take(fields) for each object of a list, or for the one that the key names.
   using Take = std::function<void(JsonFields& fields)>;
   void VisitList(std::string_view key, const Take& take, Absent absent = Absent::kIsWrong);

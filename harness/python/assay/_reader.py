@@ -51,7 +51,8 @@ def _tell_item(output, item) -> None:
         return _tell(output, **line, reason=item.reason)
     tensors = {key: [[one.name, one.dtype, list(one.shape)] for one in getattr(case, key)] for key in ("inputs", "outputs")}
     _tell(output, **line, label=item.label, op=case.op, dtypes=case.dtypes, attrs=[[k, str(v)] for k, v in case.attrs.items()],
-          fill=case.fill, other_types=case.other_types, **(tensors if case.inputs else {}))
+          fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition else {}),
+          **(tensors if case.inputs else {}))
     for one in [*case.inputs, *case.outputs]:
         output.write(one.data)
 

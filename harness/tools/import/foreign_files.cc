@@ -17,6 +17,7 @@
 #include "harness/core/base/json_text.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/engine/device/program_group.h"
+#include "ops/definition_file.h"
 
 namespace assay {
 namespace {
@@ -68,13 +69,20 @@ void TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
   CaseSpec spec{.op = line.at("op"), .dtypes = {}, .attrs = line.at("attrs").get<AttrList>(), .fill = line.at("fill")};
   for (const std::string name : line.at("dtypes")) spec.dtypes.push_back(*ParseDType(name));
   const std::string label = line.at("label");
+  Status defined;
+  if (line.contains("definition")) {
+    const auto added = AddDefinitions(JoinDefinitions({DumpJson(line.at("definition"))}), "the definition");
+    if (!added) defined = tl::unexpected(added.error());
+  }
   const size_t before = imports.mapped();
   if (line.contains("inputs")) {
     CaseTensors tensors;
     tensors.inputs = ReadTensors(line.at("inputs"), output);
     tensors.outputs = ReadTensors(line.at("outputs"), output);
+    if (!defined) return imports.Refuse(from, defined.error().message);
     imports.AddWithTensors(from, std::move(spec), label, std::move(tensors));
   } else {
+    if (!defined) return imports.Refuse(from, defined.error().message);
     imports.Add(from, std::move(spec), label);
   }
   if (line.at("other_types").get<bool>() && imports.mapped() > before) imports.CountReplacedTypes();

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+
+#include "ops/definition_file.h"
 
 namespace assay {
 namespace {
@@ -114,6 +117,16 @@ std::vector<std::pair<std::string, size_t>> Imports::Reasons() const {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   return reasons;
+}
+
+std::string ImportedDefinitions(const Imports& imports) {
+  std::set<std::string> ops;
+  std::vector<std::string> definitions;
+  for (const ImportedCase& one : imports.cases()) {
+    std::string definition = FindDefinition(one.spec.op);
+    if (!definition.empty() && ops.insert(one.spec.op).second) definitions.push_back(std::move(definition));
+  }
+  return definitions.empty() ? "" : JoinDefinitions(definitions) + "\n";
 }
 
 std::string ImportedSuite(const Imports& imports, std::string_view title) {

@@ -76,6 +76,9 @@ class Imports {
   size_t mapped_ = 0, unmapped_ = 0, replaced_types_ = 0;
 };
 
+// The definitions of operators that cases are of and assay lacks, as a file for --operators; "": there are none.
+std::string ImportedDefinitions(const Imports& imports);
+
 // The cases as the text of a suite; `title` is its first comment.
 std::string ImportedSuite(const Imports& imports, std::string_view title);
 

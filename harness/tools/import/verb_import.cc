@@ -20,6 +20,7 @@ namespace assay::cli {
 namespace {
 
 constexpr std::string_view kFirstWords = "# Imported by assay import ";
+constexpr std::string_view kDefinitions = "{\"assay_definitions\"";
 constexpr size_t kMostSummary = 1 << 16;
 
 struct ImportOptions {
@@ -30,6 +31,12 @@ struct ImportOptions {
 
 bool WantsSuite(const ImportOptions& options) {
   return options.out.extension() == ".suite";
+}
+
+// Operators that assay lacks, as cases of onnx have them.
+std::filesystem::path DefinitionsFile(const ImportOptions& options) {
+  if (WantsSuite(options)) return std::filesystem::path(options.out).replace_extension(".json");
+  return options.out / "definitions.json";
 }
 
 Status CheckOut(const ImportOptions& options) {
@@ -46,7 +53,10 @@ Status CheckOut(const ImportOptions& options) {
   for (const std::string& file : options.files.paths) read.push_back({file, "a file to import"});
   const ResultKind imported{"imported suite",
                             [](const std::filesystem::path& file) { return FileBeginsWith(file, kFirstWords); }};
-  return CheckMayWrite({"--out", options.out, imported}, read);
+  if (auto suite = CheckMayWrite({"--out", options.out, imported}, read); !suite) return suite;
+  const ResultKind definitions{"file of definitions",
+                               [](const std::filesystem::path& file) { return FileBeginsWith(file, kDefinitions); }};
+  return CheckMayWrite({"--out", DefinitionsFile(options), definitions}, read);
 }
 
 void TellUnmapped(const UnmappedCase& unmapped) {
@@ -55,17 +65,30 @@ void TellUnmapped(const UnmappedCase& unmapped) {
   Print(CleanText(line, kMostBytes) + "\n");
 }
 
+// Returns the words that make them known to a command; "": there are none.
+Result<std::string> WriteDefinitions(const ImportOptions& options, const std::string& text) {
+  if (text.empty()) return "";
+  const std::filesystem::path file = DefinitionsFile(options);
+  if (auto written = WriteFileAtomically(file, {{text.data(), text.size()}}); !written) {
+    return Fail(ErrorCode::kIo, written.error().message);
+  }
+  return fmt::format(" --operators {}", file.string());
+}
+
 int WriteSuite(const ImportOptions& options, const Imports& imports, const std::string& title) {
+  const auto operators = WriteDefinitions(options, ImportedDefinitions(imports));
+  if (!operators) return Complain(kExitHarness, "--out: " + operators.error().message);
   const std::string text = ImportedSuite(imports, title);
   if (auto written = WriteFileAtomically(options.out, {{text.data(), text.size()}}); !written) {
     return Complain(kExitHarness, "--out: " + written.error().message);
   }
-  Print(fmt::format("{}: assay run --suite {}\n", options.out.string(), options.out.string()));
+  Print(fmt::format("{}: assay run{} --suite {}\n", options.out.string(), *operators, options.out.string()));
   return kExitOk;
 }
 
 // A suite has shapes alone; a folder has the data too, for what runs elsewhere.
 int WriteFolder(const ImportOptions& options, Imports& imports) {
+  const std::string definitions = ImportedDefinitions(imports);
   std::vector<GivenTensors> cases;
   for (ImportedCase& one : imports.TakeCases()) {
     GivenTensors given{{.spec = std::move(one.spec), .where = std::move(one.where), .held = std::move(one.bound)},
@@ -80,7 +103,10 @@ int WriteFolder(const ImportOptions& options, Imports& imports) {
   if (!written) {
     return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   }
-  Print(fmt::format("{}: assay check --manifest {}\n", (options.out / kManifestFile).string(), options.out.string()));
+  const auto operators = WriteDefinitions(options, definitions);
+  if (!operators) return Complain(kExitHarness, "--out: " + operators.error().message);
+  Print(fmt::format("{}: assay check{} --manifest {}\n", (options.out / kManifestFile).string(), *operators,
+                    options.out.string()));
   return kExitOk;
 }
 
@@ -111,14 +137,15 @@ void AddImportVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("import", "Make a suite of the test cases of another project");
   verb->add_option("format", o->files.format,
                    "benchdnn (batch and shape files, output with __REPRO lines), ggml (what test-backend-ops prints), "
-                   "onnx (folders of node tests), iree (calls that its generators of e2e tests write)")
+                   "onnx (models, folders of node tests), iree (calls that its generators of e2e tests write)")
       ->required()
       ->check(CLI::IsMember({"benchdnn", "ggml", "onnx", "iree"}))
       ->type_name("FORMAT");
   verb->add_option("files", o->files.paths, "of that project")->required()->type_name("FILE...");
   verb->add_option(
           "-o,--out", o->out,
-          "the suite to write, FILE.suite; one that was imported before is replaced. onnx: any other name is that "
+          "the suite to write, FILE.suite; one that was imported before is replaced. onnx: FILE.json beside it has "
+          "the definitions of graphs that are none of assay's operators, for --operators; any other name is that "
           "of a new or empty folder for the cases with their data: check --manifest")
       ->required()
       ->type_name("FILE.suite|DIR");

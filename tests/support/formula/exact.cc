@@ -136,6 +136,13 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
     case Function::kCos:
       mpfr_cos(z.x, a, MPFR_RNDN);
       break;
+    case Function::kFloorDivide:
+      mpfr_div(z.x, a, b, MPFR_RNDD);
+      mpfr_floor(z.x, z.x);
+      break;
+    case Function::kNearest:
+      mpfr_roundeven(z.x, a);
+      break;
     case Function::kPow:
       mpfr_pow(z.x, a, b, MPFR_RNDN);
       break;

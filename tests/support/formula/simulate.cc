@@ -171,6 +171,10 @@ class Implementation {
         return {a != 0 && b != 0 ? 1.0 : 0.0};
       case Function::kOr:
         return {a != 0 || b != 0 ? 1.0 : 0.0};
+      case Function::kFloorDivide:
+        return {std::floor(a / b)};
+      case Function::kNearest:
+        return {std::nearbyint(a)};
       case Function::kSelect:
         return {a != 0 ? b : x[2]->value};
       case Function::kSqrt:

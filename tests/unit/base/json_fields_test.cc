@@ -20,6 +20,7 @@ std::string ProblemOf(const std::string& text) {
     draw.Texts("cases");
     draw.Text("challenge", JsonFields::Absent::kIsFine);
     draw.Flag("given");
+    draw.Integers("places");
   };
   fields.VisitList("draws", take);
   return fields.problem();
@@ -42,6 +43,8 @@ TEST(JsonFields, NameFileFieldAndKind) {
             "evidence.json: draws[0].challenge is 1, and has to be a text");
   EXPECT_EQ(ProblemOf(R"({"draws": [{"secret": "", "count": 1, "cases": [], "given": 1}]})"),
             "evidence.json: draws[0].given is 1, and has to be true or false");
+  EXPECT_EQ(ProblemOf(R"({"draws": [{"secret": "", "count": 1, "cases": [], "places": [1, -2, 1.5]}]})"),
+            "evidence.json: draws[0].places[2] is 1.5, and has to be an integer");
 }
 
 // Where there is a problem, nothing else is given, so that nobody takes a part for the whole.

@@ -63,6 +63,21 @@ TEST(Reshape, SplitsAnAxis) {
   EXPECT_EQ(got.value, (std::vector<double>{3, 12, 21, 30}));
 }
 
+TEST(Take, PutsElementsAtPlacesOfSeveralAxes) {
+  Graph graph;
+  const Axis r = AddAxis(graph, "r", 2), a = AddAxis(graph, "a", 2), b = AddAxis(graph, "b", 2),
+             n = AddAxis(graph, "n", 3);
+  const Expr x = AddInput(graph, "x", a + r + b);
+  AddOutput(graph, "y", Take(x, a + b, n, {3, -1, 0}), r + n);
+  const std::vector<std::vector<double>> inputs = {{0, 1, 10, 11, 2, 3, 12, 13}};  // 10 r + 2 a + b
+  const Evaluation got = Evaluate(graph, graph.outputs[0], inputs, false, {});
+  EXPECT_EQ(got.value, (std::vector<double>{3, 0, 0, 13, 0, 10}));
+  EXPECT_THROW(Take(x, a + b, n, {3, 0}), FormulaError);
+  EXPECT_THROW(Take(x, a + b, n, {4, 0, 0}), FormulaError);
+  EXPECT_THROW(Take(x, a + b, n, {-2, 0, 0}), FormulaError);
+  EXPECT_THROW(Take(x, a + b, r, {1, 0}), FormulaError) << "the result would have r twice";
+}
+
 // Places take memory, and numbers of elements may be more than an integer holds.
 TEST(Reshape, OfTooManyElementsIsRefused) {
   Graph graph;

@@ -42,7 +42,7 @@ def _called(definition: Definition) -> Callable[..., Any]:
     return call
 
 
-def _intermediates(dtypes: Sequence[str]) -> str:
+def stored_intermediates(dtypes: Sequence[str]) -> str:
     """Each function of a composition stores its result in the floating-point type of the case."""
     return next((f"mid={dtype}" for dtype in dtypes if dtype in ("bf16", "f16")), "")
 
@@ -50,7 +50,7 @@ def _intermediates(dtypes: Sequence[str]) -> str:
 def defined(types: Sequence[str] = FLOATS, extra: str = "",
             of: Callable[[Definition], Callable[..., Any]] = _called) -> list[Column]:
     """Columns of the definitions. extra: fields of the contract. of: makes a function of arrays of a definition."""
-    return [Column(one.name, of(one), types, extra=lambda dtypes, attrs: joined(extra, _intermediates(dtypes)), supports=_one_type)
+    return [Column(one.name, of(one), types, extra=lambda dtypes, attrs: joined(extra, stored_intermediates(dtypes)), supports=_one_type)
             for one in definitions()]
 
 

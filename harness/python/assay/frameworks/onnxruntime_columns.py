@@ -10,6 +10,7 @@ from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
 from ._columns import Column, only, register
 from ._defined import defined, exported
+from .onnxruntime_imported import imported
 from .onnxruntime_models import versions
 
 # The CPU provider has few f16 kernels. For the others ONNX Runtime inserts Cast nodes around its f32 kernels
@@ -107,4 +108,4 @@ def register_all():
         register([_bound(column, provider) for column in COLUMNS], "numpy", _name(provider))
     for name, level in (("cpu", "ORT_ENABLE_ALL"), ("cpu-unoptimised", "ORT_DISABLE_ALL")):
         graph = graphs.compiled(level)
-        register(defined(WIDE, of=lambda one: exported(one, graph)), "numpy", name)
+        register([*defined(WIDE, of=lambda one: exported(one, graph)), *imported(level)], "numpy", name)

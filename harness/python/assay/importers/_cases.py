@@ -40,6 +40,7 @@ class Case:
     attrs: dict[str, Any]
     fill: str = "normal"
     other_types: bool = False  # the case has other types than theirs
+    definition: Optional[dict[str, Any]] = None  # of an operator that is none of assay's
     inputs: list[Operand] = field(default_factory=list)
     outputs: list[Operand] = field(default_factory=list)
 

@@ -10,6 +10,9 @@ from ._onnx_call import Call, Tensor
 from ._onnx_products import Mapped, Place
 
 
+FLOATS = ("f64", "f32", "f16", "bf16")
+
+
 def _softmax(log: int) -> Callable[[Call], Mapped]:
     def map_node(call: Call) -> Mapped:
         x, per_axis = call.inputs[0], call.opset >= 13  # before, all from the axis on sum to one
@@ -109,6 +112,7 @@ def _cumsum(call: Call) -> Mapped:
 
 def _top_k(call: Call) -> Mapped:
     x, y = call.inputs[0], call.outputs[0]
+    demand(x.dtype in FLOATS, "selections of integers")
     axis = x.axis(call.integer("axis", -1))
     demand(axis + 1 == len(x.shape), "another axis than the last")
     demand(call.integer("sorted", 1) != 0, "results in any order")
@@ -132,7 +136,7 @@ def _gather(call: Call) -> Mapped:
 def _pow(call: Call) -> Mapped:
     x, p = call.inputs[0], call.inputs[1]
     demand(x.shape == p.shape, "one power of several numbers; here each number has its own")
-    demand(x.dtype == p.dtype, "numbers and powers of different types")
+    demand(x.dtype == p.dtype and x.dtype in FLOATS, "numbers and powers of different types, or integers")
     return (Case("pow", [x.dtype], {"n": x.size}), [Place("x", 0, [x.size]), Place("p", 1, [x.size])],
             [Place("y", 0, [x.size])])
 
@@ -174,6 +178,7 @@ def _quantize(call: Call) -> Mapped:
 
 
 def _dequantize(call: Call) -> Mapped:
+    demand(call.inputs[1].dtype == "f32", "scales of another type than f32")
     return _map_codes(call, "dequantize", call.inputs[0].dtype, ("q", "y", "zero"))
 
 

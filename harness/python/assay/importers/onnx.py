@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node tests of ONNX: folders with model.onnx and test_data_set_0/input_0.pb, output_0.pb, ..., read with the package
-onnx."""
+"""Models of ONNX, read with the package onnx: its node tests, which are folders with model.onnx and test_data_set_0/input_0.pb,
+output_0.pb, ..., and files of models. A node that is one of assay's operators becomes a case of that; other graphs become
+definitions (_onnx_definitions.py)."""
 from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from ._cases import Case, Found, Operand, Unmapped, Unusable, attempt, count_elements, demand, show_path
 from ._onnx_call import DAMAGED, Call, Node, Tensor
@@ -33,10 +34,10 @@ def _test_folders(folder: str) -> list[str]:
     return sorted(found, key=lambda place: place.split("/"))
 
 
-def _load_tensors(folder: str, kind: str, names: Sequence[str]) -> dict[str, Tensor]:
+def _load_tensors(folder: str, kind: str, names: Sequence[str]) -> dict[str, Any]:
     """input_0.pb, input_1.pb, ... as far as they are there, by the graph's names, not those in the files."""
     import onnx
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, Any] = {}
     for i, name in enumerate(names):
         file = f"{kind}_{i}.pb"
         path = os.path.join(folder, file)
@@ -44,7 +45,8 @@ def _load_tensors(folder: str, kind: str, names: Sequence[str]) -> dict[str, Ten
             continue
         try:
             with open(path, "rb") as stream:
-                tensors.setdefault(name, Tensor(_parse(onnx.TensorProto(), stream.read())))
+                tensors.setdefault(name, _parse(onnx.TensorProto(), stream.read()))
+                Tensor(tensors[name])
         except (Unmapped, OSError) as error:
             raise Unmapped(f"{file}: {error}") from None
     return tensors
@@ -59,34 +61,71 @@ def _operands(places: Sequence[Place], tensors: Sequence[Optional[Tensor]]) -> l
     return operands
 
 
-class _Test:
-    def __init__(self, folder: str) -> None:
+class _Model:
+    def __init__(self, path: str) -> None:
         import onnx
         try:
-            with open(os.path.join(folder, _MODEL), "rb") as stream:
+            with open(path, "rb") as stream:
                 data = stream.read()
         except OSError:
             raise Unmapped("a model that cannot be read") from None
-        model = _parse(onnx.ModelProto(), data)
-        demand(model.HasField("graph"), DAMAGED)
-        self._inputs = [value.name for value in model.graph.input]
-        self._outputs = [value.name for value in model.graph.output]
-        self._initializers = {tensor.name: Tensor(tensor) for tensor in reversed(model.graph.initializer)}
-        demand(len(model.graph.node) == 1, "a graph of other than one node")
-        self._node = Node(model.graph.node[0])
-        own = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+        self.proto = _parse(onnx.ModelProto(), data)
+        demand(self.proto.HasField("graph"), DAMAGED)
+        self.graph = self.proto.graph
+        demand(self.graph.node, "a graph without a node")
+        self._inputs = [value.name for value in self.graph.input]
+        self._outputs = [value.name for value in self.graph.output]
+        are_tensors = all(value.type.WhichOneof("value") in (None, "tensor_type") for value in (*self.graph.input, *self.graph.output))
+        demand(are_tensors, "sequences or optional tensors")
+        self._initializers = {tensor.name: tensor for tensor in reversed(self.graph.initializer)}
+        own = [entry.version for entry in self.proto.opset_import if entry.domain in ("", "ai.onnx")]
         self._opset = max(own, default=0)
-        demand(self._node.domain in ("", "ai.onnx") and self._node.op in OPERATORS, f"no operator {self._node.op[:40]} here")
-        self.sets = sorted(name for name in os.listdir(folder) if name.startswith("test_data_set_"))
-        demand(self.sets, "no test_data_set_0 with its tensors")
 
     def map_set(self, folder: str, with_tensors: bool) -> Case:
-        tensors = self._initializers | _load_tensors(folder, "input", self._inputs)
-        results = _load_tensors(folder, "output", self._outputs)
-        call = Call(self._node, self._opset, [tensors.get(name) if name else None for name in self._node.inputs],
-                    [results.get(name) if name else None for name in self._node.outputs])
-        known, map_node = OPERATORS[self._node.op]
-        call.check(self._node.op in OPERATORS_OF_ONE, known)
+        """The case of a test's data."""
+        inputs = self._initializers | _load_tensors(folder, "input", self._inputs)
+        outputs = _load_tensors(folder, "output", self._outputs)
+        try:
+            return self._map_node({name: Tensor(one) for name, one in inputs.items()}, {name: Tensor(one) for name, one in outputs.items()},
+                                  with_tensors)
+        except Unmapped as unmapped:
+            first = unmapped
+        demand(str(first) != DAMAGED, DAMAGED)
+        demand(outputs, "no expected output")
+        try:
+            return self._define(inputs, outputs, with_tensors)
+        except Unmapped as unmapped:
+            of_map = self._is_mapped() and str(unmapped).startswith("no operator")  # what lacks for assay's own says more
+            raise (first if of_map else unmapped) from None
+
+    def map_file(self) -> Case:
+        """The case of a model without data: fills make them."""
+        from ._onnx_tensors import without_data
+        inputs = {value.name: without_data(value) for value in self.graph.input if value.name not in self._initializers}
+        try:
+            return self._define(self._initializers | inputs, {name: None for name in self._outputs}, False)
+        except Unmapped as unmapped:
+            place = getattr(unmapped, "node", "")
+            raise Unmapped(f"{place}: {unmapped}" if place else str(unmapped)) from None
+
+    def _define(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any], with_tensors: bool) -> Case:
+        from ._onnx_definitions import define
+        case = define(self.proto, self._opset, inputs, outputs)
+        if not with_tensors:
+            case.inputs, case.outputs = [], []
+        return case
+
+    def _is_mapped(self) -> bool:
+        node = self.graph.node[0]
+        return len(self.graph.node) == 1 and node.domain in ("", "ai.onnx") and node.op_type in OPERATORS
+
+    def _map_node(self, tensors: Mapping[str, Tensor], results: Mapping[str, Tensor], with_tensors: bool) -> Case:
+        demand(self._is_mapped(), "none of assay's operators")
+        node = Node(self.graph.node[0])
+        call = Call(node, self._opset, [tensors.get(name) if name else None for name in node.inputs],
+                    [results.get(name) if name else None for name in node.outputs])
+        known, map_node = OPERATORS[node.op]
+        call.check(node.op in OPERATORS_OF_ONE, known)
         case, inputs, outputs = map_node(call)
         if with_tensors:
             case.inputs, case.outputs = _operands(inputs, call.inputs), _operands(outputs, call.outputs)
@@ -96,17 +135,25 @@ class _Test:
 def _read_test(folder: str, with_tensors: bool) -> Iterator[Found]:
     where, name = show_path(folder), show_path(os.path.basename(folder.rstrip("/")))
     try:
-        test = _Test(folder)
+        test = _Model(os.path.join(folder, _MODEL))
+        sets = sorted(entry for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
+        demand(sets, "no test_data_set_0 with its tensors")
     except Unmapped as unmapped:
         yield Found(where, name, None, str(unmapped))
         return
-    for data_set in test.sets:
+    for data_set in sets:
         yield attempt(where, name, name, lambda: test.map_set(os.path.join(folder, data_set), with_tensors))
 
 
-def read(folder: str, with_tensors: bool) -> Iterator[Found]:
-    folders = _test_folders(folder)
+def read(path: str, with_tensors: bool) -> Iterator[Found]:
+    if os.path.isfile(path):
+        if with_tensors:
+            raise Unusable(f"{show_path(path)}: a model without data; give --out a name that ends in .suite, or a folder of tests")
+        name = show_path(os.path.basename(path))
+        yield attempt(show_path(path), name, name, lambda: _Model(path).map_file())
+        return
+    folders = _test_folders(path)
     if not folders:
-        raise Unusable(f"{show_path(folder)}: there is no {_MODEL} in it; give a folder of ONNX's node tests, or one of them")
+        raise Unusable(f"{show_path(path)}: there is no {_MODEL} in it; give a model, a folder of ONNX's node tests, or one of them")
     for test in folders:
         yield from _read_test(test, with_tensors)

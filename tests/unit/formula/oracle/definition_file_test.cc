@@ -162,6 +162,46 @@ TEST(DefinitionFile, HasConditionsAndAxesOfOneExtent) {
   }
 }
 
+// Elements at places of two axes, the integer below a quotient, and outputs of other types.
+constexpr const char* kCoded = R"({"op": "coded", "doc": "codes of what was chosen", "types": ["f32-u8"],
+    "axes": [{"name": "a", "extent": 2}, {"name": "b", "extent": 2}, {"name": "n", "extent": 3}],
+    "inputs": [{"name": "x", "axes": ["a", "b"]}],
+    "nodes": [{"name": "chosen", "f": "take", "of": ["x"], "axes": ["a", "b"], "to": ["n"], "places": [3, -1, 1]},
+              {"name": "code", "f": "nearest", "of": ["chosen"]},
+              {"name": "half", "f": "floor_divide", "of": ["chosen", "2"]}],
+    "outputs": [{"name": "y", "is": "code", "axes": ["n"]}, {"name": "z", "is": "half", "axes": ["n"], "type": "i32"},
+                {"name": "same", "is": "chosen", "axes": ["n"]}]})";
+
+TEST(DefinitionFile, TakesPlacesAndStatesTypes) {
+  ASSERT_TRUE(AddDefinitions(FileOf(kCoded), "coded.json"));
+  const Operator& op = *OperatorRegistry::Global().Find("coded");
+  const Problem problem = *op.Bind(*ParseId("coded/f32-u8/-/fill=normal/seed=0"));
+  EXPECT_EQ(problem.outputs[0].dtype, DType::kU8);
+  EXPECT_EQ(problem.outputs[1].dtype, DType::kI32);
+  EXPECT_EQ(problem.outputs[2].dtype, DType::kF32);
+  std::vector<Tensor> inputs = op.MakeInputs(problem);
+  inputs[0].SetDoubles(std::vector<double>{1, 2.5, 3, 7});
+  const std::vector<double> expected[] = {{7, 0, 2}, {3, 0, 1}, {7, 0, 2.5}};
+  for (const size_t output : {0, 1, 2})
+    EXPECT_EQ(op.ComputeGolden(problem, output, inputs, Tier::kFast).value, expected[output]);
+  const auto refused = [](const std::string& from, const std::string& to) {
+    std::string text = kCoded;
+    text.replace(text.find(from), from.size(), to);
+    text.replace(text.find("coded"), 5, "recoded");
+    const auto added = AddDefinitions(FileOf(text), "bad.json");
+    return added ? "" : added.error().message;
+  };
+  EXPECT_THAT(refused("[3, -1, 1]", "[4, -1, 1]"),
+              HasSubstr("node chosen: Take: a place is 4; places are -1, for zero, and 0 to 3"));
+  EXPECT_THAT(refused("[3, -1, 1]", "[3, -1]"), HasSubstr("has 2 places for 3 elements"));
+  EXPECT_THAT(refused("[3, -1, 1]", "[3, 0.5, 1]"), HasSubstr("places[1] is 0.5, and has to be an integer"));
+  EXPECT_THAT(refused(R"("f": "nearest")", R"("f": "nearest", "places": [1])"),
+              HasSubstr("nearest has no 'places'; take has"));
+  EXPECT_THAT(refused(R"("type": "i32")", R"("type": "i33")"), HasSubstr("output z: no type 'i33'"));
+  EXPECT_THAT(refused(R"("is": "code", )", R"("is": "code", "type": "u8", )"),
+              HasSubstr("output y: the list of types has that"));
+}
+
 TEST(DefinitionFile, AddedTwiceIsOneOperator) {
   ASSERT_TRUE(AddDefinitions(FileOf(RmsNorm("twice")), "a.json"));
   EXPECT_TRUE(AddDefinitions(FileOf(RmsNorm("twice")), "b.json"));
