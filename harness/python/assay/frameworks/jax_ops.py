@@ -80,6 +80,14 @@ def reduce_i32(x, **attrs):
     return reduce(x, dtype=jnp.int32, **attrs)
 
 
+def reduce_integers(x, *, result_types, **attrs):
+    """The argument dtype of sum and prod, which are of a register of the platform's without it."""
+    return reduce(x, dtype=result_types[0], **attrs)
+
+
+reduce_integers.takes_result_types = True
+
+
 def fft(x, *, kind, n, dir="fwd", norm="none", **_):
     """jnp.fft: fftn, ifftn, rfftn, irfftn; there is no real transform of the other sign in several axes."""
     n = tuple(n) if isinstance(n, (tuple, list)) else (n,)
@@ -126,6 +134,13 @@ def power(x, p, **_):
 
 def cumsum(x, **_):
     return jnp.cumsum(x, axis=-1)
+
+
+def cumsum_integers(x, *, result_types, **_):
+    return jnp.cumsum(x, axis=-1, dtype=result_types[0])
+
+
+cumsum_integers.takes_result_types = True
 
 
 def top_k(x, *, k, smallest=False, tie="first", **_):

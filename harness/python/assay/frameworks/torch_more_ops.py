@@ -73,6 +73,14 @@ def cumsum_wide(x, **_):
     return torch.cumsum(x, -1, dtype=torch.float32)
 
 
+def cumsum_integers(x, *, result_types, **_):
+    """The argument dtype, without which sums of integers are i64."""
+    return torch.cumsum(x, -1, dtype=getattr(torch, result_types[0]))
+
+
+cumsum_integers.takes_result_types = True
+
+
 def top_k(x, *, k, smallest=False, tie="first", **_):
     values, indices = torch.topk(x, k, -1, largest=not smallest, sorted=True)
     return values, indices

@@ -88,6 +88,14 @@ def reduce_int(x, **attrs):
     return reduce(x, dtype=torch.int32, **attrs)
 
 
+def reduce_integers(x, *, result_types, **attrs):
+    """The argument dtype of sum and prod, which are i64 without it."""
+    return reduce(x, dtype=getattr(torch, result_types[0]), **attrs)
+
+
+reduce_integers.takes_result_types = True
+
+
 def fft(x, *, kind, n, dir="fwd", norm="none", **_):
     """torch.fft: fftn, ifftn, rfftn, irfftn, and hfftn and ihfftn for the other sign of the exponent."""
     n = tuple(n) if isinstance(n, (tuple, list)) else (n,)
