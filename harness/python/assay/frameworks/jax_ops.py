@@ -2,6 +2,8 @@
 """JAX's functions under the names, operands and attributes of the suites."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -72,20 +74,13 @@ def reduce(x, *, axes, kind="sum", keepdims=False, tie="first", nan="propagate",
     return getattr(jnp, kind)(x, axis=axes, keepdims=keepdims, dtype=dtype)
 
 
-def reduce_f32(x, **attrs):
-    return reduce(x, dtype=jnp.float32, **attrs)
-
-
-def reduce_i32(x, **attrs):
-    return reduce(x, dtype=jnp.int32, **attrs)
-
-
-def reduce_integers(x, *, result_types, **attrs):
-    """The argument dtype of sum and prod, which are of a register of the platform's without it."""
+@functools.wraps(reduce)  # whose attributes it takes
+def reduce_typed(x, *, result_types, **attrs):
+    """The argument dtype of sum, mean and prod."""
     return reduce(x, dtype=result_types[0], **attrs)
 
 
-reduce_integers.takes_result_types = True
+reduce_typed.takes_result_types = True
 
 
 def fft(x, *, kind, n, dir="fwd", norm="none", **_):
@@ -136,11 +131,11 @@ def cumsum(x, **_):
     return jnp.cumsum(x, axis=-1)
 
 
-def cumsum_integers(x, *, result_types, **_):
+def cumsum_typed(x, *, result_types=(), **_):
     return jnp.cumsum(x, axis=-1, dtype=result_types[0])
 
 
-cumsum_integers.takes_result_types = True
+cumsum_typed.takes_result_types = True
 
 
 def top_k(x, *, k, smallest=False, tie="first", **_):
