@@ -236,6 +236,7 @@ BoundModel FormulaOperator::Bound(const Problem& problem, size_t output, const G
   const bool is_direct = contract.alg == Algorithm::kDirect;
   const Definition definition = DefinitionOf(problem, output, contract.alg);
   const Graph& graph = definition.graph();
+  if (IsExactInteger(problem, output, graph)) return OutputBound(contract, problem.outputs[output].dtype);
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.outputs[output].dtype) == 8;
   std::vector<ErrorRules> rules = {RulesFor(problem, output, contract, dd),
                                    formula::SystematicRules(contract, TypesOf(problem), dd)};

@@ -20,16 +20,15 @@ using formula::OutputInfo;
 
 // One line: numbers by place, and by rank the right places and those in the result.
 struct RankedLine {
-  std::vector<double> numbers;
+  std::vector<DD> numbers;
   std::vector<int64_t> golden, got;
 
   void Canonicalise() {
     for (size_t rank = 0; rank < got.size(); ++rank) {
       const int64_t place = got[rank];
       if (place < 0 || place >= std::ssize(numbers)) continue;
-      if (formula::AreAlike(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
-        got[rank] = golden[rank];
-      }
+      const DD x = numbers[static_cast<size_t>(place)], best = numbers[static_cast<size_t>(golden[rank])];
+      if (formula::AreAlike(x.hi, best.hi) && (x.lo == best.lo || std::isnan(x.hi))) got[rank] = golden[rank];
     }
   }
 };
@@ -98,13 +97,16 @@ void FormulaOperator::Canonicalise(const Problem& problem, size_t output, std::s
   const std::span<int64_t> places = got.As<int64_t>();
   MarkRepeated(layout, places);
   if (!node.any_tie) return;
-  std::vector<std::vector<double>> elements;
-  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
-  const std::vector<double> golden = formula::Evaluate(graph, info, elements, false, {}).value;
-  const std::vector<double> x = formula::Evaluate(graph, layout.numbers(), elements, false, {}).value;
+  const std::vector<std::vector<double>> elements = ReadElements(inputs);
+  const bool has_low = elements.size() > inputs.size();
+  const std::vector<double> golden = formula::Evaluate(graph, info, elements, has_low, {}).value;
+  const formula::Evaluation x = formula::Evaluate(graph, layout.numbers(), elements, has_low, {});
   for (int64_t line = 0; line < layout.lines(got.size()); ++line) {
     RankedLine one;
-    for (int64_t i = 0; i < layout.size(); ++i) one.numbers.push_back(x[static_cast<size_t>(layout.NumberOf(line, i))]);
+    for (int64_t i = 0; i < layout.size(); ++i) {
+      const auto number = static_cast<size_t>(layout.NumberOf(line, i));
+      one.numbers.push_back({x.value[number], has_low ? x.value_lo[number] : 0});
+    }
     for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
       const auto at = static_cast<size_t>(layout.ElementOf(line, rank));
       one.golden.push_back(static_cast<int64_t>(golden[at]));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -12,6 +13,7 @@
 #include "ops/binding.h"
 #include "ops/formula/digest.h"
 #include "ops/formula/evaluate.h"
+#include "ops/formula/integers.h"
 #include "ops/formula/rules.h"
 #include "ops/formula/wide.h"
 #include "ops/formula_indices.h"
@@ -94,6 +96,26 @@ bool ReachesWholeOutputs(const Graph& graph, size_t input) {
   return false;
 }
 
+// Integers, as registers of the output's type hold them.
+Golden IntegerGolden(const Operand& output, const Graph& graph, const std::vector<std::vector<double>>& elements,
+                     Tier tier) {
+  const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, true, {});
+  Golden golden;
+  golden.shape = output.shape;
+  golden.tier = tier;
+  golden.exact = true;
+  golden.magnitude = Plane(std::ssize(evaluation.value), SizeOf(output.dtype) == 8);
+  bool any = false;
+  for (size_t i = 0; i < evaluation.value.size(); ++i) {
+    const int64_t y = formula::WrapTo(output.dtype, {evaluation.value[i], evaluation.value_lo[i]});
+    golden.value.push_back(static_cast<double>(y));
+    golden.value_lo.push_back(LowPart(y, golden.value.back()));
+    any = any || golden.value_lo.back() != 0;
+  }
+  if (!any) golden.value_lo.clear();
+  return golden;
+}
+
 }  // namespace
 
 // A special value in an operand that reaches whole outputs hides
@@ -132,12 +154,35 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
   return inputs;
 }
 
+std::vector<std::vector<double>> ReadElements(std::span<const Tensor> inputs) {
+  std::vector<std::vector<double>> elements, low;
+  bool any = false;
+  for (const Tensor& input : inputs) {
+    elements.push_back(input.ToDoubles());
+    low.emplace_back(elements.back().size());
+    if (input.dtype() != DType::kI64) continue;
+    const std::span<const int64_t> integers = input.As<int64_t>();
+    for (size_t i = 0; i < integers.size(); ++i) {
+      low.back()[i] = LowPart(integers[i], elements.back()[i]);
+      any = any || low.back()[i] != 0;
+    }
+  }
+  if (any) std::ranges::move(low, std::back_inserter(elements));
+  return elements;
+}
+
+bool FormulaOperator::IsExactInteger(const Problem& problem, size_t output, const Graph& graph) const {
+  std::vector<DType> types;
+  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
+  return formula::IsExactInteger(graph, types, problem.outputs[output].dtype);
+}
+
 Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
                                       Tier tier) const {
   const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
-  std::vector<std::vector<double>> elements;
-  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
+  const std::vector<std::vector<double>> elements = ReadElements(inputs);
+  if (IsExactInteger(problem, output, graph)) return IntegerGolden(problem.outputs[output], graph, elements, tier);
   const bool dd = tier == Tier::kReproducible;
   const ErrorRules rules[] = {formula::GoldenRules(dd), formula::SigmaRules()};
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);

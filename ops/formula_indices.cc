@@ -29,11 +29,35 @@ void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to) {
   to.SetDoubles(places);
 }
 
+// An output of integers that is not computed exactly comes of doubles.
+Status FormulaOperator::CheckIsHeld(const Problem& problem, size_t input, const Tensor& tensor) const {
+  if (tensor.dtype() != DType::kI64) return {};
+  const auto is_exact = [&](size_t output) {
+    return !IsInt(problem.outputs[output].dtype) ||
+           IsExactInteger(problem, output, DefinitionOf(problem, output).graph());
+  };
+  constexpr int64_t kHeld = int64_t{1} << 53;
+  const std::span<const int64_t> integers = tensor.As<int64_t>();
+  const auto beyond = std::ranges::find_if(integers, [](int64_t x) { return x > kHeld || x < -kHeld; });
+  if (beyond == integers.end()) return {};
+  for (size_t output = 0; output < problem.outputs.size(); ++output) {
+    if (is_exact(output)) continue;
+    return UsageError(
+        fmt::format("{}: {}[{}] is {}, beyond 2^53, and {} is no sum, product or choice of integers alone, of which "
+                    "such numbers are "
+                    "judged: give numbers up to 2^53",
+                    name_, problem.inputs[input].name, PlaceText(tensor.shape(), beyond - integers.begin()), *beyond,
+                    problem.outputs[output].name));
+  }
+  return {};
+}
+
 Status FormulaOperator::CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const {
   const formula::Definition definition = WholeDefinitionOf(problem);
   const formula::Graph& graph = definition.graph();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const formula::InputInfo& info = graph.inputs[i];
+    if (Status status = CheckIsHeld(problem, i, inputs[i]); !status) return status;
     if (info.places_along < 0) continue;
     const int64_t extent = graph.Extent(info.places_along);
     const std::vector<double> places = inputs[i].ToDoubles();

@@ -66,6 +66,9 @@ class FormulaOperator final : public Operator {
   formula::Definition WholeDefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
 
  private:
+  // Whether results are those of registers of integers (ops/formula/integers.h).
+  bool IsExactInteger(const Problem& problem, size_t output, const formula::Graph& graph) const;
+  Status CheckIsHeld(const Problem& problem, size_t input, const Tensor& tensor) const;
   Problem OneLane(const Problem& problem, size_t output) const;
   std::optional<Twin> MakeTieTwin(const Problem& problem, size_t output, const Contract& contract) const;
   // For formulas that saturate.
@@ -78,6 +81,10 @@ class FormulaOperator final : public Operator {
   std::vector<Algorithm> schedules_;
   std::vector<std::vector<DType>> types_;
 };
+
+// The elements of each operand, and behind all of them, where a double does not hold some i64, the low parts of each:
+// inputs of an evaluation in double-double.
+std::vector<std::vector<double>> ReadElements(std::span<const Tensor> inputs);
 
 // Where a term may be missing in this graph, with these inputs.
 std::vector<Mutant> FormulaMutants(const formula::Graph& graph, std::span<const Tensor> inputs,

@@ -30,7 +30,10 @@ void AddTails(CaseSpace& space, const std::string& key, const Extent& extent) {
 CaseSpace FormulaOperator::Space() const {
   CaseSpace space;
   std::vector<std::string> types, axes;
-  for (const std::vector<DType>& row : types_) types.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+  // Integers alone have lines of their own in the suites.
+  for (const std::vector<DType>& row : types_) {
+    if (!std::ranges::all_of(row, IsInt)) types.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+  }
   for (const AttrDef& attr : schema_.attrs) {
     if (attr.default_value.empty()) axes.push_back(attr.key);
   }

@@ -10,6 +10,7 @@
 #include "harness/core/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/formula/faults.h"
+#include "ops/formula/integers.h"
 #include "ops/formula_indices.h"
 #include "ops/formula_operator.h"
 #include "ops/relation.h"
@@ -177,6 +178,9 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   std::vector<std::vector<double>> operands;
   for (const Tensor& input : inputs) operands.push_back(input.ToDoubles());
   formula::LaneEvaluator evaluator(graph, graph.outputs[0], operands);
+  std::vector<DType> types;
+  for (const Tensor& input : inputs) types.push_back(input.dtype());
+  const bool wraps = formula::IsExactInteger(graph, types, out);
   std::set<int64_t> lanes;
   for (const int64_t element : elements) lanes.insert(evaluator.LaneOf(element));
   const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
@@ -197,9 +201,10 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
         if (telling < 0) continue;
         const auto at = static_cast<size_t>(telling);
         const double y = values[static_cast<size_t>(places[at])], value = y + (wrong[at] - right[at]);
-        if (AreAlike(out, value, y)) continue;
+        const double result = wraps ? static_cast<double>(formula::WrapTo(out, {value, 0})) : value;
+        if (AreAlike(out, result, y)) continue;
         const int64_t key = (lane * std::ssize(graph.nodes) + faulty.node) * terms + term;
-        mutants.push_back({.index = places[at], .value = value, .term = term, .key = key});
+        mutants.push_back({.index = places[at], .value = result, .term = term, .key = key});
       }
     }
   }

@@ -25,8 +25,10 @@ inline constexpr DType kF16{ASSAY_TYPE_FLOAT, 16};
 inline constexpr DType kBF16{ASSAY_TYPE_BFLOAT, 16};
 inline constexpr DType kI8{ASSAY_TYPE_INT, 8};
 inline constexpr DType kU8{ASSAY_TYPE_UINT, 8};
+inline constexpr DType kI16{ASSAY_TYPE_INT, 16};
 inline constexpr DType kI32{ASSAY_TYPE_INT, 32};
 inline constexpr DType kI64{ASSAY_TYPE_INT, 64};
+inline constexpr DType kBool8{ASSAY_TYPE_BOOL, 8};      // 0 or 1
 inline constexpr DType kC64{ASSAY_TYPE_COMPLEX, 64};    // two f32
 inline constexpr DType kC128{ASSAY_TYPE_COMPLEX, 128};  // two f64
 
@@ -40,6 +42,10 @@ inline int64_t Bytes(DType dtype) {
 
 inline bool IsFloat(DType d) {
   return d == kF64 || d == kF32 || d == kF16 || d == kBF16;
+}
+
+inline bool IsInteger(DType d) {
+  return d == kI8 || d == kU8 || d == kI16 || d == kI32 || d == kI64 || d == kBool8;
 }
 
 // The bits of `value`, rounded once to a 16-bit format with `kMantissa` stored mantissa bits, overflow to infinity,

@@ -20,6 +20,7 @@ namespace plugin {
 using Types = std::span<const DType>;
 inline constexpr DType kRealTypes[] = {kF32, kF64, kF16, kBF16};
 inline constexpr DType kRealTypesAndI8[] = {kF32, kF64, kF16, kBF16, kI8};
+inline constexpr DType kRealTypesAndIntegers[] = {kF32, kF64, kF16, kBF16, kI8, kU8, kI16, kI32, kI64, kBool8};
 inline constexpr DType kNarrowTypes[] = {kF32, kF16, kBF16};
 inline constexpr DType kHalfTypes[] = {kF16, kBF16};
 inline constexpr DType kFftTypes[] = {kF32, kF64, kC64, kC128};

@@ -37,8 +37,9 @@ constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name
 
 // A row for a kernel that makes its own plan.
 template <class Kernel>
-constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name) {
-  return {{op, plugin::kRealTypes, name}, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
+constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* name,
+                                                    plugin::Types types = plugin::kRealTypes) {
+  return {{op, types, name}, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
@@ -48,9 +49,18 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {{"fft", plugin::kFftTypes, "radix"}, RadixFft::Contract, RadixFft::WhyNot, RadixFft::Create},
     {{"fft", plugin::kFftTypes, "bluestein"}, BluesteinFft::Contract, BluesteinFft::WhyNot, BluesteinFft::Create},
     {{"fft", plugin::kFftTypes, "direct"}, DirectFft::Contract, DirectFft::WhyNot, DirectFft::Create},
-    {{"reduce", plugin::kRealTypes, "sequential"}, ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
-    {{"reduce", plugin::kRealTypes, "pairwise"}, ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
-    {{"reduce", plugin::kRealTypes, "strided"}, ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
+    {{"reduce", plugin::kRealTypesAndIntegers, "sequential"},
+     ReduceContract,
+     ReduceWhyNot,
+     CreateReduce<SumOrder::kSequential>},
+    {{"reduce", plugin::kRealTypesAndIntegers, "pairwise"},
+     ReduceContract,
+     FoldWhyNot,
+     CreateReduce<SumOrder::kPairwise>},
+    {{"reduce", plugin::kRealTypesAndIntegers, "strided"},
+     ReduceContract,
+     FoldWhyNot,
+     CreateReduce<SumOrder::kStrided>},
     {{"conv", plugin::kRealTypesAndI8, "direct"}, ConvContract, ConvWhyNot, CreateConvDirect},
     {{"conv", plugin::kRealTypesAndI8, "im2col"}, ConvContract, ConvWhyNot, CreateConvIm2col},
     {{"conv", plugin::kRealTypes, "winograd-2x2-3x3"}, ConvWinogradContract, ConvWinogradWhyNot, CreateConvWinograd},
@@ -105,16 +115,16 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Quantize<true>>("quantize", "reciprocal", plugin::kNarrowTypes),
     RowOf<Dequantize<false>>("dequantize", "difference", kCodeTypes),
     RowOf<Dequantize<true>>("dequantize", "table", kCodeTypes),
-    RowOf<Selection<false>>("top_k", "sort"),
-    RowOf<Selection<true>>("top_k", "heap"),
-    RowOf<Selection<false>>("sort", "stable"),
-    RowOf<Selection<true>>("sort", "heap"),
-    PlanRowOf<Indexed<GatherInOrder>>("gather", "rows"),
-    PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place"),
-    PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order"),
-    PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first"),
-    RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
-    RowOf<CumSum<64>>("cumsum", "chunked"),
+    RowOf<Selection<false>>("top_k", "sort", plugin::kRealTypesAndIntegers),
+    RowOf<Selection<true>>("top_k", "heap", plugin::kRealTypesAndIntegers),
+    RowOf<Selection<false>>("sort", "stable", plugin::kRealTypesAndIntegers),
+    RowOf<Selection<true>>("sort", "heap", plugin::kRealTypesAndIntegers),
+    PlanRowOf<Indexed<GatherInOrder>>("gather", "rows", plugin::kRealTypesAndIntegers),
+    PlanRowOf<Indexed<GatherByPlace>>("gather", "by-place", plugin::kRealTypesAndIntegers),
+    PlanRowOf<Indexed<ScatterInOrder>>("scatter_add", "in-order", plugin::kRealTypesAndIntegers),
+    PlanRowOf<Indexed<ScatterUpdatesFirst>>("scatter_add", "updates-first", plugin::kRealTypesAndIntegers),
+    RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential", plugin::kRealTypesAndIntegers),
+    RowOf<CumSum<64>>("cumsum", "chunked", plugin::kRealTypesAndIntegers),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };

@@ -22,12 +22,13 @@ auto VisitDType(plugin::DType dtype, Visitor&& visit) {
   if (dtype == plugin::kF16) return visit(std::type_identity<plugin::F16>{});
   if (dtype == plugin::kBF16) return visit(std::type_identity<plugin::BF16>{});
   if (dtype == plugin::kI8) return visit(std::type_identity<int8_t>{});
-  if (dtype == plugin::kU8) return visit(std::type_identity<uint8_t>{});
+  if (dtype == plugin::kI16) return visit(std::type_identity<int16_t>{});
+  if (dtype == plugin::kU8 || dtype == plugin::kBool8) return visit(std::type_identity<uint8_t>{});
   if (dtype == plugin::kI32) return visit(std::type_identity<int32_t>{});
   if (dtype == plugin::kI64) return visit(std::type_identity<int64_t>{});
   if (dtype == plugin::kE4M3) return visit(std::type_identity<plugin::E4M3>{});
   if (dtype == plugin::kE5M2) return visit(std::type_identity<plugin::E5M2>{});
-  throw plugin::Unsupported("cpu computes f64, f32, f16, bf16, fp8, i8, u8, i32 and i64; {} is none of them",
+  throw plugin::Unsupported("cpu computes f64, f32, f16, bf16, fp8 and integers; {} is none of them",
                             plugin::Name(dtype));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "backends/cpu/fold.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {
@@ -138,13 +139,15 @@ struct SelectiveScan {
 template <size_t kChunk>
 struct CumSum {
   static constexpr int kMath = 1;
+  static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
   explicit CumSum(const plugin::OpDesc&) {}
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    for (size_t i = 0; i < y.size(); ++i) y[i] = i % kChunk == 0 ? x[0][i] : y[i - 1] + x[0][i];
-    for (size_t i = kChunk; i < y.size(); ++i) y[i] += y[i / kChunk * kChunk - 1];
+    const Add<Acc> add;
+    for (size_t i = 0; i < y.size(); ++i) y[i] = i % kChunk == 0 ? x[0][i] : add(y[i - 1], x[0][i]);
+    for (size_t i = kChunk; i < y.size(); ++i) y[i] = add(y[i], y[i / kChunk * kChunk - 1]);
   }
 };
 

@@ -7,27 +7,35 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace cpu {
 
 inline constexpr int64_t kBlock = 1024;
 
+// The type in which T is added and multiplied: integers wrap around without being undefined.
+template <class T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+
 template <class T>
 struct Add {
   static constexpr T kIdentity = -T{0};  // -0 + x is x for either zero
-  T operator()(T a, T b) const { return a + b; }
+  T operator()(T a, T b) const { return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b)); }
 };
 
 template <class T>
 struct Multiply {
   static constexpr T kIdentity = T{1};
-  T operator()(T a, T b) const { return a * b; }
+  T operator()(T a, T b) const { return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b)); }
 };
 
 // `kSign` 1: the greatest; -1: the least. NaN wins.
 template <class T, int kSign>
 struct Extreme {
-  static constexpr T kIdentity = -kSign * std::numeric_limits<T>::infinity();
+  using Limits = std::numeric_limits<T>;
+  static constexpr T kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  static constexpr T kHighest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  static constexpr T kIdentity = kSign > 0 ? kLowest : kHighest;
   T operator()(T a, T b) const { return a != a || (b == b && !(kSign > 0 ? b > a : b < a)) ? a : b; }
 };
 

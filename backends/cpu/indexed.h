@@ -11,6 +11,7 @@
 #include "backends/common/host.h"
 #include "backends/common/status.h"
 #include "backends/cpu/elements.h"
+#include "backends/cpu/fold.h"
 #include "backends/cpu/matrix.h"
 #include "backends/cpu/rows.h"
 
@@ -69,12 +70,13 @@ class ScatterAddPlan final : public plugin::HostPlan {
     const std::vector<int64_t> places = LoadPlaces(inputs_[1], inputs[1], inputs_[0].shape[0]);
     const auto d = static_cast<size_t>(inputs_[0].shape[1]);
     std::vector<Acc> y = x;
-    if (kUpdatesFirst) std::ranges::fill(y, -Acc{0});  // -0 + x is x, whatever zero that is
+    const Add<Acc> add;
+    if (kUpdatesFirst) std::ranges::fill(y, Add<Acc>::kIdentity);  // -0 + x is x, whatever zero that is
     for (size_t i = 0; i < places.size(); ++i) {
       const size_t from = kUpdatesFirst ? places.size() - 1 - i : i, to = static_cast<size_t>(places[from]);
-      for (size_t k = 0; k < d; ++k) y[to * d + k] += updates[from * d + k];
+      for (size_t k = 0; k < d; ++k) y[to * d + k] = add(y[to * d + k], updates[from * d + k]);
     }
-    for (size_t i = 0; kUpdatesFirst && i < y.size(); ++i) y[i] += x[i];
+    for (size_t i = 0; kUpdatesFirst && i < y.size(); ++i) y[i] = add(y[i], x[i]);
     StoreMatrix(y_, y, outputs[0]);
   }
 
@@ -83,10 +85,12 @@ class ScatterAddPlan final : public plugin::HostPlan {
   plugin::Tensor y_;
 };
 
-// The functions of Rows, for kernels that do not work by rows. All operands but the second are floats.
+// The functions of Rows, for kernels that do not work by rows. All operands but the second are floats, or all are
+// integers.
 template <template <class> class Plan>
 struct Indexed {
   static constexpr int kMath = 0;
+  static constexpr bool kIntegers = true;
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"v", "rows", "n", "d"}); }
   static bool Takes(const plugin::OpDesc& op) {
     const std::vector<plugin::Tensor>& inputs = op.inputs();
@@ -96,6 +100,7 @@ struct Indexed {
   }
   explicit Indexed(const plugin::OpDesc&) {}
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
+    if (Rows<Indexed>::IsInteger(op)) return std::make_unique<Plan<int64_t>>(op);
     if (Rows<Indexed>::IsF64(op)) return std::make_unique<Plan<double>>(op);
     return std::make_unique<Plan<float>>(op);
   }

@@ -88,21 +88,22 @@ template <class Acc, template <class, class> class Fold>
 class Reducer {
  public:
   static Acc Value(const ReduceSpec& spec, const BlockReader<Acc>& reader) {
+    if constexpr (std::is_floating_point_v<Acc>) {
+      if (spec.kind == ReduceKind::kMean) return FoldAll<Add<Acc>>(reader) / static_cast<Acc>(spec.count);
+      if (spec.kind == ReduceKind::kL2) return std::sqrt(FoldAll<Add<Acc>>(reader, [](Acc x) { return x * x; }));
+      if (spec.kind == ReduceKind::kLogSumExp) return LogSumExp(reader);
+      if (spec.ignore_nan && spec.kind == ReduceKind::kMax) return FoldAll<ExtremeNumber<Acc, 1>>(reader);
+      if (spec.ignore_nan && spec.kind == ReduceKind::kMin) return FoldAll<ExtremeNumber<Acc, -1>>(reader);
+    }
     switch (spec.kind) {
       case ReduceKind::kSum:
         return FoldAll<Add<Acc>>(reader);
-      case ReduceKind::kMean:
-        return FoldAll<Add<Acc>>(reader) / static_cast<Acc>(spec.count);
       case ReduceKind::kProd:
         return FoldAll<Multiply<Acc>>(reader);
-      case ReduceKind::kL2:
-        return std::sqrt(FoldAll<Add<Acc>>(reader, [](Acc x) { return x * x; }));
       case ReduceKind::kMax:
-        return spec.ignore_nan ? FoldAll<ExtremeNumber<Acc, 1>>(reader) : FoldAll<Extreme<Acc, 1>>(reader);
+        return FoldAll<Extreme<Acc, 1>>(reader);
       case ReduceKind::kMin:
-        return spec.ignore_nan ? FoldAll<ExtremeNumber<Acc, -1>>(reader) : FoldAll<Extreme<Acc, -1>>(reader);
-      case ReduceKind::kLogSumExp:
-        return LogSumExp(reader);
+        return FoldAll<Extreme<Acc, -1>>(reader);
       default:
         throw plugin::Failure("reduce: this kind is not a fold");
     }
@@ -180,6 +181,7 @@ class ReducePlan : public plugin::HostPlan {
 
 std::unique_ptr<plugin::Plan> CreateReducePlan(const plugin::OpDesc& op, SumOrder order) {
   plugin::ReduceSpec spec = plugin::ParseReduce(op);
+  if (plugin::IsInteger(spec.in)) return std::make_unique<ReducePlan<int64_t>>(std::move(spec), order);
   if (spec.IsF64()) return std::make_unique<ReducePlan<double>>(std::move(spec), order);
   return std::make_unique<ReducePlan<float>>(std::move(spec), order);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce for f64, f32, f16, bf16. The implementations differ in the order of the sum (or product, or comparison).
+// reduce for f64, f32, f16, bf16 and integers. The implementations differ in the order of the sum (or product, or
+// comparison).
 #pragma once
 
 #include <memory>

@@ -92,5 +92,6 @@ void RowsPlan<Acc>::StoreLine(const plugin::Tensor& output, const std::vector<in
 
 template class RowsPlan<float>;
 template class RowsPlan<double>;
+template class RowsPlan<int64_t>;
 
 }  // namespace cpu

@@ -12,6 +12,7 @@
 //                                                          own line is what follows, in row-major order; where
 //                                                          attributes say which: Leads(op, input, rank)
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
+//   static constexpr bool kIntegers = true;                it computes integers alone too, in i64
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
 // or, of several outputs, which all have the leading axes of the first,
@@ -114,10 +115,18 @@ struct Rows {
   static bool IsF64(const plugin::OpDesc& op) {
     return !op.AllTypes([](plugin::DType type) { return !(type == plugin::kF64); });
   }
+  // Whether all operands are integers and the kernel computes these.
+  static bool IsInteger(const plugin::OpDesc& op) {
+    return requires {
+      Kernel::kIntegers;
+    }
+    &&op.AllTypes(plugin::IsInteger);
+  }
   static std::string WhyNot(const plugin::OpDesc& op) {
     Kernel::IgnoreShapes(op);
     const Kernel read(op);
-    if (!TakesTypes<Kernel>(op)) return fmt::format("{} does not compute {}", op.name(), op.DTypesText());
+    if (!IsInteger(op) && !TakesTypes<Kernel>(op))
+      return fmt::format("{} does not compute {}", op.name(), op.DTypesText());
     if (op.outputs().size() != OutputsOf<Kernel>(op)) {
       return fmt::format("{} has {} outputs with these attributes, not {}", op.name(), OutputsOf<Kernel>(op),
                          op.outputs().size());
@@ -125,11 +134,15 @@ struct Rows {
     return op.outputs()[0].Elements() == 0 ? op.name() + " of an empty extent" : "";
   }
   static std::string Contract(const plugin::OpDesc& op) {
+    if (IsInteger(op)) return "acc=i32;det=yes;batchinv=yes";
     std::string contract = fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", Kernel::kMath);
     if constexpr (requires { Kernel::kAlgorithm; }) contract += fmt::format(";alg={}", Kernel::kAlgorithm);
     return contract;
   }
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
+    if constexpr (requires { Kernel::kIntegers; }) {
+      if (IsInteger(op)) return CreateAs<int64_t>(op);
+    }
     if (IsF64(op)) return CreateAs<double>(op);
     return CreateAs<float>(op);
   }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "backends/cpu/rows.h"
@@ -18,8 +17,9 @@ struct StandsBefore {
   bool descending;
   bool operator()(int64_t a, int64_t b) const {
     const Acc first = x[static_cast<size_t>(descending ? a : b)], second = x[static_cast<size_t>(descending ? b : a)];
-    if (std::isnan(first) != std::isnan(second)) return std::isnan(first);
-    if (first != second && !std::isnan(first)) return first > second;
+    const bool is_nan = first != first;
+    if (is_nan != (second != second)) return is_nan;
+    if (first != second && !is_nan) return first > second;
     return a < b;
   }
 };
@@ -33,6 +33,7 @@ class Selection {
   }
   static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
   static size_t Outputs(const plugin::OpDesc&) { return 2; }
+  static constexpr bool kIntegers = true;
   // Places travel as numbers of the accumulator's type: f32 has all of them up to 2^24.
   static bool Takes(const plugin::OpDesc& op) {
     const plugin::Tensor& x = op.inputs()[0];

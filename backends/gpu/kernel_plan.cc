@@ -9,8 +9,6 @@
 namespace gpu {
 namespace {
 
-constexpr plugin::DType kBool8{ASSAY_TYPE_BOOL, 8};
-
 // A mask of truth values is read as bytes.
 constexpr std::array<std::pair<plugin::DType, Tag>, 8> kTags{{{plugin::kF64, Tag::kF64},
                                                               {plugin::kF32, Tag::kF32},
@@ -19,7 +17,7 @@ constexpr std::array<std::pair<plugin::DType, Tag>, 8> kTags{{{plugin::kF64, Tag
                                                               {plugin::kI8, Tag::kI8},
                                                               {plugin::kI32, Tag::kI32},
                                                               {plugin::kI64, Tag::kI64},
-                                                              {kBool8, Tag::kI8}}};
+                                                              {plugin::kBool8, Tag::kI8}}};
 
 }  // namespace
 

@@ -17,7 +17,6 @@ namespace {
 constexpr int32_t kMaxRank = 64;  // NumPy has 64 as well
 
 std::optional<DType> TypeOf(const assay_array& array) {
-  if (array.type_code == ASSAY_BOOL && array.bits == 8) return DType::kI8;
   for (int i = 0; i < kDTypeCount; ++i) {
     const DTypeInfo& info = Info(static_cast<DType>(i));
     if (info.dlpack_code == array.type_code && info.dlpack_bits == array.bits) return info.dtype;
@@ -31,7 +30,7 @@ std::string TypeText(const assay_array& array) {
                                             : fmt::format("DLPack code {} of {} bits", array.type_code, array.bits);
 }
 
-constexpr const char* kKnownTypes = "f64 f32 f16 bf16 e4m3 e5m2 i8 u8 i32 i64 c64 c128 and bool are judged";
+constexpr const char* kKnownTypes = "f64 f32 f16 bf16 e4m3 e5m2 i8 u8 i16 i32 i64 bool c64 and c128 are judged";
 
 struct ReadAs {
   DType stored;  // as the bytes are read

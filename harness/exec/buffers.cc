@@ -81,8 +81,11 @@ Bytes Pattern(DType dtype, Prefill prefill) {
       return nan ? Bytes{0x7F} : Bytes{0xD5};
     case DType::kE5M2:
       return nan ? Bytes{0x7F} : Bytes{0xD5};
+    case DType::kI16:
+      return nan ? Bytes{0x5A, 0x3C} : Bytes{0xC5, 0xA7};
     case DType::kI8:
     case DType::kU8:
+    case DType::kBool:
     case DType::kI32:
     case DType::kI64:
       break;

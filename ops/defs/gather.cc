@@ -15,7 +15,8 @@ void GatherRows(Definition& d) {
   const Expr table = d.In("table", v + size);
   const Expr indices = d.InPlaces("indices", n, v);
   d.Out("y", Gather(table, v, indices), n + size);
-  d.SetTypes({"f32-i64-f32", "bf16-i64-bf16", "f16-i64-f16", "f64-i64-f64", "f32-i32-f32", "bf16-i32-bf16"});
+  d.SetTypes({"f32-i64-f32", "bf16-i64-bf16", "f16-i64-f16", "f64-i64-f64", "f32-i32-f32", "bf16-i32-bf16", "i8-i64-i8",
+              "i32-i64-i32", "i64-i64-i64", "bool-i64-bool"});
 }
 
 ASSAY_OPERATOR(gather, GatherRows);

@@ -17,7 +17,7 @@ void ScatterAddRows(Definition& d) {
   const Expr updates = d.In("updates", n + size);
   d.Out("y", ScatterAdd(x, updates, indices, rows), rows + size);
   d.SetTypes({"f32-i64-f32-f32", "bf16-i64-bf16-bf16", "f16-i64-f16-f16", "f64-i64-f64-f64", "f32-i32-f32-f32",
-              "f32-i64-bf16-f32"});
+              "f32-i64-bf16-f32", "i8-i64-i8-i8", "i32-i64-i32-i32", "i64-i64-i64-i64"});
 }
 
 ASSAY_OPERATOR(scatter_add, ScatterAddRows);

@@ -18,6 +18,7 @@ void Sort(Definition& d) {
   const Selection all = TopK(x, n, ranks, {.smallest = !descending.on, .any_tie = tie == "any"});
   d.Out("values", all.values, rows + ranks);
   d.OutPlaces("indices", all.places, rows + ranks);
+  d.SetTypes({"f32", "bf16", "f16", "f64", "i8", "u8", "i16", "i32", "i64", "bool"});
 }
 
 ASSAY_OPERATOR(sort, Sort);

@@ -19,6 +19,7 @@ void TopKOf(Definition& d) {
   const Selection top = TopK(x, n, k, {.smallest = smallest.on, .any_tie = tie == "any"});
   d.Out("values", top.values, rows + k);
   d.OutPlaces("indices", top.places, rows + k);
+  d.SetTypes({"f32", "bf16", "f16", "f64", "i8", "u8", "i16", "i32", "i64", "bool"});
 }
 
 ASSAY_OPERATOR(top_k, TopKOf);

@@ -19,11 +19,10 @@ struct Limits {
   double low, high;
 };
 
-Limits LimitsOf(DType type) {
+Limits RangeOf(DType type) {
   if (IsFloat(type)) return {-FormatOf(type).max_finite, FormatOf(type).max_finite};
-  if (type == DType::kU8) return {0, 255};
-  const double end = std::ldexp(1.0, 8 * SizeOf(type) - 1);
-  return {-end, end - 1};
+  const IntegerLimits limits = LimitsOf(type);
+  return {static_cast<double>(limits.low), static_cast<double>(limits.high)};
 }
 
 template <class Map>
@@ -239,7 +238,7 @@ void Definition::Out(std::string_view name, Expr value, const Axes& axes) {
 
 // Rounding is monotone and leaves the limits as they are: cut off before it or behind it is the same.
 void Definition::OutSaturated(std::string_view name, Expr value, const Axes& axes) {
-  const Limits limits = LimitsOf(TypeOfResult());
+  const Limits limits = RangeOf(TypeOfResult());
   Out(name, Maximum(Minimum(value, Const(*graph_, limits.high)), Const(*graph_, limits.low)), axes);
   saturates_ = true;
 }

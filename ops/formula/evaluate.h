@@ -24,7 +24,8 @@ inline Beside BesideAt(const Evaluation& evaluation, size_t propagation, size_t 
   return beside.empty() ? kNothingBeside : static_cast<Beside>(beside[i]);
 }
 
-// inputs[i]: the elements of input i in its layout. `double_double`: values are unevaluated sums of two doubles.
+// inputs[i]: the elements of input i in its layout. `double_double`: values are unevaluated sums of two doubles; behind
+// all inputs may stand the low parts of each.
 Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
                     bool double_double, std::span<const ErrorRules> propagations);
 

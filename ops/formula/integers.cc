@@ -79,7 +79,58 @@ bool StaysIn(const Graph& graph, const Node& node, size_t place, bool stays_behi
   }
 }
 
+// So many bits have the magnitudes of a node, given those of its operands; infinity: as many as it likes.
+double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& bits, std::span<const DType> inputs) {
+  double most = 0, sum = 0;
+  for (const int arg : node.args) most = std::max(most, bits[static_cast<size_t>(arg)]);
+  for (const int arg : node.args) sum += bits[static_cast<size_t>(arg)];
+  switch (node.kind) {
+    case Kind::kIn:
+      return 8 * SizeOf(inputs[static_cast<size_t>(node.input)]);
+    case Kind::kConst:
+      return std::log2(std::fabs(node.constant) + 1);
+    case Kind::kIndex:
+      return std::log2(static_cast<double>(graph.Extent(node.axis)));
+    case Kind::kMap:
+      if (IsCondition(node.function)) return 1;
+      if (node.function == Function::kMul) return sum;
+      return most + 1;
+    case Kind::kSum:
+      return most + std::log2(static_cast<double>(graph.ExtentOf(node.reduced)));
+    case Kind::kScatterAdd:
+      return most + std::log2(static_cast<double>(graph.ExtentOf(node.reduced)) + 1);
+    case Kind::kProd:
+      return most * static_cast<double>(graph.ExtentOf(node.reduced));
+    case Kind::kRecur:
+      return node.args.size() > 1 ? HUGE_VAL : most + std::log2(static_cast<double>(graph.Extent(node.axis)));
+    case Kind::kTopK:
+      return std::max(most, node.places ? 63.0 : 0.0);
+    default:
+      return most;
+  }
+}
+
 }  // namespace
+
+bool IsExactInteger(const Graph& graph, std::span<const DType> inputs, DType output) {
+  constexpr double kHeld = 100;  // of the 106 bits that a double-double has at least, so that sums of two are exact
+  if (!IsInt(output)) return false;
+  std::vector<double> bits;
+  for (const Node& node : graph.nodes) {
+    bits.push_back(BitsOf(graph, node, bits, inputs));
+    if (node.numbers == Numbers::kReal || node.kind == Kind::kRound || bits.back() > kHeld) return false;
+  }
+  return true;
+}
+
+int64_t WrapTo(DType type, DD exact) {
+  const auto modulo = [](double x) {
+    const double rest = std::fmod(x, 0x1p64);
+    const auto size = static_cast<uint64_t>(std::fabs(rest));
+    return rest < 0 ? -size : size;
+  };
+  return assay::WrapTo(type, modulo(exact.hi) + modulo(exact.lo));
+}
 
 Numbers NumbersOf(const Graph& graph, const Node& node) {
   Numbers least = node.args.empty() ? node.numbers : Numbers::kCondition;

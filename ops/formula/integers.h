@@ -3,14 +3,22 @@
 // them, so that conditions, counts and computed places are exact.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "golden/dd/dd.h"
 #include "ops/formula/graph.h"
 
 namespace assay::formula {
 
 // Numbers that a node can have, from those of its operands, which are in the graph. Inputs have what `node` says.
 Numbers NumbersOf(const Graph& graph, const Node& node);
+
+// Whether an output of integers is computed of integers alone, none of which leaves a double-double on the way. Its
+// results are those of registers of its type: what is added and multiplied wraps around. `inputs`: their types.
+bool IsExactInteger(const Graph& graph, std::span<const DType> inputs, DType output);
+// The integer that `exact` is in a register of this type.
+int64_t WrapTo(DType type, DD exact);
 
 // How kernels hold the integers of a node.
 enum class Held : uint8_t {

@@ -87,7 +87,7 @@ void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs)
   if (dd_) lo_[at].assign(size, 0);
   switch (info.kind) {
     case Kind::kIn:
-      return Input(node, inputs[static_cast<size_t>(info.input)]);
+      return Input(node, inputs);
     case Kind::kConst:
       hi_[at][0] = info.constant;
       if (dd_) lo_[at][0] = info.constant_lo;
@@ -116,17 +116,22 @@ void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs)
   }
 }
 
-void BlockValues::Input(int node, const std::vector<double>& elements) {
+void BlockValues::Input(int node, std::span<const std::vector<double>> inputs) {
   const auto at = static_cast<size_t>(node);
   const Node& info = plan_->graph().At(node);
   const std::vector<int64_t>& inner = spaces_->places[at];
   const int64_t width = plan_->HasLanes(info.axes) ? lanes_ : 1;
   const std::vector<int64_t> lane_offsets =
       plan_->LaneOffsets(plan_->graph().inputs[static_cast<size_t>(info.input)].axes, first_, width);
-  double* to = hi_[at].data();
-  for (const int64_t offset : inner) {
-    for (const int64_t lane : lane_offsets) *to++ = elements[static_cast<size_t>(offset + lane)];
-  }
+  const auto read = [&](const std::vector<double>& elements, std::vector<double>& values) {
+    double* to = values.data();
+    for (const int64_t offset : inner) {
+      for (const int64_t lane : lane_offsets) *to++ = elements[static_cast<size_t>(offset + lane)];
+    }
+  };
+  read(inputs[static_cast<size_t>(info.input)], hi_[at]);
+  const size_t low = plan_->graph().inputs.size() + static_cast<size_t>(info.input);
+  if (dd_ && low < inputs.size()) read(inputs[low], lo_[at]);
 }
 
 // Sets operands_ to the high parts, and returns the low ones.

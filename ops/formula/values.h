@@ -40,7 +40,7 @@ class BlockValues {
   const Operands& operands() const { return operands_; }
 
  private:
-  void Input(int node, const std::vector<double>& elements);
+  void Input(int node, std::span<const std::vector<double>> inputs);
   void Map(int node);
   void Reduce(int node);
   void Recur(int node);

@@ -29,8 +29,14 @@ constexpr std::array<std::pair<std::string_view, ReduceKind>, 9> kKinds = {{{"su
                                                                             {"argmax", ReduceKind::kArgmax},
                                                                             {"argmin", ReduceKind::kArgmin},
                                                                             {"logsumexp", ReduceKind::kLogSumExp}}};
-// |sum| <= 128 K < 2^31 for i8 terms.
+// |sum| <= 128 K < 2^31 for i8 terms: the largest sum of i8 as i32 that is judged as one that does not wrap.
 constexpr int64_t kMaxIntegersSummed = (int64_t{1} << 24) - 1;
+
+// Whether integers of x are added or multiplied in registers of y.
+bool HoldsFoldsOf(DType x, DType y) {
+  const bool is_wide = y == DType::kI32 || y == DType::kI64;
+  return x == DType::kBool ? is_wide : y == x || (is_wide && SizeOf(y) > SizeOf(x));
+}
 
 OpSchema ReduceSchema() {
   std::vector<std::string> kinds;
@@ -80,15 +86,18 @@ tl::expected<DType, std::string> OutputType(ReduceKind kind, std::string_view ki
     return tl::unexpected(fmt::format("no {} of {} with output {}; {}", kind_name, Name(x), Name(asked), possible));
   };
   const bool is_float = IsFloat(x) && SizeOf(x) >= 2;
-  if (!is_float && x != DType::kI8 && x != DType::kI32) return refuse("x may be f64, f32, f16, bf16, i32 or i8");
+  if (!is_float && !IsInt(x)) return refuse("x may be f64, f32, f16, bf16, or of integers");
   if (IsArg(kind)) {
     if (types.size() > 1 && asked != DType::kI64) return refuse("the output is an index, i64");
     return DType::kI64;
   }
   if (IsSelection(kind)) return asked == x ? tl::expected<DType, std::string>(x) : refuse("the output has x's type");
   if (!is_float) {
-    if (x == DType::kI8 && kind == ReduceKind::kSum && asked == DType::kI32) return asked;
-    return refuse("integers have sum as i8-i32, and max, min, argmax and argmin of i8 and i32");
+    const bool folds = kind == ReduceKind::kSum || kind == ReduceKind::kProd;
+    if (folds && HoldsFoldsOf(x, asked)) return asked;
+    return refuse(
+        "integers have max, min, argmax and argmin, and sum and prod in their own type (bool: not), i32 or i64 that is "
+        "as wide");
   }
   if (asked == x || (SizeOf(x) == 2 && asked == DType::kF32)) return asked;
   return refuse("possible are f64, f32, f16, bf16, f16-f32 and bf16-f32");
@@ -134,7 +143,7 @@ class Reduce final : public Operator {
       if (!reduced || problem->Int("keepdims") != 0) out.push_back(reduced ? 1 : shape[axis]);
     }
     const DType x = problem->spec.dtypes.front();
-    if (kind == ReduceKind::kSum && IsInt(x) && terms > kMaxIntegersSummed) {
+    if (kind == ReduceKind::kSum && x == DType::kI8 && *type == DType::kI32 && terms > kMaxIntegersSummed) {
       return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntegersSummed));
     }
     problem->inputs = {{"x", x, shape}};
@@ -197,13 +206,14 @@ class Reduce final : public Operator {
   ProblemTraits TraitsOf(const Problem& problem, size_t /*output*/) const override {
     const ReduceArgs op(problem);
     const DType type = problem.inputs[0].dtype;
+    const double highest = IsInt(type) ? static_cast<double>(LimitsOf(problem.outputs[0].dtype).high) : 0;
     const bool adds = op.kind == ReduceKind::kSum, selects = IsSelection(op.kind);
     const bool asks_for_nan = selects && IsFloat(type) && HasNaN(*ParseFill(problem.spec.fill));
     return {.fewest_flops = problem.flops,
-            .largest_integer_sum = adds ? LargestSumOfIntegers(type, op.terms, 1) : 0,
+            .largest_integer_sum = adds && IsInt(type) ? std::min(LargestSumOfIntegers(type, op.terms, 1), highest) : 0,
             .required_fields = asks_for_nan ? "mid=none;nan=" + problem.Text("nan") : "mid=none",
             .selects = selects,
-            .sum = adds ? std::optional(SumForm{}) : std::nullopt,
+            .sum = adds && !IsExactInteger(problem) ? std::optional(SumForm{}) : std::nullopt,
             .peer = {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = op.terms}};
   }
 
@@ -222,6 +232,7 @@ class Reduce final : public Operator {
     const ReduceArgs op(problem);
     if (!IsArg(op.kind) || !op.tie_any) return;
     const std::span<int64_t> indices = got.As<int64_t>();
+    if (IsExactInteger(problem)) return CanonicaliseIntegers(op, inputs[0], indices);
     for (int64_t row = 0; row < op.rows; ++row) {
       if (indices[row] < 0 || indices[row] >= op.terms) continue;
       const std::vector<double> terms = op.Row(inputs[0], row);

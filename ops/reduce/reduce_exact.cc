@@ -4,6 +4,7 @@
 //              K is no power of two. Variant 1 of a sum climbs where the output shows all bits of the accumulator
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
 //   ties       of sums, means over a power of two and products: half way between two outputs
+//   integers   none but for i8 as i32: their results are exact already, and wrap around
 //   l2, logsumexp  equal terms, see reduce_window_twin.cc
 // Selections have none: their case data is exact already.
 #include <fmt/format.h>
@@ -230,7 +231,7 @@ double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceArgs op(problem);
-  if (IsSelection(op.kind) || contract.alg != Algorithm::kDirect) return std::nullopt;
+  if (IsSelection(op.kind) || IsExactInteger(problem) || contract.alg != Algorithm::kDirect) return std::nullopt;
   // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
   if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
   switch (op.kind) {
@@ -248,6 +249,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
 
 int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
   const ReduceArgs op(problem);
+  if (IsExactInteger(problem)) return 0;
   if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
   if (rounded) return MeanTwinVariants(problem, contract);
@@ -258,6 +260,7 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                        std::span<const int64_t> outputs) {
   const ReduceArgs op(problem);
+  if (IsExactInteger(problem) && !IsSelection(op.kind)) return OmittedIntegers(problem, x, outputs);
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
     if (IsSelection(op.kind)) {

@@ -310,6 +310,12 @@ void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
 }  // namespace
 
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
+  if (IsExactInteger(problem)) {
+    Golden golden = IntegerGolden(problem, x);
+    golden.shape = problem.outputs[0].shape;
+    golden.tier = tier;
+    return golden;
+  }
   const ReduceArgs op(problem);
   const bool integers = IsInt(x.dtype());
   const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;

@@ -290,8 +290,6 @@ class Refused(unittest.TestCase):
                      a=A.astype(np.uint16))
         self.refused(r'elements of type uint32 are not judged: give x.astype\("int64"\), which holds them exactly',
                      a=A.astype(np.uint32))
-        self.refused(r'elements of type int16 are not judged: give x.astype\("int32"\), which holds them exactly',
-                     a=A.astype(np.int16))
         self.refused("y: .*bf17", dtypes={"y": "bf17"})
 
     def test_empty_and_masked_ones(self):

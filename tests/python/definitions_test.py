@@ -206,6 +206,21 @@ class SameNumbers(unittest.TestCase):
         self.assertTrue(assay.assert_close(masked, [x, mask], masked(x, mask).astype(np.float32)))
         self.assertEqual(assay.check(masked, [x, ~mask], masked(x, mask).astype(np.float32)).verdict, "mismatch")
 
+    def test_integers_are_exact_beyond_double_and_wrap_around(self):
+        x = np.array([[2**60 + 1, 5, 2**60 + 3, -2**62], [2**62, 2**62, 1, 7]], np.int64)
+        narrow = np.array([100, -100, 77], np.int8)
+        for function, given, right in (
+                (lambda x: assay.namespace(x).cumulative_sum(x, axis=-1), x, np.cumsum(x, -1)),
+                (lambda x: assay.namespace(x).max(x, axis=-1), x, x.max(-1)), (lambda x: x * 3 - x, x, x * 3 - x),
+                (lambda x: x * 3 - x, narrow, narrow * np.int8(3) - narrow),
+                (lambda x: x * 3 - x, narrow.astype(np.int16), narrow.astype(np.int16) * np.int16(2))):
+            self.assertEqual(assay.check(function, [given], right).class_, "bit_exact")
+            wrong = right.copy()
+            wrong.flat[0] += 1
+            self.assertEqual(assay.check(function, [given], wrong).verdict, "mismatch")
+        with self.assertRaisesRegex(assay.UsageError, r"x\[0,0\] is 1152921504606846977, beyond 2\^53"):
+            assay.check(lambda x: x * 2.5, [x], x)
+
     def test_of_elements_elsewhere(self):
         x, y, z = RANDOM.standard_normal((4, 6)), RANDOM.standard_normal((4, 3)), RANDOM.standard_normal((4, 6))
         cube, square = RANDOM.standard_normal((2, 3, 4)), RANDOM.standard_normal((5, 5))

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "harness/core/base/check.h"
 #include "harness/core/base/multiversion.h"
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/dtype.h"
@@ -75,6 +76,15 @@ void EncodeInt(const double* in, T* out, int64_t n) {
   }
 }
 
+void EncodeBool(const double* in, uint8_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = in[i] > 0 ? 1 : 0;
+}
+
+template <class T>
+void Widen(const void* storage, std::span<int64_t> values) {
+  std::copy_n(static_cast<const T*>(storage), values.size(), values.begin());
+}
+
 template <class Storage>
 void Decode(void (*loop)(const Storage*, double*, int64_t), const void* storage, std::span<double> values) {
   const auto* in = static_cast<const Storage*>(storage);
@@ -114,7 +124,10 @@ void ToF64(DType dtype, const void* storage, std::span<double> values) {
       return Decode(DecodeE5M2, storage, values);
     case DType::kI8:
       return Decode(DecodeInt<int8_t>, storage, values);
+    case DType::kI16:
+      return Decode(DecodeInt<int16_t>, storage, values);
     case DType::kU8:
+    case DType::kBool:
       return Decode(DecodeInt<uint8_t>, storage, values);
     case DType::kI32:
       return Decode(DecodeInt<int32_t>, storage, values);
@@ -143,12 +156,34 @@ void FromF64(DType dtype, std::span<const double> values, void* storage) {
       return Encode(EncodeE5M2, values, storage);
     case DType::kI8:
       return Encode(EncodeInt<int8_t>, values, storage);
+    case DType::kI16:
+      return Encode(EncodeInt<int16_t>, values, storage);
+    case DType::kBool:
+      return Encode(EncodeBool, values, storage);
     case DType::kU8:
       return Encode(EncodeInt<uint8_t>, values, storage);
     case DType::kI32:
       return Encode(EncodeInt<int32_t>, values, storage);
     case DType::kI64:
       return Encode(EncodeInt<int64_t>, values, storage);
+  }
+}
+
+void ToI64(DType dtype, const void* storage, std::span<int64_t> values) {
+  switch (dtype) {
+    case DType::kI8:
+      return Widen<int8_t>(storage, values);
+    case DType::kI16:
+      return Widen<int16_t>(storage, values);
+    case DType::kU8:
+    case DType::kBool:
+      return Widen<uint8_t>(storage, values);
+    case DType::kI32:
+      return Widen<int32_t>(storage, values);
+    case DType::kI64:
+      return Widen<int64_t>(storage, values);
+    default:
+      CheckFailed("ToI64 of a type of integers", __FILE__, __LINE__);
   }
 }
 

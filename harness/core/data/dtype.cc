@@ -24,6 +24,7 @@ constexpr uint8_t kDLUInt = 1;
 constexpr uint8_t kDLFloat = 2;
 constexpr uint8_t kDLBfloat = 4;
 constexpr uint8_t kDLComplex = 5;
+constexpr uint8_t kDLBool = 6;
 constexpr uint8_t kDLFloat8E4M3FN = 10;
 constexpr uint8_t kDLFloat8E5M2 = 12;
 
@@ -40,17 +41,20 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
     {DType::kC64, "c64", DTypeKind::kComplex, 8, kDLComplex, 64},
     {DType::kC128, "c128", DTypeKind::kComplex, 16, kDLComplex, 128},
     {DType::kU8, "u8", DTypeKind::kInt, 1, kDLUInt, 8},
+    {DType::kI16, "i16", DTypeKind::kInt, 2, kDLInt, 16},
+    {DType::kBool, "bool", DTypeKind::kInt, 1, kDLBool, 8},
 }};
 
 // Names that other libraries have for types.
 constexpr struct {
   std::string_view other, name;
 } kOtherNames[] = {
-    {"float64", "f64"},   {"double", "f64"},    {"fp64", "f64"},           {"float32", "f32"},  {"float", "f32"},
-    {"single", "f32"},    {"fp32", "f32"},      {"float16", "f16"},        {"half", "f16"},     {"fp16", "f16"},
-    {"bfloat16", "bf16"}, {"e4m3fn", "e4m3"},   {"float8_e4m3fn", "e4m3"}, {"fp8", "e4m3"},     {"float8_e5m2", "e5m2"},
-    {"int8", "i8"},       {"uint8", "u8"},      {"int32", "i32"},          {"int", "i32"},      {"int64", "i64"},
-    {"long", "i64"},      {"complex64", "c64"}, {"complex128", "c128"},    {"complex", "c128"},
+    {"float64", "f64"},   {"double", "f64"},  {"fp64", "f64"},           {"float32", "f32"},   {"float", "f32"},
+    {"single", "f32"},    {"fp32", "f32"},    {"float16", "f16"},        {"half", "f16"},      {"fp16", "f16"},
+    {"bfloat16", "bf16"}, {"e4m3fn", "e4m3"}, {"float8_e4m3fn", "e4m3"}, {"fp8", "e4m3"},      {"float8_e5m2", "e5m2"},
+    {"int8", "i8"},       {"uint8", "u8"},    {"int16", "i16"},          {"short", "i16"},     {"int32", "i32"},
+    {"int", "i32"},       {"int64", "i64"},   {"long", "i64"},           {"complex64", "c64"}, {"complex128", "c128"},
+    {"complex", "c128"},
 };
 
 // "; did you mean 'bf16'?" of "torch.bfloat16"; "": nothing is near.
@@ -97,6 +101,27 @@ const FloatFormat& FormatOf(DType dtype) {
     default:
       CheckFailed("FormatOf of a floating-point type", __FILE__, __LINE__);
   }
+}
+
+IntegerLimits LimitsOf(DType dtype) {
+  if (dtype == DType::kBool) return {0, 1};
+  const int bits = 8 * SizeOf(dtype);
+  if (dtype == DType::kU8) return {0, (int64_t{1} << bits) - 1};
+  const auto high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
+  return {-high - 1, high};
+}
+
+int64_t WrapTo(DType dtype, uint64_t sum) {
+  if (dtype == DType::kBool) return sum != 0 ? 1 : 0;
+  const int spare = 64 - 8 * SizeOf(dtype);
+  if (dtype == DType::kU8) return static_cast<int64_t>(sum << spare >> spare);
+  return static_cast<int64_t>(sum << spare) >> spare;
+}
+
+double LowPart(int64_t x, double rounded) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  if (rounded >= 0x1p63) return static_cast<double>(x - kMax - 1);
+  return static_cast<double>(x - static_cast<int64_t>(rounded));
 }
 
 Result<DType> ParseDType(std::string_view name) {

@@ -12,8 +12,8 @@
 
 namespace assay {
 
-enum class DType : uint8_t { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI32, kI64, kC64, kC128, kU8 };
-inline constexpr int kDTypeCount = 12;
+enum class DType : uint8_t { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI32, kI64, kC64, kC128, kU8, kI16, kBool };
+inline constexpr int kDTypeCount = 14;
 
 enum class DTypeKind : uint8_t { kFloat, kInt, kComplex };
 
@@ -71,8 +71,25 @@ double RoundTo(const FloatFormat& format, double x);
 double UlpAt(const FloatFormat& format, double x);
 
 // Bulk conversion of n elements (2n components for complex types) between storage and double. FromF64 rounds to
-// nearest even, once; integers saturate and NaN becomes 0. i64 is exact up to 2^53.
+// nearest even, once; integers saturate and NaN becomes 0. i64 is exact up to 2^53. A bool is true where the number is
+// above 0.
 void ToF64(DType dtype, const void* storage, std::span<double> values);
 void FromF64(DType dtype, std::span<const double> values, void* storage);
+
+// Integers as they are, beyond 2^53 too. Precondition: a type of integers.
+void ToI64(DType dtype, const void* storage, std::span<int64_t> values);
+
+// The smallest and the largest number of a type of integers.
+struct IntegerLimits {
+  int64_t low, high;
+};
+IntegerLimits LimitsOf(DType dtype);
+
+// The integer that a register of this type holds instead of `sum`: equal to it modulo 2^bits. bool: whether it is not
+// 0.
+int64_t WrapTo(DType dtype, uint64_t sum);
+
+// x - rounded, exactly; `rounded` is x as a double and can be 2^63, which no int64_t holds.
+double LowPart(int64_t x, double rounded);
 
 }  // namespace assay

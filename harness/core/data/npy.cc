@@ -26,8 +26,9 @@ struct StoredType {
   DType dtype;
 };
 constexpr StoredType kStoredTypes[] = {
-    {"f8", DType::kF64}, {"f4", DType::kF32}, {"f2", DType::kF16}, {"i1", DType::kI8},    {"b1", DType::kI8},
-    {"i4", DType::kI32}, {"i8", DType::kI64}, {"c8", DType::kC64}, {"c16", DType::kC128}, {"u1", DType::kU8},
+    {"f8", DType::kF64},  {"f4", DType::kF32},   {"f2", DType::kF16}, {"i1", DType::kI8},
+    {"b1", DType::kBool}, {"i2", DType::kI16},   {"i4", DType::kI32}, {"i8", DType::kI64},
+    {"c8", DType::kC64},  {"c16", DType::kC128}, {"u1", DType::kU8},
 };
 
 tl::unexpected<Error> Bad(const std::string& message) {
@@ -55,11 +56,10 @@ Result<DType> TypeOf(std::string_view descr, std::optional<DType> bits_as) {
       if (type.name == name) return type.dtype;
     }
   }
-  const bool is_i2 = descr.ends_with("i2");
-  return Bad(
-      fmt::format("elements of type '{}' are not supported{}; convert to one of f2 f4 f8 i1 u1 i4 i8 c8 c16 "
-                  "bool, or u2 and u1 that hold bf16 and fp8",
-                  descr, is_i2 ? ", and i4 holds them exactly" : ""));
+  return Bad(fmt::format(
+      "elements of type '{}' are not supported; convert to one of f2 f4 f8 i1 u1 i2 i4 i8 c8 c16 bool, or u2 "
+      "and u1 that hold bf16 and fp8",
+      descr));
 }
 
 void SwapBytes(Tensor& tensor) {

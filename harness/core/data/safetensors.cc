@@ -56,11 +56,10 @@ struct NamedType {
   DType dtype;
 };
 constexpr NamedType kNamedTypes[] = {
-    {"F64", DType::kF64},   {"F32", DType::kF32},      {"F16", DType::kF16},
-    {"BF16", DType::kBF16}, {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2},
-    {"I8", DType::kI8},     {"U8", DType::kU8},        {"I32", DType::kI32},
-    {"I64", DType::kI64},   {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
-                                                                              // of a type is
+    {"F64", DType::kF64},      {"F32", DType::kF32},      {"F16", DType::kF16}, {"BF16", DType::kBF16},
+    {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2}, {"I8", DType::kI8},   {"U8", DType::kU8},
+    {"I32", DType::kI32},      {"I64", DType::kI64},      {"I16", DType::kI16}, {"BOOL", DType::kBool},
+    {"C64", DType::kC64},  // read, never written: the first name of a type is
 };
 
 // A complex tensor is stored as its components.

@@ -38,7 +38,7 @@ struct TensorRef {
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
                         const std::map<std::string, std::string>& metadata,
                         Durability durability = Durability::kOnDisk);
-// Errors say what is damaged: header length, JSON, offsets, size. BOOL is read as i8.
+// Errors say what is damaged: header length, JSON, offsets, size.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
 // Overload for a file's content.
 Result<SafetensorsFile> ParseSafetensors(std::string_view bytes);

@@ -18,8 +18,8 @@ struct Narrow {
 // DLPack's numbers, which older headers of it lack.
 constexpr Narrow kNarrow[] = {{7, 8, "e3m4"},      {8, 8, "e4m3-ieee"}, {9, 8, "e4m3b11fnuz"}, {11, 8, "e4m3fnuz"},
                               {13, 8, "e5m2fnuz"}, {14, 8, "e8m0"},     {15, 6, "e2m3"},       {16, 6, "e3m2"},
-                              {17, 4, "e2m1"},     {6, 8, "bool"},      {0, 16, "i16"},        {1, 16, "u16"},
-                              {1, 32, "u32"},      {1, 64, "u64"},      {0, 4, "i4"},          {1, 4, "u4"}};
+                              {17, 4, "e2m1"},     {1, 16, "u16"},      {1, 32, "u32"},        {1, 64, "u64"},
+                              {0, 4, "i4"},        {1, 4, "u4"}};
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::string TypeName(uint8_t code, uint8_t bits) {
 std::string_view WiderInteger(uint8_t code, uint8_t bits) {
   constexpr uint8_t kInt = 0, kUint = 1;
   if (code > kUint || bits < 16 || bits == 64) return "";
-  return code == kInt && bits == 16 ? "i32" : code == kUint && bits == 16 ? "i32" : "i64";
+  return bits == 16 ? "i32" : "i64";
 }
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 namespace assay {
@@ -27,13 +26,6 @@ bool CanReadInPlace(const ElementJudge& judge) {
          std::isfinite(bound.terms[0].coefficient) && IsNarrowPlane(*bound.terms[0].plane, golden.size()) &&
          IsNarrowPlane(golden.sigma, golden.size()) && IsNarrowPlane(golden.error, golden.size()) &&
          SimpleStatistic(bound, golden);
-}
-
-// x - rounded, exactly; `rounded` is x as a double and can be 2^63, which no int64_t holds.
-double LowPart(int64_t x, double rounded) {
-  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  if (rounded >= 0x1p63) return static_cast<double>(x - kMax - 1);
-  return static_cast<double>(x - static_cast<int64_t>(rounded));
 }
 
 }  // namespace

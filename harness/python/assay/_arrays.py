@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, Optional
 
 from ._errors import UsageError
 from ._library import Array, encoded
-from ._types import BOOL, BY_FRAMEWORK
+from ._types import BY_FRAMEWORK
 
 # DLPack's code and bits, by the names that NumPy, ml_dtypes, PyTorch and JAX have for a type. uint16 holds bits.
-TYPES = {name: (one.code, one.bits) for name, one in BY_FRAMEWORK.items()} | {"bool": BOOL, "uint16": (1, 16)}
-KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int32 int64 complex64 complex128 bool "
+TYPES = {name: (one.code, one.bits) for name, one in BY_FRAMEWORK.items()} | {"uint16": (1, 16)}
+KNOWN = ("float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int8 uint8 int16 int32 int64 complex64 complex128 bool "
          "are judged, and uint16 and uint8 that hold bits, with dtypes={name: \"bf16\"}")
 
 # Types that are judged and hold these exactly.
-_WIDER = {"int16": "int32", "uint32": "int64"}
+_WIDER = {"uint32": "int64"}
 
 _HOST_DEVICES = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 

@@ -236,8 +236,8 @@ def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequen
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}
 
 
-_TYPES = {"bool": "i8", "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8", "int32": "i32",
-          "int64": "i64"}
+_TYPES = {"bool": "i8", "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8",
+          "int16": "i16", "int32": "i32", "int64": "i64"}
 
 
 def _type_of(array: Any) -> str:

@@ -9,7 +9,7 @@ import warnings
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ._devices import jax_device, torch_device
-from ._types import ALL, BOOL, BY_DLPACK
+from ._types import ALL, BY_DLPACK
 
 # NumPy's type of the storage where it needs ml_dtypes for a type.
 _STORED = {one.framework: f"int{one.bits}" for one in ALL if not one.is_numpys}
@@ -17,8 +17,6 @@ _WIDE = ("float64", "complex128", "int64")
 
 
 def type_name(code: int, bits: int) -> str:
-    if (code, bits) == BOOL:
-        return "bool"
     known = BY_DLPACK.get((code, bits))
     return known.name if known else f"type-{code}-{bits}"
 
@@ -50,7 +48,7 @@ class Operand(NamedTuple):
 
     @property
     def type(self) -> str:
-        return "bool" if (self.code, self.bits) == BOOL else BY_DLPACK[self.code, self.bits].framework
+        return BY_DLPACK[self.code, self.bits].framework
 
 
 class Memory:

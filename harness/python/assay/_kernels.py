@@ -146,12 +146,12 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _fits(text: str, dtypes: Sequence[str], inputs: int) -> bool:
-    """A single type fits if all floating-point operands have it. A list fits all operands, all but integers, or, as in
-    case ids, the inputs and the first output."""
+    """A single type fits if all floating-point operands have it, or where there are none the inputs and the first output. A list
+    fits all operands, all but integers, or, as in case ids, the inputs and the first output."""
     listed = text.split("-")
     floats = [dtype for dtype in dtypes if dtype in _FLOATS]
     if len(listed) == 1:
-        return all(dtype == text for dtype in floats or dtypes)
+        return all(dtype == text for dtype in floats or dtypes[:inputs + 1])
     return listed in (list(dtypes), floats, list(dtypes[:inputs + 1]))
 
 

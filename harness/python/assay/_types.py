@@ -21,13 +21,13 @@ class ElementType(NamedTuple):
 ALL = (ElementType("f64", "float64", 2, 64, ("double", "fp64")), ElementType("f32", "float32", 2, 32, ("float", "single", "fp32")),
        ElementType("f16", "float16", 2, 16, ("half", "fp16")), ElementType("bf16", "bfloat16", 4, 16),
        ElementType("e4m3", "float8_e4m3fn", 10, 8, ("e4m3fn", "fp8")), ElementType("e5m2", "float8_e5m2", 12, 8),
-       ElementType("i8", "int8", 0, 8), ElementType("u8", "uint8", 1, 8), ElementType("i32", "int32", 0, 32, ("int",)),
-       ElementType("i64", "int64", 0, 64, ("long",)), ElementType("c64", "complex64", 5, 64),
+       ElementType("i8", "int8", 0, 8), ElementType("u8", "uint8", 1, 8), ElementType("i16", "int16", 0, 16, ("short",)),
+       ElementType("i32", "int32", 0, 32, ("int",)), ElementType("i64", "int64", 0, 64, ("long",)),
+       ElementType("bool", "bool", 6, 8), ElementType("c64", "complex64", 5, 64),
        ElementType("c128", "complex128", 5, 128, ("complex",)))
 BY_NAME = {one.name: one for one in ALL}
 BY_FRAMEWORK = {one.framework: one for one in ALL}
 BY_DLPACK = {(one.code, one.bits): one for one in ALL}
-BOOL = (6, 8)  # DLPack's code and bits of what is judged as i8
 OTHER_NAMES = {other: one.name for one in ALL for other in (one.framework, *one.others)}
 
 

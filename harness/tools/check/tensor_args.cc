@@ -38,9 +38,7 @@ Result<Tensor> LoadSafetensors(const NamedFile& file) {
   const Tensor* found = content->Find(wanted);
   if (found != nullptr) return found->Clone();
   if (const auto other = content->unsupported.find(wanted); other != content->unsupported.end()) {
-    const std::string_view advice = other->second == "I16" ? "; convert it to I32, which holds it exactly" : "";
-    return UsageError(
-        fmt::format("{}: tensor '{}' has dtype {}, which is not supported{}", path, wanted, other->second, advice));
+    return UsageError(fmt::format("{}: tensor '{}' has dtype {}, which is not supported", path, wanted, other->second));
   }
   std::vector<std::string> names;
   for (const NamedTensor& t : content->tensors) names.push_back(t.name);
@@ -77,6 +75,11 @@ Result<Tensor> ConvertTensor(Tensor tensor, DType to) {
     return complex;
   }
   if (IsFloat(from) && IsFloat(to) && SizeOf(to) < SizeOf(from)) return Narrowed(tensor, to);
+  if (from == DType::kBool && to == DType::kI8) {
+    Tensor bytes(to, tensor.shape());
+    std::memcpy(bytes.data(), tensor.data(), tensor.bytes());
+    return bytes;
+  }
   if (from == DType::kI32 && to == DType::kI64) {
     Tensor wider(to, tensor.shape());
     std::ranges::copy(std::as_const(tensor).As<int32_t>(), wider.As<int64_t>().begin());

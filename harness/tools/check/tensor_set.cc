@@ -85,6 +85,11 @@ Result<Problem> BindAs(const Operator& op, CaseSpec spec, const std::vector<Oper
   return op.Bind(spec);
 }
 
+// Whether tensors of `from` are taken where an operator has `to`, with the same values.
+bool IsRelabelled(DType from, DType to) {
+  return (from == DType::kI32 && to == DType::kI64) || (from == DType::kBool && to == DType::kI8);
+}
+
 std::function<DType(DType)> Replacing(DType from, DType to) {
   return [=](DType type) { return type == from ? to : type; };
 }
@@ -126,8 +131,14 @@ std::string MixedFloatsAdvice(const Operator& op, const CaseSpec& spec, const st
 Result<Problem> BindTypes(const Operator& op, const CaseSpec& spec, const std::vector<Operand>& operands, Asker asker) {
   Result<Problem> problem = BindAs(op, spec, operands, Replacing(DType::kI64, DType::kI64));
   if (problem) return problem;
-  // Places in i32, as frameworks may have them, are taken where the operator has them in i64.
-  if (auto widened = BindAs(op, spec, operands, Replacing(DType::kI32, DType::kI64)); widened) return widened;
+  // Places in i32, as frameworks may have them, are taken where the operator has them in i64, and bool where it has i8.
+  const auto widest = [](DType type) {
+    return IsRelabelled(type, DType::kI64) ? DType::kI64 : IsRelabelled(type, DType::kI8) ? DType::kI8 : type;
+  };
+  for (const auto& taken : {Replacing(DType::kI32, DType::kI64), Replacing(DType::kBool, DType::kI8),
+                            std::function<DType(DType)>(widest)}) {
+    if (auto other = BindAs(op, spec, operands, taken); other) return other;
+  }
   const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
   std::string advice = MixedFloatsAdvice(op, spec, operands);
   if (u8 != operands.end() && BindAs(op, spec, operands, Replacing(DType::kU8, DType::kE4M3))) {
@@ -324,8 +335,8 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
                                     OperandWord(asker, is_output, operand.name), Name(operand.dtype),
                                     ShapeText(operand.shape)));
     }
-    if (got->tensor.dtype() == DType::kI32 && operand.dtype == DType::kI64) {
-      got->tensor = *ConvertTensor(std::move(got->tensor), DType::kI64);
+    if (IsRelabelled(got->tensor.dtype(), operand.dtype)) {
+      got->tensor = *ConvertTensor(std::move(got->tensor), operand.dtype);
     }
     if (Status status = CheckFit(problem, operand, got->tensor, asker); !status) return tl::unexpected(status.error());
     const bool complete = SameLayout(got->tensor.shape(), operand.shape);

@@ -30,6 +30,8 @@ std::optional<Tolerance> Defaults(DType dtype) {
       return Tolerance{1e-7, 1e-7};
     case DType::kI8:
     case DType::kU8:
+    case DType::kBool:
+    case DType::kI16:
     case DType::kI32:
     case DType::kI64:
       return Tolerance{0, 0};

@@ -232,7 +232,7 @@ TEST(DType, NamesParseAndErrorsListThem) {
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().code, ErrorCode::kUsage);
   EXPECT_NE(bad.error().message.find("'float'"), std::string::npos);
-  EXPECT_NE(bad.error().message.find("f64, f32, f16, bf16, e4m3, e5m2, i8, i32, i64, c64, c128, u8"),
+  EXPECT_NE(bad.error().message.find("f64, f32, f16, bf16, e4m3, e5m2, i8, i32, i64, c64, c128, u8, i16, bool"),
             std::string::npos);
   const std::pair<const char*, const char*> hints[] = {{"float", "f32"},          {"torch.bfloat16", "bf16"},
                                                        {"np.float32", "f32"},     {"half", "f16"},

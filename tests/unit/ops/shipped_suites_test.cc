@@ -115,8 +115,8 @@ TEST(ShippedSuites, DefaultTakesMinutes) {
   EXPECT_GE(timed, 60);
   EXPECT_LE(timed, 200);
   const auto is_thorough = [](const PlannedCase& planned) { return !planned.timed && planned.thorough; };
-  EXPECT_LE(std::ranges::count_if(cases, is_thorough), 250);
-  EXPECT_LE(cases.size(), 1750u);
+  EXPECT_LE(std::ranges::count_if(cases, is_thorough), 300);
+  EXPECT_LE(cases.size(), 1950u);
 }
 
 TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
@@ -185,12 +185,14 @@ TEST(ShippedSuites, WeightsThatAreNotFiniteMeetPadding) {
   }
 }
 
-// prod of normal numbers underflows, and such a case would prove nothing.
+// prod of many normal numbers underflows, and such a case would prove nothing. Of integers it wraps around.
 TEST(ShippedSuites, ProductsUseFillsThatStayInRange) {
   int64_t products = 0;
   for (const PlannedCase& planned : Shipped("full")) {
     const CaseSpec& spec = planned.spec;
-    if (spec.op != "reduce" || AttrReader(spec, *RealOperators().find("reduce")).Text("kind") != "prod") continue;
+    const AttrReader attrs(spec, *RealOperators().find("reduce"));
+    if (spec.op != "reduce" || attrs.Text("kind") != "prod") continue;
+    if (IsInt(spec.dtypes.front()) || attrs.List("shape").back() <= 8) continue;
     ++products;
     EXPECT_TRUE(spec.fill == "near_one" || spec.fill == "pow2") << spec.Id();
   }

@@ -26,7 +26,7 @@ struct FillInfo {
   double parameter = 0;
 };
 
-constexpr std::array<FillInfo, 23> kFills = {{
+constexpr std::array<FillInfo, 24> kFills = {{
     {FillKind::kUniform, "uniform", internal::GenerateUniform},
     {FillKind::kNormal, "normal", internal::GenerateNormal},
     {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
@@ -42,6 +42,7 @@ constexpr std::array<FillInfo, 23> kFills = {{
     {FillKind::kMasked, "masked", internal::GenerateMasked},
     {FillKind::kTies, "ties", internal::GenerateTies},
     {FillKind::kLarge, "large", internal::GenerateLarge},
+    {FillKind::kNegative, "negative", internal::GenerateNegative},
     {FillKind::kOffset, "offset", internal::GenerateOffset},
     {FillKind::kExtremes, "extremes", internal::GenerateExtremes},
     {FillKind::kTosa, "tosa-0", internal::GenerateTosa, 0},
@@ -61,9 +62,9 @@ const FillInfo& InfoOf(FillKind kind) {
 }
 
 // i64 stops where doubles stop being exact. What is unsigned is made as the signed numbers of the type, and half the
-// range higher (UnsignedOffset).
+// range higher (UnsignedOffset). A bool is made as a signed byte, and is true above 0.
 double IntMax(DType dtype) {
-  return dtype == DType::kI8 || dtype == DType::kU8 ? 127.0 : dtype == DType::kI32 ? 2147483647.0 : 0x1p53 - 1;
+  return std::min(std::ldexp(1.0, 8 * SizeOf(dtype) - 1), 0x1p53) - 1;
 }
 
 FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, const Tensor& out) {

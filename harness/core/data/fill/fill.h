@@ -31,6 +31,7 @@ enum class FillKind : uint8_t {
   kMasked,     // N(0,1), three in 16 -Inf, and every fourth line nothing else
   kTies,       // integers in [-3, 3]; in each line 4 and -4 twice each, at first, middle, last and tail places
   kLarge,      // positive, within one binade: 512 to 1024; integers and narrow formats: the upper half of their range
+  kNegative,   // as large, with the other sign; u8: the lower half but 0; bool: false
   kOffset,     // operand of role 0: N(100, 1), rounded for integers; others: normal
   kExtremes,   // integers: the lowest and the highest value, 0 and +-1; floats: +-0 and +-1
   kTosa,       // tosa-0 to tosa-5: the data sets of TOSA's dot product conformance
@@ -63,11 +64,12 @@ bool HasNaN(const FillSpec& fill);
 
 // Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special,
 // edges and masked is finite: values beyond the format's largest are clamped to it. Integers keep off their lowest
-// value but in special, edges and extremes; u8 is i8 with 128 added, from 0 to 255. `reduced_axis` is the axis that the
-// operator sums over (-1: the last), along which the lines of cancel, ramp, near_one, special, edges, masked and ties
-// run. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
-// factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on
-// thread count. kEachElement: there is no such axis, and every element is a line of its own.
+// value but in special, edges and extremes; u8 is i8 with 128 added, from 0 to 255, and bool whether i8 is above 0.
+// `reduced_axis` is the axis that the operator sums over (-1: the last), along which the lines of cancel, ramp,
+// near_one, special, edges, masked and ties run. `role` 0 is the operand that carries the pattern; for cancel the
+// second operand of a product (role 1) gets factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors,
+// 2 as what is added. Bits do not depend on thread count. kEachElement: there is no such axis, and every element is a
+// line of its own.
 inline constexpr int kEachElement = std::numeric_limits<int>::min();
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 

@@ -57,6 +57,11 @@ void GenerateLarge(const FillJob& job, int64_t first, std::span<double> out) {
   for (double& x : out) x = job.is_int ? std::floor(low * (1 + x)) : low * (1 + x);
 }
 
+void GenerateNegative(const FillJob& job, int64_t first, std::span<double> out) {
+  GenerateLarge(job, first, out);
+  for (double& x : out) x = -x;
+}
+
 void GenerateExtremes(const FillJob& job, int64_t first, std::span<double> out) {
   uint64_t bits[kFillChunk];
   job.Random(Purpose::kValues).FillBits(static_cast<uint64_t>(first), std::span(bits, out.size()));

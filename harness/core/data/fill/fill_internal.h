@@ -20,7 +20,8 @@ struct FillJob {
   int role = 0;
   DType dtype = DType::kF32;
   bool is_int = false;
-  double max_value = 0;    // largest finite magnitude to write: 127 for i8, and for u8 before its offset
+  double max_value =
+      0;  // largest finite magnitude to write: 127 for i8, for u8 before its offset, and for bool before it is one
   double exact_limit = 0;  // integers up to here are exact in the format
   int components = 1;      // values per element
   int64_t size = 0;        // values
@@ -86,6 +87,7 @@ void GenerateNearOne(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateMasked(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTies(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateLarge(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateNegative(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateOffset(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateExtremes(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out);

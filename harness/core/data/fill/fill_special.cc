@@ -31,7 +31,7 @@ double FloatSpecial(const FloatFormat& format, uint64_t kind, double u) {
 // Integers: the extremes, the lowest value included, and what lies next to them and to zero. As doubles: the highest
 // i64 saturates on the way in.
 double IntSpecial(DType dtype, uint64_t kind) {
-  const double top = SizeOf(dtype) == 1 ? 0x1p7 : dtype == DType::kI32 ? 0x1p31 : 0x1p63;
+  const double top = std::ldexp(1.0, 8 * SizeOf(dtype) - 1);
   const std::array<double, kKinds> specials = {-top, top, 0.0, -1.0, 1.0, -top, top, 1.0 - top, top - 2.0, 0.0};
   return specials[kind] + UnsignedOffset(dtype);
 }

@@ -8,6 +8,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Optional, Sequence, Unio
 from .._kernels import KernelCase, kernel
 
 FLOATS = ("f64", "f32", "bf16", "f16")
+INTEGERS = ("i8", "u8", "i16", "i32", "i64")
+# Sums of integers, as the type of the operand and that of the register.
+WIDER_SUMS = ("i8-i64", "u8-i64", "i16-i64", "i32-i64", "bool-i64")
 Supports = Callable[[KernelCase], Any]
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from . import jax_ops
-from ._columns import FLOATS, FLUSHES, Column, joined, only, register, tensor_cores
+from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
@@ -63,9 +63,13 @@ COLUMNS = [
     Column("reduce", jax_ops.reduce, extra=_reduces, supports=_values),
     Column("reduce", jax_ops.reduce, INDICES, "indices", _flushes,
            supports=only(kind=("argmax", "argmin"), nan="propagate")),
-    Column("reduce", jax_ops.reduce_f32, ("bf16-f32", "f16-f32"), "dtype-f32", _flushes,
+    Column("reduce", jax_ops.reduce_typed, ("bf16-f32", "f16-f32"), "dtype-f32", _flushes,
            supports=only(kind=("sum", "mean", "prod"))),
-    Column("reduce", jax_ops.reduce_i32, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("reduce", jax_ops.reduce_typed, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("reduce", jax_ops.reduce_typed, (*INTEGERS, "bool", *WIDER_SUMS), "integers",
+           supports=only(kind=("sum", "prod", "max", "min"))),
+    Column("reduce", jax_ops.reduce, tuple(f"{dtype}-i64" for dtype in INTEGERS), "indices-of-integers",
+           supports=only(kind=("argmax", "argmin"))),
     Column("fft", jax_ops.fft, COMPLEX, extra=_flushes, supports=_forward),
     Column("attention", jax_ops.attention, extra=_attention, supports=_attends),
     Column("gelu", jax_ops.gelu, extra=_flushes),
@@ -73,8 +77,9 @@ COLUMNS = [
     *(Column(op, jax_ops.element(function), extra=_flushes) for op, function in ELEMENTS.items()),
     Column("pow", jax_ops.power, extra=_flushes),
     Column("cumsum", jax_ops.cumsum, extra=_flushes),
-    Column("top_k", jax_ops.top_k, extra=_flushes, supports=only(smallest=False)),
-    Column("sort", jax_ops.sort, extra=_flushes),
+    Column("cumsum", jax_ops.cumsum_typed, (*INTEGERS, *WIDER_SUMS), "integers"),
+    Column("top_k", jax_ops.top_k, (*FLOATS, *INTEGERS), extra=_flushes, supports=only(smallest=False)),
+    Column("sort", jax_ops.sort, (*FLOATS, *INTEGERS, "bool"), extra=_flushes),
     Column("gather", jax_ops.gather),
     Column("scatter_add", jax_ops.scatter_add, extra=_flushes),
 ]

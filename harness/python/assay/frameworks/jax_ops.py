@@ -2,6 +2,8 @@
 """JAX's functions under the names, operands and attributes of the suites."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -72,12 +74,13 @@ def reduce(x, *, axes, kind="sum", keepdims=False, tie="first", nan="propagate",
     return getattr(jnp, kind)(x, axis=axes, keepdims=keepdims, dtype=dtype)
 
 
-def reduce_f32(x, **attrs):
-    return reduce(x, dtype=jnp.float32, **attrs)
+@functools.wraps(reduce)  # whose attributes it takes
+def reduce_typed(x, *, result_types, **attrs):
+    """The argument dtype of sum, mean and prod."""
+    return reduce(x, dtype=result_types[0], **attrs)
 
 
-def reduce_i32(x, **attrs):
-    return reduce(x, dtype=jnp.int32, **attrs)
+reduce_typed.takes_result_types = True
 
 
 def fft(x, *, kind, n, dir="fwd", norm="none", **_):
@@ -126,6 +129,13 @@ def power(x, p, **_):
 
 def cumsum(x, **_):
     return jnp.cumsum(x, axis=-1)
+
+
+def cumsum_typed(x, *, result_types=(), **_):
+    return jnp.cumsum(x, axis=-1, dtype=result_types[0])
+
+
+cumsum_typed.takes_result_types = True
 
 
 def top_k(x, *, k, smallest=False, tie="first", **_):

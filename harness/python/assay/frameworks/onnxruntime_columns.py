@@ -76,7 +76,7 @@ COLUMNS = [
     Column("gelu", ops.gelu, NARROW),
     Column("rope", ops.rope, NARROW),
     *(Column(op, ops.element(node), NARROW if op == "erf" else WIDE) for op, node in ELEMENTS.items()),
-    Column("cumsum", ops.cumsum, WIDE),
+    Column("cumsum", ops.cumsum, (*WIDE, "i32", "i64")),
     # Equal elements are ordered by index (onnx.ai, TopK).
     Column("top_k", ops.top_k, WIDE),
     Column("sort", ops.sort, WIDE),

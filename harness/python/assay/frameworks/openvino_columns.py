@@ -64,7 +64,7 @@ COLUMNS = [
     Column("group_norm", ops.group_norm, ("f32", "f16")),
     Column("gelu", ops.gelu, NARROW),
     *(Column(op, ops.element(node), NARROW, extra=_FLUSHES.get(op, "")) for op, node in ELEMENTS.items()),
-    Column("cumsum", ops.cumsum, NARROW),
+    Column("cumsum", ops.cumsum, (*NARROW, "i32", "i64")),
     Column("top_k", ops.top_k, NARROW),
     Column("sort", ops.sort, NARROW),
     Column("gather", ops.gather, NARROW),

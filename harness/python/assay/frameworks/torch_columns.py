@@ -7,7 +7,7 @@ import torch
 from .._devices import capability, torch_devices
 from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
 from .._namespace import namespace
-from ._columns import FLOATS, FLUSHES, Column, joined, only, register, tensor_cores
+from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
@@ -100,9 +100,13 @@ COLUMNS = [
     Column("softmax", torch_ops.softmax, extra="masked=nan"),
     Column("reduce", torch_ops.reduce, supports=_is_value),
     Column("reduce", torch_ops.reduce, INDICES, "indices", supports=_is_index),
-    Column("reduce", torch_ops.reduce_wide, ("bf16-f32", "f16-f32"), "dtype-f32",
+    Column("reduce", torch_ops.reduce_typed, ("bf16-f32", "f16-f32"), "dtype-f32",
            supports=only(kind=("sum", "mean", "prod", "l2"))),
-    Column("reduce", torch_ops.reduce_int, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("reduce", torch_ops.reduce_typed, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("reduce", torch_ops.reduce_typed, (*INTEGERS, "bool", *WIDER_SUMS), "integers",
+           supports=only(kind=("sum", "prod", "max", "min"))),
+    Column("reduce", torch_ops.reduce, tuple(f"{dtype}-i64" for dtype in INTEGERS), "indices-of-integers",
+           supports=only(kind=("argmax", "argmin"))),
     Column("fft", torch_ops.fft, COMPLEX),
     Column("layer_norm", torch_more_ops.layer_norm, (*FLOATS, "bf16-f32-f32-bf16"), supports=only(stats=False)),
     Column("layer_norm", torch_more_ops.layer_norm, ("f64", "f32"), "native", supports=only(stats=True)),
@@ -113,10 +117,11 @@ COLUMNS = [
     *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt", "sin", "cos")),
     Column("pow", torch_more_ops.power),
     Column("cumsum", torch_more_ops.cumsum),
-    Column("cumsum", torch_more_ops.cumsum_wide, ("bf16-f32", "f16-f32"), "dtype-f32"),
+    Column("cumsum", torch_more_ops.cumsum_typed, ("bf16-f32", "f16-f32"), "dtype-f32"),
+    Column("cumsum", torch_more_ops.cumsum_typed, (*INTEGERS, *WIDER_SUMS), "integers"),
     # The documentation of torch.topk says nothing of which of equal elements it takes.
-    Column("top_k", torch_more_ops.top_k, supports=only(tie="any")),
-    Column("sort", torch_more_ops.sort),
+    Column("top_k", torch_more_ops.top_k, (*FLOATS, *INTEGERS), supports=only(tie="any")),
+    Column("sort", torch_more_ops.sort, (*FLOATS, *INTEGERS, "bool")),
     Column("gather", torch_more_ops.gather),
     Column("scatter_add", torch_more_ops.scatter_add),
     Column("quantize", torch_more_ops.quantize, ("f32-f32-i8",)),

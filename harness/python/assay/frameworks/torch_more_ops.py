@@ -69,8 +69,12 @@ def cumsum(x, **_):
     return torch.cumsum(x, -1)
 
 
-def cumsum_wide(x, **_):
-    return torch.cumsum(x, -1, dtype=torch.float32)
+def cumsum_typed(x, *, result_types=(), **_):
+    """The argument dtype: sums of integers are i64 without it."""
+    return torch.cumsum(x, -1, dtype=getattr(torch, result_types[0]))
+
+
+cumsum_typed.takes_result_types = True
 
 
 def top_k(x, *, k, smallest=False, tie="first", **_):

@@ -5,6 +5,8 @@ Each is one call of a documented function where there is one; what it comes from
 """
 from __future__ import annotations
 
+import functools
+
 import torch
 import torch.nn.functional as F
 
@@ -79,13 +81,13 @@ def reduce(x, *, axes, kind="sum", keepdims=False, tie="first", nan="propagate",
     return (torch.amax if kind == "max" else torch.amin)(x, axes, keepdim=keepdims)
 
 
-def reduce_wide(x, **attrs):
-    """The argument dtype of sum, mean, prod and vector_norm: results in f32."""
-    return reduce(x, dtype=torch.float32, **attrs)
+@functools.wraps(reduce)  # whose attributes it takes
+def reduce_typed(x, *, result_types, **attrs):
+    """The argument dtype of sum, mean, prod and vector_norm: sums of integers are i64 without it."""
+    return reduce(x, dtype=getattr(torch, result_types[0]), **attrs)
 
 
-def reduce_int(x, **attrs):
-    return reduce(x, dtype=torch.int32, **attrs)
+reduce_typed.takes_result_types = True
 
 
 def fft(x, *, kind, n, dir="fwd", norm="none", **_):
