@@ -176,21 +176,17 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
   return Append(*x.graph, std::move(node));
 }
 
-Expr Take(Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places) {
-  for (const Axis axis : from.list) RequireAxis("Take", x, axis);
+namespace {
+
+// `name`: of the function that the author has called.
+Expr Rearrange(std::string_view name, Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places) {
+  for (const Axis axis : from.list) RequireAxis(name, x, axis);
   const Graph& graph = *x.graph;
   const AxisSet gone = from.Set(), come = to.Set();
   Require(gone != 0 && come != 0 && (come & x.node().axes) == 0,
-          "Take: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks",
+          "{}: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks", name,
           AxesText(graph, come), AxesText(graph, gone), TextOf(x));
-  const double elements = CountElements(from);
-  Require(static_cast<double>(places.size()) == CountElements(to),
-          "Take: has {} places for {:.0f} elements; give one for each", places.size(), CountElements(to));
-  RequireRoom("Take", graph, static_cast<double>(places.size()));
-  for (const int64_t place : places) {
-    Require(place >= -1 && static_cast<double>(place) < elements,
-            "Take: a place is {}; places are -1, for zero, and 0 to {:.0f}", place, elements - 1);
-  }
+  RequireRoom(name, graph, static_cast<double>(places.size()));
   Node node{.kind = Kind::kAt,
             .non_negative = x.node().non_negative,
             .args = {x.id},
@@ -204,13 +200,26 @@ Expr Take(Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places)
   return Append(*x.graph, std::move(node));
 }
 
+}  // namespace
+
+Expr Take(Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places) {
+  const double elements = CountElements(from);
+  Require(static_cast<double>(places.size()) == CountElements(to),
+          "Take: has {} places for {:.0f} elements; give one for each", places.size(), CountElements(to));
+  for (const int64_t place : places) {
+    Require(place >= -1 && static_cast<double>(place) < elements,
+            "Take: a place is {}; places are -1, for zero, and 0 to {:.0f}", place, elements - 1);
+  }
+  return Rearrange("Take", x, from, to, std::move(places));
+}
+
 Expr Reshape(Expr x, const Axes& from, const Axes& to) {
   Require(CountElements(from) == CountElements(to), "Reshape: makes {:.0f} elements of {:.0f}; give axes of as many",
           CountElements(to), CountElements(from));
   RequireRoom("Reshape", *x.graph, CountElements(to));
   std::vector<int64_t> places(static_cast<size_t>(CountElements(to)));
   std::iota(places.begin(), places.end(), int64_t{0});
-  return Take(x, from, to, std::move(places));
+  return Rearrange("Reshape", x, from, to, std::move(places));
 }
 
 Expr Gather(Expr x, Axis from, Expr index) {

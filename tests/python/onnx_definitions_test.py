@@ -134,6 +134,12 @@ class Files(unittest.TestCase):
         self.assertTrue(assay.check(case.op, {"x": x}, x + x).passed)
         self.assertFalse(assay.check(case.op, {"x": x}, node_tests.numpy.array([14, 254, 255], "u1")).passed, "saturated")
 
+    def test_conditions_are_drawn_as_such(self):
+        nodes = [helper.make_node("Not", ["b"], ["n"]), helper.make_node("Where", ["n", "x", "x"], ["y"])]
+        case = self.read(graph(nodes, [("b", [3], T.BOOL), ("x", [3])], [("y", [3])])).case
+        self.assertEqual([(one["name"], one["role"]) for one in case.definition["inputs"]], [("b", "condition"), ("x", "data")])
+        self.assertEqual(case.dtypes, ["i8", "f32", "f32"])
+
     def test_functions_of_the_model(self):
         """Twice: attributes are those of each call."""
         def attribute(node, name, of):

@@ -208,6 +208,12 @@ def index_along(value: Value, axis: int, type_: str = "i64") -> Value:
     return Value(numpy.arange(value.shape[axis]).reshape(shape), type_)
 
 
+def traced_index(trace: Trace, count: int) -> Value:
+    """0, 1, 2, ..., of which functions are rounded as any are."""
+    along = trace.fixed(count, Traced(trace, "", ()))
+    return Value(trace.add("index", [], (along,), [along]), "f32") if count > 1 else known([0], "f32")
+
+
 def move(value: Value, places: Any, first: int = 0, count: Optional[int] = None, fill: Any = 0) -> Value:
     """The value with other axes in the place of `count` from `first` on: those of `places`, whose elements are row-major
     places among the former ones, or -1, where `fill` stands."""

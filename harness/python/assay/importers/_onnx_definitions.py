@@ -148,7 +148,8 @@ def define(proto: Any, opset: int, inputs: Mapping[str, Any], outputs: Mapping[s
     needed = {name: dims for name, dims in all_dims.items() if words[name] in wanted}
     used = needed or all_dims
     trace.nodes[:] = [node for node in trace.nodes if node["name"] in wanted]
-    data = _described(trace, [(words[name], dims) for name, dims in used.items()], made, {})
+    conditions = {words[name]: "condition" for name in used if operands[name].type == "bool"}
+    data = _described(trace, [(words[name], dims) for name, dims in used.items()], made, conditions)
     of_results = [other.type if other else value.type for other, value in zip(expected.values(), values)]
     types = [STORED.get(type_, type_) for type_ in (*(operands[name].type for name in used), *of_results)]
     for output, type_ in list(zip(data["outputs"], types[len(used):]))[1:]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy
 
-from .._traced import Traced
-from ._onnx_arrays import Value, apply, concat, index_along, known, move, reduce, reshape, roomy, spread, transpose
+from ._onnx_arrays import Value, apply, concat, index_along, known, move, reduce, reshape, roomy, spread, traced_index, transpose
 from ._onnx_tensors import ELEMENTS
 from ._onnx_steps import Step, operator, place_in
 
@@ -47,8 +46,7 @@ def _range(s: Step) -> Value:
     count = max(math.ceil((limit - start) / delta), 0)
     roomy([count])
     if s[0].is_float and count > 1 and start == int(start) and delta == int(delta):  # whose functions are rounded as any are
-        along = s.trace.fixed(count, Traced(s.trace, "", ()))
-        return Value(s.trace.add("index", [], (along,), [along]) * int(delta) + int(start), s[0].type)
+        return Value((traced_index(s.trace, count) * int(delta) + int(start)).x, s[0].type)
     return known([start + k * delta for k in range(count)], s[0].type)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resize: each result is a weighted sum of a few elements along each axis, at places and by weights that follow from extents."""
+"""Resize: each result is a weighted sum of a few elements along each axis, at places that follow from extents and by weights that
+kernels compute."""
 from __future__ import annotations
 
 import math
@@ -8,12 +9,12 @@ from typing import Any
 import numpy
 
 from ._cases import Unmapped, demand
-from ._onnx_arrays import Value, apply, known, move, reduce
+from ._onnx_arrays import Value, apply, known, move, reduce, reshape, traced_index
 from ._onnx_steps import Step, operator, place_in
 
 
-def _coordinate(mode: str, i: int, scale: float, was: int, now: int, region: tuple[float, float]) -> float:
-    """The place in the image of result i, a fraction."""
+def _coordinate(mode: str, i: Any, scale: float, was: int, now: int, region: tuple[float, float]) -> Any:
+    """The place in the image of result i, a fraction; of an index that is traced the arithmetic of it."""
     if mode == "half_pixel":
         return (i + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
@@ -35,47 +36,47 @@ _NEAREST = {"round_prefer_floor": lambda x: math.ceil(x - 0.5), "round_prefer_ce
             "ceil": math.ceil}
 
 
-def _cubic(t: float, a: float) -> float:
-    t = abs(t)
-    if t <= 1:
-        return (a + 2) * t**3 - (a + 3) * t**2 + 1
-    return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a if t < 2 else 0.0
+def _cubic(t: Value, is_near: numpy.ndarray, a: float) -> Value:
+    near = (a + 2) * t * t * t - (a + 3) * t * t + 1
+    return apply("where", Value(is_near, "bool"), near, a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a, type_=t.type)
 
 
-def _taps(s: Step, at: float, scale: float, was: int) -> list[tuple[int, float]]:
-    """Places and weights of one result."""
-    mode = s.attr("mode", "nearest")
-    if mode == "nearest":
-        usual = "floor" if s.op == "Upsample" or s.opset < 11 else "round_prefer_floor"
-        return [(min(max(_NEAREST[s.attr("nearest_mode", usual)](at), 0), was - 1), 1.0)]
+def _nearest(s: Step, x: Value, axis: int, at: numpy.ndarray) -> Value:
+    usual = "floor" if s.op == "Upsample" or s.opset < 11 else "round_prefer_floor"
+    choose, last = _NEAREST[s.attr("nearest_mode", usual)], x.shape[axis] - 1
+    return move(x, numpy.array([min(max(choose(one), 0), last) for one in at]), axis, 1)
+
+
+def _weighted(s: Step, x: Value, axis: int, at: numpy.ndarray, rounded: Value, scale: float) -> Value:
+    """Sums along the axis by weights. rounded: the coordinates, as a kernel computes them; which elements count follows from exact
+    ones, as weights are 0 where one leaves."""
+    is_linear, was = s.attr("mode") == "linear", x.shape[axis]
     wide = min(scale, 1.0) if s.attr("antialias", 0) else 1.0
-    reach, weight = (1, lambda t: max(1 - abs(t), 0.0)) if mode == "linear" else (2, lambda t: _cubic(t, s.attr("cubic_coeff_a", -0.75)))
-    span = reach / wide
-    found = [(place, weight((at - place) * wide)) for place in range(math.ceil(at - span), math.floor(at + span) + 1)]
+    span = (1 if is_linear else 2) / wide
+    first = numpy.ceil(at - span).astype(int)
+    places = first[:, None] + numpy.arange(math.floor(2 * span) + 1)
+    exact = numpy.abs(at[:, None] - places) * wide
+    counts = exact < (1 if is_linear else 2)
     if s.attr("exclude_outside", 0):
-        found = [(place, w) for place, w in found if 0 <= place < was]
-    total = sum(w for _, w in found)
-    taps: dict[int, float] = {}
-    for place, w in found:
-        place = min(max(place, 0), was - 1)
-        taps[place] = taps.get(place, 0.0) + w / total
-    return [(place, w) for place, w in taps.items() if w != 0]
+        counts &= (places >= 0) & (places < was)
+    t = apply("abs", (reshape(rounded, (len(at), 1)) - known(places, "i64")) * wide)
+    weights = 1 - t if is_linear else _cubic(t, exact <= 1, s.attr("cubic_coeff_a", -0.75))
+    weights = apply("where", Value(counts, "bool"), weights, 0, type_="f32")
+    if s.attr("antialias", 0) or s.attr("exclude_outside", 0):
+        weights = weights / reduce("sum", weights, [1])
+    weights = reshape(weights, (*places.shape, *(1,) * (x.rank - axis - 1)))
+    return reduce("sum", move(x, numpy.clip(places, 0, was - 1), axis, 1) * weights, [axis + 1], keepdims=False)
 
 
 def _along(s: Step, x: Value, axis: int, now: int, scale: float, region: tuple[float, float], asked: str) -> Value:
     was = x.shape[axis]
-    at = [_coordinate(asked, i, scale, was, now, region) for i in range(now)]
-    taps = [_taps(s, one, scale, was) for one in at]
-    most = max(map(len, taps))
-    places = numpy.array([[place for place, _ in one] + [-1] * (most - len(one)) for one in taps])
-    weights = numpy.array([[w for _, w in one] + [0.0] * (most - len(one)) for one in taps])
-    if most == 1:
-        made = move(x, places[:, 0], axis, 1)
-        if (weights != 1).any():
-            made = made * known(weights[:, 0].reshape(-1, *(1,) * (x.rank - axis - 1)), "f64")
+    at = numpy.array([_coordinate(asked, i, scale, was, now, region) for i in range(now)], float)
+    if s.attr("mode", "nearest") == "nearest":
+        made = _nearest(s, x, axis, at)
     else:
-        weighted = move(x, places, axis, 1) * known(weights.reshape(now, most, *(1,) * (x.rank - axis - 1)), "f64")
-        made = reduce("sum", weighted, [axis + 1], keepdims=False)
+        index = traced_index(s.trace, now)
+        rounded = _coordinate(asked, index, scale, was, now, region) if now > 1 else known(at, "f32")
+        made = _weighted(s, x, axis, at, rounded, scale)
     if asked == "tf_crop_and_resize":
         outside = numpy.array([not 0 <= one <= was - 1 for one in at]).reshape(-1, *(1,) * (x.rank - axis - 1))
         if outside.any():
