@@ -35,7 +35,9 @@ bool IsRight(const WrongResult& result, const Problem& problem, size_t output, c
 bool Explains(const WrongResult& result, const Change& change) {
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
-  const std::vector<Tensor> inputs = ChangeInputs(result.inputs, change);
+  std::vector<Tensor> changed;
+  if (change.key.empty()) changed = ChangeInputs(result.inputs, change);
+  const std::vector<Tensor>& inputs = change.key.empty() ? changed : result.inputs;
   if (!result.op.CheckInputs(*problem, inputs)) return false;
   const auto part = TakePart(result.op, *problem, result.output, inputs, result.elements, kOtherSlices);
   const Tensor& wrong = result.got[result.output];

@@ -144,7 +144,6 @@ std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, co
 std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change& change) {
   std::vector<Tensor> changed;
   for (const Tensor& input : inputs) changed.push_back(input.Clone());
-  if (!change.key.empty()) return changed;
   if (change.kind == OperandChange::kExchanged) {
     std::swap(changed[change.input], changed[change.other]);
     return changed;

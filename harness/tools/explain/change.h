@@ -30,7 +30,7 @@ std::vector<Change> ListChanges(const Operator& op, const Problem& problem);
 // The changed case; nullopt: there is none whose operands have the same shapes and types.
 std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const Change& change);
 
-// All operands, of which some are changed.
+// All operands, of which some are changed. Precondition: the change is none of an attribute.
 std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change& change);
 
 // "the operand k with its last two axes exchanged"
