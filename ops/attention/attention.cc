@@ -144,7 +144,7 @@ class Attention final : public Operator {
     set("b", q.shape[0]), set("h", q.shape[1]), set("hkv", k.shape[1]), set("l", q.shape[2]);
     set("s", k.shape[2]), set("d", q.shape[3]), set("dv", v.shape[3]);
     if (const Operand* mask = FindOperand(inputs, "mask")) {
-      SetIfAbsent(given, "mask", mask->dtype == DType::kI8 ? "bool" : "add");
+      SetIfAbsent(given, "mask", IsInt(mask->dtype) ? "bool" : "add");
       const Shape& shape = mask->shape;  // leading axes of extent 1 are those of one mask for all
       const bool differs = std::ranges::any_of(shape.begin(), shape.end() - std::min<int64_t>(2, std::ssize(shape)),
                                                [](int64_t extent) { return extent != 1; });

@@ -21,7 +21,8 @@ class Declarations(Program):
     def test_words_that_nothing_understands_are_refused_where_they_stand(self):
         for arguments, said in (
                 ("'exp', contract='f32acc', dtypes=['float32']", "there is no type 'float32'; there are f64, f32, f16, bf16, "
-                 "e4m3, e5m2, i8, u8, i32, i64, c64, c128, and lists of them such as bf16-bf16-f32; did you mean 'f32'?"),
+                 "e4m3, e5m2, i8, u8, i16, i32, i64, bool, c64, c128, and lists of them such as bf16-bf16-f32; did you mean "
+                 "'f32'?"),
                 ("'exp', contract='f32acc', dtypes='bf16-bf17-f32'", "no type 'bf17'; .*; did you mean 'bf16'"),
                 ("'exp', contract='f32acc', dtypes=[np.float32]", "is no text; types are .*; did you mean 'f32'"),
                 ("'exp', contract='f32acc', dtypes=np.dtype('float16')", "is no text; types are .*; did you mean 'f16'"),
