@@ -47,6 +47,9 @@ struct CaseSpace {
   std::function<void(AttrList&)> compose;  // replaces keys that are not the operator's; empty: there are none
   // Why a case that the operator takes would prove nothing; "": it would. Empty: every case would.
   std::function<std::string(const SpaceView&)> useless;
+  // Why a case is no candidate though the operator takes it, asked as if the operator had refused it; "": it is one.
+  // Designs stay as they are published where an operator takes more than before. Empty: all are.
+  std::function<std::string(const SpaceView&)> excluded;
 
   // A knob of one key.
   void AddKnob(std::string key, std::vector<std::string> values);

@@ -17,7 +17,7 @@
 namespace assay {
 
 inline constexpr int kGeneratorVersion = 6;  // of inputs: rng.cc, fill.cc
-inline constexpr int kGoldenVersion = 24;    // of golden values
+inline constexpr int kGoldenVersion = 25;    // of golden values
 
 struct GoldenKey {
   std::string case_id;

@@ -114,14 +114,20 @@ std::string WhyUselessNorm(const SpaceView& view, const ReduceShape& shape, bool
   return shape.terms > most ? "one of so many squares is below the rounding" : "";
 }
 
+// Folds of integers that wrap around.
+std::string WhyExcluded(const SpaceView& view) {
+  const std::string kind = view.attrs.Text("kind");
+  const DType x = view.spec.dtypes.front(), y = view.spec.dtypes.back();
+  const bool widens = kind == "sum" && x == DType::kI8 && y == DType::kI32;
+  if (!IsInt(x) || !IsOneOf(kind, {"sum", "prod"}) || widens) return "";
+  return fmt::format("reduce: no {} of {} with output {} here; the suite integers has it", kind, Name(x), Name(y));
+}
+
 // Cases in which a constant, or zeros, would be right as well.
 std::string WhyUselessReduction(const SpaceView& view) {
   const std::string kind = view.attrs.Text("kind"), &fill = view.spec.fill;
   const ReduceShape shape(view);
   const bool sums = IsOneOf(kind, {"sum", "mean"});
-  const DType x = view.spec.dtypes.front(), y = view.spec.dtypes.back();
-  const bool widens = kind == "sum" && x == DType::kI8 && y == DType::kI32;
-  if (IsInt(x) && (sums || kind == "prod") && !widens) return "the suite integers has sums that wrap around";
   if (fill == "cancel-1e6" && !sums) return "cancel is for sums";
   if (fill == "near_one" && IsOneOf(kind, {"max", "min", "l2", "logsumexp"})) return "the results are nearly equal";
   if (kind == "prod" && !IsOneOf(fill, {"near_one", "pow2"})) {
@@ -144,6 +150,7 @@ CaseSpace ReduceSpace() {
   CaseSpace space;
   space.compose = ComposeReduce;
   space.useless = WhyUselessReduction;
+  space.excluded = WhyExcluded;
   space.Vary(
       "dtypes",
       {"f32", "bf16", "f16", "f64", "f16-f32", "bf16-f32", "f32-i64", "bf16-i64", "f64-i64", "i8-i32", "i8", "i32-i64"},

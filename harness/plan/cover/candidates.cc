@@ -142,8 +142,16 @@ Result<CaseSpec> Candidates::SpecOf(const Choice& choice) const {
   return Canonicalise(Write(choice), schema());
 }
 
+Result<Problem> Candidates::Bind(const CaseSpec& spec) const {
+  if (space_.excluded) {
+    std::string why = space_.excluded(SpaceView{spec, AttrReader(spec, schema())});
+    if (!why.empty()) return UsageError(std::move(why));
+  }
+  return op_->Bind(spec);
+}
+
 std::string Candidates::Refusal(const CaseSpec& spec) const {
-  const Result<Problem> problem = op_->Bind(spec);
+  const Result<Problem> problem = Bind(spec);
   return problem ? Refusal(*problem) : problem.error().message;
 }
 
@@ -154,14 +162,14 @@ std::string Candidates::Refusal(const Problem& problem) const {
 }
 
 Result<CaseSpec> Candidates::CaseOf(const Choice& choice) const {
-  Result<Problem> problem = op_->Bind(Write(choice));
+  Result<Problem> problem = Bind(Write(choice));
   if (!problem) return tl::unexpected(problem.error());
   if (std::string refusal = Refusal(*problem); !refusal.empty()) return UsageError(std::move(refusal));
   return std::move(problem->spec);
 }
 
 CoverLimits Candidates::CostOf(const Choice& choice) const {
-  const Result<Problem> problem = op_->Bind(Write(choice));
+  const Result<Problem> problem = Bind(Write(choice));
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   return problem ? CoverLimits{Elements(*problem), problem->flops} : CoverLimits{kInfinite, kInfinite};
 }

@@ -74,6 +74,8 @@ class Candidates {
 
  private:
   CaseSpec Write(const Choice& choice) const;
+  // Refuses what the space excludes, too.
+  Result<Problem> Bind(const CaseSpec& spec) const;
   std::string Refusal(const Problem& problem) const;
 
   const Operator* op_;
