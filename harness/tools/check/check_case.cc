@@ -301,7 +301,7 @@ std::string CauseText(const CheckRequest& request, const UserTensors& user, cons
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
   std::vector<std::string> texts;
-  for (const Change& change : FindCauses(wrong, kSeconds)) {
+  for (const CaseChange& change : FindCauses(wrong, kSeconds)) {
     texts.push_back(change.key.empty() ? DescribeChange(data.problem, change)
                                        : AttributeWith(user.asker, change.key, change.value));
   }

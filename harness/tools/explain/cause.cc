@@ -32,7 +32,7 @@ bool IsRight(const WrongResult& result, const Problem& problem, size_t output, c
 
 }  // namespace
 
-bool Explains(const WrongResult& result, const Change& change) {
+bool Explains(const WrongResult& result, const CaseChange& change) {
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
   std::vector<Tensor> changed;
@@ -48,10 +48,10 @@ bool Explains(const WrongResult& result, const Change& change) {
   return true;
 }
 
-std::vector<Change> FindCauses(const WrongResult& result, double seconds) {
+std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;
-  std::vector<Change> causes;
-  for (const Change& change : ListChanges(result.op, result.problem)) {
+  std::vector<CaseChange> causes;
+  for (const CaseChange& change : ListChanges(result.op, result.problem)) {
     if (causes.size() == kMostCauses || time.Seconds() > seconds) break;
     if (Explains(result, change)) causes.push_back(change);
   }

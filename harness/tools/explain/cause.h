@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that explain a wrong result: the same tensors are the right result of another case (change.h). A cause is
-// named only where all outputs hold by the same contract then, in bound, exceptional values and statistic, so that no
-// single element contradicts it.
+// Mistakes that explain a wrong result: the same tensors are the right result of another case (case_change.h). A cause
+// is named only where all outputs hold by the same contract then, in bound, exceptional values and statistic, so that
+// no single element contradicts it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "harness/tools/explain/change.h"
+#include "harness/tools/explain/case_change.h"
 
 namespace assay {
 
@@ -24,11 +24,11 @@ struct WrongResult {
   std::vector<int64_t> elements;
 };
 
-bool Explains(const WrongResult& result, const Change& change);
+bool Explains(const WrongResult& result, const CaseChange& change);
 
 // Changes that explain the result, in the order of ListChanges, at most kMostCauses. Another one is tried only as long
 // as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
-std::vector<Change> FindCauses(const WrongResult& result, double seconds);
+std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds);
 
 }  // namespace assay

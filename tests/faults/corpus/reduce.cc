@@ -6,7 +6,7 @@
 namespace corpus {
 namespace {
 
-bool IsInteger(plugin::DType d) {
+bool IsIntegerHere(plugin::DType d) {
   return d == plugin::kI8 || d == plugin::kI32;
 }
 
@@ -20,7 +20,7 @@ std::string ReduceWhyNot(Description op) {
   const plugin::ReduceSpec s = plugin::ParseReduce(op);
   if (s.reduced.empty() || s.count == 0 || s.outputs == 0) return "the corpus reduces extents that are not empty";
   const bool effect = s.out == plugin::kF64;
-  if (IsInteger(s.in)) {
+  if (IsIntegerHere(s.in)) {
     const bool sum = s.kind == ReduceKind::kSum && s.in == plugin::kI8;
     const bool known = effect || (s.IsArg() ? s.out == plugin::kI64 : s.out == (sum ? plugin::kI32 : s.in));
     if ((sum || IsSelection(s)) && known) return "";
@@ -35,7 +35,7 @@ std::string ReduceClass(Description op, const std::string& acc) {
   const bool has_function =
       s.kind == ReduceKind::kMean || s.kind == ReduceKind::kL2 || s.kind == ReduceKind::kLogSumExp;
   return fmt::format("{}{}{}",
-                     IsInteger(s.in) ? "acc=i32"
+                     IsIntegerHere(s.in) ? "acc=i32"
                      : s.IsF64()     ? "f64"
                                      : acc,
                      has_function ? ";math=2" : "", s.ignore_nan ? ";nan=ignore" : "");

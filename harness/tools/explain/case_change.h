@@ -13,7 +13,7 @@ namespace assay {
 
 enum class OperandChange : uint8_t { kZeros, kOnes, kNegated, kTransposed, kReversed, kShifted, kExchanged };
 
-struct Change {
+struct CaseChange {
   std::string key, value;  // of an attribute; "": an operand is changed
   OperandChange kind = OperandChange::kZeros;
   size_t input = 0;
@@ -25,15 +25,15 @@ struct Change {
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and
 // for reals the usual numbers beside factors, powers and decades of the stated one), then the operands. Not all of them
 // make a case.
-std::vector<Change> ListChanges(const Operator& op, const Problem& problem);
+std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem);
 
 // The changed case; nullopt: there is none whose operands have the same shapes and types.
-std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const Change& change);
+std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change);
 
 // All operands, of which some are changed. Precondition: the change is none of an attribute.
-std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change& change);
+std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseChange& change);
 
 // "the operand k with its last two axes exchanged"
-std::string DescribeChange(const Problem& problem, const Change& change);
+std::string DescribeChange(const Problem& problem, const CaseChange& change);
 
 }  // namespace assay

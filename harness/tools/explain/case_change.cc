@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explain/change.h"
+#include "harness/tools/explain/case_change.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ bool HasSquareEnd(const Shape& shape) {
   return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
 }
 
-void AddChangesOf(const Problem& problem, size_t input, std::vector<Change>& changes) {
+void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>& changes) {
   const Operand& operand = problem.inputs[input];
   const auto add = [&](OperandChange kind, size_t other = 0, size_t axis = 0, int64_t by = 0) {
     changes.push_back({.kind = kind, .input = input, .other = other, .axis = axis, .by = by});
@@ -83,7 +83,7 @@ void ForMoved(const Shape& shape, size_t axis, const Place& place, const With& w
   }
 }
 
-std::vector<double> ChangeValues(const Shape& shape, const std::vector<double>& values, const Change& change) {
+std::vector<double> ChangeValues(const Shape& shape, const std::vector<double>& values, const CaseChange& change) {
   std::vector<double> changed(values.size(), change.kind == OperandChange::kOnes ? 1.0 : 0.0);
   const auto move = [&](const auto& place) {
     ForMoved(shape, change.axis, place,
@@ -115,8 +115,8 @@ std::vector<double> ChangeValues(const Shape& shape, const std::vector<double>& 
 
 }  // namespace
 
-std::vector<Change> ListChanges(const Operator& op, const Problem& problem) {
-  std::vector<Change> changes;
+std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) {
+  std::vector<CaseChange> changes;
   for (const ResolvedAttr& attr : problem.attrs) {
     for (std::string& value : ValuesNear(DefinitionOf(op, attr.key), attr)) changes.push_back({attr.key, value});
   }
@@ -124,7 +124,7 @@ std::vector<Change> ListChanges(const Operator& op, const Problem& problem) {
   return changes;
 }
 
-std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const Change& change) {
+std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change) {
   if (change.key.empty()) return problem;
   CaseSpec spec = problem.spec;
   std::erase_if(spec.attrs, [&](const auto& attr) { return attr.first == change.key; });
@@ -141,7 +141,7 @@ std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, co
   return *std::move(bound);
 }
 
-std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change& change) {
+std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseChange& change) {
   std::vector<Tensor> changed;
   for (const Tensor& input : inputs) changed.push_back(input.Clone());
   if (change.kind == OperandChange::kExchanged) {
@@ -153,7 +153,7 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const Change
   return changed;
 }
 
-std::string DescribeChange(const Problem& problem, const Change& change) {
+std::string DescribeChange(const Problem& problem, const CaseChange& change) {
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {
     case OperandChange::kZeros:
