@@ -16,10 +16,12 @@ fi
 export ASSAY_MORE_DEPS="${ASSAY_MORE_DEPS:-} chromium clang-format"
 failed=0
 failures=""
+alone=""
 
 # run_tests PRESET TARGET [ctest arguments]: a test that fails does not keep the next preset from its turn. One test more than
 # there are processors: a fifth of their time tests wait for processes that sleep, hang or are killed. A few that fail are run
-# once more, each alone: on a slow machine some wait in vain for processes that others crowd out. Such a test is named.
+# once more, each alone: on a slow machine some wait in vain for processes that others crowd out. Such a test is named at the
+# end. What a sanitizer has found stays a failure.
 run_tests() {
   local preset=$1 target=$2 status=0
   shift 2
@@ -33,11 +35,12 @@ run_tests() {
   (cd "$root" && ctest --preset "$preset" -j "$(($(nproc) + 1))" --no-tests=error "$@") || status=$?
   printf 'The longest tests of %s, in seconds:\n' "$preset"
   awk '/ Testing: /{name = $3} /^Test time = /{print $4, name}' "${list%sFailed.log}.log" | sort -rn | head -n 20 || true
-  if [ -s "$list" ] && [ "$(wc -l <"$list")" -le 5 ]; then
-    cp "$list" "$list.first"
+  if [ "$preset" = release ] && [ $status = 8 ] && [ -s "$list" ] && [ "$(wc -l <"$list")" -le 5 ]; then  # 8: some have failed
+    local first
+    first=$(sed "s/^[0-9]*:/  $preset: /" "$list")
     if (cd "$root" && ctest --preset "$preset" -j 1 --rerun-failed --no-tests=error); then
       status=0
-      printf 'assay: failed beside others, and passed alone:\n%s\n' "$(sed "s/^[0-9]*:/  $preset: /" "$list.first")" >&2
+      alone+=$first$'\n'
     fi
   fi
   [ $status = 0 ] || failed=$status
@@ -66,6 +69,7 @@ if [ $# -eq 0 ]; then
     run_tests asan tests_bytes -L bytes
   fi
 fi
+[ -z "$alone" ] || printf 'assay: failed beside others, and passed alone:\n%s' "$alone" >&2
 if [ $failed != 0 ]; then  # once more at the end, since a later preset's lines stand between
   printf 'assay: tests failed; run one again with ctest --preset PRESET -R NAME:\n%s' "${failures:-  none ran to its end}" >&2
 fi

@@ -50,10 +50,10 @@ class Causes(unittest.TestCase):
                              ("causal=1", lambda q, k, v: attention(q, k, v, causal=True))):
             with self.subTest(cause):
                 self.is_named(cause, "attention", [q, k, v], wrong)
-        x = self.normals(16, 64)
-        erf = np.vectorize(math.erf)
+        erf, x = np.vectorize(math.erf), self.normals(1000)
         self.is_named("approx=tanh", "gelu", [x], lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
         self.is_named("approx=none", "gelu", [x], lambda x: x / 2 * (1 + erf(x / math.sqrt(2))), approx="tanh")
+        x = self.normals(16, 64)
         self.is_named("axis=0", "softmax", [self.normals(24, 24)], lambda x: softmax(x, 0))
         self.is_named("log=1", "softmax", [x], lambda x: np.log(softmax(x)))
         self.is_named("kind=mean", "reduce", [x], lambda x: x.mean(1), axes=[1], kind="sum")
@@ -77,16 +77,27 @@ class Causes(unittest.TestCase):
             with self.subTest(cause):
                 self.is_named(cause, "layer_norm", [x, gamma, beta], wrong)
         q, k, v = (self.normals(1, 1, 8, 16) for _ in range(3))
-        self.is_named("the operand v reversed along axis 2", "attention", [q, k, v], lambda q, k, v: attention(q, k, v[:, :, ::-1]))
+        self.is_named("the operand k reversed along axis 2, or of the operand v reversed along axis 2", "attention", [q, k, v], lambda q, k, v: attention(q, k, v[:, :, ::-1]))
         signal, kernel = self.normals(1, 2, 40), self.normals(3, 2, 5)
         self.is_named("the operand w reversed along axis 2", "conv", [signal, kernel], lambda x, w: np.stack(
             [sum(np.convolve(x[0, c], w[o, c], "valid") for c in range(2)) for o in range(3)])[None])
 
     def test_formulas_of_ones_own(self):
-        def scaled(x, bias, *, slope: float = 2.0):
-            return slope * assay.namespace(x).tanh(x + bias)
-        self.is_named("slope=1(,|$)", scaled, [self.normals(8, 32), self.normals(32)], lambda x, bias: np.tanh(x + bias))
+        def scaled(x, bias):
+            return 2.0 * assay.namespace(x).tanh(x + bias)
         self.is_named("the operand bias all 0", scaled, [self.normals(8, 32), self.normals(32)], lambda x, bias: 2 * np.tanh(x))
+
+    def test_elements_of_complex_operands_move_as_a_whole(self):
+        x = (self.normals(4, 24) + 1j * self.normals(4, 24)).astype(np.complex64)
+        self.is_named("(dir=inv|.*the operand x reversed along axis 1)", "fft", [x],
+                      lambda x: np.fft.fft(x[:, ::-1].astype(np.complex128)).astype(np.complex64))
+
+    def test_a_result_that_holds_by_what_was_declared_has_no_cause(self):
+        x = self.normals(8, 64).astype(np.float32)
+        verdict = assay.check("reduce", [x], x.sum(1, dtype=np.float64).astype(np.float32), axes=[1], kind="sum",
+                              contract="acc=f16", require="acc=f32")
+        self.assertFalse(verdict)
+        self.assertNotIn("right result of", verdict.reason)
 
     def test_other_faults_have_no_such_cause(self):
         a, b = self.normals(32, 32), self.normals(32, 32)

@@ -57,7 +57,7 @@ class Right(Program):
                 out[...] = slow_at_first(x)
             def compiled(x):
                 return slow_at_first(x)
-            compiled.py_func = slow_at_first  # as numba.njit has it
+            compiled.py_func, compiled.signatures = slow_at_first, []  # as numba.njit has them
             assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"], name="known")(compiled)
             @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"])
             def untold(x):

@@ -15,8 +15,8 @@ from ._signature import says_what_it_takes
 _FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
 _NAME = re.compile(r"[a-z0-9_.-]+\Z")
 _COLUMN = re.compile(r"[a-z0-9_-]+\Z")
-# Attributes that functions have which torch.compile, numba.njit and jax.jit made.
-_COMPILED = ("_torchdynamo_orig_callable", "py_func", "lower")
+# Attributes that functions have which torch.compile, numba.njit and jax.jit made: all of one of these.
+_COMPILED = (("_torchdynamo_orig_callable",), ("py_func", "signatures"), ("lower", "trace"))
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -34,7 +34,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], op: str, contract: Union[str, Callable[..., str]],
                  dtypes: Optional[Sequence[str]], name: str, framework: str, device: str,
                  supports: Optional[Callable[[KernelCase], Any]], backend: Optional[str], compiles: bool = False) -> None:
-        self.compiles = compiles or getattr(function, "compiles", False) or any(hasattr(function, one) for one in _COMPILED)
+        self.compiles = compiles or getattr(function, "compiles", False) or any(all(hasattr(function, one) for one in names) for names in _COMPILED)
         self.function, self.op, self.contract, self.dtypes, self.name = function, op, contract, dtypes, name
         self.framework, self.device, self.supports, self.backend = framework, device, supports, backend
         parameters = _parameters(function)

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
+#include <cstring>
 
 namespace assay {
 namespace {
@@ -15,11 +14,11 @@ const AttrDef& DefinitionOf(const Operator& op, const std::string& key) {
   return *op.schema().Find(key);
 }
 
-// Factors, powers and decades of a stated real, and numbers that are usual.
+// Usual numbers, then factors, powers and decades of a stated real.
 std::vector<double> NumbersNear(double x) {
-  std::vector<double> numbers = {0, 1, x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x};
+  std::vector<double> numbers = {0, 1, 1e-5, 1e-6, 1e-8, 1e-12, 1e-3, x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x))};
   for (const double decade : {10.0, 100.0, 1000.0}) numbers.insert(numbers.end(), {x * decade, x / decade});
-  numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
+  numbers.push_back(1 / x);
   std::erase_if(numbers, [](double number) { return !std::isfinite(number); });
   return numbers;
 }
@@ -27,9 +26,13 @@ std::vector<double> NumbersNear(double x) {
 std::vector<std::string> ValuesNear(const AttrDef& attr, const ResolvedAttr& stated) {
   std::vector<std::string> values = attr.choices;
   if (!values.empty()) return values;
+  if (!attr.axes_in.empty()) return {"0", "1", "2", "3"};
   switch (attr.type) {
     case AttrType::kFloat:
-      for (const double number : NumbersNear(stated.f)) values.push_back(fmt::format("{}", number));
+      for (const double number : NumbersNear(stated.f)) {
+        std::string text = fmt::format("{:.15g}", number);
+        if (std::ranges::find(values, text) == values.end()) values.push_back(std::move(text));
+      }
       break;
     case AttrType::kInt:
       for (const int64_t step : {-1, 1}) values.push_back(std::to_string(stated.i + step));
@@ -38,8 +41,6 @@ std::vector<std::string> ValuesNear(const AttrDef& attr, const ResolvedAttr& sta
       for (const int64_t size : {0, 1, 2}) values.push_back(std::to_string(size));
       break;
     case AttrType::kAxes:
-      for (const int64_t axis : {0, 1, 2, 3}) values.push_back(std::to_string(axis));
-      break;
     case AttrType::kName:
       break;
   }
@@ -70,47 +71,56 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
   }
 }
 
-// Calls with(to, from) for each element of a tensor of this shape whose index along the axis becomes `place` of it.
-template <class Place, class With>
-void ForMoved(const Shape& shape, size_t axis, const Place& place, const With& with) {
-  const auto begin = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  const int64_t extent = shape[axis], inner = std::accumulate(begin + 1, shape.end(), int64_t{1}, std::multiplies<>()),
-                outer = std::accumulate(shape.begin(), begin, int64_t{1}, std::multiplies<>());
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < extent; ++i) {
-      for (int64_t k = 0; k < inner; ++k) with((o * extent + i) * inner + k, (o * extent + place(i)) * inner + k);
-    }
+// Copies each element `to` from the element source(to) of the tensor.
+template <class Source>
+Tensor Moved(const Tensor& tensor, const Source& source) {
+  Tensor moved(tensor.dtype(), tensor.shape());
+  const auto size = static_cast<size_t>(SizeOf(tensor.dtype()));
+  for (int64_t to = 0; to < tensor.size(); ++to) {
+    std::memcpy(moved.data() + static_cast<size_t>(to) * size, tensor.data() + static_cast<size_t>(source(to)) * size,
+                size);
   }
+  return moved;
 }
 
-std::vector<double> ChangeValues(const Shape& shape, const std::vector<double>& values, const CaseChange& change) {
-  std::vector<double> changed(values.size(), change.kind == OperandChange::kOnes ? 1.0 : 0.0);
-  const auto move = [&](const auto& place) {
-    ForMoved(shape, change.axis, place,
-             [&](int64_t to, int64_t from) { changed[static_cast<size_t>(to)] = values[static_cast<size_t>(from)]; });
-  };
+// Each element comes from place(i) instead of i along the axis.
+template <class Place>
+Tensor MovedAlong(const Tensor& tensor, size_t axis, const Place& place) {
+  const int64_t extent = tensor.shape()[axis], stride = RowMajorStrides(tensor.shape())[axis];
+  return Moved(tensor, [&](int64_t to) {
+    const int64_t i = to / stride % extent;
+    return to + (place(i) - i) * stride;
+  });
+}
+
+Tensor Filled(const Tensor& tensor, double factor, double addend) {
+  std::vector<double> values = tensor.ToDoubles();
+  for (double& value : values) value = (factor == 0 ? 0 : factor * value) + addend;
+  Tensor filled(tensor.dtype(), tensor.shape());
+  filled.SetDoubles(values);
+  return filled;
+}
+
+Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
+  const Shape& shape = tensor.shape();
   switch (change.kind) {
-    case OperandChange::kNegated:
-      std::ranges::transform(values, changed.begin(), std::negate<>());
-      break;
-    case OperandChange::kReversed:
-      move([&](int64_t i) { return shape[change.axis] - 1 - i; });
-      break;
-    case OperandChange::kShifted:
-      move([&](int64_t i) { return (i + change.by + shape[change.axis]) % shape[change.axis]; });
-      break;
-    case OperandChange::kTransposed:
-      for (size_t i = 0; i < values.size(); ++i) {
-        const auto n = static_cast<size_t>(shape.back()), matrix = i / (n * n), row = i / n % n, column = i % n;
-        changed[i] = values[(matrix * n + column) * n + row];
-      }
-      break;
     case OperandChange::kZeros:
+      return Filled(tensor, 0, 0);
     case OperandChange::kOnes:
+      return Filled(tensor, 0, 1);
+    case OperandChange::kNegated:
+      return Filled(tensor, -1, 0);
+    case OperandChange::kReversed:
+      return MovedAlong(tensor, change.axis, [&](int64_t i) { return shape[change.axis] - 1 - i; });
+    case OperandChange::kShifted:
+      return MovedAlong(tensor, change.axis,
+                        [&](int64_t i) { return (i + change.by + shape[change.axis]) % shape[change.axis]; });
+    case OperandChange::kTransposed:
+      return Moved(tensor, [n = shape.back()](int64_t to) { return to - to % (n * n) + to % n * n + to / n % n; });
     case OperandChange::kExchanged:
       break;
   }
-  return changed;
+  return tensor.Clone();
 }
 
 }  // namespace
@@ -148,8 +158,7 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
     std::swap(changed[change.input], changed[change.other]);
     return changed;
   }
-  const Tensor& input = inputs[change.input];
-  changed[change.input].SetDoubles(ChangeValues(input.shape(), input.ToDoubles(), change));
+  changed[change.input] = ChangeOperand(inputs[change.input], change);
   return changed;
 }
 

@@ -26,8 +26,8 @@ struct WrongResult {
 
 bool Explains(const WrongResult& result, const CaseChange& change);
 
-// Changes that explain the result, in the order of ListChanges, at most kMostCauses. Another one is tried only as long
-// as fewer than `seconds` have passed.
+// Changes that explain the result, in the order of ListChanges, at most kMostCauses; none if nothing is wrong with it.
+// Another one is tried only as long as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
 std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds);
 

@@ -36,8 +36,8 @@ std::string ReduceClass(Description op, const std::string& acc) {
       s.kind == ReduceKind::kMean || s.kind == ReduceKind::kL2 || s.kind == ReduceKind::kLogSumExp;
   return fmt::format("{}{}{}",
                      IsIntegerHere(s.in) ? "acc=i32"
-                     : s.IsF64()     ? "f64"
-                                     : acc,
+                     : s.IsF64()         ? "f64"
+                                         : acc,
                      has_function ? ";math=2" : "", s.ignore_nan ? ";nan=ignore" : "");
 }
 
