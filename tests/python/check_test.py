@@ -439,7 +439,7 @@ class Attributes(unittest.TestCase):
         """Workers that import kernels have one of their own, as they have no library."""
         from assay._declaration import DTYPES, _OTHER_NAMES
         for word, own in _OTHER_NAMES.items():
-            if own in DTYPES:
+            if own in DTYPES and word not in DTYPES:
                 with self.subTest(word), self.assertRaisesRegex(assay.UsageError, f"did you mean '{own}'"):
                     assay.check("softmax", self.x, self.x, dtypes={"x": word})
 

@@ -170,9 +170,13 @@ Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::st
   return {op.schema().op, std::move(name), FormulaContract, std::move(why_not), std::move(create)};
 }
 
-// Nothing speaks against any description, but its attributes have to be read.
+// Integers that wrap around are none of what is simulated; every other description is taken, after its attributes were
+// read.
 std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
-  return [&op](Description d) { return DefinitionFor(op, d).refusal(); };
+  return [&op](Description d) -> std::string {
+    if (!op.Saturates() && plugin::IsInteger(d.outputs()[0].dtype)) return "the corpus has formulas of real numbers";
+    return DefinitionFor(op, d).refusal();
+  };
 }
 
 // "legal.schedule-3", or of other schedules than the direct one "legal.onepass-3".

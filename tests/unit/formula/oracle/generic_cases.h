@@ -19,6 +19,10 @@ struct TypedCases {
   DrawnSizes drawn;
 };
 
+// Lists of types that are computed in real numbers: integers that wrap around have tests of their own
+// (tests/unit/ops/exact_integers_test.cc).
+std::vector<std::vector<DType>> RealTypes(const FormulaOperator& op);
+
 // Drawn for exact arithmetic and executions, which go through every number one after the other.
 std::vector<TypedCases> SmallCases(const FormulaOperator& op);
 

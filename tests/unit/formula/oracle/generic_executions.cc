@@ -135,7 +135,7 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack) {
 Findings CheckExecutionsOfHardData(const Subject& subject) {
   Findings findings;
   SizeDrawer drawer(subject.formula, {.fills = {"edges", "special", "subnormal", "normal"}}, kDrawSeed);
-  const DrawnSizes drawn = drawer.DrawFew(subject.formula.types(), kHardCases);
+  const DrawnSizes drawn = drawer.DrawFew(RealTypes(subject.formula), kHardCases);
   for (const auto& [output, cases] : ByOutput(drawn.cases)) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const bool is_double = IsDouble(cases[i].problem);

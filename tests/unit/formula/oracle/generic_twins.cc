@@ -86,7 +86,7 @@ Findings CheckTwins(const Subject& subject, TwinReport& twins) {
   Findings findings;
   const DrawLimits limits{.long_least = 300, .long_most = 1100, .others_most = 4, .most_work = 1e5};
   SizeDrawer drawer(subject.formula, limits, kDrawSeed);
-  for (const std::vector<DType>& row : subject.formula.types()) {
+  for (const std::vector<DType>& row : RealTypes(subject.formula)) {
     std::set<std::string> open;
     for (int round = 0; round < ASSAY_TEST_SEEDS || (round < kRounds && !open.empty()); ++round) {
       for (const auto& [output, cases] : ByOutput(drawer.DrawFew({row}, drawer.axes()).cases)) {
