@@ -68,7 +68,7 @@ class Conform(OwnFolder):
     def test_cases_that_end_differently_are_told_apart_when_the_bundle_is_verified(self):
         self.write("mine.suite", SUITE + "matmul dtypes=e4m3-e4m3-f32 m=7 n=5 k=129\n")  # which cpu has not
         sentence = self.finding()["sentence"] if self.conform() else ""
-        self.assertRegex(sentence, r"^CONFORMANT mine .*; not shown: matmul \(e4m3")
+        self.assertRegex(sentence, r"^CONFORMANT mine .*; not shown: matmul \(fp8")
         self.assay("bundle", "out", "--out", "out.assay.tar.zst")
         verified = self.assay("verify", "out.assay.tar.zst", "--profile", "mine.toml", "--progress", "none").stdout
         self.assertIn(sentence, verified)
@@ -177,8 +177,8 @@ class Conform(OwnFolder):
 
     def test_what_skips_a_mandatory_feature_does_not_conform(self):
         self.write("mine.suite", SUITE.splitlines()[0] + "\nmatmul dtypes=e4m3-e4m3-f32 m=7 n=5 k=129\n")
-        self.write("mine.toml", PROFILE.replace("softmax/f32", "matmul/e4m3"))
-        self.assertIn("matmul/e4m3: of 1 case 1 unsupported", self.conform(code=1).stdout)
+        self.write("mine.toml", PROFILE.replace("softmax/f32", "matmul/fp8"))
+        self.assertIn("matmul/fp8: of 1 case 1 unsupported", self.conform(code=1).stdout)
 
     def test_a_pool_is_no_device(self):
         self.assertIn("a profile is about one device, and each device of a pool runs only some cases: name one "

@@ -92,6 +92,22 @@ class Causes(unittest.TestCase):
         self.is_named("(dir=inv|.*the operand x reversed along axis 1)", "fft", [x],
                       lambda x: np.fft.fft(x[:, ::-1].astype(np.complex128)).astype(np.complex64))
 
+    def test_one_value_of_an_attribute_is_named_and_what_was_left_out(self):
+        a, b, c = self.normals(16, 24), self.normals(24, 32), self.normals(16, 32)
+        self.assertRegex(self.reason("matmul", [a, b, c], lambda a, b, c: a @ b, beta=0.5), "result of the operand c all 0$")
+        q, k, v = (self.normals(1, 2, 16, 24) for _ in range(3))
+        self.is_named("window=0", "attention", [q, k, v], lambda q, k, v: attention(q, k, v, causal=True), causal=True, window=4)
+
+    def test_a_case_by_which_anything_holds_is_no_cause(self):
+        q, k, v = (self.normals(1, 1, 16, 32).astype(np.float16) for _ in range(3))
+        wrong = (attention(q, k, v) * 1.2).astype(np.float16)
+        for result in (wrong, np.full_like(wrong, 0.25)):
+            self.assertNotIn("right result of", assay.check("attention", [q, k, v], result).reason)
+
+    def test_an_output_of_one_constant_has_no_cause(self):
+        x = self.normals(8, 512).astype(np.float32)
+        self.assertNotIn("right result of", assay.check("reduce", [x], np.zeros(8, np.float32), axes=[1], kind="sum").reason)
+
     def test_a_result_that_holds_by_what_was_declared_has_no_cause(self):
         x = self.normals(8, 64).astype(np.float32)
         verdict = assay.check("reduce", [x], x.sum(1, dtype=np.float64).astype(np.float32), axes=[1], kind="sum",

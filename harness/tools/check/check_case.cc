@@ -285,23 +285,30 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
+// Judged in a millisecond or two by one thread.
+bool IsSmall(const Problem& problem) {
+  constexpr double kFlops = 1e7, kBytes = 0x1p19;
+  return problem.flops < kFlops && problem.bytes < kBytes;
+}
+
 // "; it is the right result of causal=0", for a result that fails and holds for another case; "" where none is found in
 // the time that a failure may take beside a pass.
 std::string CauseText(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
-  constexpr double kSeconds = 0.1;
   const PreparedCase& data = user.data;
+  const double seconds = IsSmall(data.problem) ? 1 : 0.1;
   WrongResult wrong{.op = *data.op,
                     .problem = data.problem,
                     .inputs = data.inputs,
                     .got = user.got,
                     .contract = user.contract,
+                    .golden = data.outputs[result.findings.worst].golden,
                     .tier = ChooseTier(request.tier, data.problem),
                     .output = result.findings.worst};
   const ErrorMetrics& metrics = result.worst().evidence.runs[0];
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
   std::vector<std::string> texts;
-  for (const CaseChange& change : FindCauses(wrong, kSeconds)) {
+  for (const CaseChange& change : FindCauses(wrong, seconds)) {
     texts.push_back(change.key.empty() ? DescribeChange(data.problem, change)
                                        : AttributeWith(user.asker, change.key, change.value));
   }
@@ -317,12 +324,6 @@ std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& 
   return MeasureMutationPower(*user.data.op, user.data.problem, worst, user.data.inputs, golden, bound, found->contract,
                               {})
       .DescribeMissedFaults();
-}
-
-// Judged in a millisecond or two by one thread.
-bool IsSmall(const Problem& problem) {
-  constexpr double kFlops = 1e7, kBytes = 0x1p19;
-  return problem.flops < kFlops && problem.bytes < kBytes;
 }
 
 }  // namespace

@@ -14,11 +14,12 @@ const AttrDef& DefinitionOf(const Operator& op, const std::string& key) {
   return *op.schema().Find(key);
 }
 
-// Usual numbers, then factors, powers and decades of a stated real.
+// Usual numbers, then factors, powers and decades of a stated real. Tiny ones are epsilons.
 std::vector<double> NumbersNear(double x) {
-  std::vector<double> numbers = {0, 1, 1e-5, 1e-6, 1e-8, 1e-12, 1e-3, x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x))};
+  std::vector<double> numbers = {0, 1};
+  if (std::fabs(x) < 0.01) numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
+  numbers.insert(numbers.end(), {x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x});
   for (const double decade : {10.0, 100.0, 1000.0}) numbers.insert(numbers.end(), {x * decade, x / decade});
-  numbers.push_back(1 / x);
   std::erase_if(numbers, [](double number) { return !std::isfinite(number); });
   return numbers;
 }
@@ -35,7 +36,7 @@ std::vector<std::string> ValuesNear(const AttrDef& attr, const ResolvedAttr& sta
       }
       break;
     case AttrType::kInt:
-      for (const int64_t step : {-1, 1}) values.push_back(std::to_string(stated.i + step));
+      values = {"0", std::to_string(stated.i - 1), std::to_string(stated.i + 1)};
       break;
     case AttrType::kDims:
       for (const int64_t size : {0, 1, 2}) values.push_back(std::to_string(size));
@@ -62,7 +63,7 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
     if (beside.shape == operand.shape && beside.dtype == operand.dtype) add(OperandChange::kExchanged, other);
   }
   if (IsFloat(operand.dtype)) {
-    for (const auto kind : {OperandChange::kOnes, OperandChange::kZeros, OperandChange::kNegated}) add(kind);
+    for (const auto kind : {OperandChange::kZeros, OperandChange::kOnes, OperandChange::kNegated}) add(kind);
   }
   for (size_t axis = operand.shape.size(); axis-- > 0;) {
     if (operand.shape[axis] < 2) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/cause.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "harness/core/base/stopwatch.h"
@@ -23,22 +24,43 @@ bool IsMostlyBounded(const ElementJudge& judge) {
   return 2 * open <= n;
 }
 
+// Whether `got` is right for these operands, and something else would not be: the right result of the case that was
+// meant, if it is known.
 bool IsRight(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-             Tensor got) {
+             Tensor got, const Golden* meant = nullptr) {
   const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
   const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
   if (!IsMostlyBounded(ElementJudge(golden, bound, result.contract, got.dtype()))) return false;
-  return Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got));
+  const JudgedBy by{result.op, problem, output, inputs, golden, bound, result.contract};
+  if (!Holds(JudgeOutput(by, got))) return false;
+  if (meant == nullptr) return true;
+  Tensor other(got.dtype(), got.shape());
+  other.SetDoubles(meant->value);
+  return !Holds(JudgeOutput(by, other));
+}
+
+// Whether all is one constant, as in memory that nobody has written.
+bool IsConstant(const Tensor& tensor) {
+  const std::vector<double> values = tensor.ToDoubles();
+  return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
+}
+
+// Whether so few places are wrong that another selection may hit them by chance.
+bool AreFewPlaces(const WrongResult& result) {
+  constexpr size_t kFew = 4;
+  return IsInt(result.got[result.output].dtype()) && result.elements.size() < kFew;
 }
 
 // Whether the result is right for these operands, on slices around wrong elements first.
-bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) {
+bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
+           const Golden* meant = nullptr) {
   const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
   if (!part && problem.flops > kMostFlops) return false;
   const Tensor& wrong = result.got[result.output];
   if (part && !IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong))) return false;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
-    if (!IsRight(result, problem, k, inputs, result.got[k].Clone())) return false;
+    const Golden* const other = k == result.output ? meant : nullptr;
+    if (!IsRight(result, problem, k, inputs, result.got[k].Clone(), other)) return false;
   }
   return true;
 }
@@ -49,19 +71,21 @@ bool Explains(const WrongResult& result, const CaseChange& change) {
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
   if (!change.key.empty()) {
-    return result.op.CheckInputs(*problem, result.inputs) && Holds(result, *problem, result.inputs);
+    return result.op.CheckInputs(*problem, result.inputs) && Holds(result, *problem, result.inputs, &result.golden);
   }
   const std::vector<Tensor> inputs = ChangeInputs(result.inputs, change);
-  return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs);
+  return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs, &result.golden);
 }
 
 std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;
   std::vector<CaseChange> causes;
-  if (Holds(result, result.problem, result.inputs)) return causes;
+  if (IsConstant(result.got[result.output]) || Holds(result, result.problem, result.inputs)) return causes;
   for (const CaseChange& change : ListChanges(result.op, result.problem)) {
     if (causes.size() == kMostCauses || time.Seconds() > seconds) break;
-    if (Explains(result, change)) causes.push_back(change);
+    if (AreFewPlaces(result) && change.key != "tie") continue;
+    const bool is_known = !change.key.empty() && std::ranges::count(causes, change.key, &CaseChange::key) > 0;
+    if (!is_known && Explains(result, change)) causes.push_back(change);
   }
   return causes;
 }

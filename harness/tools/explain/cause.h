@@ -18,6 +18,7 @@ struct WrongResult {
   const std::vector<Tensor>& inputs;
   const std::vector<Tensor>& got;  // of each output
   const Contract& contract;
+  const Golden& golden;  // of the wrong output
   Tier tier = Tier::kFast;
   // An output that is wrong, and some elements where it shows: a change is tried on slices around them first.
   size_t output = 0;
@@ -26,7 +27,8 @@ struct WrongResult {
 
 bool Explains(const WrongResult& result, const CaseChange& change);
 
-// Changes that explain the result, in the order of ListChanges, at most kMostCauses; none if nothing is wrong with it.
+// Changes that explain the result, in the order of ListChanges, at most kMostCauses and one of each attribute; none if
+// nothing is wrong with it, or too little to say why.
 // Another one is tried only as long as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
 std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds);
