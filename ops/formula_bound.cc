@@ -32,12 +32,6 @@ constexpr double kBoundUp = 1 + 0x1p-20;
 // Sums of more terms than this times 1/u can stop growing (golden/bound/bound.cc).
 constexpr double kStagnation = 0.125;
 
-std::vector<DType> TypesOf(const Problem& problem) {
-  std::vector<DType> types;
-  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
-  return types;
-}
-
 // Errors of reductions are shared by what uses them.
 bool SharesErrors(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const formula::Node& node) {
@@ -62,14 +56,19 @@ BoundModel PlacesBound(const Golden& golden, const Contract& contract, const Gra
   return bound;
 }
 
-// Bound for numbers that become integers at the end. NaN may become any integer.
+// NaN is no integer: any result is right there.
+void AdmitUndefined(const Golden& golden, BoundModel& bound) {
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (std::isnan(golden.value[static_cast<size_t>(i)])) Admit(bound, golden.size(), i, kAnything);
+  }
+}
+
+// Bound for numbers that become integers at the end.
 BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   BoundModel bound;
   bound.partial_overflow_at = bound.overflow_at = kInfinity;
   bound.lambda_out = contract.out == OutputRounding::kNearest ? 0.5 : 1;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    if (std::isnan(golden.value[static_cast<size_t>(i)])) Admit(bound, golden.size(), i, kAnything);
-  }
+  AdmitUndefined(golden, bound);
   return bound;
 }
 
@@ -172,6 +171,12 @@ ASSAY_MULTIVERSION void Hold(double largest, const double* __restrict y, double*
 
 }  // namespace
 
+std::vector<DType> TypesOf(std::span<const Operand> operands) {
+  std::vector<DType> types;
+  for (const Operand& operand : operands) types.push_back(operand.dtype);
+  return types;
+}
+
 void HoldReach(std::span<double> reach, const double* y, bool wide) {
   Hold(wide ? kInfinity : FormatOf(DType::kF32).max_finite, y, reach.data(), std::ssize(reach));
 }
@@ -225,7 +230,7 @@ double MostTerms(const Graph& graph) {
 }
 
 ErrorRules RulesFor(const Problem& problem, size_t output, const Contract& contract, bool double_double) {
-  ErrorRules rules = formula::ContractRules(contract, TypesOf(problem), double_double);
+  ErrorRules rules = formula::ContractRules(contract, TypesOf(problem.inputs), double_double);
   const DType out = problem.outputs[output].dtype;
   if (IsFloat(out) && FormatOf(out).max_finite > rules.range) rules.last_range = rules.range;
   return rules;
@@ -236,10 +241,14 @@ BoundModel FormulaOperator::Bound(const Problem& problem, size_t output, const G
   const bool is_direct = contract.alg == Algorithm::kDirect;
   const Definition definition = DefinitionOf(problem, output, contract.alg);
   const Graph& graph = definition.graph();
-  if (IsExactInteger(problem, output, graph)) return OutputBound(contract, problem.outputs[output].dtype);
+  if (ComputesIntegers(problem, output, graph)) {
+    BoundModel bound = OutputBound(contract, problem.outputs[output].dtype);
+    AdmitUndefined(golden, bound);
+    return bound;
+  }
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.outputs[output].dtype) == 8;
   std::vector<ErrorRules> rules = {RulesFor(problem, output, contract, dd),
-                                   formula::SystematicRules(contract, TypesOf(problem), dd)};
+                                   formula::SystematicRules(contract, TypesOf(problem.inputs), dd)};
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
   const DType out = problem.outputs[output].dtype;
   const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());

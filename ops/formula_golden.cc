@@ -96,9 +96,9 @@ bool ReachesWholeOutputs(const Graph& graph, size_t input) {
   return false;
 }
 
-// Integers, as registers of the output's type hold them.
-Golden IntegerGolden(const Operand& output, const Graph& graph, const std::vector<std::vector<double>>& elements,
-                     Tier tier) {
+// Integers, as registers of the output's type hold them; NaN where they are undefined.
+Golden EvaluateIntegers(const Operand& output, const Graph& graph, const std::vector<std::vector<double>>& elements,
+                        Tier tier) {
   const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, true, {});
   Golden golden;
   golden.shape = output.shape;
@@ -107,9 +107,9 @@ Golden IntegerGolden(const Operand& output, const Graph& graph, const std::vecto
   golden.magnitude = Plane(std::ssize(evaluation.value), SizeOf(output.dtype) == 8);
   bool any = false;
   for (size_t i = 0; i < evaluation.value.size(); ++i) {
-    const int64_t y = formula::WrapTo(output.dtype, {evaluation.value[i], evaluation.value_lo[i]});
-    golden.value.push_back(static_cast<double>(y));
-    golden.value_lo.push_back(LowPart(y, golden.value.back()));
+    const std::optional<int64_t> y = formula::WrapExact(output.dtype, {evaluation.value[i], evaluation.value_lo[i]});
+    golden.value.push_back(y ? static_cast<double>(*y) : std::nan(""));
+    golden.value_lo.push_back(y ? LowPart(*y, golden.value.back()) : 0);
     any = any || golden.value_lo.back() != 0;
   }
   if (!any) golden.value_lo.clear();
@@ -149,6 +149,8 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
     if (const int places = graph.inputs[i].places_along; places >= 0) {
       DrawPlaces(graph.Extent(places), problem.spec.seed, i, inputs.back());
+    } else if (OutputOfDoubles(problem, i)) {
+      KeepToDoubles(inputs.back());
     }
   }
   return inputs;
@@ -171,10 +173,8 @@ std::vector<std::vector<double>> ReadElements(std::span<const Tensor> inputs) {
   return elements;
 }
 
-bool FormulaOperator::IsExactInteger(const Problem& problem, size_t output, const Graph& graph) const {
-  std::vector<DType> types;
-  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
-  return formula::IsExactInteger(graph, types, problem.outputs[output].dtype);
+bool FormulaOperator::ComputesIntegers(const Problem& problem, size_t output, const Graph& graph) const {
+  return formula::StaysInIntegers(graph, TypesOf(problem.inputs), problem.outputs[output].dtype);
 }
 
 Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std::span<const Tensor> inputs,
@@ -182,7 +182,10 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std
   const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   const std::vector<std::vector<double>> elements = ReadElements(inputs);
-  if (IsExactInteger(problem, output, graph)) return IntegerGolden(problem.outputs[output], graph, elements, tier);
+  if (ComputesIntegers(problem, output, graph)) {
+    const Operand& integers = problem.outputs[output];
+    return EvaluateIntegers(integers, LimitToRegisters(graph, TypesOf(problem.inputs), integers.dtype), elements, tier);
+  }
   const bool dd = tier == Tier::kReproducible;
   const ErrorRules rules[] = {formula::GoldenRules(dd), formula::SigmaRules()};
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "harness/core/data/fill/rng.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
 namespace {
+
+constexpr int64_t kHeldByDoubles = int64_t{1} << 53;
 
 // "3,1" of the element with this number.
 std::string PlaceText(const Shape& shape, int64_t element) {
@@ -29,27 +33,38 @@ void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to) {
   to.SetDoubles(places);
 }
 
-// An output of integers that is not computed exactly comes of doubles.
+void KeepToDoubles(Tensor& integers) {
+  for (int64_t& x : integers.As<int64_t>()) {
+    if (x > kHeldByDoubles || x < -kHeldByDoubles) x /= 1 << 11;
+  }
+}
+
+std::optional<size_t> FormulaOperator::OutputOfDoubles(const Problem& problem, size_t input) const {
+  if (problem.inputs[input].dtype != DType::kI64) return std::nullopt;
+  for (size_t output = 0; output < problem.outputs.size(); ++output) {
+    const formula::Definition definition = DefinitionOf(problem, output);
+    const auto reads = [&](const formula::Node& node) {
+      return node.kind == formula::Kind::kIn && node.input == static_cast<int>(input);
+    };
+    const formula::Graph& graph = definition.graph();
+    if (std::ranges::any_of(graph.nodes, reads) && !ComputesIntegers(problem, output, graph)) return output;
+  }
+  return std::nullopt;
+}
+
 Status FormulaOperator::CheckIsHeld(const Problem& problem, size_t input, const Tensor& tensor) const {
   if (tensor.dtype() != DType::kI64) return {};
-  const auto is_exact = [&](size_t output) {
-    return !IsInt(problem.outputs[output].dtype) ||
-           IsExactInteger(problem, output, DefinitionOf(problem, output).graph());
-  };
-  constexpr int64_t kHeld = int64_t{1} << 53;
   const std::span<const int64_t> integers = tensor.As<int64_t>();
-  const auto beyond = std::ranges::find_if(integers, [](int64_t x) { return x > kHeld || x < -kHeld; });
+  const auto beyond =
+      std::ranges::find_if(integers, [](int64_t x) { return x > kHeldByDoubles || x < -kHeldByDoubles; });
   if (beyond == integers.end()) return {};
-  for (size_t output = 0; output < problem.outputs.size(); ++output) {
-    if (is_exact(output)) continue;
-    return UsageError(
-        fmt::format("{}: {}[{}] is {}, beyond 2^53, and {} is no sum, product or choice of integers alone, of which "
-                    "such numbers are "
-                    "judged: give numbers up to 2^53",
-                    name_, problem.inputs[input].name, PlaceText(tensor.shape(), beyond - integers.begin()), *beyond,
-                    problem.outputs[output].name));
-  }
-  return {};
+  const std::optional<size_t> output = OutputOfDoubles(problem, input);
+  if (!output) return {};
+  return UsageError(
+      fmt::format("{}: {}[{}] is {}, beyond 2^53, and {} is not computed of integers alone, which is all that such "
+                  "numbers are judged in: give numbers up to 2^53",
+                  name_, problem.inputs[input].name, PlaceText(tensor.shape(), beyond - integers.begin()), *beyond,
+                  problem.outputs[*output].name));
 }
 
 Status FormulaOperator::CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const {

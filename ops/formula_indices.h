@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that are places along an axis.
+// Operands of integers: places along an axis, and i64 beyond 2^53.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,8 @@ namespace assay {
 
 // Places in [0, extent) at random: the last, the first, and every fourth one again as the one before it.
 void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to);
+
+// Divides integers beyond 2^53 by 2^11, so that doubles hold all of them.
+void KeepToDoubles(Tensor& integers);
 
 }  // namespace assay

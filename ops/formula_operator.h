@@ -66,8 +66,10 @@ class FormulaOperator final : public Operator {
   formula::Definition WholeDefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
 
  private:
-  // Whether results are those of registers of integers (ops/formula/integers.h).
-  bool IsExactInteger(const Problem& problem, size_t output, const formula::Graph& graph) const;
+  // Whether results are those of registers of integers (formula::StaysInIntegers).
+  bool ComputesIntegers(const Problem& problem, size_t output, const formula::Graph& graph) const;
+  // Returns an output that is evaluated in doubles and reads this input of i64; none: every i64 is judged exactly.
+  std::optional<size_t> OutputOfDoubles(const Problem& problem, size_t input) const;
   Status CheckIsHeld(const Problem& problem, size_t input, const Tensor& tensor) const;
   Problem OneLane(const Problem& problem, size_t output) const;
   std::optional<Twin> MakeTieTwin(const Problem& problem, size_t output, const Contract& contract) const;
@@ -81,6 +83,8 @@ class FormulaOperator final : public Operator {
   std::vector<Algorithm> schedules_;
   std::vector<std::vector<DType>> types_;
 };
+
+std::vector<DType> TypesOf(std::span<const Operand> operands);
 
 // The elements of each operand, and behind all of them, where a double does not hold some i64, the low parts of each:
 // inputs of an evaluation in double-double.

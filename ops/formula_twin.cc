@@ -180,7 +180,7 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   formula::LaneEvaluator evaluator(graph, graph.outputs[0], operands);
   std::vector<DType> types;
   for (const Tensor& input : inputs) types.push_back(input.dtype());
-  const bool wraps = formula::IsExactInteger(graph, types, out);
+  const bool wraps = formula::StaysInIntegers(graph, types, out);
   std::set<int64_t> lanes;
   for (const int64_t element : elements) lanes.insert(evaluator.LaneOf(element));
   const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
@@ -201,7 +201,9 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
         if (telling < 0) continue;
         const auto at = static_cast<size_t>(telling);
         const double y = values[static_cast<size_t>(places[at])], value = y + (wrong[at] - right[at]);
-        const double result = wraps ? static_cast<double>(formula::WrapTo(out, {value, 0})) : value;
+        const std::optional<int64_t> wrapped = wraps ? formula::WrapExact(out, {value, 0}) : std::nullopt;
+        if (wraps && !wrapped) continue;  // undefined: it has no wrong result
+        const double result = wrapped ? static_cast<double>(*wrapped) : value;
         if (AreAlike(out, result, y)) continue;
         const int64_t key = (lane * std::ssize(graph.nodes) + faulty.node) * terms + term;
         mutants.push_back({.index = places[at], .value = result, .term = term, .key = key});

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,10 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
+  // For each node the integers that a register holds of it, where larger ones wrap around and would decide something
+  // else. Beyond them, and where nothing is defined, values are NaN, and so is all that depends on them. Empty: values
+  // are those of real arithmetic. Set by LimitToRegisters.
+  std::vector<std::optional<IntegerLimits>> limits;
 
   int64_t ExtentOf(AxisSet set) const {
     int64_t product = 1;

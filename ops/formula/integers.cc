@@ -15,7 +15,9 @@ bool IsConstant(const Node& node, double value) {
 
 Numbers OfConstant(const Node& node) {
   if (IsConstant(node, 0) || IsConstant(node, 1)) return Numbers::kCondition;
-  return node.constant == std::trunc(node.constant) && node.constant_lo == 0 ? Numbers::kInteger : Numbers::kReal;
+  const bool is_integer =
+      node.constant == std::trunc(node.constant) && node.constant_lo == std::trunc(node.constant_lo);
+  return is_integer ? Numbers::kInteger : Numbers::kReal;
 }
 
 // `least`: what all operands are.
@@ -79,7 +81,8 @@ bool StaysIn(const Graph& graph, const Node& node, size_t place, bool stays_behi
   }
 }
 
-// So many bits have the magnitudes of a node, given those of its operands; infinity: as many as it likes.
+// Returns how many bits the magnitude of a node has at most, given those of its operands; infinity if there is no
+// limit.
 double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& bits, std::span<const DType> inputs) {
   double most = 0, sum = 0;
   for (const int arg : node.args) most = std::max(most, bits[static_cast<size_t>(arg)]);
@@ -88,7 +91,7 @@ double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& b
     case Kind::kIn:
       return 8 * SizeOf(inputs[static_cast<size_t>(node.input)]);
     case Kind::kConst:
-      return std::log2(std::fabs(node.constant) + 1);
+      return std::log2(std::fabs(node.constant) + std::fabs(node.constant_lo) + 1);
     case Kind::kIndex:
       return std::log2(static_cast<double>(graph.Extent(node.axis)));
     case Kind::kMap:
@@ -112,7 +115,7 @@ double BitsOf(const Graph& graph, const Node& node, const std::vector<double>& b
 
 }  // namespace
 
-bool IsExactInteger(const Graph& graph, std::span<const DType> inputs, DType output) {
+bool StaysInIntegers(const Graph& graph, std::span<const DType> inputs, DType output) {
   constexpr double kHeld = 100;  // of the 106 bits that a double-double has at least, so that sums of two are exact
   if (!IsInt(output)) return false;
   std::vector<double> bits;
@@ -123,7 +126,8 @@ bool IsExactInteger(const Graph& graph, std::span<const DType> inputs, DType out
   return true;
 }
 
-int64_t WrapTo(DType type, DD exact) {
+std::optional<int64_t> WrapExact(DType type, DD exact) {
+  if (!std::isfinite(exact.hi) || !std::isfinite(exact.lo)) return std::nullopt;
   const auto modulo = [](double x) {
     const double rest = std::fmod(x, 0x1p64);
     const auto size = static_cast<uint64_t>(std::fabs(rest));

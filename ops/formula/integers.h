@@ -3,6 +3,7 @@
 // them, so that conditions, counts and computed places are exact.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +17,12 @@ Numbers NumbersOf(const Graph& graph, const Node& node);
 
 // Whether an output of integers is computed of integers alone, none of which leaves a double-double on the way. Its
 // results are those of registers of its type: what is added and multiplied wraps around. `inputs`: their types.
-bool IsExactInteger(const Graph& graph, std::span<const DType> inputs, DType output);
-// The integer that `exact` is in a register of this type.
-int64_t WrapTo(DType type, DD exact);
+bool StaysInIntegers(const Graph& graph, std::span<const DType> inputs, DType output);
+// Returns the graph with limits: the results of kernels that wrap around before a comparison, a choice or a wider type
+// differ from those of one that does not, so that they are undefined. Precondition: StaysInIntegers.
+Graph LimitToRegisters(Graph graph, std::span<const DType> inputs, DType output);
+// Returns the integer that `exact` is in a register of this type; none if it is not finite.
+std::optional<int64_t> WrapExact(DType type, DD exact);
 
 // How kernels hold the integers of a node.
 enum class Held : uint8_t {

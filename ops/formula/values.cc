@@ -80,7 +80,7 @@ BlockValues::BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool d
       lo_(hi_.size()),
       known_places_(hi_.size()) {}
 
-void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs) {
+void BlockValues::Evaluate(int node, std::span<const std::vector<double>> inputs) {
   const Node& info = plan_->graph().At(node);
   const auto at = static_cast<size_t>(node), size = static_cast<size_t>(plan_->Size(info.axes, lanes_));
   hi_[at].resize(size);

@@ -30,7 +30,10 @@ class BlockValues {
 
   void Begin(int64_t first, int64_t lanes, Fault fault = {}) { first_ = first, lanes_ = lanes, fault_ = fault; }
   // Operands come before.
-  void Compute(int node, std::span<const std::vector<double>> inputs);
+  void Compute(int node, std::span<const std::vector<double>> inputs) {
+    Evaluate(node, inputs);
+    if (!plan_->graph().limits.empty()) OpenUndefined(node);
+  }
 
   std::span<const double> Hi(int node) const { return hi_[static_cast<size_t>(node)]; }
   std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
@@ -40,6 +43,7 @@ class BlockValues {
   const Operands& operands() const { return operands_; }
 
  private:
+  void Evaluate(int node, std::span<const std::vector<double>> inputs);
   void Input(int node, std::span<const std::vector<double>> inputs);
   void Map(int node);
   void Reduce(int node);
@@ -49,6 +53,9 @@ class BlockValues {
   void Gather(int node);
   void ScatterAdd(int node);
   void FindPlaces(int node);
+  // Makes what registers of integers do not hold NaN, and what depends on that (Graph::limits).
+  void OpenUndefined(int node);
+  bool IsOpened(int node, size_t i) const;
   Operands ExpandOperands(int node);
 
   const BlockPlan* plan_;

@@ -213,7 +213,7 @@ class Reduce final : public Operator {
             .largest_integer_sum = adds && IsInt(type) ? std::min(LargestSumOfIntegers(type, op.terms, 1), highest) : 0,
             .required_fields = asks_for_nan ? "mid=none;nan=" + problem.Text("nan") : "mid=none",
             .selects = selects,
-            .sum = adds && !IsExactInteger(problem) ? std::optional(SumForm{}) : std::nullopt,
+            .sum = adds && !ReducesIntegers(problem) ? std::optional(SumForm{}) : std::nullopt,
             .peer = {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = op.terms}};
   }
 
@@ -232,7 +232,7 @@ class Reduce final : public Operator {
     const ReduceArgs op(problem);
     if (!IsArg(op.kind) || !op.tie_any) return;
     const std::span<int64_t> indices = got.As<int64_t>();
-    if (IsExactInteger(problem)) return CanonicaliseIntegers(op, inputs[0], indices);
+    if (ReducesIntegers(problem)) return CanonicaliseIntegers(op, inputs[0], indices);
     for (int64_t row = 0; row < op.rows; ++row) {
       if (indices[row] < 0 || indices[row] >= op.terms) continue;
       const std::vector<double> terms = op.Row(inputs[0], row);

@@ -57,8 +57,8 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier);
 
 // Sums and products of integers, whose results are those modulo 2^bits of the output's type, and what i64 selects. Sums
 // of i8 as i32 do not overflow: they are ReduceGolden's and have a twin.
-bool IsExactInteger(const Problem& problem);
-Golden IntegerGolden(const Problem& problem, const Tensor& x);
+bool ReducesIntegers(const Problem& problem);
+Golden FoldIntegers(const Problem& problem, const Tensor& x);
 // Replaces places of equal integers by the golden ones.
 void CanonicaliseIntegers(const ReduceArgs& op, const Tensor& x, std::span<int64_t> places);
 std::vector<Mutant> OmittedIntegers(const Problem& problem, const Tensor& x, std::span<const int64_t> outputs);

@@ -222,7 +222,7 @@ double LogOfSumError(const Contract& contract, double n, double mean_rank) {
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const ReduceArgs op(problem);
   const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
-  if (IsExactInteger(problem)) return OutputBound(contract, out);
+  if (ReducesIntegers(problem)) return OutputBound(contract, out);
   if (IsSelection(op.kind)) return SelectionBound(op, golden, contract, IsInt(in));
   BoundModel bound;
   const auto terms = static_cast<double>(op.terms);

@@ -231,7 +231,7 @@ double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceArgs op(problem);
-  if (IsSelection(op.kind) || IsExactInteger(problem) || contract.alg != Algorithm::kDirect) return std::nullopt;
+  if (IsSelection(op.kind) || ReducesIntegers(problem) || contract.alg != Algorithm::kDirect) return std::nullopt;
   // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
   if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
   switch (op.kind) {
@@ -249,7 +249,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
 
 int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
   const ReduceArgs op(problem);
-  if (IsExactInteger(problem)) return 0;
+  if (ReducesIntegers(problem)) return 0;
   if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
   if (rounded) return MeanTwinVariants(problem, contract);
@@ -260,7 +260,7 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                        std::span<const int64_t> outputs) {
   const ReduceArgs op(problem);
-  if (IsExactInteger(problem) && !IsSelection(op.kind)) return OmittedIntegers(problem, x, outputs);
+  if (ReducesIntegers(problem) && !IsSelection(op.kind)) return OmittedIntegers(problem, x, outputs);
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
     if (IsSelection(op.kind)) {

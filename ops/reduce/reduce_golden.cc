@@ -310,8 +310,8 @@ void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
 }  // namespace
 
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
-  if (IsExactInteger(problem)) {
-    Golden golden = IntegerGolden(problem, x);
+  if (ReducesIntegers(problem)) {
+    Golden golden = FoldIntegers(problem, x);
     golden.shape = problem.outputs[0].shape;
     golden.tier = tier;
     return golden;

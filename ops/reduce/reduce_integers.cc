@@ -40,14 +40,14 @@ int64_t ResultOf(const ReduceArgs& op, std::span<const int64_t> row, DType out) 
 
 }  // namespace
 
-bool IsExactInteger(const Problem& problem) {
+bool ReducesIntegers(const Problem& problem) {
   const DType x = problem.inputs[0].dtype, y = problem.outputs[0].dtype;
   const bool folds = !IsSelection(*ParseReduceKind(problem.Text("kind")));
   const bool fits = x == DType::kI8 && y == DType::kI32 && problem.Text("kind") == "sum";
   return IsInt(x) && (folds ? !fits : x == DType::kI64);
 }
 
-Golden IntegerGolden(const Problem& problem, const Tensor& x) {
+Golden FoldIntegers(const Problem& problem, const Tensor& x) {
   const ReduceArgs op(problem);
   const DType out = problem.outputs[0].dtype;
   Golden golden;
@@ -89,7 +89,9 @@ std::vector<Mutant> OmittedIntegers(const Problem& problem, const Tensor& x, std
       const int64_t term = std::exchange(row[static_cast<size_t>(k)], neutral);
       const int64_t wrong = Fold(op, row, out);
       row[static_cast<size_t>(k)] = term;
-      if (wrong != right) mutants.push_back({output, static_cast<double>(wrong), k});
+      // Mutants are doubles. One that rounds to the right result would look like a fault that no comparison finds.
+      const auto value = static_cast<double>(wrong);
+      if (value != static_cast<double>(right)) mutants.push_back({output, value, k});
     }
   }
   return mutants;

@@ -218,8 +218,37 @@ class SameNumbers(unittest.TestCase):
             wrong = right.copy()
             wrong.flat[0] += 1
             self.assertEqual(assay.check(function, [given], wrong).verdict, "mismatch")
-        with self.assertRaisesRegex(assay.UsageError, r"x\[0,0\] is 1152921504606846977, beyond 2\^53"):
-            assay.check(lambda x: x * 2.5, [x], x)
+        for function, result in ((lambda x: x * 2.5, x), (lambda x: assay.namespace(x).where(x == 5, 1.0, 0.0), x * 1.0)):
+            with self.assertRaisesRegex(assay.UsageError, r"x\[0,0\] is 1152921504606846977, beyond 2\^53"):
+                assay.check(function, [x], result)
+
+    def test_constants_beyond_double_are_integers(self):
+        x = np.array([5, -2**60, 2**60 + 1], np.int64)
+        for function, right in ((lambda x: x + (2**60 + 1), x + (2**60 + 1)),
+                                (lambda x: assay.namespace(x).where(x == 2**60 + 1, 1, 0), np.array([0, 0, 1]))):
+            self.assertEqual(assay.check(function, [x], right).class_, "bit_exact")
+            for off in (-100, -1, 1, 100):
+                self.assertEqual(assay.check(function, [x], right + off).verdict, "mismatch")
+
+    def test_integers_that_wrap_before_a_comparison_or_a_wider_type_are_open(self):
+        def positive(a, b):
+            return assay.namespace(a).maximum(a + b, 0)
+
+        def products(a, b):
+            return assay.namespace(a).sum(a * b, axis=-1, keepdims=True)
+        a, b = np.array([[100, 5, -7]], np.int8), np.array([[100, 6, 7]], np.int8)
+        wide = [a.astype(np.int32), b.astype(np.int32)]
+        right = positive(a, b)
+        self.assertEqual(right.tolist(), [[0, 11, 0]])
+        self.assertTrue(assay.check(positive, [a, b], right).passed)
+        self.assertTrue(assay.check(positive, [a, b], np.array([[-56, 11, 0]], np.int8)).passed)
+        self.assertEqual(assay.check(positive, [a, b], np.array([[0, 12, 0]], np.int8)).verdict, "mismatch")
+        self.assertEqual(assay.check(positive, wide, positive(*wide) * 0).verdict, "mismatch")
+        self.assertTrue(assay.check(products, wide, products(*wide)).passed)
+        nothing = assay.check(products, [a, b], products(a, b))
+        self.assertEqual(nothing.verdict, "inconclusive")
+        self.assertIn("promises nothing for 1 of 1 results", nothing.reason)
+        self.assertEqual(assay.check(products, [a[:, 1:], b[:, 1:]], np.array([[-18]])).verdict, "mismatch")
 
     def test_of_elements_elsewhere(self):
         x, y, z = RANDOM.standard_normal((4, 6)), RANDOM.standard_normal((4, 3)), RANDOM.standard_normal((4, 6))

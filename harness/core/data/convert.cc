@@ -59,6 +59,11 @@ void DecodeInt(const T* in, double* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(in[i]);
 }
 
+// Any byte but 0 is true.
+void DecodeBool(const uint8_t* in, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = in[i] != 0 ? 1 : 0;
+}
+
 template <class T>
 void EncodeInt(const double* in, T* out, int64_t n) {
   // Both limits as doubles: -2^63 is exact, and 2^63 - 1 converts to 2^63, the first value that no longer fits.
@@ -127,8 +132,9 @@ void ToF64(DType dtype, const void* storage, std::span<double> values) {
     case DType::kI16:
       return Decode(DecodeInt<int16_t>, storage, values);
     case DType::kU8:
-    case DType::kBool:
       return Decode(DecodeInt<uint8_t>, storage, values);
+    case DType::kBool:
+      return Decode(DecodeBool, storage, values);
     case DType::kI32:
       return Decode(DecodeInt<int32_t>, storage, values);
     case DType::kI64:
@@ -176,8 +182,11 @@ void ToI64(DType dtype, const void* storage, std::span<int64_t> values) {
     case DType::kI16:
       return Widen<int16_t>(storage, values);
     case DType::kU8:
-    case DType::kBool:
       return Widen<uint8_t>(storage, values);
+    case DType::kBool:
+      Widen<uint8_t>(storage, values);
+      for (int64_t& value : values) value = value != 0 ? 1 : 0;
+      return;
     case DType::kI32:
       return Widen<int32_t>(storage, values);
     case DType::kI64:

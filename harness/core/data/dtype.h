@@ -71,12 +71,13 @@ double RoundTo(const FloatFormat& format, double x);
 double UlpAt(const FloatFormat& format, double x);
 
 // Bulk conversion of n elements (2n components for complex types) between storage and double. FromF64 rounds to
-// nearest even, once; integers saturate and NaN becomes 0. i64 is exact up to 2^53. A bool is true where the number is
-// above 0.
+// nearest even, once; integers saturate and NaN becomes 0. i64 is exact up to 2^53. Any byte of a bool but 0 is read as
+// 1; a number above 0 is stored as 1.
 void ToF64(DType dtype, const void* storage, std::span<double> values);
 void FromF64(DType dtype, std::span<const double> values, void* storage);
 
-// Integers as they are, beyond 2^53 too. Precondition: a type of integers.
+// Integers without a detour through double, beyond 2^53 too; any byte of a bool but 0 is 1. Precondition: a type of
+// integers.
 void ToI64(DType dtype, const void* storage, std::span<int64_t> values);
 
 // The smallest and the largest number of a type of integers.

@@ -77,7 +77,7 @@ Result<Tensor> ConvertTensor(Tensor tensor, DType to) {
   if (IsFloat(from) && IsFloat(to) && SizeOf(to) < SizeOf(from)) return Narrowed(tensor, to);
   if (from == DType::kBool && to == DType::kI8) {
     Tensor bytes(to, tensor.shape());
-    std::memcpy(bytes.data(), tensor.data(), tensor.bytes());
+    bytes.SetDoubles(tensor.ToDoubles());
     return bytes;
   }
   if (from == DType::kI32 && to == DType::kI64) {
