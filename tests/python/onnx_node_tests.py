@@ -2,11 +2,16 @@
 """The node tests of the package onnx as folders, and the arrays of an imported case."""
 import builtins
 import pathlib
+import tempfile
 import warnings
 
 import numpy
 import onnx
 from onnx import numpy_helper
+
+import assay
+from assay import _define
+from assay.importers import onnx as importer
 
 TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "i32": "<i4", "i64": "<i8"}
 NARROW = ("bf16", "e4m3", "e5m2")
@@ -48,6 +53,20 @@ def write(test, folder):
                 if value is not None:
                     (place / f"{kind}_{i}.pb").write_bytes(_message(value, info).SerializeToString())
     (folder / "model.onnx").write_bytes(test.model.SerializeToString())
+
+
+def read(test):
+    """The outcomes of the importer, with tensors."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(test, folder)
+        return list(importer.read(folder, with_tensors=True))
+
+
+def judge(case, outputs, **options):
+    types = {one.name: one.dtype for one in (*case.inputs, *case.outputs) if one.dtype in NARROW}
+    if case.definition:
+        _define.register(case.definition)
+    return assay.check(case.op, {one.name: array_of(one) for one in case.inputs}, outputs, dtypes=types, **case.attrs, **options)
 
 
 def array_of(operand):

@@ -17,7 +17,7 @@ FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "
 BITS = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}  # of integers
 _ROUNDED = {"f32": numpy.float32, "f16": numpy.float16}
 EMPTY = "a tensor without elements"
-_MOST_PLACES = 1 << 20
+MOST_PLACES = 1 << 20
 _MOST_ELEMENTS = 1 << 24
 _MOST_RUNS = 4000
 
@@ -28,6 +28,7 @@ class Value:
     def __init__(self, x: Union[numpy.ndarray, Traced], type_: str) -> None:
         self.x, self.type = x if isinstance(x, Traced) else numpy.asarray(x), type_
         self.needs: frozenset[str] = frozenset()  # operands of the graph that it follows from
+        self.is_operand = False  # of the graph, as it is
 
     @property
     def is_known(self) -> bool: return isinstance(self.x, numpy.ndarray)
@@ -219,7 +220,7 @@ def move(value: Value, places: Any, first: int = 0, count: Optional[int] = None,
     places among the former ones, or -1, where `fill` stands."""
     places = numpy.asarray(places, numpy.int64)
     count = value.rank - first if count is None else count
-    demand(places.size <= _MOST_PLACES, f"more than {_MOST_PLACES} elements that are moved")
+    demand(places.size <= MOST_PLACES, f"more than {MOST_PLACES} elements that are moved")
     missing = places < 0
     if value.is_known:
         before, behind = value.shape[:first], value.shape[first + count:]

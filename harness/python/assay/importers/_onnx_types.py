@@ -102,7 +102,9 @@ def _quantize(s: Step) -> Value:
     axis, block = s.attr("axis", 1), s.attr("block_size", 0)
     axis = axis % s[0].rank if s[0].rank else 0
     zero = s.get(2)
-    to = zero.type if zero else ELEMENTS[s.attr("output_dtype", 0) or 2]
+    stated = s.attr("output_dtype", 0)
+    to = zero.type if zero else ELEMENTS[stated or 2]
+    demand(not stated or ELEMENTS[stated] == to, "output_dtype of QuantizeLinear is not the type of its zero point: leave one out")
     placed = zero and _along_axis(zero, s[0], axis, block)
     return quantized(s[0], _along_axis(s[1], s[0], axis, block), placed, to)
 
