@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single nodes of ONNX with results that are known: onnx_values_test.py [CLASS]. The right result passes, the wrong one fails, and a
 node that no definition expresses is refused with its reason."""
+import pathlib
+import tempfile
 import types
 import unittest
 
 import numpy
+
+from assay.importers import onnx as importer
+from assay.importers._cases import attempt
 
 try:
     import onnx
@@ -128,6 +133,75 @@ class Values(unittest.TestCase):
             with self.subTest(reason):
                 found, = node_tests.read(node_test(op, inputs, result if isinstance(result, tuple) else [result], **attributes))
                 self.assertIn(reason, found.reason)
+
+
+@unittest.skipIf(onnx is None, "the package onnx is missing")
+class Constants(unittest.TestCase):
+    def test_casts_round_to_the_narrow_type(self):
+        from assay.importers._onnx_arrays import known
+        from assay.importers._onnx_types import cast
+        for to, saturate, number, right in (
+                ("bf16", True, 0.1, 0.10009765625), ("bf16", True, 1 + 2**-8, 1.0), ("bf16", True, 1 + 3 * 2**-8, 1 + 2**-6),
+                ("e4m3", True, 0.3, 0.3125), ("e4m3", True, -1000, -448), ("e4m3", False, 1000, NAN), ("e4m3", False, 464, 448),
+                ("e5m2", True, 1e9, 57344), ("e5m2", False, -1e9, -INF), ("e5m2", True, 0.3, 0.3125), ("e4m3fnuz", True, 300, 240),
+                ("e4m3fnuz", False, 300, NAN), ("e2m1", True, 2.5, 2), ("e2m1", True, -7, -6), ("e4m3", True, NAN, NAN),
+                ("u32", True, -1, 2**32 - 1), ("i8", True, 300, 44)):
+            with self.subTest(to, number=number, saturate=saturate):
+                numpy.testing.assert_equal(cast(known(float(number), "f32"), to, saturate).x.item(), right)
+
+
+@unittest.skipIf(onnx is None, "the package onnx is missing")
+class Models(unittest.TestCase):
+    """Graphs with functions and loops, as files without data."""
+
+    def read(self, nodes, functions=(), x=(4,)):
+        """Adds what the nodes make of 1, which is `d`, to an operand."""
+        info = [helper.make_tensor_value_info(name, T.FLOAT, list(x)) for name in ("x", "y")]
+        nodes = [helper.make_node("Constant", [], ["c"], value_float=1.0), *nodes, helper.make_node("Add", ["x", "d"], ["y"])]
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]
+        model = helper.make_model(helper.make_graph(nodes, "g", info[:1], info[1:]), opset_imports=opsets, functions=list(functions))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "mine.onnx")
+            path.write_bytes(model.SerializeToString())
+            found, = importer.read(str(path), with_tensors=False)
+            return found
+
+    def function(self, name, *called):
+        ends = ["a", *(f"t{k}" for k in range(len(called) - 1)), "b"]
+        nodes = [helper.make_node(op, [ends[k]], [ends[k + 1]], domain="f" if op.startswith("f") else "") for k, op in enumerate(called)]
+        return helper.make_function("f", name, ["a"], ["b"], nodes, [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)])
+
+    def test_functions_within_functions_end(self):
+        """39 levels of two calls each are 2^39 nodes."""
+        every = [self.function("f0", "Neg"), *(self.function(f"f{k}", f"f{k - 1}", f"f{k - 1}") for k in range(1, 40))]
+        self.assertIn("more than 20000 nodes", self.read([helper.make_node("f39", ["c"], ["d"], domain="f")], every).reason)
+        self.assertIsNotNone(self.read([helper.make_node("f9", ["c"], ["d"], domain="f")], every[:10]).case)
+
+    def test_constants_in_a_loop_end(self):
+        expand = [helper.make_node("Constant", [], ["s"], value_ints=[1 << 24]), *(helper.make_node("Expand", ["c", "s"], ["d"]) for _ in range(30))]
+        self.assertIn("more than 20000 nodes", self.read(expand, x=(1,)).reason)
+
+    def test_overloads_are_functions_of_their_own(self):
+        if "overload" not in onnx.FunctionProto.DESCRIPTOR.fields_by_name:
+            self.skipTest("this version of onnx has no overloads")
+        positive, negative = self.function("f0", "Abs"), self.function("f0", "Neg")
+        positive.overload, negative.overload = "positive", "negative"
+        node = helper.make_node("f0", ["c"], ["d"], domain="f")
+        node.overload = "negative"
+        added = self.read([node], [negative, positive]).case.definition["nodes"][-1]
+        self.assertEqual((added["f"], added["of"][1]), ("add", "-1"))
+
+    def test_scans_stack_along_axes_from_the_end(self):
+        body = helper.make_graph([helper.make_node("Identity", ["e"], ["o"])], "body", [helper.make_tensor_value_info("e", T.FLOAT, [4])],
+                                 [helper.make_tensor_value_info("o", T.FLOAT, [4])])
+        right = numpy.arange(8, dtype="f").reshape(2, 4)
+        found, = node_tests.read(node_test("Scan", [right], [right.T.copy()], body=body, num_scan_inputs=1, scan_output_axes=[-1]))
+        self.assertTrue(node_tests.judge(found.case, {found.case.outputs[0].name: right.T.copy()}).passed)
+        self.assertFalse(node_tests.judge(found.case, {found.case.outputs[0].name: right.reshape(4, 2)}).passed)
+
+    def test_a_case_without_memory_is_a_reason(self):
+        def make(): raise MemoryError
+        self.assertIn("more memory than this machine has", attempt("here", "text", "label", make).reason)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ from .._namespace import TRACED
 from .._traced import CONDITIONS, Trace, Traced, map_function, roots_of
 from .._traced import reduce as reduce_traced
 from ._cases import demand
+from ._onnx_tensors import SMALL, rounded
 
 FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "e8m0")
 BITS = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}  # of integers
 _ROUNDED = {"f32": numpy.float32, "f16": numpy.float16}
+_NARROW = ("bf16", *SMALL)
 EMPTY = "a tensor without elements"
 MOST_PLACES = 1 << 20
 _MOST_ELEMENTS = 1 << 24
@@ -67,6 +69,8 @@ def known(x: Any, type_: str) -> Value:
     if type_ in _ROUNDED:
         with numpy.errstate(all="ignore"):
             array = array.astype(_ROUNDED[type_]).astype(numpy.float64)
+    elif type_ in _NARROW:
+        array = rounded(array, type_)
     return Value(array, type_)
 
 

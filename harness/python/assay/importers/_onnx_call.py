@@ -16,6 +16,15 @@ _BOOL = 9
 _INTEGERS = {"u8": "B", "i8": "b", "i32": "i", "i64": "q"}
 
 
+def bytes_of(proto: Any, bytes_each: int) -> bytes:
+    """Fields of integers hold narrow floats by their bits, and those below a byte as they are packed."""
+    if proto.HasField("raw_data"):
+        return proto.raw_data
+    reals = struct.pack(f"<{len(proto.float_data)}f", *proto.float_data) + struct.pack(f"<{len(proto.double_data)}d", *proto.double_data)
+    numbers = [*proto.int32_data, *proto.int64_data, *proto.uint64_data]
+    return reals + b"".join((one & 2**64 - 1).to_bytes(8, "little")[:bytes_each] for one in numbers)
+
+
 class Tensor:
     """A TensorProto. dtype: None of a type that is none here; size and data: 0 and empty where it or an extent is none."""
 
@@ -31,17 +40,8 @@ class Tensor:
         if 0 in self.shape:
             return
         self.size = count_elements(self.shape)
-        self.data = self._bytes_of(proto, bytes_each)
+        self.data = bytes_of(proto, bytes_each)
         demand(len(self.data) == self.size * bytes_each, "a tensor whose data are damaged, or in another file")
-
-    def _bytes_of(self, proto: Any, bytes_each: int) -> bytes:
-        """Fields of integers hold narrow floats by their bits."""
-        if proto.HasField("raw_data"):
-            return proto.raw_data
-        reals = struct.pack(f"<{len(proto.float_data)}f", *proto.float_data)
-        reals += struct.pack(f"<{len(proto.double_data)}d", *proto.double_data)
-        numbers = [*proto.int32_data, *proto.int64_data, *proto.uint64_data]
-        return reals + b"".join((number & 2**64 - 1).to_bytes(8, "little")[:bytes_each] for number in numbers)
 
     def integers(self) -> list[int]:
         if self.dtype not in _INTEGERS:
