@@ -13,7 +13,7 @@ import assay
 from assay import _define
 from assay.importers import onnx as importer
 
-TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "i32": "<i4", "i64": "<i8"}
+TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "bool": "?", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 NARROW = ("bf16", "e4m3", "e5m2")
 
 
@@ -89,6 +89,8 @@ def with_one_wrong(operand, array):
         flat[at] ^= 0x4100
     elif operand.dtype in ("e4m3", "e5m2"):
         flat[at] = flat[at] ^ 0x51 if (flat[at] ^ 0x51) & 0x7f != 0x7f else 0x38
+    elif operand.dtype == "bool":
+        flat[at] = not flat[at]
     elif operand.dtype in ("i8", "u8"):
         flat[at] ^= 1 if set(flat.tolist()) <= {0, 1} else 0x40
     else:

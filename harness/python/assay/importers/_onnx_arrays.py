@@ -154,16 +154,9 @@ def spread(value: Value, shape: Sequence[int]) -> Value:
             axis = x.trace.fixed(extent, x)
             index = x.trace.add("index", [], (axis, *(None,) * (len(shape) - place - 1)), [axis])
             x = map_function("where", map_function("less_equal", 0, index), x, 0)
-        demand(x.shape[place] == extent, "shapes that do not broadcast")
+        demand(x.shape[place] == extent, f"shapes that do not broadcast: {value.shape} and {tuple(shape)}")
     x.is_condition = value.type == "bool"
     return Value(x, value.type)
-
-
-def unknown(value: Value) -> Traced:
-    """The traced array, of an operator that is for those alone."""
-    demand(0 not in value.shape, EMPTY)
-    demand(not value.is_known, "an operator of constants alone")
-    return value.x
 
 
 def trace_of(*values: Value) -> Optional[Trace]:

@@ -8,6 +8,7 @@ from typing import Any, Optional, Sequence
 
 from ._cases import LARGEST_EXTENT, Unmapped, count_elements, demand
 
+DATA_ELSEWHERE = "a tensor whose data are damaged, or in another file: save the model with its data, by onnx.save"
 DAMAGED = "a damaged file, or none of ONNX"
 # TensorProto.DataType: assay's type, and the bytes of an element. bool is read as i8.
 _TYPES = {1: ("f32", 4), 2: ("u8", 1), 3: ("i8", 1), 6: ("i32", 4), 7: ("i64", 8), 9: ("i8", 1), 10: ("f16", 2), 11: ("f64", 8),
@@ -41,7 +42,7 @@ class Tensor:
             return
         self.size = count_elements(self.shape)
         self.data = bytes_of(proto, bytes_each)
-        demand(len(self.data) == self.size * bytes_each, "a tensor whose data are damaged, or in another file")
+        demand(len(self.data) == self.size * bytes_each, DATA_ELSEWHERE)
 
     def integers(self) -> list[int]:
         if self.dtype not in _INTEGERS:
@@ -83,9 +84,9 @@ class Call:
             if tensor is None:
                 continue
             may_be_empty = self.has(1) and tensor is self.inputs[1] and self._op.startswith("Reduce")  # the list of axes
-            demand(tensor.dtype, "types that are none here")
+            demand(tensor.dtype, f"elements of a type that no operator of assay has: {self._op} becomes a definition at best")
             demand(tensor.size or may_be_empty, "a tensor without elements")
-            demand(not tensor.is_bool or self._op == "Attention", "types that are none here")
+            demand(not tensor.is_bool or self._op == "Attention", f"conditions, where {self._op} of assay takes numbers")
         for name in self._attributes:
             demand(name in known, f"{name[:40]}: an attribute that is not known here")
 

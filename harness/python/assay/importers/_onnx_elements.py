@@ -9,7 +9,7 @@ import numpy
 from .._namespace import TRACED
 from .._traced import Exact
 from ._cases import demand
-from ._onnx_arrays import BITS, Value, apply, known, roomy, spread, unknown
+from ._onnx_arrays import BITS, Value, apply, known, roomy, spread, traced
 from ._onnx_steps import OPERATORS, Step, operator
 
 _MAPS = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Sin": "sin", "Cos": "cos", "Tanh": "tanh", "Sigmoid": "sigmoid", "Erf": "erf",
@@ -149,7 +149,7 @@ def _shrink(s: Step) -> Value:
 @operator("Gelu")
 def _gelu(s: Step) -> Value:
     x, kind = s[0], s.attr("approximate", "none")
-    return Value(TRACED.gelu(unknown(x), kind), x.type)
+    return Value(TRACED.gelu(traced(s.trace, x), kind), x.type)
 
 
 @operator("IsInf")

@@ -103,7 +103,7 @@ def _resize(s: Step) -> Any:
             factors = [one] * len(axes)
             extents = [math.floor(one * x.shape[axis] + 0.5) for axis in axes]
     else:
-        demand(scales is not None and scales.size, "neither scales nor sizes")
+        demand(scales is not None and scales.size, f"{s.op} has neither scales nor sizes: give one of them")
         factors = [float(one) for one in scales]
         extents = [math.floor(x.shape[axis] * one) for axis, one in zip(axes, factors)]
     for k, axis in enumerate(axes):

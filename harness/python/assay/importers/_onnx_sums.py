@@ -10,7 +10,7 @@ import numpy
 
 from .._namespace import TRACED
 from ._cases import demand
-from ._onnx_arrays import Value, apply, einsum, move, reduce, reshape, roomy, transpose, unknown
+from ._onnx_arrays import Value, apply, einsum, move, reduce, reshape, roomy, traced, transpose
 from ._onnx_elements import either, kept, round_to_f32
 from ._onnx_steps import Step, operator, place_in
 from ._onnx_types import quantized
@@ -55,7 +55,7 @@ def _cumulative(s: Step) -> Value:
     if s.attr("exclusive", 0):
         x = move(x, numpy.arange(-1, x.shape[axis] - 1), axis, 1, 0 if s.op == "CumSum" else 1)
     if s.op == "CumSum":
-        x = Value(TRACED.cumulative_sum(unknown(x), axis), x.type)
+        x = Value(TRACED.cumulative_sum(traced(s.trace, x), axis), x.type)
     else:
         roomy([x.shape[axis], x.shape[axis]])
         each = numpy.tile(numpy.arange(x.shape[axis]), (x.shape[axis], 1))
@@ -68,7 +68,7 @@ def _cumulative(s: Step) -> Value:
 def _softmax(s: Step) -> Value:
     x, axis = s[0], s.axis(-1 if s.opset >= 13 else 1)
     axes = (axis,) if s.opset >= 13 else tuple(range(axis, x.rank))
-    made = (TRACED.log_softmax if s.op == "LogSoftmax" else TRACED.softmax)(unknown(x), axes)
+    made = (TRACED.log_softmax if s.op == "LogSoftmax" else TRACED.softmax)(traced(s.trace, x), axes)
     return Value(made, x.type)
 
 

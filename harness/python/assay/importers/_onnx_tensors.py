@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy
 
 from ._cases import LARGEST_EXTENT, demand
-from ._onnx_call import DAMAGED, bytes_of
+from ._onnx_call import DAMAGED, DATA_ELSEWHERE, bytes_of
 
 ELEMENTS = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64",
             16: "bf16", 17: "e4m3", 18: "e4m3fnuz", 19: "e5m2", 20: "e5m2fnuz", 21: "u4", 22: "i4", 23: "e2m1", 24: "e8m0", 25: "u2",
             26: "i2"}  # of TensorProto.DataType
 CODES = {name: code for code, name in ELEMENTS.items()}
-_REFUSED = {0: DAMAGED, 8: "texts"}
-STORED = {"bool": "i8", "i16": "i32", "u16": "i32", "u32": "i64", "u64": "i64", "u4": "u8", "u2": "u8", "i4": "i8", "i2": "i8",
+_REFUSED = {0: DAMAGED, 8: "texts", 14: "complex numbers", 15: "complex numbers"}
+_NEW_TYPE = "elements of a type that ONNX has added since: cast them to one of its earlier types"
+STORED = {"u16": "i32", "u32": "i64", "u64": "i64", "u4": "u8", "u2": "u8", "i4": "i8", "i2": "i8",
           "e4m3fnuz": "f32", "e5m2fnuz": "f32", "e2m1": "f32", "e8m0": "f32"}
 _BYTES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "i8": "i1", "u8": "u1", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4",
           "i64": "<i8", "u64": "<u8", "bool": "u1", "bf16": "<u2"}
@@ -47,14 +48,14 @@ def _unpacked(data: bytes, bits: int, count: int) -> numpy.ndarray:
 
 def decoded(proto: Any) -> tuple[numpy.ndarray, str]:
     """The numbers, and the type's name."""
-    demand(proto.data_type in ELEMENTS and len(proto.dims) <= 16, _REFUSED.get(proto.data_type, "types that are none here"))
+    demand(proto.data_type in ELEMENTS and len(proto.dims) <= 16, _REFUSED.get(proto.data_type, _NEW_TYPE))
     demand(all(0 <= extent <= LARGEST_EXTENT for extent in proto.dims), DAMAGED)
     type_, count = ELEMENTS[proto.data_type], math.prod(proto.dims)
     demand(count <= 1 << 24, "a tensor of more than 2^24 elements")
     bits = _BITS_EACH.get(type_, 8)
     each = numpy.dtype(_BYTES.get(type_, "u1")).itemsize
     data = bytes_of(proto, each)
-    demand(len(data) == (-(-count * bits // 8) if bits < 8 else count * each), "a tensor whose data are damaged, or in another file")
+    demand(len(data) == (-(-count * bits // 8) if bits < 8 else count * each), DATA_ELSEWHERE)
     codes = _unpacked(data, bits, count) if bits < 8 else numpy.frombuffer(data, _BYTES.get(type_, "u1"))
     return _numbers(type_, codes).reshape(tuple(proto.dims)), type_
 
@@ -117,7 +118,7 @@ class Blank(NamedTuple):
 def without_data(value: Any) -> Blank:
     """An input of a graph (ValueInfoProto)."""
     kind = value.type.tensor_type
-    demand(kind.elem_type in ELEMENTS, _REFUSED.get(kind.elem_type, "types that are none here"))
+    demand(kind.elem_type in ELEMENTS, _REFUSED.get(kind.elem_type, _NEW_TYPE))
     demand(kind.HasField("shape") and all(one.HasField("dim_value") for one in kind.shape.dim),
            f"{value.name[:40]} has no fixed shape: give it one, as onnx.tools.update_model_dims does")
     return Blank(ELEMENTS[kind.elem_type], tuple(one.dim_value for one in kind.shape.dim))

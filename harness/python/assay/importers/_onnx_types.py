@@ -56,7 +56,7 @@ def cast(x: Value, to: str, saturate: bool = True) -> Value:
         if x.is_float and BITS[to] >= 8 or not x.is_float and _is_held(x.type, to):
             return Value(whole.x, to)
         return wrapped(whole, to)
-    demand(to in FLOATS, "types that are none here")
+    demand(to in FLOATS, f"conversions to {to}")
     if to in _STEPS:  # what has all numbers of the other one rounds nothing
         widens = x.type in FLOATS and to in _WIDER.get(x.type, ("f64", "f32", "f16", "bf16"))
         return Value(x.x if widens else x.x.astype(_STEPS[to]), to)
