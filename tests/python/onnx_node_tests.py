@@ -13,7 +13,8 @@ import assay
 from assay import _define
 from assay.importers import onnx as importer
 
-TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "bool": "?", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
+TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "bool": "?",
+         "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 NARROW = ("bf16", "e4m3", "e5m2")
 
 

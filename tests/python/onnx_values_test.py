@@ -149,6 +149,14 @@ class Constants(unittest.TestCase):
             with self.subTest(to, number=number, saturate=saturate):
                 numpy.testing.assert_equal(cast(known(float(number), "f32"), to, saturate).x.item(), right)
 
+    def test_arithmetic_wraps_around(self):
+        from assay.importers._onnx_arrays import apply, known
+        from assay.importers._onnx_elements import kept
+        for name, numbers, type_, right in (("add", (2**31 - 1, 1), "i32", -2**31), ("subtract", (1, 2), "u32", 2**32 - 1),
+                                            ("multiply", (100, 3), "i8", 44), ("abs", (-2**31,), "i32", -2**31)):
+            with self.subTest(name, type=type_):
+                self.assertEqual(kept(apply(name, *(known(one, type_) for one in numbers)), name).x, right)
+
 
 @unittest.skipIf(onnx is None, "the package onnx is missing")
 class Models(unittest.TestCase):

@@ -89,6 +89,7 @@ def _interpret(proto: Any, opset: int, operands: Mapping[str, _Operand], outputs
         try:
             values = Interpreter(opset, trace, functions, budget).run(proto.graph.node, scope, outputs)
         except NeedsKnown as error:
+            demand(error.operands, "a shape or a place that is computed in floating point")
             for name in error.operands:
                 operand = operands[name]
                 is_data = operand.type in FLOATS and math.prod(operand.shape) > _MOST_NUMBERS

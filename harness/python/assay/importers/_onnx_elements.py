@@ -32,7 +32,8 @@ def kept(x: Value, name: str = "") -> Value:
                f"arithmetic of {x.type}, whose results no type here holds: use i64")
         whole = 2**32
         return x if name == "abs" else either(x + whole, either(x - whole, x, x > whole - 1), x < 0)
-    return wrapped(x, x.type) if x.type in BITS and BITS[x.type] <= 16 else x
+    most = 32 if x.is_known else 16  # of traced integers of 32 bits the results wrap around
+    return wrapped(x, x.type) if x.type in BITS and BITS[x.type] <= most else x
 
 
 def is_nan(x: Value) -> Value: return apply("isnan", x) if x.is_known else apply("not_equal", x, x)

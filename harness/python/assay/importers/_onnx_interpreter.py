@@ -92,13 +92,15 @@ class Interpreter:
         names = dict(scope)
         for node in nodes:
             inputs = [names.get(name) if name else None for name in node.input]
-            demand(all(value is not None for value, name in zip(inputs, node.input) if name), f"{node.op_type[:40]} takes a tensor that no node before it makes")
+            missing = any(value is None for value, name in zip(inputs, node.input) if name)
+            demand(not missing, f"{node.op_type[:40]} takes a tensor that no node before it makes")
             try:
                 made = self._node(node, inputs, names)
             except UsageError:  # of the tracer, which is a ValueError
                 raise
             except _NOT_OF_ONNX:
-                raise Unmapped(f"{node.op_type[:40]} has operands or attributes that ONNX does not permit: check the model by onnx.checker") from None
+                raise Unmapped(f"{node.op_type[:40]} has operands or attributes that ONNX does not permit: check the model by "
+                               "onnx.checker") from None
             except Unmapped as unmapped:
                 unmapped.node = getattr(unmapped, "node", f"node {node.name or node.output[0]} ({node.op_type})")  # type: ignore[attr-defined]
                 raise

@@ -10,7 +10,7 @@ import numpy
 
 from .._namespace import TRACED
 from ._cases import demand
-from ._onnx_arrays import Value, apply, einsum, move, reduce, reshape, roomy, traced, transpose
+from ._onnx_arrays import Value, apply, einsum, known, move, reduce, reshape, roomy, traced, transpose
 from ._onnx_elements import either, kept, round_to_f32
 from ._onnx_steps import Step, operator, place_in
 from ._onnx_types import quantized
@@ -55,7 +55,7 @@ def _cumulative(s: Step) -> Value:
     if s.attr("exclusive", 0):
         x = move(x, numpy.arange(-1, x.shape[axis] - 1), axis, 1, 0 if s.op == "CumSum" else 1)
     if s.op == "CumSum":
-        x = Value(TRACED.cumulative_sum(traced(s.trace, x), axis), x.type)
+        x = known(x.x.cumsum(axis), x.type) if x.is_known else Value(TRACED.cumulative_sum(x.x, axis), x.type)
     else:
         roomy([x.shape[axis], x.shape[axis]])
         each = numpy.tile(numpy.arange(x.shape[axis]), (x.shape[axis], 1))

@@ -162,5 +162,6 @@ def _max_pool(s: Step) -> Any:
         order = numpy.arange(math.prod(x.shape)).reshape(*x.shape[:2], *x.shape[2:][::-1]).transpose(0, 1, *range(x.rank - 1, 1, -1))
         numbers = order.reshape(-1)
     index = windows.of(known(numbers.reshape(x.shape), "i64"), repeated=True)
-    first = reduce("min", apply("where", apply("logical_or", apply("equal", apart, top), is_nan(apart)), index, math.prod(x.shape), type_="i64"), inner, keepdims=False)
+    is_it = apply("logical_or", apply("equal", apart, top), is_nan(apart))
+    first = reduce("min", apply("where", is_it, index, math.prod(x.shape), type_="i64"), inner, keepdims=False)
     return [y, first]
