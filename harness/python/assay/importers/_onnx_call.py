@@ -84,7 +84,7 @@ class Call:
             if tensor is None:
                 continue
             may_be_empty = self.has(1) and tensor is self.inputs[1] and self._op.startswith("Reduce")  # the list of axes
-            demand(tensor.dtype, f"elements of a type that no operator of assay has: {self._op} becomes a definition at best")
+            demand(tensor.dtype, f"elements of a type that {self._op} of assay does not take")
             demand(tensor.size or may_be_empty, "a tensor without elements")
             demand(not tensor.is_bool or self._op == "Attention", f"conditions, where {self._op} of assay takes numbers")
         for name in self._attributes:
