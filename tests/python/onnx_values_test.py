@@ -189,6 +189,22 @@ class Models(unittest.TestCase):
         expand = [helper.make_node("Constant", [], ["s"], value_ints=[1 << 24]), *(helper.make_node("Expand", ["c", "s"], ["d"]) for _ in range(30))]
         self.assertIn("more than 20000 nodes", self.read(expand, x=(1,)).reason)
 
+    def test_loops_within_loops_end(self):
+        def info(name, kind=T.INT64): return helper.make_tensor_value_info(name, kind, [])
+
+        body = []
+        for depth in range(6):
+            inner = [helper.make_node("Loop", ["m", ""], [], body=body[-1])] if body else []
+            body.append(helper.make_graph(inner, f"body{depth}", [info(f"i{depth}"), info(f"go{depth}", T.BOOL)], [info(f"go{depth}", T.BOOL)]))
+        nodes = [helper.make_node("Constant", [], ["m"], value_int=1000), helper.make_node("Loop", ["m", ""], [], body=body[-1]),
+                 helper.make_node("Identity", ["c"], ["d"])]
+        self.assertIn("more than 20000 nodes", self.read(nodes).reason)
+
+    def test_products_of_constants_end(self):
+        nodes = [helper.make_node("Constant", [], ["s"], value_ints=[1 << 13, 1 << 11]), helper.make_node("Expand", ["c", "s"], ["e"]),
+                 helper.make_node("Transpose", ["e"], ["t"]), helper.make_node("MatMul", ["e", "t"], ["d"])]
+        self.assertIn("a tensor of more than", self.read(nodes).reason)
+
     def test_overloads_are_functions_of_their_own(self):
         if "overload" not in onnx.FunctionProto.DESCRIPTOR.fields_by_name:
             self.skipTest("this version of onnx has no overloads")

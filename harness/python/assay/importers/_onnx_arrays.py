@@ -86,6 +86,7 @@ def apply(name: str, *operands: Any, type_: Optional[str] = None) -> Value:
         last = values[-1] if name == "where" else values[0]
         type_ = "bool" if name in CONDITIONS or name in ("isnan", "isinf") else last.type
     if all(one.is_known for one in values):
+        roomy(numpy.broadcast_shapes(*(one.shape for one in values)))
         function = _KNOWN.get(name) or getattr(numpy, name)
         with numpy.errstate(all="ignore"):
             return known(function(*(one.x if isinstance(one, Value) else one for one in operands)), type_)

@@ -6,7 +6,7 @@ import math
 import struct
 from typing import Any, Optional, Sequence
 
-from ._cases import LARGEST_EXTENT, Unmapped, count_elements, demand
+from ._cases import LARGEST_EXTENT, count_elements, demand
 
 DATA_ELSEWHERE = "a tensor whose data are damaged, or in another file: save the model with its data, by onnx.save"
 DAMAGED = "a damaged file, or none of ONNX"

@@ -8,7 +8,7 @@ from typing import Sequence
 import numpy
 
 from ._cases import demand
-from ._onnx_arrays import Value, apply, known, move, reduce, reshape, roomy, transpose
+from ._onnx_arrays import Value, apply, move, reduce, reshape, roomy, transpose
 from ._onnx_moves import places
 from ._onnx_steps import Step, operator
 

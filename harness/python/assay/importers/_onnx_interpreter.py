@@ -90,6 +90,7 @@ class Interpreter:
 
     def run(self, nodes: Any, scope: Mapping[str, Value], outputs: Sequence[str]) -> list[Value]:
         names = dict(scope)
+        self.budget.spend([])  # bodies of loops may be empty
         for node in nodes:
             inputs = [names.get(name) if name else None for name in node.input]
             missing = any(value is None for value, name in zip(inputs, node.input) if name)
@@ -102,7 +103,7 @@ class Interpreter:
                 raise Unmapped(f"{node.op_type[:40]} has operands or attributes that ONNX does not permit: check the model by "
                                "onnx.checker") from None
             except Unmapped as unmapped:
-                unmapped.node = getattr(unmapped, "node", f"node {node.name or node.output[0]} ({node.op_type})")  # type: ignore[attr-defined]
+                unmapped.node = getattr(unmapped, "node", f"node {node.name or ', '.join(node.output)} ({node.op_type})")  # type: ignore[attr-defined]
                 raise
             results = made if isinstance(made, (list, tuple)) else [made]
             self.budget.spend(results)
