@@ -159,7 +159,7 @@ class Constants(unittest.TestCase):
 
 
 @unittest.skipIf(onnx is None, "the package onnx is missing")
-class Models(unittest.TestCase):
+class FileTest(unittest.TestCase):
     """Graphs with functions and loops, as files without data."""
 
     def read(self, nodes, functions=(), x=(4,)):
@@ -179,13 +179,15 @@ class Models(unittest.TestCase):
         nodes = [helper.make_node(op, [ends[k]], [ends[k + 1]], domain="f" if op.startswith("f") else "") for k, op in enumerate(called)]
         return helper.make_function("f", name, ["a"], ["b"], nodes, [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)])
 
+
+class Models(FileTest):
     def test_functions_within_functions_end(self):
         """39 levels of two calls each are 2^39 nodes."""
         every = [self.function("f0", "Neg"), *(self.function(f"f{k}", f"f{k - 1}", f"f{k - 1}") for k in range(1, 40))]
         self.assertIn("more than 20000 nodes", self.read([helper.make_node("f39", ["c"], ["d"], domain="f")], every).reason)
         self.assertIsNotNone(self.read([helper.make_node("f9", ["c"], ["d"], domain="f")], every[:10]).case)
 
-    def test_constants_in_a_loop_end(self):
+    def test_large_constants_end(self):
         expand = [helper.make_node("Constant", [], ["s"], value_ints=[1 << 24]), *(helper.make_node("Expand", ["c", "s"], ["d"]) for _ in range(30))]
         self.assertIn("more than 20000 nodes", self.read(expand, x=(1,)).reason)
 
@@ -205,16 +207,6 @@ class Models(unittest.TestCase):
                  helper.make_node("Transpose", ["e"], ["t"]), helper.make_node("MatMul", ["e", "t"], ["d"])]
         self.assertIn("a tensor of more than", self.read(nodes).reason)
 
-    def test_overloads_are_functions_of_their_own(self):
-        if "overload" not in onnx.FunctionProto.DESCRIPTOR.fields_by_name:
-            self.skipTest("this version of onnx has no overloads")
-        positive, negative = self.function("f0", "Abs"), self.function("f0", "Neg")
-        positive.overload, negative.overload = "positive", "negative"
-        node = helper.make_node("f0", ["c"], ["d"], domain="f")
-        node.overload = "negative"
-        added = self.read([node], [negative, positive]).case.definition["nodes"][-1]
-        self.assertEqual((added["f"], added["of"][1]), ("add", "-1"))
-
     def test_scans_stack_along_axes_from_the_end(self):
         body = helper.make_graph([helper.make_node("Identity", ["e"], ["o"])], "body", [helper.make_tensor_value_info("e", T.FLOAT, [4])],
                                  [helper.make_tensor_value_info("o", T.FLOAT, [4])])
@@ -226,6 +218,18 @@ class Models(unittest.TestCase):
     def test_a_case_without_memory_is_a_reason(self):
         def make(): raise MemoryError
         self.assertIn("more memory than this machine has", attempt("here", "text", "label", make).reason)
+
+
+class Overloads(FileTest):
+    def test_overloads_are_functions_of_their_own(self):
+        if "overload" not in onnx.FunctionProto.DESCRIPTOR.fields_by_name:
+            self.skipTest("this version of onnx has no overloads")
+        positive, negative = self.function("f0", "Abs"), self.function("f0", "Neg")
+        positive.overload, negative.overload = "positive", "negative"
+        node = helper.make_node("f0", ["c"], ["d"], domain="f")
+        node.overload = "negative"
+        added = self.read([node], [negative, positive]).case.definition["nodes"][-1]
+        self.assertEqual((added["f"], added["of"][1]), ("add", "-1"))
 
 
 if __name__ == "__main__":
