@@ -2,13 +2,19 @@
 """The node tests of the package onnx as folders, and the arrays of an imported case."""
 import builtins
 import pathlib
+import tempfile
 import warnings
 
 import numpy
 import onnx
 from onnx import numpy_helper
 
-TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "i32": "<i4", "i64": "<i8"}
+import assay
+from assay import _define
+from assay.importers import onnx as importer
+
+TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "e4m3": "u1", "e5m2": "u1", "i8": "i1", "u8": "u1", "bool": "?",
+         "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 NARROW = ("bf16", "e4m3", "e5m2")
 
 
@@ -50,8 +56,28 @@ def write(test, folder):
     (folder / "model.onnx").write_bytes(test.model.SerializeToString())
 
 
+def read(test):
+    """The outcomes of the importer, with tensors."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(test, folder)
+        return list(importer.read(folder, with_tensors=True))
+
+
+def judge(case, outputs, **options):
+    types = {one.name: one.dtype for one in (*case.inputs, *case.outputs) if one.dtype in NARROW}
+    if case.definition:
+        _define.register(case.definition)
+    return assay.check(case.op, {one.name: array_of(one) for one in case.inputs}, outputs, dtypes=types, **case.attrs, **options)
+
+
 def array_of(operand):
     return numpy.frombuffer(operand.data, TYPES[operand.dtype]).reshape(operand.shape).copy()
+
+
+def with_all_scaled(operand, array):
+    """The array with all elements 2^-8 off; None of types and values of which that may be a right result, or the same."""
+    is_wide = operand.dtype in ("f64", "f32") and numpy.isfinite(array).any()
+    return None if not is_wide or (array[numpy.isfinite(array)] % 1 == 0).all() else array * array.dtype.type(1 + 2**-8)
 
 
 def with_one_wrong(operand, array):
@@ -64,6 +90,8 @@ def with_one_wrong(operand, array):
         flat[at] ^= 0x4100
     elif operand.dtype in ("e4m3", "e5m2"):
         flat[at] = flat[at] ^ 0x51 if (flat[at] ^ 0x51) & 0x7f != 0x7f else 0x38
+    elif operand.dtype == "bool":
+        flat[at] = not flat[at]
     elif operand.dtype in ("i8", "u8"):
         flat[at] ^= 1 if set(flat.tolist()) <= {0, 1} else 0x40
     else:

@@ -25,7 +25,8 @@ class _Elements(dict):
 
 
 _NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "int8": "INT8", "uint8": "UINT8",
-          "int32": "INT32", "int64": "INT64", "bool": "BOOL", "float8_e4m3fn": "FLOAT8E4M3FN", "float8_e5m2": "FLOAT8E5M2"}
+          "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint16": "UINT16", "uint32": "UINT32", "uint64": "UINT64",
+          "bool": "BOOL", "float8_e4m3fn": "FLOAT8E4M3FN", "float8_e5m2": "FLOAT8E5M2"}
 ELEMENTS = _Elements({name: getattr(TensorProto, element) for name, element in _NAMES.items() if hasattr(TensorProto, element)})
 NUMPY = {element: name for name, element in ELEMENTS.items()}
 
@@ -65,7 +66,7 @@ def _type_problem(formals, types) -> str:
         formal = formals[min(i, len(formals) - 1)]
         if dtype is None:
             continue
-        if f"tensor({_NAMES[dtype].lower()})" not in formal.types:
+        if f"tensor({_NAMES.get(dtype, dtype).lower()})" not in formal.types:
             return f"takes no {dtype} as {formal.name}"
         if same.setdefault(formal.type_str, dtype) != dtype:
             return f"takes no {dtype} as {formal.name} beside {same[formal.type_str]}"

@@ -65,6 +65,8 @@ def attempt(where: str, text: str, label: str, make: Callable[[], Case]) -> Foun
         return Found(where, text, make(), label=label)
     except Unmapped as unmapped:
         return Found(where, text, None, str(unmapped))
+    except MemoryError:
+        return Found(where, text, None, "more memory than this machine has: import smaller shapes")
 
 
 def read_text(path: str, errors: str = "replace") -> str:

@@ -12,12 +12,14 @@ from .._namespace import TRACED
 from .._traced import CONDITIONS, Trace, Traced, map_function, roots_of
 from .._traced import reduce as reduce_traced
 from ._cases import demand
+from ._onnx_tensors import SMALL, rounded
 
 FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "e8m0")
 BITS = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}  # of integers
 _ROUNDED = {"f32": numpy.float32, "f16": numpy.float16}
+_NARROW = ("bf16", *SMALL)
 EMPTY = "a tensor without elements"
-_MOST_PLACES = 1 << 20
+MOST_PLACES = 1 << 20
 _MOST_ELEMENTS = 1 << 24
 _MOST_RUNS = 4000
 
@@ -28,6 +30,7 @@ class Value:
     def __init__(self, x: Union[numpy.ndarray, Traced], type_: str) -> None:
         self.x, self.type = x if isinstance(x, Traced) else numpy.asarray(x), type_
         self.needs: frozenset[str] = frozenset()  # operands of the graph that it follows from
+        self.is_operand = False  # of the graph, as it is
 
     @property
     def is_known(self) -> bool: return isinstance(self.x, numpy.ndarray)
@@ -66,6 +69,8 @@ def known(x: Any, type_: str) -> Value:
     if type_ in _ROUNDED:
         with numpy.errstate(all="ignore"):
             array = array.astype(_ROUNDED[type_]).astype(numpy.float64)
+    elif type_ in _NARROW:
+        array = rounded(array, type_)
     return Value(array, type_)
 
 
@@ -81,6 +86,7 @@ def apply(name: str, *operands: Any, type_: Optional[str] = None) -> Value:
         last = values[-1] if name == "where" else values[0]
         type_ = "bool" if name in CONDITIONS or name in ("isnan", "isinf") else last.type
     if all(one.is_known for one in values):
+        roomy(numpy.broadcast_shapes(*(one.shape for one in values)))
         function = _KNOWN.get(name) or getattr(numpy, name)
         with numpy.errstate(all="ignore"):
             return known(function(*(one.x if isinstance(one, Value) else one for one in operands)), type_)
@@ -149,16 +155,9 @@ def spread(value: Value, shape: Sequence[int]) -> Value:
             axis = x.trace.fixed(extent, x)
             index = x.trace.add("index", [], (axis, *(None,) * (len(shape) - place - 1)), [axis])
             x = map_function("where", map_function("less_equal", 0, index), x, 0)
-        demand(x.shape[place] == extent, "shapes that do not broadcast")
+        demand(x.shape[place] == extent, f"shapes that do not broadcast: {value.shape} and {tuple(shape)}")
     x.is_condition = value.type == "bool"
     return Value(x, value.type)
-
-
-def unknown(value: Value) -> Traced:
-    """The traced array, of an operator that is for those alone."""
-    demand(0 not in value.shape, EMPTY)
-    demand(not value.is_known, "an operator of constants alone")
-    return value.x
 
 
 def trace_of(*values: Value) -> Optional[Trace]:
@@ -219,7 +218,7 @@ def move(value: Value, places: Any, first: int = 0, count: Optional[int] = None,
     places among the former ones, or -1, where `fill` stands."""
     places = numpy.asarray(places, numpy.int64)
     count = value.rank - first if count is None else count
-    demand(places.size <= _MOST_PLACES, f"more than {_MOST_PLACES} elements that are moved")
+    demand(places.size <= MOST_PLACES, f"more than {MOST_PLACES} elements that are moved")
     missing = places < 0
     if value.is_known:
         before, behind = value.shape[:first], value.shape[first + count:]

@@ -6,14 +6,24 @@ import math
 import struct
 from typing import Any, Optional, Sequence
 
-from ._cases import LARGEST_EXTENT, Unmapped, count_elements, demand
+from ._cases import LARGEST_EXTENT, count_elements, demand
 
+DATA_ELSEWHERE = "a tensor whose data are damaged, or in another file: save the model with its data, by onnx.save"
 DAMAGED = "a damaged file, or none of ONNX"
 # TensorProto.DataType: assay's type, and the bytes of an element. bool is read as i8.
 _TYPES = {1: ("f32", 4), 2: ("u8", 1), 3: ("i8", 1), 6: ("i32", 4), 7: ("i64", 8), 9: ("i8", 1), 10: ("f16", 2), 11: ("f64", 8),
           14: ("c64", 8), 15: ("c128", 16), 16: ("bf16", 2), 17: ("e4m3", 1), 19: ("e5m2", 1)}
 _BOOL = 9
 _INTEGERS = {"u8": "B", "i8": "b", "i32": "i", "i64": "q"}
+
+
+def bytes_of(proto: Any, bytes_each: int) -> bytes:
+    """Fields of integers hold narrow floats by their bits, and those below a byte as they are packed."""
+    if proto.HasField("raw_data"):
+        return proto.raw_data
+    reals = struct.pack(f"<{len(proto.float_data)}f", *proto.float_data) + struct.pack(f"<{len(proto.double_data)}d", *proto.double_data)
+    numbers = [*proto.int32_data, *proto.int64_data, *proto.uint64_data]
+    return reals + b"".join((one & 2**64 - 1).to_bytes(8, "little")[:bytes_each] for one in numbers)
 
 
 class Tensor:
@@ -31,17 +41,8 @@ class Tensor:
         if 0 in self.shape:
             return
         self.size = count_elements(self.shape)
-        self.data = self._bytes_of(proto, bytes_each)
-        demand(len(self.data) == self.size * bytes_each, "a tensor whose data are damaged, or in another file")
-
-    def _bytes_of(self, proto: Any, bytes_each: int) -> bytes:
-        """Fields of integers hold narrow floats by their bits."""
-        if proto.HasField("raw_data"):
-            return proto.raw_data
-        reals = struct.pack(f"<{len(proto.float_data)}f", *proto.float_data)
-        reals += struct.pack(f"<{len(proto.double_data)}d", *proto.double_data)
-        numbers = [*proto.int32_data, *proto.int64_data, *proto.uint64_data]
-        return reals + b"".join((number & 2**64 - 1).to_bytes(8, "little")[:bytes_each] for number in numbers)
+        self.data = bytes_of(proto, bytes_each)
+        demand(len(self.data) == self.size * bytes_each, DATA_ELSEWHERE)
 
     def integers(self) -> list[int]:
         if self.dtype not in _INTEGERS:
@@ -83,9 +84,9 @@ class Call:
             if tensor is None:
                 continue
             may_be_empty = self.has(1) and tensor is self.inputs[1] and self._op.startswith("Reduce")  # the list of axes
-            demand(tensor.dtype, "types that are none here")
+            demand(tensor.dtype, f"elements of a type that {self._op} of assay does not take")
             demand(tensor.size or may_be_empty, "a tensor without elements")
-            demand(not tensor.is_bool or self._op == "Attention", "types that are none here")
+            demand(not tensor.is_bool or self._op == "Attention", f"conditions, where {self._op} of assay takes numbers")
         for name in self._attributes:
             demand(name in known, f"{name[:40]}: an attribute that is not known here")
 

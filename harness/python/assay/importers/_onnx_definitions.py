@@ -17,7 +17,7 @@ from .._errors import UsageError
 from .._traced import Trace, Traced
 from ._cases import Case, Operand, Unmapped, demand
 from ._onnx_arrays import EMPTY, FLOATS, Value, known, traced
-from ._onnx_interpreter import Interpreter
+from ._onnx_interpreter import Budget, Interpreter
 from ._onnx_steps import NeedsKnown
 from ._onnx_tensors import CODES, DAMAGED, STORED, Blank, decoded, stored
 
@@ -66,7 +66,7 @@ def _scope(trace: Trace, operands: Mapping[str, _Operand], fixed: frozenset[str]
             dims = (*dims, trace.fixed(extent, Traced(trace, "", dims)))
         inputs[name] = dims
         scope[name] = Value(_input(trace, words[name], dims, operand.type == "bool"), operand.type)
-        scope[name].needs = frozenset([name])
+        scope[name].needs, scope[name].is_operand = frozenset([name]), True
     return scope, inputs
 
 
@@ -81,13 +81,15 @@ def _reachable(nodes: Sequence[dict], outputs: Sequence[str]) -> set[str]:
 def _interpret(proto: Any, opset: int, operands: Mapping[str, _Operand], outputs: Sequence[str], words: Mapping[str, str]) \
         -> tuple[Trace, dict[str, Any], list[Value]]:
     fixed: frozenset[str] = frozenset()
-    functions = {(one.domain, one.name): one for one in proto.functions}
+    functions = {(one.domain, one.name, getattr(one, "overload", "")): one for one in proto.functions}
+    budget = Budget()
     while True:
         trace = Trace()
         scope, inputs = _scope(trace, operands, fixed, words)
         try:
-            values = Interpreter(opset, trace, functions).run(proto.graph.node, scope, outputs)
+            values = Interpreter(opset, trace, functions, budget).run(proto.graph.node, scope, outputs)
         except NeedsKnown as error:
+            demand(error.operands, "a shape or a place that is computed in floating point")
             for name in error.operands:
                 operand = operands[name]
                 is_data = operand.type in FLOATS and math.prod(operand.shape) > _MOST_NUMBERS

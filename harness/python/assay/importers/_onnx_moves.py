@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from ._onnx_arrays import Value, apply, concat, index_along, known, move, reduce, reshape, roomy, spread, traced_index, transpose
+from ._onnx_elements import is_nan
 from ._onnx_tensors import ELEMENTS
 from ._onnx_steps import Step, operator, place_in
 
@@ -53,7 +54,7 @@ def _range(s: Step) -> Value:
 @operator("EyeLike")
 def _eye(s: Step) -> Value:
     dtype = s.attr("dtype")
-    return known(numpy.eye(*s[0].shape, k=s.attr("k", 0)), ELEMENTS[dtype] if dtype else s[0].type)
+    return known(numpy.eye(*roomy(s[0].shape), k=s.attr("k", 0)), ELEMENTS[dtype] if dtype else s[0].type)
 
 
 @operator("Reshape")
@@ -119,13 +120,16 @@ def _slice(s: Step) -> Value:
     x = s[0]
     for k, axis in enumerate(range(len(starts)) if axes is None else axes):
         axis, step = place_in(axis, x.rank), 1 if steps is None else steps[k]
-        end = None if step < 0 and ends[k] < -x.shape[axis] else ends[k]
-        x = move(x, numpy.arange(x.shape[axis])[slice(starts[k], end, step)], axis, 1)
+        n, back = x.shape[axis], int(step < 0)
+        start, end = (one + n if one < 0 else one for one in (starts[k], ends[k]))
+        x = move(x, numpy.arange(min(max(start, 0), n - back), min(max(end, -back), n - back), step), axis, 1)
     return x
 
 
 @operator("Tile")
-def _tile(s: Step) -> Value: return move(s[0], numpy.tile(places(s[0].shape), roomy(s.integers(1))))
+def _tile(s: Step) -> Value:
+    roomy([math.prod(s[0].shape), *s.integers(1)])
+    return move(s[0], numpy.tile(places(s[0].shape), s.integers(1)))
 
 
 @operator("Pad")
@@ -148,6 +152,7 @@ def _pad(s: Step) -> Value:
 def _trilu(s: Step) -> Value:
     k = int(s.array(1, numpy.array(0)).item())
     shape = s[0].shape[-2:]
+    roomy(shape)
     kept = numpy.triu(numpy.ones(shape, bool), k) if s.attr("upper", 1) else numpy.tril(numpy.ones(shape, bool), k)
     return apply("where", Value(kept, "bool"), s[0], 0, type_=s[0].type)
 
@@ -191,6 +196,8 @@ def _hardmax(s: Step) -> Value:
 def arg_extreme(x: Value, axis: int, kind: str, last: bool) -> Value:
     index, extent = index_along(x, axis), x.shape[axis]
     is_it = apply("equal", x, reduce(kind, x, [axis]))
+    if x.is_float:  # a NaN is the extreme where there is one, as NumPy has it
+        is_it = apply("logical_or", is_it, is_nan(x))
     if last:
         return reduce("max", apply("where", is_it, index, -1, type_="i64"), [axis])
     return reduce("min", apply("where", is_it, index, extent, type_="i64"), [axis])

@@ -25,23 +25,28 @@ class _Direction:
     """The weights of one direction, and its functions."""
 
     def __init__(self, s: Step, number: int, gates: int, functions: int) -> None:
-        def own(position: int) -> Optional[Value]:
+        def own(position: int, axis: int = 0) -> Optional[Value]:
             value = s.get(position)
-            return None if value is None else reshape(move(value, [number], 0, 1), value.shape[1:])
+            if value is None:
+                return None
+            return reshape(move(value, [number], axis, 1), (*value.shape[:axis], *value.shape[axis + 1:]))
         self.w, self.r, bias = own(1), own(2), own(3)
         self.gates, hidden = gates, s[2].shape[2]
         zeros = known(numpy.zeros(gates * hidden), s[0].type)
         self.wb, self.rb = (_part(bias, k, 2, 0) for k in range(2)) if bias is not None else (zeros, zeros)
         usual = ["Sigmoid", "Tanh", "Tanh"] if functions > 1 else ["Tanh"]
         names = s.attr("activations") or usual[:functions] * 2
+        demand(len(names) >= (number + 1) * functions, f"activations of {s.op} are {functions} for each direction, not {len(names)}")
         clip = s.attr("clip")
-        self.h, self.c, self.peepholes = own(5), own(6), own(7)
-        batch = s[0].shape[0 if s.attr("layout", 0) else 1]
+        batch_first = s.attr("layout", 0)
+        self.h, self.c, self.peepholes = own(5, batch_first), own(6, batch_first), own(7)
+        batch = s[0].shape[0 if batch_first else 1]
+        demand(s.attr("hidden_size", hidden) == hidden, f"hidden_size of {s.op} is not that of its weights: make it {hidden}")
         start = known(numpy.zeros((batch, hidden)), s[0].type)
         self.h, self.c = self.h or start, self.c or start
 
         def made(name: str) -> Callable[[Value], Value]:
-            demand(name.lower() in _FUNCTIONS, f"the activation {name[:40]}")
+            demand(name.lower() in _FUNCTIONS, f"the activation {name[:40]} of {s.op}: {', '.join(_FUNCTIONS)} are there")
             return lambda x: _FUNCTIONS[name.lower()](x if clip is None else clipped(x, -clip, clip))
         self.functions = [made(name) for name in names[number * functions:(number + 1) * functions]]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ._cases import Unmapped, demand
-from ._onnx_arrays import Value, apply, known, move, reduce, reshape, traced_index
+from ._onnx_arrays import MOST_PLACES, Value, apply, known, move, reduce, reshape, roomy, traced_index
 from ._onnx_steps import Step, operator, place_in
 
 
@@ -54,6 +54,7 @@ def _weighted(s: Step, x: Value, axis: int, at: numpy.ndarray, rounded: Value, s
     wide = min(scale, 1.0) if s.attr("antialias", 0) else 1.0
     span = (1 if is_linear else 2) / wide
     first = numpy.ceil(at - span).astype(int)
+    roomy([len(at), math.floor(2 * span) + 1])
     places = first[:, None] + numpy.arange(math.floor(2 * span) + 1)
     exact = numpy.abs(at[:, None] - places) * wide
     counts = exact < (1 if is_linear else 2)
@@ -70,6 +71,7 @@ def _weighted(s: Step, x: Value, axis: int, at: numpy.ndarray, rounded: Value, s
 
 def _along(s: Step, x: Value, axis: int, now: int, scale: float, region: tuple[float, float], asked: str) -> Value:
     was = x.shape[axis]
+    demand(now <= MOST_PLACES, f"Resize to more than {MOST_PLACES} elements of an axis")
     at = numpy.array([_coordinate(asked, i, scale, was, now, region) for i in range(now)], float)
     if s.attr("mode", "nearest") == "nearest":
         made = _nearest(s, x, axis, at)
@@ -87,6 +89,7 @@ def _along(s: Step, x: Value, axis: int, now: int, scale: float, region: tuple[f
 @operator("Resize", "Upsample")
 def _resize(s: Step) -> Any:
     x = s[0]
+    s.pass_over("nearest_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "keep_aspect_ratio_policy")  # of some modes alone
     axes = [place_in(axis, x.rank) for axis in s.attr("axes", range(x.rank))]
     is_old = s.op == "Upsample" or s.opset < 11
     scales = s.array(1 if is_old else 2)
@@ -100,7 +103,7 @@ def _resize(s: Step) -> Any:
             factors = [one] * len(axes)
             extents = [math.floor(one * x.shape[axis] + 0.5) for axis in axes]
     else:
-        demand(scales is not None and scales.size, "neither scales nor sizes")
+        demand(scales is not None and scales.size, f"{s.op} has neither scales nor sizes: give one of them")
         factors = [float(one) for one in scales]
         extents = [math.floor(x.shape[axis] * one) for axis, one in zip(axes, factors)]
     for k, axis in enumerate(axes):

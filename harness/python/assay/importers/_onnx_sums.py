@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import string
 from typing import Any, Optional, Sequence
 
 import numpy
 
 from .._namespace import TRACED
 from ._cases import demand
-from ._onnx_arrays import Value, apply, einsum, move, reduce, reshape, transpose, unknown
-from ._onnx_elements import either, round_to_f32
+from ._onnx_arrays import Value, apply, einsum, known, move, reduce, reshape, roomy, traced, transpose
+from ._onnx_elements import either, kept, round_to_f32
 from ._onnx_steps import Step, operator, place_in
 from ._onnx_types import quantized
 
@@ -31,13 +32,16 @@ def _reduce_kind(kind: str, x: Value, axes: Sequence[int]) -> Value:
     return reduce(kind.lower(), x, axes)
 
 
+def _kept_of(kind: str, x: Value) -> Value: return x if kind in ("Max", "Min") else kept(x)
+
+
 @operator(*(f"Reduce{kind}" for kind in ("Sum", "Mean", "Prod", "Max", "Min", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")))
 def _reduce(s: Step) -> Value:
     axes = s.integers(1, "axes")
     if not axes and s.attr("noop_with_empty_axes", 0):
-        return _reduce_kind(s.op[6:], s[0], ())
+        return _kept_of(s.op[6:], _reduce_kind(s.op[6:], s[0], ()))
     axes = [place_in(axis, s[0].rank) for axis in axes or range(s[0].rank)]
-    made = _reduce_kind(s.op[6:], s[0], axes)
+    made = _kept_of(s.op[6:], _reduce_kind(s.op[6:], s[0], axes))
     return made if s.attr("keepdims", 1) else reshape(made, [e for k, e in enumerate(s[0].shape) if k not in axes])
 
 
@@ -51,10 +55,12 @@ def _cumulative(s: Step) -> Value:
     if s.attr("exclusive", 0):
         x = move(x, numpy.arange(-1, x.shape[axis] - 1), axis, 1, 0 if s.op == "CumSum" else 1)
     if s.op == "CumSum":
-        x = Value(TRACED.cumulative_sum(unknown(x), axis), x.type)
+        x = known(x.x.cumsum(axis), x.type) if x.is_known else Value(TRACED.cumulative_sum(x.x, axis), x.type)
     else:
+        roomy([x.shape[axis], x.shape[axis]])
         each = numpy.tile(numpy.arange(x.shape[axis]), (x.shape[axis], 1))
         x = reduce("prod", move(x, numpy.where(each <= each.T, each, -1), axis, 1, 1), [axis + 1], keepdims=False)
+    x = kept(x)
     return move(x, backwards, axis, 1) if s.attr("reverse", 0) else x
 
 
@@ -62,7 +68,7 @@ def _cumulative(s: Step) -> Value:
 def _softmax(s: Step) -> Value:
     x, axis = s[0], s.axis(-1 if s.opset >= 13 else 1)
     axes = (axis,) if s.opset >= 13 else tuple(range(axis, x.rank))
-    made = (TRACED.log_softmax if s.op == "LogSoftmax" else TRACED.softmax)(unknown(x), axes)
+    made = (TRACED.log_softmax if s.op == "LogSoftmax" else TRACED.softmax)(traced(s.trace, x), axes)
     return Value(made, x.type)
 
 
@@ -76,14 +82,14 @@ def matmul(a: Value, b: Value) -> Value:
 
 
 @operator("MatMul")
-def _matmul(s: Step) -> Value: return matmul(s[0], s[1])
+def _matmul(s: Step) -> Value: return kept(matmul(s[0], s[1]))
 
 
 @operator("Gemm")
 def _gemm(s: Step) -> Value:
     a, b = (transpose(s[k], (1, 0)) if s.attr(name, 0) else s[k] for k, name in enumerate(("transA", "transB")))
     y = s.attr("alpha", 1.0) * matmul(a, b)
-    return y + s.attr("beta", 1.0) * s[2] if s.has(2) and s.attr("beta", 1.0) != 0 else y
+    return kept(y + s.attr("beta", 1.0) * s[2] if s.has(2) and s.attr("beta", 1.0) != 0 else y)
 
 
 def centred(x: Value, zero: Optional[Value], axis: Optional[int] = None) -> Value:
@@ -103,21 +109,29 @@ def _matmul_integer(s: Step) -> Value:
 
 @operator("QLinearMatMul")
 def _qlinear_matmul(s: Step) -> Value:
+    """A list of scales or zero points has one for each row of a and y, or for each column of b."""
+    def placed(x: Value, of_rows: bool) -> Value:
+        if math.prod(x.shape) == 1:
+            return reshape(x, ())
+        return reshape(x, (*x.shape, 1)) if of_rows and x.rank == 1 else x
     total = matmul(centred(s[0], s[2], s[0].rank - 2), centred(s[3], s[5], s[3].rank - 1))
-    scale, out, zero = (reshape(one, ()) if math.prod(one.shape) == 1 else one for one in (s[1] * s[4], s[6], s[7]))
-    return quantized(Value((total * scale).x, "f32"), out, zero, s[7].type)
+    product = Value((total * (placed(s[1], True) * placed(s[4], False))).x, "f32")
+    return quantized(product, placed(s[6], True), placed(s[7], True), s[7].type)
 
 
 @operator("Einsum")
 def _einsum(s: Step) -> Value:
-    equation = s.attr("equation").replace(" ", "")
-    values, terms = s.values(), equation.split("->")[0].split(",")
-    dots = max(one.rank - len(term.replace("...", "")) for one, term in zip(values, terms)) if "..." in equation else 0
-    equation = equation.replace("...", "ABCDEFG"[:dots])
-    terms = equation.split("->")[0].split(",")
-    if "->" not in equation:
-        letters = "".join(terms)
-        equation += "->" + "".join(sorted(one for one in set(letters) if letters.count(one) == 1))
+    values, (inputs, arrow, output) = s.values(), s.attr("equation").replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    demand(len(terms) == len(values), f"Einsum has {len(values)} operands, and terms for {len(terms)}")
+    counts = [one.rank - len(term.replace("...", "")) for one, term in zip(values, terms)]
+    free = [one for one in string.ascii_letters if one not in inputs + output]
+    demand(max(counts) <= len(free), "Einsum of more axes than there are letters")
+    dots = "".join(free[:max(counts)])
+    if not arrow:
+        output = "..." * ("..." in inputs) + "".join(sorted(one for one in set(inputs) - set(".,") if inputs.count(one) == 1))
+    output = output.replace("...", dots)
+    terms = [term.replace("...", dots[len(dots) - count:]) for term, count in zip(terms, counts)]
     for k, term in enumerate(terms):
         for letter in set(term):
             while term.count(letter) > 1:  # a diagonal
@@ -127,7 +141,7 @@ def _einsum(s: Step) -> Value:
                 values[k] = move(x, numpy.arange(n) * (n + 1), x.rank - 2, 2)
                 term = "".join(c for j, c in enumerate(term) if j not in (one, two)) + letter
         terms[k] = term
-    return einsum(",".join(terms) + "->" + equation.split("->")[1], *values)
+    return kept(einsum(",".join(terms) + "->" + output, *values))
 
 
 def per_channel(x: Value, rank: int) -> Value:
@@ -164,6 +178,7 @@ def _instance_norm(s: Step) -> Value:
 @operator("LRN")
 def _lrn(s: Step) -> Value:
     x, size = s[0], s.attr("size")
+    roomy([x.shape[1], size])
     at = numpy.arange(x.shape[1])[:, None] + numpy.arange(size) - (size - 1) // 2
     around = move(x, numpy.where((at >= 0) & (at < x.shape[1]), at, -1), 1, 1)
     total = reduce("sum", around * around, [2], keepdims=False)

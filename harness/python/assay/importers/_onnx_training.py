@@ -22,14 +22,15 @@ def _each(states: int) -> Callable[[Callable[..., Any]], Callable[[Step], Any]]:
 
 
 def _regularised(s: Step, x: Value, g: Value) -> Value:
-    return s.attr("norm_coefficient", 0.0) * x + g
+    return s.attr("norm_coefficient") * x + g
 
 
 @operator("Momentum")
 @_each(1)
 def _momentum(s: Step, x: Value, g: Value, v: Value) -> Any:
     """The first step ignores beta, whatever it is."""
-    beta = s.attr("beta") if int(s.array(1)) > 0 else 1.0
+    stated = s.attr("beta")
+    beta = stated if int(s.array(1)) > 0 else 1.0
     g = _regularised(s, x, g)
     v = s.attr("alpha") * v + beta * g
     return (x - s[0] * v if s.attr("mode") == "standard" else x - s[0] * (g + s.attr("alpha") * v)), v
@@ -38,10 +39,10 @@ def _momentum(s: Step, x: Value, g: Value, v: Value) -> Any:
 @operator("Adagrad")
 @_each(1)
 def _adagrad(s: Step, x: Value, g: Value, h: Value) -> Any:
-    rate = s[0] / (1 + int(s.array(1)) * s.attr("decay_factor", 0.0))
+    rate = s[0] / (1 + int(s.array(1)) * s.attr("decay_factor"))
     g = _regularised(s, x, g)
     h = h + g * g
-    return x - rate * g / (apply("sqrt", h) + s.attr("epsilon", 0.0)), h
+    return x - rate * g / (apply("sqrt", h) + s.attr("epsilon")), h
 
 
 @operator("Adam")
@@ -52,5 +53,5 @@ def _adam(s: Step, x: Value, g: Value, v: Value, h: Value) -> Any:
     g = _regularised(s, x, g)
     v, h = alpha * v + (1 - alpha) * g, beta * h + (1 - beta) * g * g
     rate = s[0] * ((1 - beta**count)**0.5 / (1 - alpha**count)) if count > 0 else s[0]
-    x = x - rate * v / (apply("sqrt", h) + s.attr("epsilon", 0.0))
-    return (1 - s.attr("norm_coefficient_post", 0.0)) * x, v, h
+    x = x - rate * v / (apply("sqrt", h) + s.attr("epsilon"))
+    return (1 - s.attr("norm_coefficient_post")) * x, v, h

@@ -11,27 +11,20 @@ from ._cases import demand
 from ._onnx_arrays import BITS, FLOATS, Value, apply, known, move, reshape
 from ._onnx_elements import clipped, either, nearest, truncated, where, wrapped
 from ._onnx_steps import Step, operator
-from ._onnx_tensors import ELEMENTS
+from ._onnx_tensors import ELEMENTS, SMALL, numbers_of
 
-_LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "e4m3fnuz": 240.0, "e5m2fnuz": 57344.0, "e2m1": 6.0}
-# Bits of the exponent, its bias, and bits behind the point, of types that assay has not.
-_SMALL = {"e4m3fnuz": (4, 8, 3), "e5m2fnuz": (5, 16, 2), "e2m1": (2, 1, 1)}
 _STEPS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _WIDER = {"f64": (), "f32": ("f64",), "f16": ("f64", "f32"), "bf16": ("f64", "f32"), "e8m0": ("f64", "f32", "bf16")}
 
 
 def _round_small(x: Value, type_: str, saturate: bool) -> Value:
     """To the nearest number of a small type, ties to an even one; e2m1 has no NaN, and 0 for it."""
-    exponents, bias, mantissa = _SMALL[type_]
-    numbers = sorted({math.ldexp(m + (2**mantissa if e else 0), max(e, 1) - bias - mantissa)
-                      for e in range(2**exponents) for m in range(2**mantissa)})
-    above = [one for one in numbers if one > _LARGEST[type_]] or [_LARGEST[type_] + numbers[-1] - numbers[-2]]
-    numbers = [one for one in numbers if one <= _LARGEST[type_]]
+    numbers = numbers_of(type_)
     size = apply("abs", x)
     made: Any = size * 0
     steps = [(low, high, high) for low, high in zip(numbers, numbers[1:])]
     if not saturate and type_ != "e2m1":
-        steps.append((numbers[-1], above[0], math.nan))
+        steps.append((numbers[-1], 2 * numbers[-1] - numbers[-2], math.nan))
     for k, (low, high, becomes) in enumerate(steps):
         passes = apply("less_equal" if k % 2 else "less", (low + high) / 2, size, type_="bool")
         made = where(passes, becomes, made, "f32")
@@ -53,7 +46,9 @@ def cast(x: Value, to: str, saturate: bool = True) -> Value:
         return apply("not_equal", x, 0)
     if x.type == "bool":
         return Value(x.x.astype(numpy.float64 if to in FLOATS else numpy.int64) if x.is_known else x.x.with_dims(x.x.dims, False), to)
-    if x.is_known and to not in ("e4m3fnuz", "e5m2fnuz", "e2m1", "e8m0"):
+    if to in SMALL and saturate:
+        x = clipped(x, -numbers_of(to)[-1], numbers_of(to)[-1])
+    if x.is_known and to != "e8m0":
         whole = known(numpy.trunc(x.x) if to in BITS else x.x, to)
         return whole if to not in BITS or BITS[to] == 64 else wrapped(whole, to)
     if to in BITS:
@@ -61,15 +56,12 @@ def cast(x: Value, to: str, saturate: bool = True) -> Value:
         if x.is_float and BITS[to] >= 8 or not x.is_float and _is_held(x.type, to):
             return Value(whole.x, to)
         return wrapped(whole, to)
-    demand(to in FLOATS, "types that are none here")
+    demand(to in FLOATS, f"conversions to {to}")
     if to in _STEPS:  # what has all numbers of the other one rounds nothing
         widens = x.type in FLOATS and to in _WIDER.get(x.type, ("f64", "f32", "f16", "bf16"))
         return Value(x.x if widens else x.x.astype(_STEPS[to]), to)
     demand(to != "e8m0", "conversions to e8m0")
-    largest = _LARGEST[to]
-    if to in _SMALL:
-        return _round_small(x, to, saturate)
-    return Value((clipped(x, -largest, largest) if saturate else x).x, to)
+    return Value(x.x, to) if to in ("e4m3", "e5m2") else _round_small(x, to, saturate)
 
 
 @operator("Cast")
@@ -102,7 +94,9 @@ def _quantize(s: Step) -> Value:
     axis, block = s.attr("axis", 1), s.attr("block_size", 0)
     axis = axis % s[0].rank if s[0].rank else 0
     zero = s.get(2)
-    to = zero.type if zero else ELEMENTS[s.attr("output_dtype", 0) or 2]
+    stated = s.attr("output_dtype", 0)
+    to = zero.type if zero else ELEMENTS[stated or 2]
+    demand(not stated or ELEMENTS[stated] == to, "output_dtype of QuantizeLinear is not the type of its zero point: leave one out")
     placed = zero and _along_axis(zero, s[0], axis, block)
     return quantized(s[0], _along_axis(s[1], s[0], axis, block), placed, to)
 

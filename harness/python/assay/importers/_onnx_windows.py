@@ -8,7 +8,8 @@ from typing import Any, Sequence
 import numpy
 
 from ._cases import demand
-from ._onnx_arrays import Value, apply, einsum, known, move, reduce, reshape, transpose
+from ._onnx_arrays import Value, apply, einsum, known, move, reduce, reshape, roomy, transpose
+from ._onnx_elements import is_nan
 from ._onnx_steps import Step, operator
 from ._onnx_sums import centred, per_channel
 from ._onnx_types import quantized
@@ -20,6 +21,7 @@ class Windows:
     def __init__(self, s: Step, image: Sequence[int], kernel: Sequence[int]) -> None:
         axes = len(image)
         self.image, self.kernel = list(image), list(kernel)
+        demand(list(s.attr("kernel_shape") or kernel) == self.kernel, f"kernel_shape of {s.op} is not that of its weights: make it {self.kernel}")
         self.strides, self.dilations = s.attr("strides") or [1] * axes, s.attr("dilations") or [1] * axes
         pads, auto, self.ceil = s.attr("pads") or [0] * 2 * axes, s.attr("auto_pad", "NOTSET"), s.attr("ceil_mode", 0)
         if auto == "VALID":
@@ -39,6 +41,7 @@ class Windows:
 
     def places(self, axis: int) -> numpy.ndarray:
         """The place in the image for each window and each place in it, whether the image has that or not."""
+        roomy([self.outputs(axis), self.kernel[axis]])
         first = numpy.arange(self.outputs(axis)) * self.strides[axis] - self.before[axis]
         return first[:, None] + numpy.arange(self.kernel[axis]) * self.dilations[axis]
 
@@ -89,6 +92,7 @@ def _conv_transpose(s: Step) -> Value:
     """Each result gathers the products that an image's element gives it."""
     x, w, groups = s[0], s[1], s.attr("group", 1)
     axes, image, kernel = x.rank - 2, x.shape[2:], w.shape[2:]
+    demand(tuple(s.attr("kernel_shape") or kernel) == kernel, f"kernel_shape of {s.op} is not that of its weights: make it {kernel}")
     strides, dilations = s.attr("strides") or [1] * axes, s.attr("dilations") or [1] * axes
     more, pads = s.attr("output_padding") or [0] * axes, list(s.attr("pads") or [0] * 2 * axes)
     auto, asked = s.attr("auto_pad", "NOTSET"), s.attr("output_shape")
@@ -98,6 +102,7 @@ def _conv_transpose(s: Step) -> Value:
             total = whole - (asked[k] if asked else image[k] * strides[k])
             pads[k] = max(total // 2 if auto == "SAME_UPPER" else total - total // 2, 0)
             pads[k + axes] = total - pads[k]
+        roomy([whole, kernel[k]])
         results = numpy.arange(whole - pads[k] - pads[k + axes])[:, None]
         at = results + pads[k] - numpy.arange(kernel[k]) * dilations[k]
         exists = (at % strides[k] == 0) & (at >= 0) & (at < image[k] * strides[k])
@@ -147,12 +152,16 @@ def _max_pool(s: Step) -> Any:
     top = reduce("max", apart, inner)
     y = reshape(top, top.shape[:2 + axes])
     if s.outputs < 2:
+        s.pass_over("storage_order")
         return y
+    demand(x.type in ("f64", "f32") and x.is_operand,
+           "places of maxima that may be equal, of which ONNX takes any: numbers of f32 or f64 that are an operand seldom are")
     numbers = numpy.arange(math.prod(x.shape))
     order = 0
     if s.attr("storage_order", 0):  # the first axis of the image the fastest
         order = numpy.arange(math.prod(x.shape)).reshape(*x.shape[:2], *x.shape[2:][::-1]).transpose(0, 1, *range(x.rank - 1, 1, -1))
         numbers = order.reshape(-1)
     index = windows.of(known(numbers.reshape(x.shape), "i64"), repeated=True)
-    first = reduce("min", apply("where", apply("equal", apart, top), index, math.prod(x.shape), type_="i64"), inner, keepdims=False)
+    is_it = apply("logical_or", apply("equal", apart, top), is_nan(apart))
+    first = reduce("min", apply("where", is_it, index, math.prod(x.shape), type_="i64"), inner, keepdims=False)
     return [y, first]
