@@ -39,6 +39,7 @@ class Declarations(Program):
                 ("contract='f32acc'", "assay.kernel needs op=, which is missing; write it as in"),
                 ("'exp', 'f32acc'", "takes nothing but op without a name, and 'f32acc' has none; names are contract, dtypes"),
                 ("'exp', contract='f32acc', supports='all'", "supports='all': give a function"),
+                ("'exp', contract='f32acc', compiles='yes'", "compiles='yes': give True or False"),
                 ("'exp', contract='f32acc', framework='torch', device='GPU 1'", "device='GPU 1' is no device: name a kind"),
                 ("'exp', contract='f32acc', device='cuda'", "NumPy computes on the host alone")):
             with self.subTest(said):

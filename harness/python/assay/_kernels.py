@@ -200,6 +200,8 @@ def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optiona
     checked_contract(contract)
     checked_framework(framework)
     types, place = checked_dtypes(dtypes), checked_device(device, framework)
+    if not isinstance(compiles, bool):
+        raise UsageError(f"compiles={compiles!r}: give True or False")
     if supports is not None and not callable(supports):
         raise UsageError(f"supports={supports!r}: give a function of an assay.KernelCase")
     for what, text, form in (("name", name, _NAME), ("backend", backend, _COLUMN)):
