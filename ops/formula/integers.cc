@@ -20,7 +20,7 @@ Numbers OfConstant(const Node& node) {
   return is_integer ? Numbers::kInteger : Numbers::kReal;
 }
 
-// `least`: what all operands are.
+// `least`: the most general kind of number among the operands.
 Numbers OfMap(const Graph& graph, const Node& node, Numbers least) {
   if (IsCondition(node.function)) return Numbers::kCondition;
   if (IsStep(node.function)) return Numbers::kInteger;
@@ -44,14 +44,14 @@ Numbers OfMap(const Graph& graph, const Node& node, Numbers least) {
   }
 }
 
-// An argument of a function that kernels may form otherwise than as it is written: exp(a - b) as that of base 2 of
-// a c - b c.
+// Kernels may rewrite the argument of a function: exp(a - b) as exp2(a c - b c).
 bool MayBeJoined(const Node& argument) {
   if (argument.numbers == Numbers::kCondition || argument.strictness == Strictness::kStrict) return false;
   return argument.kind != Kind::kIn && argument.kind != Kind::kConst && argument.kind != Kind::kIndex;
 }
 
-// Whether the operand `place` of this node has its exact value there, or goes on to where it has.
+// Whether kernels use the exact integer that operand `place` of this node is. `stays_behind`: whether they use that of
+// the node itself.
 bool StaysIn(const Graph& graph, const Node& node, size_t place, bool stays_behind) {
   const bool is_integer = node.numbers != Numbers::kReal;
   switch (node.kind) {

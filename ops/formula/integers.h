@@ -26,10 +26,9 @@ std::optional<int64_t> WrapExact(DType type, DD exact);
 
 // How kernels hold the integers of a node.
 enum class Held : uint8_t {
-  kRounded,  // no integers; or they become factors or terms of real numbers, or of a function's argument, over which
-             // kernels may distribute or join them, which rounds
-  kStored,   // as the arithmetic holds them, and stored partial results
-  kIndex,    // of indices, places and constants alone: as kernels compute with indices
+  kRounded,  // like real numbers: kernels may distribute them over other factors and terms, which rounds
+  kStored,   // exactly up to the largest integer that the accumulator and stored partial results hold
+  kIndex,    // exactly: they are computed of indices, places and constants alone
 };
 std::vector<Held> FindHeldIntegers(const Graph& graph);
 
