@@ -2,6 +2,7 @@
 """Operators of ONNX that compute each element by itself."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -176,6 +177,8 @@ def _clip(s: Step) -> Value:
 @operator("Pow")
 def _pow(s: Step) -> Value:
     x, y = s[0], s[1]
+    if not y.is_known and math.prod(y.shape) == 1 and len(y.needs) == 1:
+        s.array(1)  # a square is a product, of which more is known than of a power
     if y.is_known and y.x.size == 1 and y.x.reshape(-1)[0] in (2.0, 3.0):
         result = x
         for _ in range(int(y.x.reshape(-1)[0]) - 1):
