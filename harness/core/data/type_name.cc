@@ -35,7 +35,7 @@ std::string TypeName(uint8_t code, uint8_t bits) {
 }
 
 std::string_view WiderInteger(uint8_t code, uint8_t bits) {
-  constexpr uint8_t kInt = 0, kUint = 1;
+  constexpr uint8_t kUint = 1;  // integers with a sign have 0
   if (code > kUint || bits < 16 || bits == 64) return "";
   return bits == 16 ? "i32" : "i64";
 }

@@ -206,6 +206,10 @@ class FormulaKernel {
         return std::pow(a, b);
       case Function::kSigmoid:
         return 1 / (1 + std::exp(-a));
+      case Function::kFloorDivide:
+        return std::floor(a / b);
+      case Function::kNearest:
+        return std::nearbyint(a);
     }
     return 0;
   }

@@ -132,9 +132,9 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
           break;
         }
         case Kind::kAt: {
-          int64_t to = index[static_cast<size_t>(node.axis)];
-          for (const int axis : node.more_axes) to = to * graph.Extent(axis) + index[static_cast<size_t>(axis)];
-          const int64_t from = node.index[static_cast<size_t>(to)];
+          int64_t taken = index[static_cast<size_t>(node.axis)];
+          for (const int axis : node.more_axes) taken = taken * graph.Extent(axis) + index[static_cast<size_t>(axis)];
+          const int64_t from = node.index[static_cast<size_t>(taken)];
           const std::vector<int64_t> kept = index;
           int64_t rest = from;
           for (size_t k = node.more_from.size(); k-- > 0; rest /= graph.Extent(node.more_from[k])) {
