@@ -2,7 +2,7 @@
 // The hard bound (golden/README.md#the-hard-bound) as data: A_i = constant + error_i + sum_j coefficient_j *
 // plane_j[i]. Every correct implementation of the contract has a number within A_i of the golden value before it rounds
 // to the output, in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
-// What is right are the roundings of these numbers, and nothing else (harness/judge/own_rounding.h).
+// Results are right if they are roundings of these numbers (harness/judge/own_rounding.h).
 #pragma once
 
 #include <cstdint>

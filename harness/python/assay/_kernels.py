@@ -34,7 +34,8 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], op: str, contract: Union[str, Callable[..., str]],
                  dtypes: Optional[Sequence[str]], name: str, framework: str, device: str,
                  supports: Optional[Callable[[KernelCase], Any]], backend: Optional[str], compiles: bool = False) -> None:
-        self.compiles = compiles or getattr(function, "compiles", False) or any(all(hasattr(function, one) for one in names) for names in _COMPILED)
+        is_known = any(all(hasattr(function, one) for one in names) for names in _COMPILED)
+        self.compiles = compiles or getattr(function, "compiles", False) or is_known
         self.function, self.op, self.contract, self.dtypes, self.name = function, op, contract, dtypes, name
         self.framework, self.device, self.supports, self.backend = framework, device, supports, backend
         parameters = _parameters(function)

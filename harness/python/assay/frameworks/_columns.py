@@ -64,6 +64,17 @@ def only(**wanted: Any) -> Supports:
     return check
 
 
+def transforms(known: Any) -> Supports:
+    """Takes transforms of these kinds and directions, scaled as libraries do it: not at all forward, by the number of elements
+    the other way."""
+    def check(case: KernelCase) -> Any:
+        kind, direction, norm = (case.attrs[key] for key in ("kind", "dir", "norm"))
+        if (kind, direction) not in known:
+            return "of this sign there is none"
+        return norm == "backward" or (norm == "none" and direction == "fwd") or f"it has no norm={norm}"
+    return check
+
+
 def _contract(column: Column) -> Callable[[Sequence[str], Any], str]:
     def text(dtypes: Sequence[str], attrs: Any) -> str:
         extra = column.extra(dtypes, attrs) if callable(column.extra) else column.extra

@@ -6,12 +6,11 @@ from __future__ import annotations
 import functools
 
 import numpy
-import onnxruntime
 from onnx import helper, numpy_helper
 
 from .._frameworks import Unsupported
 from ._symbols import number_type, results_in, symbols_of
-from .onnxruntime_models import ELEMENTS, demand_node, made_of, reduction, session_of
+from .onnxruntime_models import ELEMENTS, demand_node, made_of, options_at, reduction, session_of
 
 NODES = {"exp": "Exp", "log": "Log", "tanh": "Tanh", "erf": "Erf", "sin": "Sin", "cos": "Cos", "sigmoid": "Sigmoid", "sqrt": "Sqrt",
          "abs": "Abs", "negative": "Neg", "relu": "Relu", "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div",
@@ -77,10 +76,7 @@ def _session(body, operands, attrs, level):
     outputs = [helper.make_tensor_value_info(name, ELEMENTS[dtype], None)
                for name, dtype in zip(results, stored or [graph.dtype] * len(results))]
     made = helper.make_graph(graph.nodes, "definition", inputs, outputs, graph.constants)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
-    return session_of(made_of(made), options, ["CPUExecutionProvider"])
+    return session_of(made_of(made), options_at(level), ["CPUExecutionProvider"])
 
 
 def compiled(level):

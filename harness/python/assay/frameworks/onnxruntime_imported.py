@@ -14,7 +14,7 @@ from .._declaration import Knowledge
 from .._frameworks import Unsupported
 from ._columns import Column
 from ._defined import stored_intermediates
-from .onnxruntime_models import NUMPY, _array, _value
+from .onnxruntime_models import NUMPY, _array, _value, options_at
 
 
 @functools.cache
@@ -44,11 +44,8 @@ def _session(data: bytes, level: str) -> tuple[Any, list[tuple[str, str]]]:
     operands = [(value.name, _type_name(value)) for value in model.graph.input]
     for value in model.graph.output:
         _type_name(value)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
     try:
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"]), operands
+        return onnxruntime.InferenceSession(data, options_at(level), providers=["CPUExecutionProvider"]), operands
     except Exception as error:
         raise Unsupported(f"ONNX Runtime does not take the model: {error}") from None
 

@@ -35,7 +35,7 @@ def _loads(opset: int, ir: int) -> bool:
     one = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "probe", [one[0]], [one[1]])
     try:
-        onnxruntime.InferenceSession(made_of(graph, opset, ir), _options(), providers=["CPUExecutionProvider"])
+        onnxruntime.InferenceSession(made_of(graph, opset, ir), options_at(), providers=["CPUExecutionProvider"])
     except Exception:  # onnxruntime has a class for each of its statuses, and none above them all
         return False
     return True
@@ -108,10 +108,11 @@ def session_of(model: bytes, options, providers: list):
         raise Unsupported(f"ONNX Runtime has no kernel: {error}") from None
 
 
-def _options():
+def options_at(level="ORT_ENABLE_ALL"):
+    """Options of a session that optimises graphs to this level and writes no log."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
     return options
 
 
@@ -125,7 +126,7 @@ def _session(provider, node, operands, results, attrs, since):
     made = helper.make_node(node, ["" if o is None else next(names) for o in operands], [o.name for o in outputs],
                             **{name: list(value) if isinstance(value, tuple) else value for name, value in attrs})
     graph = helper.make_graph([made], node, inputs, outputs)
-    options = _options()
+    options = options_at()
     if provider != "CPUExecutionProvider":  # which takes what another one does not have, without a word
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     try:

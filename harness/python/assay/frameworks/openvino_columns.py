@@ -6,7 +6,7 @@ from openvino import opset15 as opset
 
 from . import openvino_graphs as graphs
 from . import openvino_ops as ops
-from ._columns import FLUSHES, Column, only, register
+from ._columns import FLUSHES, Column, only, register, transforms
 from ._defined import defined, exported
 
 # Models of f16 and f64 are computed in f32 on the CPU (docs.openvino.ai, "CPU Device"), so that f64 is left out.
@@ -44,21 +44,13 @@ def _attends(case):
     return sees_all and "mask" not in case.shapes or "a row may see no key"
 
 
-def _transforms(case):
-    """Scaled as the nodes are: not at all forward, by the number of elements the other way."""
-    kind, direction, norm = (case.attrs[key] for key in ("kind", "dir", "norm"))
-    if (kind, direction) not in ops.NODES:
-        return "of this sign there is none"
-    return norm == "backward" or (norm == "none" and direction == "fwd") or f"it has no norm={norm}"
-
-
 COLUMNS = [
     Column("matmul", ops.matmul, NARROW, supports=_plain),
     Column("conv", ops.conv, NARROW, supports=_convolves),
     # A row of only -inf gives NaN, as 0 / 0.
     Column("softmax", ops.softmax, NARROW, extra="masked=nan;ftz=out"),
     Column("reduce", ops.reduce, NARROW, supports=only(kind=tuple(ops.REDUCTIONS), nan="propagate")),
-    Column("fft", ops.fft, ("c64", "f32-c64", "c64-f32"), supports=_transforms),
+    Column("fft", ops.fft, ("c64", "f32-c64", "c64-f32"), supports=transforms(ops.NODES)),
     Column("attention", ops.attention, NARROW, extra=_probabilities, shown=("mask_per_head",), supports=_attends),
     Column("layer_norm", ops.layer_norm, ("f32",), supports=only(stats=False)),
     Column("group_norm", ops.group_norm, ("f32", "f16")),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from . import tensorflow_ops as ops
-from ._columns import FLUSHES, Column, joined, only, register
+from ._columns import FLUSHES, Column, joined, only, register, transforms
+from ._shapes import dims
 from .tensorflow_ops import tf
 
 _NORM = "norm"  # of tf.math.reduce_euclidean_norm, which XLA does not compile
@@ -25,12 +26,8 @@ def _convolves(case):
     steps, dilations = (case.attrs[key] for key in ("stride", "dilation"))
     if "bias" in case.shapes and case.dtypes[0] in ("bf16", "f16"):
         return "the bias is a step of its own, behind a rounding to 16 bits"
-    together = max(_each(steps)) > 1 and max(_each(dilations)) > 1
+    together = max(dims(steps, 1)) > 1 and max(dims(dilations, 1)) > 1
     return not together or "tf.nn.convolution has strides or dilations, not both"
-
-
-def _each(value):
-    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _one_axis(case):
@@ -40,13 +37,9 @@ def _one_axis(case):
 
 
 def _transforms(case):
-    """Scaled as the functions are: not at all forward, by the number of elements the other way."""
-    kind, direction, norm = (case.attrs[key] for key in ("kind", "dir", "norm"))
-    if (kind, direction) not in ops.TRANSFORMS:
-        return "of this sign there is none"
-    if len(_each(case.attrs["n"])) > 1:
+    if len(dims(case.attrs["n"], 1)) > 1:
         return "transforms along one axis are meant"
-    return norm == "backward" or (norm == "none" and direction == "fwd") or f"it has no norm={norm}"
+    return transforms(ops.TRANSFORMS)(case)
 
 
 COLUMNS = [
