@@ -130,7 +130,17 @@ RegisterFormula::RegisterFormula(const char* name, Definition::Author author) {
 
 Definition FormulaOperator::WholeDefinitionOf(const Problem& problem, Algorithm schedule) const {
   const bool has_it = std::ranges::find(schedules_, schedule) != schedules_.end();
-  return Definition::ForCase(name_, author_, ValuesOf(problem, schema_, has_it ? schedule : Algorithm::kDirect));
+  Definition definition =
+      Definition::ForCase(name_, author_, ValuesOf(problem, schema_, has_it ? schedule : Algorithm::kDirect));
+  if (change_) formula::Require(definition.Change(*change_), "{}: the formula of this case has other nodes", name_);
+  return definition;
+}
+
+std::unique_ptr<const FormulaOperator> FormulaOperator::WithChange(const formula::GraphChange& change) const {
+  auto changed = std::make_unique<FormulaOperator>(*this);
+  changed->change_ = change;
+  changed->schedules_ = {Algorithm::kDirect};
+  return changed;
 }
 
 Definition FormulaOperator::DefinitionOf(const Problem& problem, size_t output, Algorithm schedule) const {

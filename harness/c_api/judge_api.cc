@@ -15,6 +15,11 @@ Status CheckTier(const std::string& tier) {
   return UsageError(fmt::format("tier '{}' is not auto, fast or reproducible", tier));
 }
 
+Status CheckExplain(const std::string& explain) {
+  if (explain == "quick" || explain == "full") return {};
+  return UsageError(fmt::format("explain '{}' is not quick or full", explain));
+}
+
 Result<CheckRequest> RequestOf(const assay_question& question) {
   CheckRequest request;
   if (question.op == nullptr) return UsageError("op is NULL; name the operator, such as matmul");
@@ -29,6 +34,8 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   request.requirement = TextOr(question.require);
   request.tier = TextOr(question.tier, "auto");
   if (auto known = CheckTier(request.tier); !known) return tl::unexpected(known.error());
+  request.explain = TextOr(question.explain, "quick");
+  if (auto known = CheckExplain(request.explain); !known) return tl::unexpected(known.error());
   return request;
 }
 

@@ -23,6 +23,7 @@
 #include "harness/engine/trial/reproduction.h"
 #include "harness/plan/per_backend.h"
 #include "harness/plan/suite.h"
+#include "harness/tools/explain/explained_run.h"
 
 namespace assay::cli {
 namespace {
@@ -110,6 +111,7 @@ RunPolicy MakePolicy(const RunOptions& options, const PreparedRun& prepared) {
   policy.runner.plan_hash = prepared.plan.hash;
   policy.runner.sweep = prepared.sweep;
   policy.runner.interrupted = Interrupted;
+  policy.runner.explain = MakeRunExplainer();
   return policy;
 }
 

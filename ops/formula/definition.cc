@@ -314,6 +314,13 @@ void Definition::KeepOutput(size_t output) {
   output_types_ = {output_types_[output]};
 }
 
+bool Definition::Change(const GraphChange& change) {
+  std::optional<Graph> changed = ChangeGraph(*graph_, change);
+  if (!changed) return false;
+  *graph_ = changed->outputs.size() == 1 ? formula::KeepOutput(*changed, 0) : *std::move(changed);
+  return true;
+}
+
 bool Definition::RefuseIf(bool bad, std::string_view why) {
   Require(!why.empty(), "d.RefuseIf has no reason; say why such cases make no sense");
   if (bad && refusal_.empty()) refusal_ = why;

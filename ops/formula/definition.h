@@ -13,6 +13,7 @@
 
 #include "harness/core/model/case_spec.h"
 #include "harness/core/model/contract.h"
+#include "ops/formula/changes.h"
 #include "ops/formula/expr.h"
 
 namespace assay::formula {
@@ -131,6 +132,8 @@ class Definition {
   bool saturates() const { return saturates_; }
   // Leaves of the graph what this output needs. The graph's first output is then that one.
   void KeepOutput(size_t output);
+  // Whether the graph has such a node, and is now another one.
+  bool Change(const GraphChange& change);
   const std::string& refusal() const { return refusal_; }
   struct Derived {
     int axis, of;

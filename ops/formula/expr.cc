@@ -11,16 +11,11 @@
 namespace assay::formula {
 namespace {
 
-bool IsNonNegative(Function function, const std::vector<Expr>& x) {
-  const auto all = [&] {
-    for (const Expr& one : x) {
-      if (!one.node().non_negative) return false;
-    }
-    return true;
-  };
-  switch (function) {
+bool IsNonNegative(const Node& node, const std::vector<const Node*>& x) {
+  const auto all = [&] { return std::ranges::all_of(x, [](const Node* one) { return one->non_negative; }); };
+  switch (node.function) {
     case Function::kMul:
-      return x[0].id == x[1].id || all();
+      return node.args[0] == node.args[1] || all();
     case Function::kAdd:
     case Function::kDiv:
     case Function::kMinimum:
@@ -31,7 +26,7 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
     case Function::kLog1p:
       return all();
     case Function::kMaximum:
-      return x[0].node().non_negative || x[1].node().non_negative;
+      return x[0]->non_negative || x[1]->non_negative;
     case Function::kAbs:
     case Function::kLess:
     case Function::kLessEqual:
@@ -44,18 +39,18 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
     case Function::kSigmoid:
       return true;
     case Function::kPow:
-      return x[0].node().non_negative;
+      return x[0]->non_negative;
     case Function::kSelect:
-      return x[1].node().non_negative && x[2].node().non_negative;
+      return x[1]->non_negative && x[2]->non_negative;
     default:
       return false;
   }
 }
 
 // Below which no result lies, of one that is non-negative.
-double LeastOf(Function function, const std::vector<Expr>& x) {
-  if (function == Function::kAdd) return x[0].node().least + x[1].node().least;
-  if (function == Function::kMaximum) return std::max(x[0].node().least, x[1].node().least);
+double LeastOf(Function function, const std::vector<const Node*>& x) {
+  if (function == Function::kAdd) return x[0]->least + x[1]->least;
+  if (function == Function::kMaximum) return std::max(x[0]->least, x[1]->least);
   return 0;
 }
 
@@ -65,24 +60,30 @@ void RequireOnce(const Graph& graph, std::string_view what, std::string_view nam
           name, AxesText(graph, axes.Set()));
 }
 
-Expr Map(Function function, const std::vector<Expr>& x) {
-  RequireOneGraph(Info(function).name, x);
-  Node node{.kind = Kind::kMap, .function = function};
-  node.non_negative = IsNonNegative(function, x);
-  if (node.non_negative) node.least = LeastOf(function, x);
-  for (const Expr& one : x) {
-    node.args.push_back(one.id);
-    node.axes |= one.node().axes;
-  }
-  return Append(*x[0].graph, std::move(node));
-}
-
 }  // namespace
 
 Expr Append(Graph& graph, Node node) {
   node.numbers = NumbersOf(graph, node);
   graph.nodes.push_back(std::move(node));
   return {&graph, static_cast<int>(graph.nodes.size()) - 1};
+}
+
+void SetSignsOfMap(const Graph& graph, Node& node) {
+  std::vector<const Node*> x;
+  for (const int arg : node.args) x.push_back(&graph.At(arg));
+  node.non_negative = IsNonNegative(node, x);
+  node.least = node.non_negative ? LeastOf(node.function, x) : 0;
+}
+
+Expr MapTo(Function function, const std::vector<Expr>& operands) {
+  RequireOneGraph(Info(function).name, operands);
+  Node node{.kind = Kind::kMap, .function = function};
+  for (const Expr& operand : operands) {
+    node.args.push_back(operand.id);
+    node.axes |= operand.node().axes;
+  }
+  SetSignsOfMap(*operands[0].graph, node);
+  return Append(*operands[0].graph, std::move(node));
 }
 
 void RequireOneGraph(std::string_view name, const std::vector<Expr>& x) {
@@ -170,19 +171,19 @@ Expr Index(Graph& graph, Axis axis) {
 }
 
 Expr operator+(Expr x, Expr y) {
-  return Map(Function::kAdd, {x, y});
+  return MapTo(Function::kAdd, {x, y});
 }
 Expr operator-(Expr x, Expr y) {
-  return Map(Function::kSub, {x, y});
+  return MapTo(Function::kSub, {x, y});
 }
 Expr operator*(Expr x, Expr y) {
-  return Map(Function::kMul, {x, y});
+  return MapTo(Function::kMul, {x, y});
 }
 Expr operator/(Expr x, Expr y) {
-  return Map(Function::kDiv, {x, y});
+  return MapTo(Function::kDiv, {x, y});
 }
 Expr operator-(Expr x) {
-  return Map(Function::kNegate, {x});
+  return MapTo(Function::kNegate, {x});
 }
 Expr operator+(Expr x, double y) {
   return x + Const(*x.graph, y);
@@ -219,79 +220,79 @@ Expr Strict(Expr sum) {
 }
 
 Expr Exp(Expr x) {
-  return Map(Function::kExp, {x});
+  return MapTo(Function::kExp, {x});
 }
 Expr Log(Expr x) {
-  return Map(Function::kLog, {x});
+  return MapTo(Function::kLog, {x});
 }
 Expr Log1p(Expr x) {
-  return Map(Function::kLog1p, {x});
+  return MapTo(Function::kLog1p, {x});
 }
 Expr Tanh(Expr x) {
-  return Map(Function::kTanh, {x});
+  return MapTo(Function::kTanh, {x});
 }
 Expr OneMinusTanh(Expr x) {
-  return Map(Function::kOneMinusTanh, {x});
+  return MapTo(Function::kOneMinusTanh, {x});
 }
 Expr OneMinusErf(Expr x) {
-  return Map(Function::kOneMinusErf, {x});
+  return MapTo(Function::kOneMinusErf, {x});
 }
 Expr Erf(Expr x) {
-  return Map(Function::kErf, {x});
+  return MapTo(Function::kErf, {x});
 }
 Expr Sin(Expr x) {
-  return Map(Function::kSin, {x});
+  return MapTo(Function::kSin, {x});
 }
 Expr Cos(Expr x) {
-  return Map(Function::kCos, {x});
+  return MapTo(Function::kCos, {x});
 }
 Expr Pow(Expr x, Expr y) {
-  return Map(Function::kPow, {x, y});
+  return MapTo(Function::kPow, {x, y});
 }
 Expr Sigmoid(Expr x) {
-  return Map(Function::kSigmoid, {x});
+  return MapTo(Function::kSigmoid, {x});
 }
 Expr Sqrt(Expr x) {
-  return Map(Function::kSqrt, {x});
+  return MapTo(Function::kSqrt, {x});
 }
 Expr Rsqrt(Expr x) {
-  return Map(Function::kRsqrt, {x});
+  return MapTo(Function::kRsqrt, {x});
 }
 Expr Abs(Expr x) {
-  return Map(Function::kAbs, {x});
+  return MapTo(Function::kAbs, {x});
 }
 Expr Maximum(Expr x, Expr y) {
-  return Map(Function::kMaximum, {x, y});
+  return MapTo(Function::kMaximum, {x, y});
 }
 Expr Minimum(Expr x, Expr y) {
-  return Map(Function::kMinimum, {x, y});
+  return MapTo(Function::kMinimum, {x, y});
 }
 Expr Max0(Expr x) {
   return Maximum(x, Const(*x.graph, 0));
 }
 Expr FloorDivide(Expr x, Expr y) {
-  return Map(Function::kFloorDivide, {x, y});
+  return MapTo(Function::kFloorDivide, {x, y});
 }
 Expr Nearest(Expr x) {
-  return Map(Function::kNearest, {x});
+  return MapTo(Function::kNearest, {x});
 }
 Expr Less(Expr x, Expr y) {
-  return Map(Function::kLess, {x, y});
+  return MapTo(Function::kLess, {x, y});
 }
 Expr LessEqual(Expr x, Expr y) {
-  return Map(Function::kLessEqual, {x, y});
+  return MapTo(Function::kLessEqual, {x, y});
 }
 Expr Equal(Expr x, Expr y) {
-  return Map(Function::kEqual, {x, y});
+  return MapTo(Function::kEqual, {x, y});
 }
 Expr NotEqual(Expr x, Expr y) {
   return Not(Equal(x, y));
 }
 Expr And(Expr x, Expr y) {
-  return Map(Function::kAnd, {x, y});
+  return MapTo(Function::kAnd, {x, y});
 }
 Expr Or(Expr x, Expr y) {
-  return Map(Function::kOr, {x, y});
+  return MapTo(Function::kOr, {x, y});
 }
 Expr Not(Expr x) {
   RequireOneGraph("Not", {x});
@@ -301,7 +302,7 @@ Expr Not(Expr x) {
 Expr Select(Expr condition, Expr x, Expr y) {
   RequireOneGraph("Select", {condition, x, y});
   if (condition.node().numbers == Numbers::kReal) condition = Not(Not(condition));
-  return Map(Function::kSelect, {condition, x, y});
+  return MapTo(Function::kSelect, {condition, x, y});
 }
 
 Expr Round(Expr x, DType format) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that build expressions. Private to expr.cc and expr_axes.cc.
+// Helpers that build expressions. Private to expr.cc, expr_axes.cc and changes.cc.
 #pragma once
 
 #include <string>
@@ -11,6 +11,12 @@
 namespace assay::formula {
 
 Expr Append(Graph& graph, Node node);
+
+// The function of these operands, at each index of all their axes.
+Expr MapTo(Function function, const std::vector<Expr>& operands);
+
+// Sets what is known of the signs of a Kind::kMap, by its operands.
+void SetSignsOfMap(const Graph& graph, Node& node);
 
 // Requires that all operands of `name` are of one graph.
 void RequireOneGraph(std::string_view name, const std::vector<Expr>& x);

@@ -1,27 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everyday mistakes, and what a failing check says of each: causes_test.py [CLASS]."""
 import math
+import pathlib
+import re
 import unittest
 
 import numpy as np
 
 import assay
+import mistakes
+from mistakes import layer_norm, rms_norm, softmax
 
-
-def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
+GUIDE = pathlib.Path(__file__).parents[2] / "harness/tools/explain/README.md"
 
 
 def attention(q, k, v, scale=None, causal=False):
-    scores = q @ np.swapaxes(k, -1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], scores.shape[-1] - scores.shape[-2], dtype=bool), scores, -np.inf)
-    return softmax(scores) @ v
+    return mistakes.attention(q, k, v, scale, mistakes.seen(q, k) if causal else None)
 
 
-def rms_norm(x, gamma, eps):
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * gamma
+def operands_of(mistake):
+    rng = np.random.default_rng(0)
+    operands = [rng.standard_normal(shape) for shape in mistake.shapes]
+    operands[0] *= mistake.size
+    if mistake.op == "softmax_backward":
+        operands[0] = softmax(operands[0])
+    if mistake.op is mistakes.cross_entropy:
+        operands[1] = np.eye(32)[rng.integers(0, 32, 16)]
+    return [x.astype(np.float32) for x in operands]
+
+
+class EverydayMistakes(unittest.TestCase):
+    def test_each_is_named_and_stands_in_the_guide(self):
+        rows = GUIDE.read_text(encoding="utf-8").splitlines()
+        for mistake in mistakes.MISTAKES:
+            with self.subTest(mistake.done):
+                operands = operands_of(mistake)
+                got = mistake.wrong(*(x.astype(np.float64) for x in operands)).astype(np.float32)
+                verdict = assay.check(mistake.op, operands, got, explain="full", **mistake.attrs)
+                self.assertFalse(verdict.passed_strictly)
+                self.assertRegex(verdict.cause, mistake.says)
+                name = mistake.op if isinstance(mistake.op, str) else mistake.op.__name__
+                self.assertIn(f"| `{name}` | {mistake.done} | {verdict.cause} |", rows)
+
+    def test_damage_of_no_such_kind_has_no_cause(self):
+        rng = np.random.default_rng(1)
+        damages = {"noise": lambda y: y + 0.01 * rng.standard_normal(y.shape), "a factor": lambda y: 1.013 * y, "an addend": lambda y: y + 0.07,
+                   "a row": lambda y: y * np.where(np.arange(len(y)) == 1, 0.9, 1).reshape(-1, *[1] * (y.ndim - 1)),
+                   "every third": lambda y: y * np.where(np.arange(y.size) % 3, 1, 1.3).reshape(y.shape)}
+        for op, shapes, right in mistakes.RIGHT:
+            operands = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+            exact = right(*(x.astype(np.float64) for x in operands))
+            self.assertTrue(assay.check(op, operands, exact.astype(np.float32)).passed)
+            for name, damage in damages.items():
+                with self.subTest(op, damage=name):
+                    verdict = assay.check(op, operands, damage(exact).astype(np.float32), explain="full")
+                    self.assertFalse(verdict.passed_strictly)
+                    self.assertEqual(verdict.cause, "")
 
 
 class Causes(unittest.TestCase):
@@ -65,10 +99,6 @@ class Causes(unittest.TestCase):
         self.is_named("(transb=1|the last two axes of operand b exchanged)", "matmul", [a, b], lambda a, b: a @ b.T)
         self.is_named("the operands a and b exchanged", "matmul", [a, b], lambda a, b: b @ a)
         x, gamma, beta = self.normals(16, 48), self.normals(48), self.normals(48)
-
-        def layer_norm(x, gamma, beta):
-            centred = x - x.mean(1, keepdims=True)
-            return centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * gamma + beta
         for cause, wrong in (("the operand gamma all 1", lambda x, gamma, beta: layer_norm(x, 1, beta)),
                              ("the operand beta all 0", lambda x, gamma, beta: layer_norm(x, gamma, 0)),
                              ("the operand gamma shifted by -1 along axis 0", lambda x, gamma, beta: layer_norm(x, np.roll(gamma, -1), beta)),

@@ -89,6 +89,7 @@ typedef struct assay_question {
   const char* contract; /* arithmetic to judge by; NULL: that of the types, as `assay check` has it */
   const char* require;  /* a contract that `contract` has to meet; NULL: none */
   const char* tier;     /* of golden values: "auto", "fast" or "reproducible"; NULL: auto */
+  const char* explain;  /* of a failure: "quick", causes that are found in a second, or "full", all; NULL: quick */
 } assay_question;
 
 typedef struct assay_verdict assay_verdict;

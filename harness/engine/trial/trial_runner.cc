@@ -147,6 +147,9 @@ void TrialRunner::Try(const Device& device, const ImplementationInfo& implementa
                         return output.evidence.weaker_arithmetic.has_value();
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
+  if (attempt.verdict == Verdict::kMismatch && settings_.explain) {
+    attempt.reason += settings_.explain(context_.data(), attempt);
+  }
 }
 
 void TrialRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const {

@@ -47,6 +47,8 @@ struct RunnerSettings {
   std::vector<std::string> carried;  // options for that line that change results: {"--tier", "fast"}
   std::string plan_hash;
   std::function<bool()> interrupted;
+  // Adds to the reason of a mismatch; null: adds nothing. Called by several threads.
+  std::function<std::string(const PreparedCase&, const Attempt&)> explain;
   // Told of the first outputs of each result, and of no other try; null: nobody keeps any. Called by several threads.
   std::function<void(const Record&, const Problem&, const std::vector<Tensor>& outputs)> keep_outputs;
 };

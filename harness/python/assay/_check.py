@@ -32,7 +32,7 @@ def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[st
 
 
 def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
-          tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, **attrs: Any) -> Verdict:
+          tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, explain: str = "quick", **attrs: Any) -> Verdict:
     """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
 
     op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes. Or a formula: what
@@ -46,6 +46,7 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     tier: "auto", "fast" or "reproducible" golden values.
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
         the values of a float array are of.
+    explain: of a failure, "quick": the causes that are found in a second, a tenth of one for large cases; "full": all.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
         the shapes may be left out. A value of another kind is refused: axis=True, axis=None where there is one axis.
 
@@ -75,7 +76,7 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     question = _library.Question(
         ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
         c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract, "contract"),
-        _library.encoded(require, "require"), _library.encoded(tier, "tier"))
+        _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"))
     library = _library.load()
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 
@@ -92,6 +93,8 @@ def failure_text(verdict: Verdict, note: str = "") -> str:
         lines.append(f"worst element{output}: {verdict.worst[0]}")
     else:
         lines.append(f"reason: {verdict.reason}")
+    if verdict.cause:
+        lines.append(f"cause: it is the right result of {verdict.cause}")
     if verdict.where:
         lines.append(f"where: {verdict.where}")
     if arithmetic or verdict.verdict == "mismatch":

@@ -107,6 +107,12 @@ class Verdict:
         return self.passed and self.class_ != "suspect" and not self.weak
 
     @property
+    def cause(self) -> str:
+        """The case of which a wrong result would be the right one: "causal=1", "the operand beta all 0", or several with ", or of "
+        between them; "": no such mistake was found."""
+        return self.reason.partition("; it is the right result of ")[2]
+
+    @property
     def weak(self) -> bool:
         """Whether it passed by the default contract while most single faults would pass as well: by intermediates of
         16 bits alone, or in long rows."""

@@ -10,6 +10,7 @@
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/base/stopwatch.h"
+#include "harness/core/data/infinity.h"
 #include "harness/engine/device/executions.h"
 #include "harness/engine/results/environment.h"
 #include "harness/engine/trial/attempt.h"
@@ -285,17 +286,10 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
   data.golden_hash = GoldenHashOf(data);
 }
 
-// Judged in a millisecond or two by one thread.
-bool IsSmall(const Problem& problem) {
-  constexpr double kFlops = 1e7, kBytes = 0x1p19;
-  return problem.flops < kFlops && problem.bytes < kBytes;
-}
-
-// "; it is the right result of causal=0", for a result that fails and holds for another case; "" where none is found in
-// the time that a failure may take beside a pass.
+// Causes of a failure; quick ones in the time that it may take beside a pass.
 std::string CauseText(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
   const PreparedCase& data = user.data;
-  const double seconds = IsSmall(data.problem) ? 1 : 0.1;
+  const double seconds = request.explain == "full" ? kInfinity : IsSmall(data.problem) ? 1 : 0.1;
   WrongResult wrong{.op = *data.op,
                     .problem = data.problem,
                     .inputs = data.inputs,
@@ -307,12 +301,8 @@ std::string CauseText(const CheckRequest& request, const UserTensors& user, cons
   const ErrorMetrics& metrics = result.worst().evidence.runs[0];
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
-  std::vector<std::string> texts;
-  for (const CaseChange& change : FindCauses(wrong, seconds)) {
-    texts.push_back(change.key.empty() ? DescribeChange(data.problem, change)
-                                       : AttributeWith(user.asker, change.key, change.value));
-  }
-  return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
+  return DescribeCauses(wrong, seconds,
+                        [&](const CaseChange& change) { return AttributeWith(user.asker, change.key, change.value); });
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {

@@ -138,6 +138,10 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
   verb.add_option("--tier", o.request.tier, "how golden values are computed; auto: reproducible for f64, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
+  verb.add_option("--explain", o.request.explain,
+                  "of a failure: causes that are found in a second (a tenth of one for large cases), or all")
+      ->check(CLI::IsMember({"quick", "full"}))
+      ->capture_default_str();
   verb.add_option("--write-golden", o.write_golden,
                   "write the golden values as f64 or c128: .npy of a single output, .safetensors of all. Replaces such "
                   "a file, but no input")
@@ -169,7 +173,7 @@ void RequireOneKind(const CLI::App& verb) {
   }
   const std::vector<const char*> others =
       manifest ? std::vector{"--op",        "--attr", "--input",        "--output", "--dtype",
-                             "--exact-ulp", "--tier", "--write-golden", "--json"}
+                             "--exact-ulp", "--tier", "--explain", "--write-golden", "--json"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
     if (verb.count(name) == 0) continue;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/formula_operator.h"
+
 namespace assay {
 namespace {
 
@@ -68,8 +70,12 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
   for (size_t axis = operand.shape.size(); axis-- > 0;) {
     if (operand.shape[axis] < 2) continue;
     for (const int64_t by : {1, -1}) add(OperandChange::kShifted, 0, axis, by);
+    if (operand.shape[axis] > 2 && operand.shape[axis] % 2 == 0) {
+      add(OperandChange::kShifted, 0, axis, operand.shape[axis] / 2);
+    }
     add(OperandChange::kReversed, 0, axis);
   }
+  if (operand.shape.size() > 2) add(OperandChange::kTurned);
 }
 
 // Copies each element `to` from the element source(to) of the tensor.
@@ -116,6 +122,9 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kShifted:
       return MovedAlong(tensor, change.axis,
                         [&](int64_t i) { return (i + change.by + shape[change.axis]) % shape[change.axis]; });
+    case OperandChange::kTurned:
+      return Moved(tensor,
+                   [n = shape.back() * shape[shape.size() - 2]](int64_t to) { return to - to % n + n - 1 - to % n; });
     case OperandChange::kTransposed:
       return Moved(tensor, [n = shape.back()](int64_t to) { return to - to % (n * n) + to % n * n + to / n % n; });
     case OperandChange::kExchanged:
@@ -132,6 +141,16 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) 
     for (std::string& value : ValuesNear(DefinitionOf(op, attr.key), attr)) changes.push_back({attr.key, value});
   }
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddChangesOf(problem, input, changes);
+  return changes;
+}
+
+std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem) {
+  const auto* const formula = dynamic_cast<const FormulaOperator*>(&op);
+  std::vector<CaseChange> changes;
+  if (formula == nullptr) return changes;
+  for (formula::GraphChange& change : formula::ListGraphChanges(formula->WholeDefinitionOf(problem).graph())) {
+    changes.push_back({.formula = std::move(change)});
+  }
   return changes;
 }
 
@@ -164,6 +183,7 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
 }
 
 std::string DescribeChange(const Problem& problem, const CaseChange& change) {
+  if (change.formula) return "the formula with " + change.formula->text;
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {
     case OperandChange::kZeros:
@@ -172,11 +192,16 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
       return fmt::format("the operand {} all 1", name);
     case OperandChange::kNegated:
       return fmt::format("the operand {} negated", name);
+    case OperandChange::kTurned:
+      return fmt::format("the operand {} reversed along its last two axes", name);
     case OperandChange::kTransposed:
       return fmt::format("the last two axes of operand {} exchanged", name);
     case OperandChange::kReversed:
       return fmt::format("the operand {} reversed along axis {}", name, change.axis);
     case OperandChange::kShifted:
+      if (2 * change.by == problem.inputs[change.input].shape[change.axis]) {
+        return fmt::format("the operand {} with its halves along axis {} exchanged", name, change.axis);
+      }
       return fmt::format("the operand {} shifted by {} along axis {}, round the end", name, -change.by, change.axis);
     case OperandChange::kExchanged:
       return fmt::format("the operands {} and {} exchanged", name, problem.inputs[change.other].name);

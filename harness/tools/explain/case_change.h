@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases that may have been computed instead of the one that was meant: one attribute or operand differs.
+// Cases that may have been computed instead of the one that was meant: one attribute or operand differs, or one place
+// of the formula.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "ops/formula/changes.h"
 #include "ops/operator.h"
 
 namespace assay {
 
-enum class OperandChange : uint8_t { kZeros, kOnes, kNegated, kTransposed, kReversed, kShifted, kExchanged };
+enum class OperandChange : uint8_t { kZeros, kOnes, kNegated, kTransposed, kTurned, kReversed, kShifted, kExchanged };
 
 struct CaseChange {
   std::string key, value;  // of an attribute; "": an operand is changed
@@ -20,6 +22,7 @@ struct CaseChange {
   size_t other = 0;  // kExchanged: the operand that stands in its place, and it in that one's
   size_t axis = 0;   // kReversed, kShifted
   int64_t by = 0;    // kShifted: each element comes from so many places further on, round the end
+  std::optional<formula::GraphChange> formula;  // then nothing else is changed
 };
 
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and
@@ -27,13 +30,16 @@ struct CaseChange {
 // make a case.
 std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem);
 
+// Lists places of the formula; none of an operator that is no formula.
+std::vector<CaseChange> ListFormulaChanges(const Operator& op, const Problem& problem);
+
 // The changed case; nullopt: there is none whose operands have the same shapes and types.
 std::optional<Problem> ChangeCase(const Operator& op, const Problem& problem, const CaseChange& change);
 
-// All operands, of which some are changed. Precondition: the change is none of an attribute.
+// All operands, of which some are changed. Precondition: the change is none of an attribute or a formula.
 std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseChange& change);
 
-// "the operand k with its last two axes exchanged"
+// "the operand k with its last two axes exchanged". Precondition: the change is none of an attribute.
 std::string DescribeChange(const Problem& problem, const CaseChange& change);
 
 }  // namespace assay

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/cause.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
+#include "harness/tools/explain/forms.h"
+#include "ops/formula/faults.h"
+#include "ops/formula/formula_error.h"
+#include "ops/formula_operator.h"
 #include "ops/subproblem.h"
 
 namespace assay {
@@ -65,9 +74,98 @@ bool Holds(const WrongResult& result, const Problem& problem, const std::vector<
   return true;
 }
 
+// Takes the result for one of another operator.
+WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
+               const std::vector<Tensor>& got) {
+  return {op, problem, inputs, got, result.contract, result.golden, result.tier, result.output, result.elements};
+}
+
+// Whether a formula is much nearer to a few wrong elements than the golden value, in doubles: most are not, and need
+// no bound to tell so.
+class NearElements {
+ public:
+  explicit NearElements(const WrongResult& result) : inputs_(ReadElements(result.inputs)) {
+    const Tensor& got = result.got[result.output];
+    if (IsComplex(got.dtype())) return;
+    for (const int64_t element : std::span(result.elements).first(std::min<size_t>(kMost, result.elements.size()))) {
+      double value = 0;
+      got.Read(element, {&value, 1});
+      elements_.push_back({element, value, std::fabs(value - result.golden.value[static_cast<size_t>(element)])});
+    }
+  }
+
+  bool MayBeOf(const formula::Graph& graph) const {
+    formula::LaneEvaluator evaluator(graph, graph.outputs[0], inputs_);
+    return std::ranges::all_of(elements_, [&](const Element& wrong) {
+      const int64_t lane = evaluator.LaneOf(wrong.element);
+      const std::vector<int64_t> in_lane = evaluator.Elements(lane);
+      const std::span<const double> values = evaluator.Run(lane, {});
+      const auto at = static_cast<size_t>(std::ranges::find(in_lane, wrong.element) - in_lane.begin());
+      return !(std::fabs(values[at] - wrong.got) > wrong.error / 2);  // true of NaN
+    });
+  }
+
+ private:
+  static constexpr size_t kMost = 3;
+  struct Element {
+    int64_t element;
+    double got, error;
+  };
+  std::vector<std::vector<double>> inputs_;
+  std::vector<Element> elements_;
+};
+
+bool ExplainsByFormula(const WrongResult& result, const formula::GraphChange& change,
+                       const NearElements* near = nullptr) try {
+  const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(change);
+  if (near != nullptr && !near->MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return false;
+  return Holds(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
+               &result.golden);
+} catch (const formula::FormulaError&) {
+  return false;  // some of its slices have another graph
+}
+
+// Causes as people read them, where no attribute or operand is one.
+class FormulaCauses {
+ public:
+  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds)
+      : result_(result), time_(time), seconds_(seconds) {}
+
+  std::vector<CaseChange> Find() {
+    TryChangesOf(result_);
+    const std::vector<Form> forms = FormsOf(result_.problem, result_.inputs, result_.got);
+    for (const Form& form : forms) {
+      const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
+      if (form.text.empty()) {
+        TryChangesOf(as);
+      } else if (Holds(as, form.problem, form.inputs, &result_.golden)) {
+        causes_.push_back({.formula = formula::GraphChange{.text = form.text}});
+      }
+    }
+    return std::move(causes_);
+  }
+
+ private:
+  void TryChangesOf(const WrongResult& result) {
+    const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
+    if (changes.empty()) return;
+    const NearElements near(result);
+    for (const CaseChange& change : changes) {
+      if (causes_.size() == kMostCauses || time_.Seconds() > seconds_) return;
+      if (ExplainsByFormula(result, *change.formula, &near)) causes_.push_back(change);
+    }
+  }
+
+  const WrongResult& result_;
+  const Stopwatch& time_;
+  double seconds_;
+  std::vector<CaseChange> causes_;
+};
+
 }  // namespace
 
 bool Explains(const WrongResult& result, const CaseChange& change) {
+  if (change.formula) return ExplainsByFormula(result, *change.formula);
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
   if (!change.key.empty()) {
@@ -83,13 +181,33 @@ std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;
   std::vector<CaseChange> causes;
   if (IsConstant(result.got[result.output]) || Holds(result, result.problem, result.inputs)) return causes;
-  for (const CaseChange& change : ListChanges(result.op, result.problem)) {
-    if (causes.size() == kMostCauses || time.Seconds() > seconds) break;
-    if (AreFewPlaces(result) && change.key != "tie") continue;
-    const bool is_known = !change.key.empty() && std::ranges::count(causes, change.key, &CaseChange::key) > 0;
-    if (!is_known && Explains(result, change)) causes.push_back(change);
-  }
+  const bool has_few_places = AreFewPlaces(result);
+  const auto try_all = [&](const std::vector<CaseChange>& changes) {
+    for (const CaseChange& change : changes) {
+      if (causes.size() == kMostCauses || time.Seconds() > seconds) return;
+      if (has_few_places && change.key != "tie") continue;
+      const bool is_known = !change.key.empty() && std::ranges::count(causes, change.key, &CaseChange::key) > 0;
+      if (!is_known && Explains(result, change)) causes.push_back(change);
+    }
+  };
+  try_all(ListChanges(result.op, result.problem));
+  // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
+  if (causes.empty() && !has_few_places) return FormulaCauses(result, time, seconds).Find();
   return causes;
+}
+
+std::string DescribeCauses(const WrongResult& result, double seconds,
+                           const std::function<std::string(const CaseChange&)>& attribute) {
+  std::vector<std::string> texts;
+  for (const CaseChange& change : FindCauses(result, seconds)) {
+    texts.push_back(change.key.empty() ? DescribeChange(result.problem, change) : attribute(change));
+  }
+  return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
+}
+
+bool IsSmall(const Problem& problem) {
+  constexpr double kFlops = 1e7, kBytes = 0x1p19;
+  return problem.flops < kFlops && problem.bytes < kBytes;
 }
 
 }  // namespace assay

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "harness/tools/explain/case_change.h"
@@ -32,5 +34,13 @@ bool Explains(const WrongResult& result, const CaseChange& change);
 // Another one is tried only as long as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
 std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds);
+
+// "; it is the right result of causal=1, or of the operand k all 0"; "" where no cause is found. `attribute` writes an
+// attribute and its value, as in a command of whoever asks.
+std::string DescribeCauses(const WrongResult& result, double seconds,
+                           const std::function<std::string(const CaseChange&)>& attribute);
+
+// Judged, and searched for causes, in a moment.
+bool IsSmall(const Problem& problem);
 
 }  // namespace assay

@@ -172,9 +172,11 @@ def _map_codes(call: Call, op: str, dtype: str, names: tuple[str, str, str]) -> 
 
 
 def _quantize(call: Call) -> Mapped:
-    demand(call.integer("saturate", 1) != 0, "codes that do not saturate")
     demand(call.integer("precision", 0) == 0, "a division in a stated type")
-    return _map_codes(call, "quantize", call.outputs[0].dtype, ("x", "q", "zero_point"))
+    case, *places = _map_codes(call, "quantize", call.outputs[0].dtype, ("x", "q", "zero_point"))
+    if call.integer("saturate", 1) == 0 and case.dtypes[-1] in ("e4m3", "e5m2"):
+        case.attrs["saturate"] = 0
+    return case, *places
 
 
 def _dequantize(call: Call) -> Mapped:

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes of the mismatches of a run, in their reasons.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "harness/engine/trial/trial_runner.h"
+
+namespace assay {
+
+// Names causes of the first kMostExplained mismatches of an operator by an implementation, whose cases are small, for
+// kMostSeconds altogether: more would take longer than the run, and say the same.
+inline constexpr int kMostExplained = 3;
+inline constexpr double kMostSeconds = 10;
+std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer();
+
+}  // namespace assay

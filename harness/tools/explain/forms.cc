@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/explain/forms.h"
+
+#include <numeric>
+#include <set>
+
+#include "ops/attention/attention.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
+#include "ops/softmax/softmax.h"
+
+namespace assay {
+namespace {
+
+using namespace formula;  // NOLINT: formulas read better without
+
+using Author = formula::Definition::Author;
+struct Written {
+  Author author;
+  AttrList extents;
+};
+
+AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents) {
+  AttrList list;
+  for (const auto& [name, extent] : extents) list.emplace_back(name, std::to_string(extent));
+  return list;
+}
+
+// Query head h reads key head h / (h / hkv), or in turn h mod hkv.
+template <bool kInTurn>
+std::optional<Written> WriteAttention(const Problem& problem) {
+  const AttentionArgs a(problem);
+  if (a.mask != MaskKind::kNone || a.heads % a.hkv != 0 || (kInTurn && (a.hkv == 1 || a.hkv == a.heads))) return {};
+  const auto author = [a](Definition& d) {
+    const Axis b = d.Axis("b", "batches"), h = d.Axis("h", "heads"), g = d.Axis("g", "key heads"),
+               l = d.Axis("l", "queries"), s = d.Axis("s", "keys");
+    const Axis c = d.Axis("c", "elements of a head"), dv = d.Axis("dv", "elements of a value");
+    const Expr q = d.In("q", b + h + l + c), k = d.In("k", b + g + s + c), v = d.In("v", b + g + s + dv);
+    const int64_t group = std::max<int64_t>(h.extent / g.extent, 1);
+    const auto head = [&](int64_t i) { return kInTurn ? i % g.extent : std::min(i / group, g.extent - 1); };
+    Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
+    if (a.softcap > 0) score = Tanh(score / a.softcap) * a.softcap;
+    const Expr query = Index(*q.graph, l) + static_cast<double>(a.top_left ? 0 : s.extent - l.extent);
+    const Expr key = Index(*q.graph, s);
+    const Expr lowest = Const(*q.graph, -0x1p100);
+    if (a.causal) score = Select(LessEqual(key, query), score, lowest);
+    if (a.window > 0) score = Select(Less(query - key, Const(*q.graph, static_cast<double>(a.window))), score, lowest);
+    if (a.window > 0 && !a.causal) {
+      score = Select(Less(key - query, Const(*q.graph, static_cast<double>(a.window))), score, lowest);
+    }
+    const Expr weight = Exp(score - Max(score, s));
+    d.Out("o", Sum(weight * At(v, g, h, head), s) / Sum(weight, s), b + h + l + dv);
+  };
+  return Written{
+      author,
+      Extents({{"b", a.batch}, {"h", a.heads}, {"g", a.hkv}, {"l", a.l}, {"s", a.s}, {"c", a.d}, {"dv", a.dv}})};
+}
+
+std::optional<Written> WriteSoftmax(const Problem& problem) {
+  const SoftmaxArgs a(problem);
+  const auto author = [log = a.log](Definition& d) {
+    const Axis rows = d.Axis("rows", "rows"), n = d.Axis("n", "terms"), inner = d.Axis("inner", "what lies behind");
+    const Expr x = d.In("x", rows + n + inner);
+    const Expr shifted = x - Max(x, n), e = Exp(shifted);
+    d.Out("y", log ? shifted - Log(Sum(e, n)) : e / Sum(e, n), rows + n + inner);
+  };
+  return Written{author, Extents({{"rows", a.rows / a.inner}, {"n", a.terms}, {"inner", a.inner}})};
+}
+
+Expr Reduced(ReduceKind kind, Expr x, Axis n) {
+  switch (kind) {
+    case ReduceKind::kMean:
+      return Mean(x, n);
+    case ReduceKind::kMax:
+      return Max(x, n);
+    case ReduceKind::kMin:
+      return Min(x, n);
+    case ReduceKind::kProd:
+      return Prod(x, n);
+    case ReduceKind::kL2:
+      return Sqrt(Sum(x * x, n));
+    case ReduceKind::kLogSumExp:
+      return Max(x, n) + Log(Sum(Exp(x - Max(x, n)), n));
+    default:
+      return Sum(x, n);
+  }
+}
+
+// Along axes that lie behind one another.
+std::optional<Written> WriteReduce(const Problem& problem) {
+  const ReduceArgs a(problem);
+  const bool gapless = a.reduced.back() - a.reduced.front() + 1 == std::ssize(a.reduced);
+  if (IsArg(a.kind) || a.ignore_nan || !gapless || !IsFloat(problem.outputs[0].dtype)) return {};
+  const auto from = a.shape.begin() + a.reduced.back() + 1;
+  const int64_t inner = std::accumulate(from, a.shape.end(), int64_t{1}, std::multiplies<>());
+  const auto author = [kind = a.kind](Definition& d) {
+    const Axis outer = d.Axis("outer", "what lies before"), n = d.Axis("n", "terms"),
+               behind = d.Axis("inner", "what lies behind");
+    d.Out("y", Reduced(kind, d.In("x", outer + n + behind), n), outer + behind);
+  };
+  return Written{author, Extents({{"outer", a.rows / inner}, {"n", a.terms}, {"inner", inner}})};
+}
+
+// Pairs of neighbours, as GPT-J turns them, where rope has those of halves.
+std::optional<Written> WriteRopeOfNeighbours(const Problem& problem) {
+  const auto author = [](Definition& d) {
+    const Axis b = d.Axis("b", "batches"), l = d.Axis("l", "queries"), h = d.Axis("h", "heads"),
+               size = d.Axis("d", "elements of a head");
+    const Axis pairs = d.DerivedAxis("d/2", size, 1, 2);
+    const Expr x = d.In("x", b + l + h + size);
+    const Expr cos = d.In("cos", l + pairs, Role::kTable), sin = d.In("sin", l + pairs, Role::kTable);
+    const auto pair = [](int64_t i) { return i / 2; };
+    const Expr other = At(x, size, size, [](int64_t i) { return i ^ 1; });
+    const Expr is_second = At(Index(*x.graph, size), size, size, [](int64_t i) { return i % 2; });
+    const Expr turned = other * At(sin, pairs, size, pair);
+    d.Out("y", x * At(cos, pairs, size, pair) + Select(is_second, turned, -turned), b + l + h + size);
+  };
+  return Written{
+      author,
+      Extents({{"b", problem.Int("b")}, {"l", problem.Int("l")}, {"h", problem.Int("h")}, {"d", problem.Int("d")}})};
+}
+
+struct FormRow {
+  const char* op;
+  const char* text;
+  std::optional<Written> (*write)(const Problem&);
+};
+constexpr FormRow kForms[] = {
+    {"attention", "query heads that read key heads in turn, not in blocks", WriteAttention<true>},
+    {"rope", "pairs of neighbours, not of halves", WriteRopeOfNeighbours},
+    {"attention", "", WriteAttention<false>},
+    {"softmax", "", WriteSoftmax},
+    {"reduce", "", WriteReduce},
+};
+
+std::vector<Tensor> InShapesOf(const std::vector<Operand>& operands, const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> shaped;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    shaped.push_back(tensors[i].Clone());
+    shaped.back().Reshape(operands[i].shape);
+  }
+  return shaped;
+}
+
+}  // namespace
+
+std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got) {
+  std::vector<Form> forms;
+  for (const FormRow& row : kForms) {
+    if (problem.spec.op != row.op) continue;
+    const std::optional<Written> written = row.write(problem);
+    if (!written) continue;
+    std::vector<DType> types = TypesOf(problem.inputs);
+    types.push_back(problem.outputs[0].dtype);
+    const std::string text = DTypeListText(types);
+    auto op = std::make_shared<FormulaOperator>(problem.spec.op, [author = written->author, text](Definition& d) {
+      author(d);
+      d.SetDoc("a formula of this operator");
+      d.SetTypes({text});
+    });
+    CaseSpec spec = problem.spec;
+    spec.dtypes = std::set(types.begin(), types.end()).size() == 1 ? std::vector{types[0]} : types;
+    spec.attrs = written->extents;
+    Result<Problem> bound = op->Bind(spec);
+    if (!bound) continue;
+    std::vector<Tensor> shaped = InShapesOf(bound->inputs, inputs), results = InShapesOf(bound->outputs, got);
+    forms.push_back({row.text, std::move(op), *std::move(bound), std::move(shaped), std::move(results)});
+  }
+  return forms;
+}
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas for mistakes that no attribute or operand states: of operators that are made by hand, so that one place of
+// the formula can differ, and other formulas that go by an operator's name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/formula_operator.h"
+
+namespace assay {
+
+struct Form {
+  std::string text;  // "query heads that read key heads in turn"; "": the operator's own formula
+  std::shared_ptr<const FormulaOperator> op;
+  Problem problem;
+  std::vector<Tensor> inputs, got;  // in the shapes that the form has
+};
+
+// None for attributes that no form has, as attention with a mask.
+std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got);
+
+}  // namespace assay

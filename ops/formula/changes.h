@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas that may have been computed instead of the one that was meant: they differ in one place, as by everyday
+// mistakes (a function left out, another constant, operands exchanged, a reduction of one term less).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/formula/graph.h"
+
+namespace assay::formula {
+
+struct GraphChange {
+  int node = 0;
+  int rule = 0;      // of the table in changes.cc
+  int user = -1;     // the one node for which it differs; -1: all that read it
+  std::string text;  // "x in place of x + bias"
+};
+
+// Lists changes of each node from the outputs back to the inputs, likely mistakes first; none of a graph of more nodes
+// than kMostChangedNodes, since trying them takes the square of it.
+inline constexpr size_t kMostChangedNodes = 200;
+std::vector<GraphChange> ListGraphChanges(const Graph& graph);
+
+// nullopt: the change is of a graph of other nodes. Extents may differ.
+std::optional<Graph> ChangeGraph(const Graph& graph, const GraphChange& change);
+
+}  // namespace assay::formula
