@@ -67,7 +67,7 @@ void AdmitUndefined(const Golden& golden, BoundModel& bound) {
 BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   BoundModel bound;
   bound.partial_overflow_at = bound.overflow_at = kInfinity;
-  bound.lambda_out = contract.out == OutputRounding::kNearest ? 0.5 : 1;
+  bound.lambda_out = contract.RoundsToNearest() ? 0.5 : 1;
   AdmitUndefined(golden, bound);
   return bound;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The twin of operators that divide by scales, round and saturate: quotients half way between two numbers of the
 // output, and beyond its largest and smallest one. Scales are powers of two, and all numbers short, so that every
-// faithful division is exact and ties to even alone give the right result.
+// faithful division is exact, and ties that go where the contract says alone give the right result.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
+#include "ops/exact_ties.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -28,10 +29,6 @@ int BitsKept(const Contract& contract) {
   if (contract.mid != Intermediate::kNone) bits = std::min(bits, contract.mid == Intermediate::kF16 ? f16 : bf16);
   if (contract.in == InputRounding::kTF32RN || contract.in == InputRounding::kTF32RZ) return std::min(bits, f16);
   return contract.in == InputRounding::kExact ? bits : std::min(bits, bf16);
-}
-
-double RoundToType(DType type, double x) {
-  return IsFloat(type) ? RoundTo(FormatOf(type), x) : std::nearbyint(x);
 }
 
 // All finite numbers of a type of 8 bits, ascending.
@@ -84,6 +81,7 @@ class RoundingTwin {
         problem_(problem),
         out_(out),
         flushes_(contract.ftz != Flush::kNone),
+        away_(contract.out == OutputRounding::kNearestAway),
         bits_(BitsKept(contract)),
         zero_(zero) {
     for (size_t i = 0; i < problem.inputs.size(); ++i) {
@@ -125,8 +123,8 @@ class RoundingTwin {
     return static_cast<size_t>(PlaceOf(graph_, graph_.inputs[input].axes, static_cast<int64_t>(element)));
   }
 
-  // Different codes of the output's type, of which the first is not 0. Even ones: a tie goes the same way whether they
-  // are added before it is rounded or afterwards.
+  // Different codes of the output's type, of which the first is not 0. Even ones: a tie goes to the same even number
+  // whether they are added before it is rounded or afterwards.
   std::vector<double> ZeroPoints(int64_t count) const {
     std::vector<double> zeros;
     for (int64_t i = 0; i < count; ++i) zeros.push_back(lowest_ + static_cast<double>((130 + 54 * i) % 256));
@@ -148,6 +146,7 @@ class RoundingTwin {
   bool Serves(double quotient, double zero, double x) const {
     const FloatFormat& format = FormatOf(problem_.inputs[data_].dtype);
     if (!IsShort(quotient, bits_) || !IsShort(quotient - zero, bits_) || RoundTo(format, x) != x) return false;
+    if (away_ && quotient * (quotient - zero) < 0) return false;  // away from which zero follows from when it is added
     const bool is_tiny = IsFloat(out_) && std::fabs(quotient) < FormatOf(out_).MinNormal();
     return !flushes_ || (!is_tiny && std::fabs(x) >= format.MinNormal());
   }
@@ -155,7 +154,7 @@ class RoundingTwin {
   const formula::Graph& graph_;
   const Problem& problem_;
   DType out_;
-  bool flushes_;
+  bool flushes_, away_;
   int bits_;
   double zero_;  // of the case, beside that of an operand
   double lowest_ = 0;
@@ -168,7 +167,7 @@ class RoundingTwin {
 
 std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, size_t output,
                                                       const Contract& contract) const {
-  const bool faithful = contract.math_ulp <= 1 && contract.out == OutputRounding::kNearest;
+  const bool faithful = contract.math_ulp <= 1 && contract.RoundsToNearest();
   if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
   const Definition definition = DefinitionOf(problem, output);
   const DType out = problem.outputs[output].dtype;
@@ -183,8 +182,8 @@ std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, si
   Twin twin;
   twin.inputs = RoundingTwin(definition, problem, out, contract, zero).Inputs();
   twin.expected = ComputeGolden(problem, output, twin.inputs, Tier::kFast).value;
-  for (double& y : twin.expected) y = RoundToType(out, y);
-  twin.code = "quotients lie half way between two numbers of the output, or beyond its ends";
+  for (double& y : twin.expected) y = RoundToNearest(out, contract, y);
+  twin.code = DescribeTies("quotients lie beyond the ends of the output, or", contract);
   return twin;
 }
 

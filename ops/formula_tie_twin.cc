@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The twin of formulas that only add, subtract and multiply: integers whose results lie half way between two numbers of
-// the output, so that ties to even alone are right. Whatever is added to or multiplied with an integer in a binary
-// floating-point format is an integer again, rounded or not. So where the bound allows less than 1, every order gives
-// the exact result before it rounds the output. Which data have such results depends on the formula: a few forms are
-// tried on few lanes, and the one with most ties is taken.
+// the output, so that ties alone are right that go where the contract says. Whatever is added to or multiplied with an
+// integer in a binary floating-point format is an integer again, rounded or not. So where the bound allows less than 1,
+// every order gives the exact result before it rounds the output. Which data have such results depends on the formula:
+// a few forms are tried on few lanes, and the one with most ties is taken.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -125,15 +125,16 @@ struct Ties {
 };
 
 // Elements whose error may reach 1 keep their bound as a tolerance.
-Ties FindTies(const Golden& golden, const BoundModel& bound, DType out) {
+Ties FindTies(const Golden& golden, const BoundModel& bound, DType out, const Contract& contract) {
   Ties ties;
   const FloatFormat& format = FormatOf(out);
   for (int64_t i = 0; i < golden.size(); ++i) {
-    const double y = golden.value[static_cast<size_t>(i)], even = RoundTo(format, y), ulp = UlpAt(format, y);
+    const double y = golden.value[static_cast<size_t>(i)], nearest = RoundToNearest(out, contract, y),
+                 ulp = UlpAt(format, y);
     const bool exact = bound.At(golden, i) < 1;
-    ties.rounded.push_back(exact ? even : y);
+    ties.rounded.push_back(exact ? nearest : y);
     ties.tolerances.push_back(exact ? 0 : bound.LargestToleranceAt(golden, i) / ulp);
-    if (exact && std::abs(y - even) == ulp / 2) ++(std::abs(even) > std::abs(y) ? ties.up : ties.down);
+    if (exact && std::abs(y - nearest) == ulp / 2) ++(std::abs(nearest) > std::abs(y) ? ties.up : ties.down);
   }
   return ties;
 }
@@ -144,7 +145,7 @@ int FormulaOperator::TwinVariants(const Problem& problem, size_t output, const C
   const DType out = problem.outputs[output].dtype;
   const bool narrows = IsFloat(out) && !IsComplex(out) && FormatOf(out).precision < FormatOf(DType::kF64).precision &&
                        FormatOf(out).UnitRoundoff() > contract.AccUnitRoundoff();
-  if (!narrows || contract.out != OutputRounding::kNearest || contract.alg != Algorithm::kDirect) return 1;
+  if (!narrows || !contract.RoundsToNearest() || contract.alg != Algorithm::kDirect) return 1;
   if (WholeDefinitionOf(problem).saturates()) return 1;
   const formula::Definition definition = DefinitionOf(problem, output);
   const std::vector<formula::Node>& nodes = definition.graph().nodes;
@@ -164,7 +165,7 @@ std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, size_t 
   const DType out = problem.outputs[output].dtype;
   const auto ties_of = [&](const Problem& of, std::span<const Tensor> inputs) {
     const Golden golden = ComputeGolden(of, output, inputs, Tier::kFast);
-    return FindTies(golden, Bound(of, output, golden, contract), out);
+    return FindTies(golden, Bound(of, output, golden, contract), out, contract);
   };
   const formula::Definition of_few = DefinitionOf(few, output), of_all = DefinitionOf(problem, output);
   const TieData data(of_few, few, out);
@@ -185,7 +186,7 @@ std::optional<Twin> FormulaOperator::MakeTieTwin(const Problem& problem, size_t 
   twin.tolerances = std::move(ties.tolerances);
   twin.tolerance_ulp = *std::ranges::max_element(twin.tolerances);
   twin.costly = true;
-  twin.code = TieCode::Describe();
+  twin.code = DescribeTies("sums lie", contract);
   return twin;
 }
 

@@ -122,7 +122,7 @@ std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
 }
 
 bool IsClaimed(Claim claim, const Contract& contract, DType in) {
-  const bool nearest = contract.out == OutputRounding::kNearest && contract.acc != Accumulator::kTensorCore &&
+  const bool nearest = contract.RoundsToNearest() && contract.acc != Accumulator::kTensorCore &&
                        contract.mid == Intermediate::kNone && contract.in != InputRounding::kFP8 &&
                        contract.ftz == Flush::kNone;
   switch (claim) {

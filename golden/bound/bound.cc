@@ -289,7 +289,7 @@ BoundModel OutputBound(const Contract& contract, DType out) {
   bound.exact = IsInt(out);
   if (bound.exact) return bound;
   const FloatFormat& format = FormatOf(out);
-  const double directed = contract.out == OutputRounding::kNearest ? 1 : 2;  // a directed rounding loses a whole ulp
+  const double directed = contract.RoundsToNearest() ? 1 : 2;  // a directed rounding loses a whole ulp
   bound.u_out = directed * format.UnitRoundoff();
   bound.lambda_out = directed * HalfUp(format.MinSubnormal());
   if (contract.ftz == Flush::kOut || contract.ftz == Flush::kAll) bound.lambda_out = format.MinNormal();

@@ -39,7 +39,7 @@ constexpr double kChirpPeak = 2.5;
 
 FftArithmetic ArithmeticOf(const Contract& contract) {
   // Arithmetic that truncates, and says so by its output rounding, errs by up to 2u.
-  const double u = (contract.out == OutputRounding::kNearest ? 1 : 2) * contract.AccUnitRoundoff();
+  const double u = (contract.RoundsToNearest() ? 1 : 2) * contract.AccUnitRoundoff();
   double stored = 0;
   if (contract.mid != Intermediate::kNone) {
     stored = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16).UnitRoundoff();

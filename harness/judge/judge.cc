@@ -48,7 +48,7 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   const bool to_integers = IsInt(dtype) && !bound.exact && bound.lambda_out > 0;
   p.integer = IsInt(dtype) && !to_integers;
   p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
-  p.nearest = contract.out == OutputRounding::kNearest || p.exact;
+  p.nearest = contract.RoundsToNearest() || p.exact;
   p.own_rounding_ulps = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
   p.overflow_at = kInfinity;

@@ -17,7 +17,7 @@ double TowardZero(const FloatFormat& format, double x) {
 }  // namespace
 
 RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes) {
-  const double ulps = rounding == OutputRounding::kNearest ? 0.5 : 1;
+  const double ulps = IsToNearest(rounding) ? 0.5 : 1;
   RoundingReach reach;
   reach.scale = ulps * std::ldexp(1.0, 1 - format.precision);
   // Half of double's smallest number is none.
@@ -29,7 +29,7 @@ RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool f
 }
 
 RoundingReach ReachOfIntegers(OutputRounding rounding) {
-  const double ulps = rounding == OutputRounding::kNearest ? 0.5 : 1;
+  const double ulps = IsToNearest(rounding) ? 0.5 : 1;
   RoundingReach reach;
   reach.floor = reach.zero = ulps;
   reach.inward = rounding == OutputRounding::kTowardZero ? 0 : 1;
@@ -41,6 +41,8 @@ bool IsIntegerOf(OutputRounding rounding, double x, double got) {
   switch (rounding) {
     case OutputRounding::kNearest:
       return got == std::nearbyint(x);
+    case OutputRounding::kNearestAway:
+      return got == std::round(x);
     case OutputRounding::kTowardZero:
       return got == std::trunc(x);
     case OutputRounding::kAny:
@@ -54,6 +56,7 @@ bool IsRoundingOf(const FloatFormat& format, OutputRounding rounding, bool flush
   // Double's own format shows whether the rest points toward zero; in narrower ones x itself has been rounded to odd.
   const bool inward = rest != 0 && std::signbit(rest) != std::signbit(x);
   if (rounding == OutputRounding::kNearest) return got == RoundTo(format, x);
+  if (rounding == OutputRounding::kNearestAway) return got == RoundTiesAway(format, x);
   const double cut = inward ? std::nextafter(x, 0.0) : TowardZero(format, x);
   if (got == cut) return true;
   if (rounding == OutputRounding::kTowardZero || (cut == x && rest == 0)) return false;

@@ -68,7 +68,7 @@ int64_t AlwaysSeen(const ConvArgs& op) {
 
 // Tolerance of a result whose exact value is y, in the output's unit.
 double SignsTolerance(const Form& form, const Contract& contract, DType out, double y) {
-  const double u_out = (contract.out == OutputRounding::kNearest ? 1 : 2) * FormatOf(out).UnitRoundoff();
+  const double u_out = (contract.RoundsToNearest() ? 1 : 2) * FormatOf(out).UnitRoundoff();
   return form.error + u_out * (std::abs(y) + form.error);
 }
 
@@ -96,7 +96,7 @@ std::optional<Form> PlanSigns(const ConvArgs& op, const Problem& problem, const 
 // The carrier, 1.25 times 2^p for outputs of p bits, has so few bits that every operand holds it.
 std::optional<Form> PlanTies(const ConvArgs& op, const Problem& problem, const Contract& contract) {
   const DType out = problem.outputs[0].dtype;
-  const bool rounds = IsFloat(out) && contract.out == OutputRounding::kNearest && contract.alg == Algorithm::kDirect;
+  const bool rounds = IsFloat(out) && contract.RoundsToNearest() && contract.alg == Algorithm::kDirect;
   if (!rounds || contract.in == InputRounding::kFP8 || !IsFloat(problem.inputs[1].dtype)) return std::nullopt;
   const int bits = FormatOf(out).precision;
   Form form{.anchor = AlwaysSeen(op), .carrier = int64_t{5} << (bits - 2)};
@@ -234,11 +234,10 @@ bool Expect(const ConvArgs& op, const Problem& problem, const Contract& contract
   }
   if (!any_terms) return false;
   if (IsInt(problem.outputs[0].dtype)) return true;
-  const FloatFormat& format = FormatOf(problem.outputs[0].dtype);
   for (double& y : values) {
-    const double rounded = RoundTo(format, y);
+    const double rounded = RoundToNearest(problem.outputs[0].dtype, contract, y);
     if (!std::isfinite(rounded)) return false;
-    if (rounded != y && contract.out != OutputRounding::kNearest) return false;
+    if (rounded != y && !contract.RoundsToNearest()) return false;
     y = rounded;
   }
   return true;
@@ -253,7 +252,7 @@ void Tolerate(const Form& form, const Problem& problem, const Contract& contract
   }
 }
 
-std::string Describe(const Form& form, int variant) {
+std::string Describe(const Form& form, const Contract& contract, int variant) {
   if (form.parts > 0) {
     const std::string text = fmt::format("one missing term = expected - got = +-1 to within {:.2g}", form.error);
     return form.parts == 1 ? text : text + fmt::format(", of channels with c mod {} = {}", form.parts, variant);
@@ -262,7 +261,7 @@ std::string Describe(const Form& form, int variant) {
     return fmt::format("one missing term = expected - got up to the output's rounding = f x w, w in {}{{4,6,8}}",
                        form.unit > 1 ? "4 " : "");
   }
-  if (form.carrier > 0) return TieCode::Describe();
+  if (form.carrier > 0) return DescribeTies("sums lie", contract);
   if (form.climb) return form.climb->Describe();
   return fmt::format("one missing term = expected - got = f_o x v_k, v_k = {} (1 + {} mod {}), k = c * taps + tap",
                      form.unit, variant == 0 ? "k" : fmt::format("k / {}", form.w), form.w);
@@ -308,7 +307,7 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
   } else if (!Expect(op, problem, contract, twin.expected)) {
     return std::nullopt;
   }
-  twin.code = Describe(*form, variant);
+  twin.code = Describe(*form, contract, variant);
   return twin;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator quantize: q = x / scale + zero, rounded to the nearest number of an 8-bit type, ties to even, and
-// saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the saturating conversion
+// The operator quantize: q = x / scale + zero, rounded to the nearest number of an 8-bit type, ties as the
+// contract says, and saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the saturating conversion
 // of OCP's OFP8 specification. Infinities saturate too. NaN stays NaN in f8e4m3fn and f8e5m2; integers have none, and
-// what NaN becomes in i8 and u8 is not defined: any value is right there. The code of zero is an attribute of the case,
+// what NaN becomes in i8 and u8 is not defined: any value is right there. With saturate=0, as in ONNX's QuantizeLinear,
+// what rounds beyond them is NaN in f8e4m3fn and infinite in f8e5m2. The code of zero is an attribute of the case,
 // or an operand beside the scale. What is rounded is the sum. ONNX's QuantizeLinear and DirectML round the quotient
 // before they add the code: where that is odd, quotients half way between two integers differ. Of an operand either is
 // right, since the bound covers what an addition may round, and twins have even codes.
@@ -27,7 +28,7 @@ void RefuseZero(Definition& d, int64_t zero) {
 }
 
 void Quantize(Definition& d) {
-  d.SetDoc("q = x / scale + zero, rounded to nearest even and saturated; any integer for NaN");
+  d.SetDoc("q = x / scale + zero, rounded to nearest and saturated; any integer for NaN");
   const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row");
   const std::string per = d.Choice("per", {"tensor", "row", "column"},
                                    "what has a scale of its own: scale is [rows] per row, [n] per column");
@@ -35,14 +36,18 @@ void Quantize(Definition& d) {
   RefuseZero(d, zero);
   const Expr x = d.In("x", rows + n);
   const Expr scale = d.In("scale", AxesOfScale(per, rows, n), Role::kScale);
+  const bool saturates =
+      d.Choice("saturate", {"1", "0"}, "0: beyond its largest numbers e4m3 is NaN and e5m2 infinite") == "1";
+  d.RefuseIf(!saturates && !IsFloat(d.TypeOfResult()), "saturate must be 1: integers have nothing beyond their ends");
   const std::optional<Expr> zero_point = d.InIfListed("zero_point", AxesOfScale(per, rows, n), Role::kZero);
   const Expr quotient = x / scale;
   d.RefuseIf(zero != 0 && zero_point, "zero must be 0: the operand zero_point has the codes of zero");
-  d.OutSaturated("q",
-                 zero_point  ? quotient + *zero_point
-                 : zero != 0 ? quotient + static_cast<double>(zero)
-                             : quotient,
-                 rows + n);
+  const Expr code = zero_point ? quotient + *zero_point : zero != 0 ? quotient + static_cast<double>(zero) : quotient;
+  if (saturates) {
+    d.OutSaturated("q", code, rows + n);
+  } else {
+    d.Out("q", code, rows + n);
+  }
   d.SetTypes({"f32-f32-i8",    "bf16-f32-i8",    "f16-f32-i8",    "f32-f32-e4m3",   "bf16-f32-e4m3",
               "f16-f32-e4m3",  "f32-f32-e5m2",   "bf16-f32-e5m2", "f16-f32-e5m2",   "f32-f32-u8",
               "bf16-f32-u8",   "f16-f32-u8",     "f32-f32-i8-i8", "bf16-f32-i8-i8", "f16-f32-i8-i8",

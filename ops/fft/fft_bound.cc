@@ -157,8 +157,8 @@ bool IsFftConvolution(const FftArgs& fft, Algorithm algorithm) {
 
 bool HasFftStatistic(const Contract& contract) {
   return contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
-         contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
-         contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
+         contract.acc != Accumulator::kTensorCore && contract.RoundsToNearest() && contract.alg != Algorithm::kAny &&
+         contract.alg != Algorithm::kWinograd;
 }
 
 // Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a

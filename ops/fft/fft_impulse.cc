@@ -138,7 +138,7 @@ Twin FftImpulseTwin(const Operator& op, const Problem& problem, const Contract& 
     double& y = twin.expected[static_cast<size_t>(i)];
     const double modulus = golden.magnitude[i], ulp = UlpAt(format, y);
     // The output's own rounding, and what a double does not keep of the golden value.
-    const double rounding = contract.out == OutputRounding::kNearest ? ulp / 2 : ulp;
+    const double rounding = contract.RoundsToNearest() ? ulp / 2 : ulp;
     const double own = error * modulus + rounding + golden.error[i] + bound.constant;
     const double tolerance = error > 0 ? own : bound.LargestToleranceAt(golden, i);
     // An ulp of a value near zero is too small a unit for the tolerance.

@@ -136,7 +136,7 @@ std::optional<Twin> TieTwin(const MatmulArgs& op, const Problem& problem, const 
     const double sign = signs[op.BatchOf(i) * gemm.n + op.ColumnOf(i)];
     twin.expected.push_back(op.alpha * sign * code->Rounded(op.RowsOfA(i)));
   }
-  twin.code = TieCode::Describe();
+  twin.code = DescribeTies("sums lie", contract);
   return twin;
 }
 

@@ -110,7 +110,7 @@ void FlagLostInfinities(const MatmulArgs& op, const std::vector<double>& a, cons
 // from alpha ab as that may be.
 void AdmitOverflowOfProduct(const Golden& golden, const Contract& contract, const Plane& reach, double at,
                             BoundModel& bound) {
-  const bool nearest = contract.out == OutputRounding::kNearest;
+  const bool nearest = contract.RoundsToNearest();
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (!(reach[i] >= at)) continue;
     unsigned also = nearest ? kAlsoInfinity : kAnything;

@@ -96,13 +96,13 @@ std::optional<Twin> TieTwin(const ReduceArgs& op, const Problem& problem, const 
   twin.inputs.push_back(
       FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) { return RowSign(row) * code->Term(row, k); }));
   for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(RowSign(row) * code->Rounded(row) / count);
-  twin.code = TieCode::Describe();
+  twin.code = DescribeTies("sums lie", contract);
   return twin;
 }
 
 bool HasProductTies(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
   const DType in = problem.inputs[0].dtype, out = problem.outputs[0].dtype;
-  if (op.kind != ReduceKind::kProd || op.terms < 2 || !IsFloat(out) || contract.out != OutputRounding::kNearest) {
+  if (op.kind != ReduceKind::kProd || op.terms < 2 || !IsFloat(out) || !contract.RoundsToNearest()) {
     return false;
   }
   return TwinPartialBits(contract) > FormatOf(out).precision + 1 &&
@@ -110,16 +110,18 @@ bool HasProductTies(const ReduceArgs& op, const Problem& problem, const Contract
 }
 
 // 3 times an odd number, in the first and the last term, has one bit more than the output; all other terms are 1.
-Twin ProductTieTwin(const ReduceArgs& op, const Problem& problem) {
-  const FloatFormat& out = FormatOf(problem.outputs[0].dtype);
-  const double base = std::ldexp(1.0, out.precision);
+Twin ProductTieTwin(const ReduceArgs& op, const Problem& problem, const Contract& contract) {
+  const DType out = problem.outputs[0].dtype;
+  const double base = std::ldexp(1.0, FormatOf(out).precision);
   const auto odd = [&](int64_t row) { return 2 * std::floor(base / 6) + 3 + 2 * static_cast<double>(row % 8); };
   Twin twin;
   twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) {
     return k == 0 ? RowSign(row) * odd(row) : k + 1 == op.terms ? 3.0 : 1.0;
   }));
-  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(RoundTo(out, RowSign(row) * 3 * odd(row)));
-  twin.code = "products lie half way between two outputs, and round to the even one";
+  for (int64_t row = 0; row < op.rows; ++row) {
+    twin.expected.push_back(RoundToNearest(out, contract, RowSign(row) * 3 * odd(row)));
+  }
+  twin.code = DescribeTies("products lie", contract);
   return twin;
 }
 
@@ -226,7 +228,7 @@ void OmitWinner(const ReduceArgs& op, std::span<const double> row, int64_t outpu
 double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
   const double acc_ulp = 2 * contract.AccUnitRoundoff(), out_ulp = 2 * FormatOf(out).UnitRoundoff();
   // A relative error of one acc_ulp is up to two ulp where the significand is near one, and the result may round once.
-  return 2 * acc_ulps * acc_ulp / out_ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
+  return 2 * acc_ulps * acc_ulp / out_ulp + (contract.RoundsToNearest() ? 0.5 : 1.0);
 }
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
@@ -236,7 +238,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
   if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
   switch (op.kind) {
     case ReduceKind::kProd:
-      if (variant == kTieVariant) return ProductTieTwin(op, problem);
+      if (variant == kTieVariant) return ProductTieTwin(op, problem, contract);
       return ProdTwin(op, problem, contract, variant);
     case ReduceKind::kL2:
       return L2Twin(problem, contract, variant);

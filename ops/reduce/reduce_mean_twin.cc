@@ -39,7 +39,7 @@ Errors ErrorsOf(const ReduceArgs& op, const Contract& contract, DType out) {
   const double division = std::max(contract.math_ulp, 0.5) * 2 * u + 4 * u;
   return {.scaling = std::expm1(static_cast<double>(op.reduced.size()) * std::log1p(division)),
           .addition = 2 * u,
-          .output = (contract.out == OutputRounding::kNearest ? 1 : 2) * FormatOf(out).UnitRoundoff()};
+          .output = (contract.RoundsToNearest() ? 1 : 2) * FormatOf(out).UnitRoundoff()};
 }
 
 // A for n terms whose positive ones add up to `positive`; infinite where nothing is promised.

@@ -154,8 +154,7 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
 double LevelTolerance(const ReduceArgs& op, const Problem& problem, const Contract& contract, const Level& level,
                       int64_t shown) {
   const double ulp = UlpAt(FormatOf(problem.outputs[0].dtype), LogOf(shown) + level.x);
-  return (level.error + LevelSumError(contract, shown, op.terms)) / ulp +
-         (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
+  return (level.error + LevelSumError(contract, shown, op.terms)) / ulp + (contract.RoundsToNearest() ? 0.5 : 1.0);
 }
 
 std::optional<TermWindow> PlanLevels(const ReduceArgs& op, const Problem& problem, const Contract& contract) {

@@ -27,7 +27,7 @@ struct ShownTerms {
 };
 
 double OutputRoundoff(const Contract& contract, DType out) {
-  return FormatOf(out).UnitRoundoff() * (contract.out == OutputRounding::kNearest ? 1 : 2);
+  return FormatOf(out).UnitRoundoff() * (contract.RoundsToNearest() ? 1 : 2);
 }
 
 // How far a probability of `visible` equal terms may be off, relatively. Each exponential is within eps of 1, which
@@ -61,7 +61,7 @@ ShownTerms ShownTermsOf(const SoftmaxArgs& op, const Problem& problem, const Con
   }
   const double relative = std::min(RelativeReach(problem, contract, row, v), exact);
   // Below a power of two the output's spacing halves.
-  const bool lost = contract.out == OutputRounding::kNearest && relative < u_out / 2;
+  const bool lost = contract.RoundsToNearest() && relative < u_out / 2;
   const bool faithful = contract.math_ulp <= 1 && v < std::ldexp(1.0, contract.AccExactBits());
   return {visible, lost || faithful ? 0 : (relative + u_out) / v};
 }

@@ -67,6 +67,9 @@ Result<DType> ParseDType(std::string_view name);
 // non-saturating conversion). NaN stays NaN, the sign of zero is kept.
 double RoundTo(const FloatFormat& format, double x);
 
+// Rounds as RoundTo does, but of ties to the number that is farther from zero.
+double RoundTiesAway(const FloatFormat& format, double x);
+
 // Spacing of the format's numbers at |x|, at least the smallest normal's spacing.
 double UlpAt(const FloatFormat& format, double x);
 

@@ -66,6 +66,13 @@ double RoundTo(const FloatFormat& format, double x) {
   return std::copysign((magnitude + shifter) - shifter, x);
 }
 
+double RoundTiesAway(const FloatFormat& format, double x) {
+  const double even = RoundTo(format, x), below = std::fabs(even), magnitude = std::fabs(x);
+  if (!(below < magnitude)) return even;
+  const double above = below + UlpAt(format, below);
+  return magnitude - below == above - magnitude ? RoundTo(format, std::copysign(above, x)) : even;
+}
+
 double UlpAt(const FloatFormat& format, double x) {
   if (std::isnan(x)) return kNaN;
   // Beyond the largest number the format has no spacing of its own: that of its last binade.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic that an implementation declares and that a suite requires. Tolerances follow from it by theory; the
 // set of fields and values is closed (one table in contract.cc), so a plugin cannot invent slack for itself.
-//   in=exact|tf32rn|tf32rz|bf16|bf16x3|fp8; acc=f64|f32|f16|bf16|i32|tc<F,b>; mid=none|f16|bf16; out=rn|rz|any;
+//   in=exact|tf32rn|tf32rz|bf16|bf16x3|fp8; acc=f64|f32|f16|bf16|i32|tc<F,b>; mid=none|f16|bf16; out=rn|rna|rz|any;
 //   ftz=none|in|out|all; alg=direct|winograd<m,r>|fft|bluestein|onepass|any; math=<ulp>|any;
 //   nan=propagate|ignore|any; masked=zero|nan|any; det=yes|no; batchinv=yes|no
 // alg=any and math=any bound nothing: a requirement may say them, a declaration may not.
@@ -21,12 +21,16 @@ namespace assay {
 enum class InputRounding : uint8_t { kExact, kBF16x3, kTF32RN, kTF32RZ, kBF16, kFP8 };
 enum class Accumulator : uint8_t { kI32, kF64, kF32, kTensorCore, kF16, kBF16 };
 enum class Intermediate : uint8_t { kNone, kF16, kBF16 };
-enum class OutputRounding : uint8_t { kNearest, kTowardZero, kAny };
+enum class OutputRounding : uint8_t { kNearest, kNearestAway, kTowardZero, kAny };
 enum class Flush : uint8_t { kNone, kIn, kOut, kAll };
 // kOnePass: variances as E[x^2] - E[x]^2.
 enum class Algorithm : uint8_t { kDirect, kWinograd, kFft, kBluestein, kOnePass, kAny };
 enum class NanPolicy : uint8_t { kPropagate, kIgnore, kAny };
 enum class MaskedRows : uint8_t { kZero, kNan, kAny };
+
+inline bool IsToNearest(OutputRounding rounding) {
+  return rounding == OutputRounding::kNearest || rounding == OutputRounding::kNearestAway;
+}
 
 struct Contract {
   InputRounding in = InputRounding::kExact;
@@ -45,6 +49,7 @@ struct Contract {
   bool batch_invariant = false;
   bool operator==(const Contract&) const = default;
 
+  bool RoundsToNearest() const { return IsToNearest(out); }
   bool FlushesInputs() const { return ftz == Flush::kIn || ftz == Flush::kAll; }
 
   double AccUnitRoundoff() const;  // u_acc: 2^-24 for f32; tc<F,b>: max(2^-F, 2 * 2^-24), it truncates; 0 for i32

@@ -112,9 +112,11 @@ const std::vector<ContractField>& ContractFields() {
           {"f16",  C(M::kF16),  "bf16"},
           {"bf16", C(M::kBF16), ""}}),
       Choice<&Contract::out>("out", {
-          {"rn",  C(O::kNearest),    "rz any"},
-          {"rz",  C(O::kTowardZero), "any"},
-          {"any", C(O::kAny),        ""}}),
+          // To nearest, of ties the even one or the one farther from zero: neither is better.
+          {"rn",  C(O::kNearest),     "rz any"},
+          {"rna", C(O::kNearestAway), "rz any"},
+          {"rz",  C(O::kTowardZero),  "any"},
+          {"any", C(O::kAny),         ""}}),
       Choice<&Contract::ftz>("ftz", {
           {"none", C(Z::kNone), "in out all"},
           {"in",   C(Z::kIn),   "all"},

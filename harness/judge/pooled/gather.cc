@@ -136,7 +136,7 @@ uint32_t DataNumber(const Golden& golden) {
 std::vector<PooledTest> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
                                      std::span<const Effect> effects) {
   std::vector<PooledTest> evidence;
-  const bool nearest = contract.out == OutputRounding::kNearest && std::isfinite(contract.math_ulp);
+  const bool nearest = contract.RoundsToNearest() && std::isfinite(contract.math_ulp);
   if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return evidence;
   const StatisticModel& model = judge.bound().statistic;
   const double drift = DriftOf(judge);

@@ -106,7 +106,7 @@ std::string RowLean::Text() const {
 std::optional<RowLean> FindRowLean(const Operator& op, const Problem& problem, size_t output,
                                    std::span<const Tensor> inputs, const ElementJudge& judge, const Contract& contract,
                                    const Tensor& got) {
-  const bool rounds_to_both_sides = contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone;
+  const bool rounds_to_both_sides = contract.RoundsToNearest() && contract.ftz == Flush::kNone;
   if (!rounds_to_both_sides || !IsFloat(judge.dtype())) return std::nullopt;
   if (contract.mid == Intermediate::kNone) return FindWideRowLean(op, problem, output, inputs, judge, contract, got);
   const DType stored = contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16;

@@ -84,6 +84,8 @@ TEST(DType, EveryMidpointRoundsToEven) {
       check(std::nextafter(middle, 0.0), a);
       check(std::nextafter(middle, INFINITY), next);
       check(middle, code % 2 == 0 ? a : next);
+      EXPECT_TRUE(SameBits(RoundTiesAway(format, -middle), -next)) << Name(dtype) << " " << middle;
+      EXPECT_TRUE(SameBits(RoundTiesAway(format, std::nextafter(middle, 0.0)), a)) << Name(dtype) << " " << middle;
     }
   }
 }

@@ -24,18 +24,18 @@ struct Mode {
 };
 
 std::string NameOf(const Mode& m) {
-  const char* roundings[] = {"nearest", "toward_zero", "any"};
+  const char* roundings[] = {"nearest", "nearest_away", "toward_zero", "any"};
   return std::string(Name(m.dtype)) + "_" + roundings[static_cast<int>(m.rounding)] + (m.flushes ? "_flushes" : "");
 }
 
 std::vector<Mode> AllModes() {
   std::vector<Mode> all;
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kE5M2, DType::kE4M3, DType::kF32}) {
-    for (int rounding = 0; rounding < 3; ++rounding) {
+    for (int rounding = 0; rounding < 4; ++rounding) {
       for (const bool flushes : {false, true}) all.push_back({dtype, static_cast<OutputRounding>(rounding), flushes});
     }
   }
-  for (int rounding = 0; rounding < 3; ++rounding) {
+  for (int rounding = 0; rounding < 4; ++rounding) {
     all.push_back({DType::kI8, static_cast<OutputRounding>(rounding), false});
   }
   return all;
@@ -69,9 +69,18 @@ double RoundWith(DType type, double t, mpfr_rnd_t direction) {
   return rounded;
 }
 
+// MPFR has no rounding that breaks ties away from zero, so this holds both neighbours against t.
+double RoundAwayWith(DType type, double t) {
+  const double low = RoundWith(type, t, MPFR_RNDZ), nearest = RoundWith(type, t, MPFR_RNDN);
+  const double high = RoundWith(type, t, MPFR_RNDA);
+  return low != high && nearest == low && std::isfinite(high) && std::fabs(t - low) == std::fabs(high - t) ? high
+                                                                                                           : nearest;
+}
+
 void AddRoundings(const Mode& mode, double t, std::set<double>& right) {
   if (mode.flushes && std::fabs(t) < FormatOf(mode.dtype).MinNormal()) right.insert(0);
   if (mode.rounding == OutputRounding::kNearest) right.insert(RoundWith(mode.dtype, t, MPFR_RNDN) + 0.0);
+  if (mode.rounding == OutputRounding::kNearestAway) right.insert(RoundAwayWith(mode.dtype, t) + 0.0);
   if (mode.rounding == OutputRounding::kTowardZero) right.insert(RoundWith(mode.dtype, t, MPFR_RNDZ) + 0.0);
   if (mode.rounding != OutputRounding::kAny) return;
   right.insert(RoundWith(mode.dtype, t, MPFR_RNDD) + 0.0);

@@ -77,17 +77,17 @@ struct Seen {
   int64_t by_case = 0, by_twin = 0;
 };
 
-Seen Judge(const std::string& id, Conversion convert) {
+Seen Judge(const std::string& id, Conversion convert, const char* contract = "f32acc;math=1") {
   const Problem problem = Bind(id);
   const Operator& op = Op("quantize");
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
   const Golden golden = op.ComputeGolden(problem, 0, inputs, Tier::kReproducible);
-  const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=1");
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   const ElementJudge judge = JudgeBy(bound, golden);
   Seen seen;
   const std::vector<double> y = Converted(problem, inputs, convert);
   for (size_t i = 0; i < y.size(); ++i) seen.by_case += judge.Judge(static_cast<int64_t>(i), y[i]).accepted ? 0 : 1;
-  const std::vector<Twin> twins = TwinsOf(problem, "f32acc;math=1");
+  const std::vector<Twin> twins = TwinsOf(problem, contract);
   EXPECT_EQ(twins.size(), 1U) << id;
   for (const Twin& twin : twins) {
     const std::vector<double> coded = Converted(problem, twin.inputs, convert);
@@ -116,6 +116,41 @@ void ExpectFourFaultsSeen(std::span<const char* const> all_types) {
 
 TEST(Quantize, FourFaultsAreSeenInEveryType) {
   ExpectFourFaultsSeen(kTypes);
+}
+
+// Kernels that round as C's round() does say so, and are then held to it.
+TEST(Quantize, TiesAwayFromZeroAreRightWhereTheContractHasThem) {
+  std::vector<std::string> all(std::begin(kTypes), std::end(kTypes));
+  all.insert(all.end(), std::begin(kTypesWithZero), std::end(kTypesWithZero));
+  for (const std::string& types : all) {
+    const std::string id = "quantize/" + types + "/rows=5,n=60,per=row/fill=normal/seed=0";
+    const Seen right = Judge(id, AwayFromZero, "f32acc;math=1;out=rna");
+    EXPECT_EQ(right.by_case + right.by_twin, 0) << id;
+    EXPECT_GT(Judge(id, Right, "f32acc;math=1;out=rna").by_twin, 20) << id;
+  }
+}
+
+// The non-saturating conversion of OFP8, ONNX's saturate=0.
+TEST(Quantize, BeyondTheEndsIsNanOrInfiniteWhereNothingSaturates) {
+  for (const char* types : {"f32-f32-e4m3", "f32-f32-e5m2", "bf16-f32-e4m3"}) {
+    const Problem problem = Bind(std::string("quantize/") + types + "/rows=4,n=32,saturate=0/fill=outlier/seed=0");
+    std::vector<Tensor> inputs = Op("quantize").MakeInputs(problem);
+    std::vector<double> x = inputs[0].ToDoubles();
+    inputs[1].SetDoubles(std::vector<double>{1});
+    for (size_t i = 0; i < x.size(); i += 3) x[i] = i % 2 == 0 ? 1e6 : -1e6;
+    inputs[0].SetDoubles(x);
+    const Golden golden = Op("quantize").ComputeGolden(problem, 0, inputs, Tier::kReproducible);
+    const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=1");
+    const ElementJudge judge = JudgeBy(bound, golden);
+    const DType out = problem.outputs[0].dtype;
+    const std::vector<double> y = Converted(problem, inputs, Unsaturated), ends = Converted(problem, inputs, Right);
+    for (size_t i = 0; i < y.size(); ++i) {
+      EXPECT_TRUE(judge.Judge(static_cast<int64_t>(i), y[i]).accepted) << types << " " << i;
+      EXPECT_EQ(judge.Judge(static_cast<int64_t>(i), ends[i]).accepted, i % 3 != 0) << types << " " << i;
+    }
+    EXPECT_TRUE(FormatOf(out).has_infinity ? std::isinf(y[0]) : std::isnan(y[0]));
+  }
+  EXPECT_FALSE(TryBind("quantize/f32-f32-i8/rows=4,n=32,saturate=0/fill=normal/seed=0"));
 }
 
 TEST(Quantize, FourFaultsAreSeenAroundZerosThatAreOperands) {
