@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator quantize: q = x / scale + zero, rounded to the nearest number of an 8-bit type, ties as the
-// contract says, and saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the saturating conversion
-// of OCP's OFP8 specification. Infinities saturate too. NaN stays NaN in f8e4m3fn and f8e5m2; integers have none, and
-// what NaN becomes in i8 and u8 is not defined: any value is right there. With saturate=0, as in ONNX's QuantizeLinear,
-// what rounds beyond them is NaN in f8e4m3fn and infinite in f8e5m2. The code of zero is an attribute of the case,
-// or an operand beside the scale. What is rounded is the sum. ONNX's QuantizeLinear and DirectML round the quotient
-// before they add the code: where that is odd, quotients half way between two integers differ. Of an operand either is
-// right, since the bound covers what an addition may round, and twins have even codes.
+// contract says, and saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the
+// saturating conversion of OCP's OFP8 specification. Infinities saturate too. NaN stays NaN in f8e4m3fn and f8e5m2;
+// integers have none, and what NaN becomes in i8 and u8 is not defined: any value is right there. With saturate=0, as
+// in ONNX's QuantizeLinear, what rounds beyond them is NaN in f8e4m3fn and infinite in f8e5m2. The code of zero is an
+// attribute of the case, or an operand beside the scale. What is rounded is the sum. ONNX's QuantizeLinear and DirectML
+// round the quotient before they add the code: where that is odd, quotients half way between two integers differ. Of an
+// operand either is right, since the bound covers what an addition may round, and twins have even codes.
 #include "ops/formula_operator.h"
 
 namespace assay {

@@ -172,7 +172,7 @@ void RequireOneKind(const CLI::App& verb) {
     if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
   }
   const std::vector<const char*> others =
-      manifest ? std::vector{"--op",        "--attr", "--input",        "--output", "--dtype",
+      manifest ? std::vector{"--op",        "--attr", "--input",   "--output",       "--dtype",
                              "--exact-ulp", "--tier", "--explain", "--write-golden", "--json"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
