@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "ops/formula/formula_text.h"
 #include "tests/support/operator_cases.h"
@@ -33,7 +34,8 @@ TEST(FormulaChanges, OfEveryOperatorAreEvaluatedAndBounded) {
       }
       ++changed;
     }
-    EXPECT_GT(changed, 0) << op->schema().op;
+    const std::set<std::string> movements = {"gather", "scatter_add", "sort", "top_k"};
+    EXPECT_EQ(changed == 0, movements.contains(op->schema().op)) << op->schema().op;
   }
 }
 
@@ -62,7 +64,7 @@ TEST(FormulaChanges, ComputeWhatTheySay) {
   expect("7 in place of 8", std::sqrt(squares / 7 + 1e-6));
   expect("sum(x * x) without its last term", std::sqrt((squares - x[7] * x[7]) / 8 + 1e-6));
   expect("sum(x * x) without its first term", std::sqrt((squares - x[0] * x[0]) / 8 + 1e-6));
-  expect("1 / (sqrt(mean(x * x)) + 1e-06) in place of rsqrt(mean(x * x) + 1e-06)", std::sqrt(squares / 8) + 1e-6);
+  expect("1 / (sqrt(mean(...)) + 1e-06) in place of rsqrt(mean(x * x) + 1e-06)", std::sqrt(squares / 8) + 1e-6);
   expect("mean(x * x) in place of mean(x * x) + 1e-06", std::sqrt(squares / 8));
   expect("1e-05 in place of 1e-06", std::sqrt(squares / 8 + 1e-5));
 }
