@@ -142,9 +142,7 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
       shown = true;
     }
     tensor.SetDoubles(values);
-    if (const int along = definition.graph().inputs[i].places_along; along >= 0) {
-      DrawPlaces(definition.graph().Extent(along), kWindowSeed, i, tensor);
-    }
+    if (definition.graph().inputs[i].places_along >= 0) DrawPlaces(definition.graph(), i, kWindowSeed, tensor);
     inputs.push_back(std::move(tensor));
   }
   return inputs;
