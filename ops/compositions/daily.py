@@ -13,7 +13,7 @@ def batch_norm_training(x: "n c s", gamma: "c", beta: "c", running_mean: "c", ru
     count = x.shape[0] * x.shape[2]
     y = deviation * xp.rsqrt(variance + eps) * gamma[:, None] + beta[:, None]
     return {"y": y, "new_mean": (1 - momentum) * running_mean + momentum * mean[0, :, 0],
-            "new_var": (1 - momentum) * running_var + momentum * (variance[0, :, 0] * (count / (count - 1)))}
+            "new_var": (1 - momentum) * running_var + momentum * (variance[0, :, 0] / (1 - 1 / count))}
 
 
 @assay.operator("batch_norm_inference", roles={"gamma": "weight", "beta": "offset", "mean": "offset", "variance": "positive"})
