@@ -239,7 +239,8 @@ class OfFrameworks(Program):
                              {"unsupported"} if framework in self.EXPORTS else {"pass"}, (op, framework, results))
 
     def test_what_is_chosen_on_each(self):
-        for (op, framework), results in self.judged(CHOSEN, "torch,jax,onnxruntime,openvino", CHOSEN_CASES).items():
+        cases = [case for case in CHOSEN_CASES if "i32" not in case and "f64" not in case]  # compilers take most of the time
+        for (op, framework), results in self.judged(CHOSEN, "torch,jax,onnxruntime,openvino", cases).items():
             verdicts = {verdict for verdict, _ in results}
             self.assertEqual(verdicts, {"unsupported"} if framework in self.EXPORTS else {"pass"}, (op, framework, results))
 

@@ -140,4 +140,5 @@ _OF_TYPES = {(dtype, device): _Torch(dtype, device) for dtype in (torch.float64,
 
 
 def namespace_of(x: Any) -> _Torch:
-    return _OF_TYPES.get((x.dtype, x.device.type), _OF_TYPES[torch.float32, x.device.type])
+    dtype = x.dtype if (x.dtype, "cpu") in _OF_TYPES else torch.float32
+    return _OF_TYPES.get((dtype, x.device.type)) or _Torch(dtype, x.device.type)
