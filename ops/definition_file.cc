@@ -38,13 +38,14 @@ constexpr size_t kMostName = 100;
 struct AxisText {
   std::string name, doc, of;  // `of`: the axis whose extent times `times` is this one's; "": an attribute of its own
   int64_t times = 1, extent = 0;  // `extent`: of all cases; 0: a case says it
+  int64_t at_least = 1;           // cases with fewer elements are refused
 };
 struct AttrText {
   std::string name, kind, default_value, doc;
   bool positive = false;
 };
 struct InputText {
-  std::string name, role;
+  std::string name, role, along;  // `along`: the axis of places, lengths and ends
   std::vector<std::string> axes;
 };
 struct OutputText {
@@ -72,6 +73,15 @@ const std::map<std::string, Role, std::less<>>& Roles() {
   return roles;
 }
 
+const std::map<std::string, formula::PlaceKind, std::less<>>& PlaceRoles() {
+  static const std::map<std::string, formula::PlaceKind, std::less<>> roles = {
+      {"places", formula::PlaceKind::kIndices},
+      {"lengths", formula::PlaceKind::kLengths},
+      {"ends", formula::PlaceKind::kEnds},
+  };
+  return roles;
+}
+
 OperatorText ReadOperator(JsonFields& fields) {
   using Absent = JsonFields::Absent;
   OperatorText text;
@@ -82,10 +92,11 @@ OperatorText ReadOperator(JsonFields& fields) {
   text.doc = fields.Text("doc");
   text.types = fields.Texts("types", Absent::kIsFine);
   fields.VisitList("axes", [&](JsonFields& axis) {
-    axis.RefuseOthers({"name", "doc", "of", "times", "extent"});
+    axis.RefuseOthers({"name", "doc", "of", "times", "extent", "at_least"});
     AxisText one{axis.Text("name"), axis.Text("doc", Absent::kIsFine), axis.Text("of", Absent::kIsFine)};
     if (!one.of.empty()) one.times = axis.Integer("times");
     one.extent = axis.Integer("extent", 0);
+    one.at_least = axis.Integer("at_least", 1);
     text.axes.push_back(std::move(one));
   });
   fields.VisitList(
@@ -97,11 +108,12 @@ OperatorText ReadOperator(JsonFields& fields) {
       },
       Absent::kIsFine);
   fields.VisitList("inputs", [&](JsonFields& input) {
-    input.RefuseOthers({"name", "role", "axes"});
-    text.inputs.push_back({input.Text("name"), input.Text("role", Absent::kIsFine), input.Texts("axes")});
+    input.RefuseOthers({"name", "role", "along", "axes"});
+    text.inputs.push_back({input.Text("name"), input.Text("role", Absent::kIsFine),
+                           input.Text("along", Absent::kIsFine), input.Texts("axes")});
   });
   fields.VisitList("nodes", [&](JsonFields& node) {
-    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to", "places"});
+    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to", "places", "ties"});
     text.nodes.push_back({.name = node.Text("name"),
                           .function = node.Text("f"),
                           .of = node.Texts("of"),
@@ -110,7 +122,8 @@ OperatorText ReadOperator(JsonFields& fields) {
                           .start = node.Texts("start", Absent::kIsFine),
                           .stride = node.Integer("stride", 1),
                           .to = node.Texts("to", Absent::kIsFine),
-                          .places = node.Integers("places")});
+                          .places = node.Integers("places"),
+                          .ties = node.Text("ties", Absent::kIsFine)});
   });
   fields.VisitList("outputs", [&](JsonFields& output) {
     output.RefuseOthers({"name", "is", "axes", "type"});
@@ -169,10 +182,15 @@ class Author {
     Require(axis.extent >= 0 && axis.extent <= kMostExtent && (axis.extent == 0 || axis.of.empty()),
             "axis {}: extent is {}; give 1 to {}, and no other axis that it follows from", axis.name, axis.extent,
             kMostExtent);
+    const bool varies = axis.extent == 0 && axis.of.empty();
+    Require(axis.at_least == 1 || (varies && axis.at_least > 1 && axis.at_least <= kMostTimes),
+            "axis {}: at_least is {}; give 1 to {}, for an axis whose extent a case says", axis.name, axis.at_least,
+            kMostTimes);
     if (axis.extent > 0) {
       names_.axes.emplace(axis.name, d_.FixedAxis(axis.name, axis.extent));
     } else if (axis.of.empty()) {
-      names_.axes.emplace(axis.name, d_.Axis(axis.name, axis.doc.empty() ? "extent of an axis" : axis.doc));
+      names_.axes.emplace(axis.name,
+                          d_.Axis(axis.name, axis.doc.empty() ? "extent of an axis" : axis.doc, axis.at_least));
     } else {
       Require(axis.times >= 1 && axis.times <= kMostTimes, "axis {}: times is {}; give 1 to {}", axis.name, axis.times,
               kMostTimes);
@@ -192,9 +210,17 @@ class Author {
   }
 
   void AddInput(const InputText& input) {
+    const formula::Axes axes = names_.AxesOf(input.axes);
     const auto role = Roles().find(input.role.empty() ? "data" : input.role);
-    Require(role != Roles().end(), "input {}: no role '{}'", input.name, input.role);
-    const Expr value = d_.In(input.name, names_.AxesOf(input.axes), role->second);
+    const auto of_places = PlaceRoles().find(input.role);
+    const bool has_places = of_places != PlaceRoles().end();
+    Require(has_places || role != Roles().end(), "input {}: no role '{}'", input.name, input.role);
+    Require(has_places != input.along.empty(),
+            "input {}: along is '{}' and the role '{}'; places, lengths and ends are along an axis, and no others",
+            input.name, input.along, input.role);
+    const Expr value = has_places
+                           ? d_.InPlaces(input.name, axes, names_.AxesOf({input.along}).list[0], of_places->second)
+                           : d_.In(input.name, axes, role->second);
     names_.graph = value.graph;
     names_.AddValue(input.name, value);
   }

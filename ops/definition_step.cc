@@ -61,6 +61,20 @@ Expr TakeAt(const Operands& o) {
   });
 }
 
+// The largest or smallest numbers along axes[0], in order along to[0], or their places.
+Maker Selecting(bool smallest, bool places) {
+  return {1, 1, [=](const Operands& o) {
+            Require(o.to.list.size() == 1, "{} has {} axes in 'to'; give one, for what is selected", o.step.function,
+                    o.to.list.size());
+            const bool any_tie = o.step.ties == "any";
+            Require(any_tie || o.step.ties.empty() || o.step.ties == "first", "ties is '{}'; give first or any",
+                    o.step.ties);
+            const Selection found =
+                TopK(o.values[0], o.axes.list[0], o.to.list[0], {.smallest = smallest, .any_tie = any_tie});
+            return places ? found.places : found.values;
+          }};
+}
+
 using Makers = std::map<std::string, Maker, std::less<>>;
 
 const Makers& AllMakers() {
@@ -114,6 +128,13 @@ const Makers& AllMakers() {
       {"at", {1, 2, TakeAt}},
       {"reshape", {1, -1, [](const Operands& o) { return Reshape(o.values[0], o.axes, o.to); }}},
       {"take", {1, -1, [](const Operands& o) { return Take(o.values[0], o.axes, o.to, o.step.places); }}},
+      {"largest", Selecting(false, false)},
+      {"smallest", Selecting(true, false)},
+      {"places_of_largest", Selecting(false, true)},
+      {"places_of_smallest", Selecting(true, true)},
+      {"gather", {2, 1, [](const Operands& o) { return Gather(o.values[0], o.axes.list[0], o.values[1]); }}},
+      {"scatter_add",
+       {3, 1, [](const Operands& o) { return ScatterAdd(o.values[0], o.values[1], o.values[2], o.axes.list[0]); }}},
       {"index", {0, 1, [](const Operands& o) { return Index(*o.graph, o.axes.list[0]); }}},
       {"extent", {0, 1, [](const Operands& o) { return Const(*o.graph, static_cast<double>(o.axes.list[0].extent)); }}},
   };
@@ -187,8 +208,10 @@ void NamedParts::AddStep(const Step& step) try {
   Require(fits, "{} takes {}, and gets {}", step.function,
           along < 0 ? "at least one axis" : fmt::format("{} axes", along), step.axes.size());
   const bool takes_places = step.function == "take";
-  Require(step.to.empty() || takes_places || step.function == "reshape", "{} has no 'to'; reshape and take have",
-          step.function);
+  const bool selects = step.function.ends_with("largest") || step.function.ends_with("smallest");
+  Require(step.to.empty() || takes_places || selects || step.function == "reshape",
+          "{} has no 'to'; reshape, take, largest and smallest have", step.function);
+  Require(step.ties.empty() || selects, "{} has no 'ties'; largest and smallest have", step.function);
   Require(step.places.empty() || takes_places, "{} has no 'places'; take has", step.function);
   Require(graph != nullptr, "has no input; state at least one");
   const bool may_stay = step.function == "at";  // from an axis to itself

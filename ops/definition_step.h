@@ -17,8 +17,9 @@ struct Step {
   std::string type;                // of round
   std::vector<std::string> start;  // of at: numbers and axes, whose extents count, added together; "-n": subtracted
   int64_t stride = 1;              // of at
-  std::vector<std::string> to;     // of reshape and take: its new axes
+  std::vector<std::string> to;     // of reshape, take and selections: its new axes
   std::vector<int64_t> places;     // of take
+  std::string ties;                // of selections: which of equal numbers stands first, or that any may: "any"
 };
 
 // Everything that has a name in a definition so far.

@@ -50,6 +50,33 @@ void MarkRepeated(const PlacesLayout& layout, std::span<int64_t> places) {
   }
 }
 
+// Places that are as right as the golden ones become these.
+void CanonicalisePlaces(const Graph& graph, const PlacesLayout& layout, std::span<const Tensor> inputs,
+                        std::span<int64_t> places) {
+  MarkRepeated(layout, places);
+  if (!graph.At(graph.outputs[0].node).any_tie) return;
+  const std::vector<std::vector<double>> elements = ReadElements(inputs);
+  const bool has_low = elements.size() > inputs.size();
+  const std::vector<double> golden = formula::Evaluate(graph, graph.outputs[0], elements, has_low, {}).value;
+  const formula::Evaluation x = formula::Evaluate(graph, layout.numbers(), elements, has_low, {});
+  for (int64_t line = 0; line < layout.lines(std::ssize(places)); ++line) {
+    RankedLine one;
+    for (int64_t i = 0; i < layout.size(); ++i) {
+      const auto number = static_cast<size_t>(layout.NumberOf(line, i));
+      one.numbers.push_back({x.value[number], has_low ? x.value_lo[number] : 0});
+    }
+    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
+      const auto at = static_cast<size_t>(layout.ElementOf(line, rank));
+      one.golden.push_back(static_cast<int64_t>(golden[at]));
+      one.got.push_back(places[at]);
+    }
+    one.Canonicalise();
+    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
+      places[static_cast<size_t>(layout.ElementOf(line, rank))] = one.got[static_cast<size_t>(rank)];
+    }
+  }
+}
+
 }  // namespace
 
 PlacesLayout::PlacesLayout(const Graph& graph, const OutputInfo& output) : numbers_(output) {
@@ -86,7 +113,8 @@ std::function<bool(int64_t element, int64_t place)> PlacesThatMayStand(const Gra
 
 void FormulaOperator::Canonicalise(const Problem& problem, size_t output, std::span<const Tensor> inputs,
                                    Tensor& got) const {
-  if (problem.outputs[output].dtype != DType::kI64) return;  // no places: most outputs, each time that one is judged
+  const DType type = problem.outputs[output].dtype;
+  if (type != DType::kI64 && type != DType::kI32) return;  // no places: most outputs, each time that one is judged
   const Definition definition = DefinitionOf(problem, output);
   const Graph& graph = definition.graph();
   const OutputInfo& info = graph.outputs[0];
@@ -94,29 +122,11 @@ void FormulaOperator::Canonicalise(const Problem& problem, size_t output, std::s
   if (node.kind != formula::Kind::kTopK || !node.places) return;
 
   const PlacesLayout layout(graph, info);
-  const std::span<int64_t> places = got.As<int64_t>();
-  MarkRepeated(layout, places);
-  if (!node.any_tie) return;
-  const std::vector<std::vector<double>> elements = ReadElements(inputs);
-  const bool has_low = elements.size() > inputs.size();
-  const std::vector<double> golden = formula::Evaluate(graph, info, elements, has_low, {}).value;
-  const formula::Evaluation x = formula::Evaluate(graph, layout.numbers(), elements, has_low, {});
-  for (int64_t line = 0; line < layout.lines(got.size()); ++line) {
-    RankedLine one;
-    for (int64_t i = 0; i < layout.size(); ++i) {
-      const auto number = static_cast<size_t>(layout.NumberOf(line, i));
-      one.numbers.push_back({x.value[number], has_low ? x.value_lo[number] : 0});
-    }
-    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
-      const auto at = static_cast<size_t>(layout.ElementOf(line, rank));
-      one.golden.push_back(static_cast<int64_t>(golden[at]));
-      one.got.push_back(places[at]);
-    }
-    one.Canonicalise();
-    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
-      places[static_cast<size_t>(layout.ElementOf(line, rank))] = one.got[static_cast<size_t>(rank)];
-    }
-  }
+  if (type == DType::kI64) return CanonicalisePlaces(graph, layout, inputs, got.As<int64_t>());
+  std::vector<int64_t> places;
+  for (const int32_t place : got.As<int32_t>()) places.push_back(place);
+  CanonicalisePlaces(graph, layout, inputs, places);
+  std::ranges::transform(places, got.As<int32_t>().begin(), [](int64_t place) { return static_cast<int32_t>(place); });
 }
 
 }  // namespace assay

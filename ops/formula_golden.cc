@@ -147,8 +147,8 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
     FillTensor(own, problem.spec.seed, i, along, i == 0 ? 0 : 1, inputs.back());
     if (lines[i].several) ++fill.part;
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
-    if (const int places = graph.inputs[i].places_along; places >= 0) {
-      DrawPlaces(graph.Extent(places), problem.spec.seed, i, inputs.back());
+    if (graph.inputs[i].places_along >= 0) {
+      DrawPlaces(graph, i, problem.spec.seed, inputs.back());
     } else if (OutputOfDoubles(problem, i)) {
       KeepToDoubles(inputs.back());
     }

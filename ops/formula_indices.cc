@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+using formula::PlaceKind;
+
 constexpr int64_t kHeldByDoubles = int64_t{1} << 53;
 
 // "3,1" of the element with this number.
@@ -21,14 +23,53 @@ std::string PlaceText(const Shape& shape, int64_t element) {
   return fmt::format("{}", fmt::join(index, ","));
 }
 
+// The first integer that is none of the kind; -1: all are.
+int64_t FindWrongPlace(PlaceKind kind, int64_t extent, const Shape& shape, const std::vector<double>& places) {
+  const auto most = static_cast<double>(kind == PlaceKind::kIndices ? extent - 1 : extent);
+  const int64_t line = shape.empty() ? 1 : shape.back();
+  for (int64_t i = 0; i < std::ssize(places); ++i) {
+    const double place = places[static_cast<size_t>(i)];
+    if (!(place >= 0 && place <= most)) return i;
+    if (kind != PlaceKind::kEnds) continue;
+    if (i % line > 0 && place < places[static_cast<size_t>(i - 1)]) return i;
+    if (i % line == line - 1 && place < most) return i;
+  }
+  return -1;
+}
+
+// "places along n are 0 to 7 (n=8); give places that exist, or the whole n".
+std::string Explain(PlaceKind kind, const std::string& axis, int64_t extent) {
+  switch (kind) {
+    case PlaceKind::kIndices:
+      return fmt::format("places along {} are 0 to {} ({}={}); give places that exist, or the whole {}", axis,
+                         extent - 1, axis, extent, axis);
+    case PlaceKind::kLengths:
+      return fmt::format("lengths along {} are 0 to {}; give lengths of no more elements than there are", axis, extent);
+    default:
+      return fmt::format(
+          "ends along {0} ascend from 0, and the last one is {1} ({0}={1}); give one for each part, in "
+          "order",
+          axis, extent);
+  }
+}
+
 }  // namespace
 
-void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to) {
-  const RandomStream random(seed, stream);
+void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor& to) {
+  const formula::InputInfo& info = graph.inputs[input];
+  const int64_t extent = graph.Extent(info.places_along);
+  const bool are_ends = info.places == PlaceKind::kEnds;
+  const RandomStream random(seed, input);
   std::vector<double> places(static_cast<size_t>(to.size()));
   for (size_t i = 0; i < places.size(); ++i) {
     const auto drawn = static_cast<double>(random.Below(i, static_cast<uint64_t>(extent)));
     places[i] = i == 0 ? static_cast<double>(extent - 1) : i == 1 ? 0 : i % 4 == 3 ? places[i - 1] : drawn;
+    if (info.places == PlaceKind::kLengths) places[i] += 1;
+  }
+  const auto line = static_cast<size_t>(are_ends && !to.shape().empty() ? to.shape().back() : 1);
+  for (size_t i = 0; are_ends && i < places.size(); i += line) {
+    std::sort(&places[i], &places[i] + line);
+    places[i + line - 1] = static_cast<double>(extent);
   }
   to.SetDoubles(places);
 }
@@ -76,14 +117,11 @@ Status FormulaOperator::CheckInputs(const Problem& problem, std::span<const Tens
     if (info.places_along < 0) continue;
     const int64_t extent = graph.Extent(info.places_along);
     const std::vector<double> places = inputs[i].ToDoubles();
-    for (size_t k = 0; k < places.size(); ++k) {
-      if (places[k] >= 0 && places[k] < static_cast<double>(extent)) continue;
-      const std::string& axis = graph.axes[static_cast<size_t>(info.places_along)].name;
-      return UsageError(fmt::format(
-          "{}: {}[{}] is {:.0f}, but places along {} are 0 to {} ({}={}); give places that exist, or the whole {}",
-          name_, info.name, PlaceText(inputs[i].shape(), static_cast<int64_t>(k)), places[k], axis, extent - 1, axis,
-          extent, axis));
-    }
+    const int64_t wrong = FindWrongPlace(info.places, extent, inputs[i].shape(), places);
+    if (wrong < 0) continue;
+    const std::string& axis = graph.axes[static_cast<size_t>(info.places_along)].name;
+    return UsageError(fmt::format("{}: {}[{}] is {:.0f}, but {}", name_, info.name, PlaceText(inputs[i].shape(), wrong),
+                                  places[static_cast<size_t>(wrong)], Explain(info.places, axis, extent)));
   }
   return {};
 }

@@ -5,11 +5,14 @@
 #include <cstdint>
 
 #include "harness/core/data/tensor.h"
+#include "ops/formula/graph.h"
 
 namespace assay {
 
-// Places in [0, extent) at random: the last, the first, and every fourth one again as the one before it.
-void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to);
+// Draws the integers of an operand that has places, at random. Indices are the last, the first, and every fourth one
+// again the one before it. Lengths are all, 1, and others of at least 1. Where ends are several, the first part is
+// empty.
+void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor& to);
 
 // Divides integers beyond 2^53 by 2^11, so that doubles hold all of them.
 void KeepToDoubles(Tensor& integers);

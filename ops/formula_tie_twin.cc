@@ -71,9 +71,7 @@ class TieData {
       std::vector<double> values(static_cast<size_t>(tensor.size()));
       for (size_t at = 0; at < values.size(); ++at) values[at] = ElementFor(form, i, static_cast<int64_t>(at));
       tensor.SetDoubles(values);
-      if (const int along = definition_.graph().inputs[i].places_along; along >= 0) {
-        DrawPlaces(definition_.graph().Extent(along), kTieSeed, i, tensor);
-      }
+      if (definition_.graph().inputs[i].places_along >= 0) DrawPlaces(definition_.graph(), i, kTieSeed, tensor);
       inputs.push_back(std::move(tensor));
     }
     return inputs;

@@ -100,6 +100,8 @@ void ShowWindow(const Shape& shape, std::vector<bool> along, const Window& windo
 struct TwinForm {
   formula::AxisSet axes = 0;  // that the window lies along
   int64_t terms = 0;
+  size_t carrier = SIZE_MAX;  // the operand that shows the window; SIZE_MAX: none does
+  bool operator==(const TwinForm&) const = default;
 };
 
 // Omitted terms of one lane that a twin has to show.
@@ -111,40 +113,68 @@ int64_t CountTried(const Graph& graph) {
   return tried;
 }
 
-// The axes of the longest reduction or recurrence; none: nothing can be forgotten.
-TwinForm FormOf(const Graph& graph) {
-  TwinForm form;
+// Axes of sums and recurrences, the longest first; none: nothing can be forgotten.
+std::vector<formula::AxisSet> ForgettableAxes(const Graph& graph) {
+  std::vector<formula::AxisSet> found;
   for (const formula::FaultyNode& faulty : formula::FaultyNodes(graph)) {
     const formula::Node& node = graph.At(faulty.node);
     if (formula::ShowsOnAnyData(node)) continue;  // case data show as much
-    const formula::AxisSet along = node.kind == formula::Kind::kRecur ? formula::SetOf(node.axis) : node.reduced;
-    if (graph.ExtentOf(along) > form.terms) form = {along, graph.ExtentOf(along)};
+    found.push_back(node.kind == formula::Kind::kRecur ? formula::SetOf(node.axis) : node.reduced);
   }
-  return form;
+  std::ranges::stable_sort(found, std::greater(), [&](formula::AxisSet axes) { return graph.ExtentOf(axes); });
+  return found;
 }
 
-// The first operand of data that has all axes of the window shows it; others are ones, so that no factor hides a term
-// that is visible, and what is subtracted is zero.
+// The axes, and those that their elements come from.
+formula::AxisSet WithOrigins(const Graph& graph, formula::AxisSet axes) {
+  for (size_t i = graph.nodes.size(); i-- > 0;) {  // operands stand first
+    const formula::Node& node = graph.nodes[i];
+    if (node.from_axis < 0) continue;
+    const bool gathers = node.kind == formula::Kind::kGather;
+    const formula::AxisSet come = gathers ? node.reduced : formula::SetOf(node.axis) | formula::SetOf(node.more_axes);
+    if ((come & axes) != 0) axes |= formula::SetOf(node.from_axis) | formula::SetOf(node.more_from);
+  }
+  return axes;
+}
+
+// Windows that may show what can be forgotten. The first lies along the longest sum, in the first operand of data that
+// has all of its axes; others lie in each operand of data, along what a sum's terms come from.
+std::vector<TwinForm> FormsOf(const formula::Definition& definition) {
+  const Graph& graph = definition.graph();
+  const std::vector<formula::AxisSet> forgettable = ForgettableAxes(graph);
+  if (forgettable.empty()) return {};
+  std::vector<TwinForm> forms = {{forgettable[0], graph.ExtentOf(forgettable[0])}};
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const formula::AxisSet own = formula::SetOf(graph.inputs[i].axes);
+    if (definition.roles()[i] != Role::kData) continue;
+    if (forms[0].carrier == SIZE_MAX && (forgettable[0] & ~own) == 0) forms[0].carrier = i;
+    for (const formula::AxisSet along : forgettable) {
+      const formula::AxisSet axes = WithOrigins(graph, along) & own;
+      const TwinForm form{axes, graph.ExtentOf(axes), i};
+      if (axes != 0 && std::ranges::find(forms, form) == forms.end()) forms.push_back(form);
+    }
+  }
+  return forms;
+}
+
+// One operand shows the window; others are ones, so that no factor hides a term that is visible, and what is subtracted
+// is zero.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  const Window& window) {
   std::vector<Tensor> inputs;
-  bool shown = false;
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
     const Role role = definition.roles()[i];
     const double other = role == Role::kOffset || role == Role::kZero ? 0 : 1;
     std::vector<double> values(static_cast<size_t>(tensor.size()), other);
-    if (!shown && definition.roles()[i] == Role::kData && (form.axes & ~formula::SetOf(axes)) == 0) {
+    if (i == form.carrier) {
       std::vector<bool> along;
       for (const int axis : axes) along.push_back(formula::Has(form.axes, axis));
       ShowWindow(problem.inputs[i].shape, along, window, values);
-      shown = true;
     }
     tensor.SetDoubles(values);
-    if (const int along = definition.graph().inputs[i].places_along; along >= 0) {
-      DrawPlaces(definition.graph().Extent(along), kWindowSeed, i, tensor);
-    }
+    if (definition.graph().inputs[i].places_along >= 0) DrawPlaces(definition.graph(), i, kWindowSeed, tensor);
     inputs.push_back(std::move(tensor));
   }
   return inputs;
@@ -168,6 +198,14 @@ int64_t CountSeen(const std::vector<Mutant>& mutants, const Golden& golden, cons
   });
 }
 
+// Numbers that the mutants of a lane take.
+double WorkOfMutants(const Graph& graph) {
+  const formula::BlockPlan plan(graph, graph.outputs[0]);
+  double work = 0;
+  for (const formula::Node& node : graph.nodes) work += static_cast<double>(plan.Size(node.axes, 1));
+  return 16 * static_cast<double>(formula::FaultyNodes(graph).size()) * work;
+}
+
 }  // namespace
 
 std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> inputs, std::span<const double> values,
@@ -183,7 +221,7 @@ std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> i
   const bool wraps = formula::StaysInIntegers(graph, types, out);
   std::set<int64_t> lanes;
   for (const int64_t element : elements) lanes.insert(evaluator.LaneOf(element));
-  const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
+  const double work = WorkOfMutants(graph);
   const auto most = static_cast<int64_t>(std::max(2.0, kMostWork / work));
   const int64_t stride = (std::ssize(lanes) + most - 1) / most;
   const int64_t terms = std::ranges::max(nodes, {}, &formula::FaultyNode::terms).terms;
@@ -241,25 +279,36 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, size_t out
   const Tier tier = SizeOf(problem.outputs[output].dtype) == 8 ? Tier::kReproducible : Tier::kFast;
   const Problem one = OneLane(problem, output);
   const formula::Definition of_one = DefinitionOf(one, output), of_all = DefinitionOf(problem, output);
-  const TwinForm form = FormOf(of_one.graph());
   const int64_t tried = CountTried(of_one.graph());
+  const double work = WorkOfMutants(of_one.graph());
+  double spent = 0;
+  TwinForm best_form;
   Window best;
   int64_t most_seen = 0;
-  // Larger terms where ones do not show everything: beside a constant, say, that is added to a mean square.
-  for (const double size : {1.0, 64.0, 4096.0}) {
-    for (int64_t visible = 2; visible < form.terms && (size == 1 || most_seen < tried); visible *= 2) {
-      const Window window{visible, size};
-      const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, window);
-      const Golden golden = ComputeGolden(one, output, inputs, tier);
-      const std::vector<Mutant> mutants =
-          FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.outputs[output].dtype);
-      const int64_t seen = CountSeen(mutants, golden, Bound(one, output, golden, contract));
-      if (seen > most_seen || (seen == most_seen && seen > 0 && size == best.size)) best = window, most_seen = seen;
+  const auto try_window = [&](const TwinForm& form, const Window& window) {
+    const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, window);
+    const Golden golden = ComputeGolden(one, output, inputs, tier);
+    const std::vector<Mutant> mutants =
+        FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.outputs[output].dtype);
+    const int64_t seen = CountSeen(mutants, golden, Bound(one, output, golden, contract));
+    const bool is_wider = seen == most_seen && seen > 0 && form == best_form && window.size == best.size;
+    if (seen > most_seen || is_wider) best_form = form, best = window, most_seen = seen;
+  };
+  const std::vector<TwinForm> forms = FormsOf(of_one);
+  for (const TwinForm& form : forms) {
+    const bool is_first = &form == &forms.front();
+    // Larger terms where ones do not show everything: beside a constant, say, that is added to a mean square.
+    for (const double size : {1.0, 64.0, 4096.0}) {
+      const int64_t end = is_first ? form.terms : 2 * form.terms;  // others with all terms as well
+      for (int64_t visible = 2; visible < end && (size == 1 || most_seen < tried); visible *= 2) {
+        if (!is_first && (most_seen >= tried || (spent += work) > kMostWork)) break;
+        try_window(form, {std::min(visible, form.terms), size});
+      }
     }
   }
   if (most_seen == 0) return std::nullopt;
   Twin twin;
-  twin.inputs = WindowInputs(of_all, problem, form, best);
+  twin.inputs = WindowInputs(of_all, problem, best_form, best);
   const Golden golden = ComputeGolden(problem, output, twin.inputs, tier);
   twin.tolerances = TolerancesOf(golden, Bound(problem, output, golden, contract), problem.outputs[output].dtype);
   twin.expected = golden.value;

@@ -34,6 +34,18 @@ const typename Map::mapped_type& Find(const Map& map, std::string_view key) {
   return it->second;
 }
 
+// Integers that operands of places may hold, for people.
+std::string TextOf(PlaceKind kind, const std::string& axis) {
+  switch (kind) {
+    case PlaceKind::kIndices:
+      return fmt::format("integers in [0, {})", axis);
+    case PlaceKind::kLengths:
+      return fmt::format("integers in [0, {}]", axis);
+    default:
+      return fmt::format("ascending integers in [0, {0}], the last {0}", axis);
+  }
+}
+
 // Names and keys stand in case ids, on command lines, in names of files and of arguments in Python.
 void RequireWord(std::string_view what, std::string_view name, std::string_view besides = "") {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -119,11 +131,12 @@ void Definition::RequireNewName(std::string_view what, std::string_view name) co
   Require(is_new, "{} {}: another operand has this name; give each its own", what, name);
 }
 
-Axis Definition::Axis(std::string_view key, std::string_view doc) {
+Axis Definition::Axis(std::string_view key, std::string_view doc, int64_t least) {
   AddAttr({.key = std::string(key), .type = AttrType::kInt, .default_value = "", .doc = std::string(doc)});
-  const int64_t extent = values_ == nullptr ? kSchemaExtent : Find(values_->integers, key);
+  const int64_t extent = values_ == nullptr ? std::max(kSchemaExtent, least) : Find(values_->integers, key);
   RefuseIf(extent < 1, fmt::format("{}={} must be positive", key, extent));
-  return AddAxis(*graph_, std::string(key), std::max<int64_t>(extent, 1));
+  RefuseIf(extent < least, fmt::format("{}={} must be at least {}", key, extent, least));
+  return AddAxis(*graph_, std::string(key), std::max(extent, std::max<int64_t>(least, 1)));
 }
 
 Axis Definition::DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over) {
@@ -197,10 +210,10 @@ std::optional<Expr> Definition::InIfListed(std::string_view name, const Axes& ax
   return In(name, axes, role);
 }
 
-Expr Definition::InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along) {
+Expr Definition::InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along, PlaceKind kind) {
   RequireNewName("input", name);
   roles_.push_back(Role::kPlaces);
-  return AddPlaces(*graph_, std::string(name), axes, along);
+  return AddPlaces(*graph_, std::string(name), axes, along, kind);
 }
 
 void Definition::Schedule(Algorithm algorithm, const std::function<void()>& state) {
@@ -309,7 +322,6 @@ uint32_t Definition::AliasOfOutput(size_t output) const {
 }
 
 void Definition::KeepOutput(size_t output) {
-  if (graph_->outputs.size() < 2) return;
   *graph_ = formula::KeepOutput(*graph_, output);
   output_types_ = {output_types_[output]};
 }
@@ -338,8 +350,7 @@ OpSchema Definition::Schema() const {
   for (const InputInfo& input : graph_->inputs) {
     schema.operands.push_back(input.name);
     const bool is_place = input.places_along >= 0;
-    const std::string doc = is_place
-                                ? "integers in [0, " + graph_->axes[static_cast<size_t>(input.places_along)].name + ")"
+    const std::string doc = is_place ? TextOf(input.places, graph_->axes[static_cast<size_t>(input.places_along)].name)
                             : input.name == may_lack_ ? "may be absent"
                                                       : "";
     schema.layouts.push_back({input.name, LayoutText(input.axes), doc});

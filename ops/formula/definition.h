@@ -28,7 +28,7 @@ enum class Role : uint8_t {
   kTable,      // random fills: within [-1, 1], as sines and cosines are
   kOffset,     // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
   kCondition,  // 1 where the fill is above zero, else 0; 1 in twins
-  kPlaces,     // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
+  kPlaces,     // integers that speak of an axis (InPlaces): all fills draw them from the whole axis
   kZero,       // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
   kScale,      // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
@@ -76,7 +76,8 @@ class Definition {
 
   // For authors. Attributes appear in case ids in the order in which they are asked for.
   void SetDoc(std::string doc) { doc_ = std::move(doc); }
-  formula::Axis Axis(std::string_view key, std::string_view doc);
+  // Cases with fewer than `least` elements are refused.
+  formula::Axis Axis(std::string_view key, std::string_view doc, int64_t least = 1);
   // No attribute: of `times` the extent of another axis, over `over`. `text`: for people, as "2*n".
   formula::Axis DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over = 1);
   // No attribute: of this extent in every case.
@@ -96,7 +97,8 @@ class Definition {
   // a word of schedules there is one, kDirect.
   void Schedule(Algorithm algorithm, const std::function<void()>& state);
   // Integers that are places along an axis, in any type of integers that SetTypes names.
-  Expr InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along);
+  Expr InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along,
+                PlaceKind kind = PlaceKind::kIndices);
   // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
   // Output converted with saturation: results beyond the type's largest finite numbers, or its integers, become one of

@@ -134,10 +134,11 @@ Expr AddInput(Graph& graph, std::string name, const Axes& axes) {
   return Append(graph, {.kind = Kind::kIn, .axes = axes.Set(), .input = input});
 }
 
-Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along) {
+Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along, PlaceKind kind) {
   const Expr places = AddInput(graph, std::move(name), axes);
   graph.nodes[static_cast<size_t>(places.id)].numbers = Numbers::kInteger;
   graph.inputs.back().places_along = along.id;
+  graph.inputs.back().places = kind;
   return places;
 }
 

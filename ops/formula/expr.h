@@ -39,7 +39,7 @@ struct Expr {
 Axis AddAxis(Graph& graph, std::string name, int64_t extent);
 Expr AddInput(Graph& graph, std::string name, const Axes& axes);
 // Integers that are places along an axis.
-Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along);
+Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along, PlaceKind kind = PlaceKind::kIndices);
 // `axes`: those of the expression, in the order of memory, and any of one element.
 void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes);
 // Whether that could be done.
@@ -126,7 +126,8 @@ struct SelectionOrder {
 };
 Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order);
 
-// x along `from` at the places that `index` holds, along the axes of the index. Places that are none give NaN.
+// x along `from` at the places that `index` holds, along the axes of the index. Places that are none give NaN. Along
+// axes that both have, each place is taken from the same place of x.
 Expr Gather(Expr x, Axis from, Expr index);
 // `base`, and each number of `updates` added at its place along `to`, which `index` holds, in any order. The index's
 // axes are gone. Places that are none get nothing.

@@ -227,11 +227,6 @@ Expr Gather(Expr x, Axis from, Expr index) {
   RequireOneGraph("Gather", {x, index});
   RequireIntegers("Gather", index);
   const AxisSet axes = x.node().axes & ~SetOf(from.id), places = index.node().axes;
-  Require(
-      (x.node().axes & places) == 0,
-      "Gather: the places have the axes {}, of which its operand has {} too. A Gather takes the same places for all "
-      "of these: give the places axes of their own, or select with Index, as Sum(Select(Less(...), ...), n) does",
-      AxesText(*x.graph, places), AxesText(*x.graph, x.node().axes & places));
   return Append(*x.graph, {.kind = Kind::kGather,
                            .non_negative = x.node().non_negative,
                            .args = {x.id, index.id},

@@ -23,12 +23,6 @@ std::span<const double> LaneEvaluator::Run(int64_t lane, Fault fault) {
   return values_.Hi(plan_.output().node);
 }
 
-double LaneEvaluator::Work() const {
-  double work = 0;
-  for (const Node& node : plan_.graph().nodes) work += static_cast<double>(plan_.Size(node.axes, 1));
-  return work;
-}
-
 std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
   std::vector<FaultyNode> nodes;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {

@@ -17,7 +17,6 @@ class LaneEvaluator {
   int64_t LaneOf(int64_t element) const { return plan_.LaneOf(element); }
   std::vector<int64_t> Elements(int64_t lane) const;  // of the output, in the order of Run's values
   std::span<const double> Run(int64_t lane, Fault fault);
-  double Work() const;  // numbers that one run computes
 
  private:
   BlockPlan plan_;

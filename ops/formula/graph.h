@@ -127,11 +127,19 @@ struct AxisInfo {
   int64_t extent = 1;
 };
 
+// Integers of an operand that speak of an axis of n elements.
+enum class PlaceKind : uint8_t {
+  kIndices,  // 0 to n - 1
+  kLengths,  // 0 to n: how many elements count, from the first one on
+  kEnds,     // ascending along the operand's last axis, the last one n: where each of several parts ends
+};
+
 // An operand: its axes in the order in which it lies in memory, row-major.
 struct InputInfo {
   std::string name;
   std::vector<int> axes;
-  int places_along = -1;  // of integers that are places along an axis; -1: of numbers
+  int places_along = -1;  // the axis that its integers speak of; -1: it has numbers
+  PlaceKind places = PlaceKind::kIndices;
 };
 
 struct OutputInfo {

@@ -11,12 +11,14 @@ import re
 import sys
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
+from ._axes import Axis, Dims, roots_of
 from ._errors import UsageError
-from ._traced import Axis, Dims, Trace, Traced, reduce, roots_of
+from ._traced import Trace, Traced, reduce
 
 _VERSION = 1
 _AXIS = re.compile(r"(?:([1-9]\d{0,2})\*)?([A-Za-z_]\w*)$")
 _EXTENT = re.compile(r"[1-9]\d{0,5}$")
+_PLACES = ("places", "lengths", "ends")  # along an axis, which stands behind them
 _ROLES = ("data", "weight", "positive", "base", "exponent", "table", "offset", "zero", "scale", "condition")
 
 _defined: dict[str, Definition] = {}  # by name, in the order of their functions
@@ -54,10 +56,12 @@ def _input(trace: Trace, name: str, dims: Dims, is_condition: bool = False) -> T
     """The operand; axes of one element, which broadcast, are taken off its values."""
     trace.arrays.append(dims)
     whole = Traced(trace, name, dims, is_condition)
+    trace.inputs[name] = name
     single = [place for place, axis in enumerate(dims) if axis is not None and axis.extent == 1]
     if single:
         whole = reduce("sum", whole, single, True)
         whole.is_condition = is_condition
+        trace.inputs[whole.name] = name
     return whole
 
 
@@ -101,8 +105,9 @@ def _outputs_of(result: Any, function: str, inputs: Sequence[tuple[str, Dims]]) 
     return outputs
 
 
-def _described(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mapping[str, Traced], roles: Mapping[str, str]) \
-        -> dict[str, Any]:
+def _described(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mapping[str, Traced], roles: Mapping[str, str],
+               integers: Mapping[str, str] = {}) -> dict[str, Any]:
+    """`integers`: types of outputs that are integers, where they are not those that the function states."""
     def names(axes: Sequence[Optional[Axis]]) -> list[str]:
         return [axis.name for axis in roots_of(axes)]
 
@@ -114,18 +119,36 @@ def _described(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mappin
         unit = iter(units)
         return [next(unit) if axis is None else axis.root().name for axis in axes]
 
+    def role_of(name: str) -> dict[str, str]:
+        if (found := trace.spoken.get(name, trace.indices.get(name))) is not None:
+            return {"role": found[0], "along": found[1].root().name}
+        return {"role": roles.get(name, "data")}
+
     for operand in roles:
         if operand not in dict(inputs):
             raise UsageError(f"roles: there is no operand {operand}; there are {', '.join(dict(inputs))}")
     roots = list(dict.fromkeys(axis.root() for axis in trace.axes))
     roots.sort(key=lambda axis: axis.of is not None)  # what follows from others stands behind them
-    results = [{"name": name, "is": value.name, "axes": with_units(value.dims)} for name, value in outputs.items()]
+    results = [{"name": name, "is": value.name, "axes": with_units(value.dims),
+                **({"type": integers.get(name, trace.types[value.name])} if place > 0 and value.name in trace.types else {})}
+               for place, (name, value) in enumerate(outputs.items())]
     axes = [{"name": a.name, "of": a.of.root().name, "times": a.times} if a.of is not None else
-            {"name": a.name, "extent": a.extent} if a.fixed else {"name": a.name, "doc": "extent of an axis"} for a in roots]
+            {"name": a.name, "extent": a.extent} if a.fixed else
+            {"name": a.name, "doc": "extent of an axis", **({"at_least": a.least} if a.least > 1 else {})} for a in roots]
     return {"axes": axes + [{"name": name, "extent": 1} for name in units],
-            "inputs": [{"name": name, "axes": names(dims), "role": roles.get(name, "data")} for name, dims in inputs],
+            "inputs": [{"name": name, "axes": names(dims), **role_of(name)} for name, dims in inputs],
             "nodes": [{**node, **{key: names(node[key]) for key in ("axes", "to") if key in node}} for node in trace.nodes],
             "outputs": results}
+
+
+def _types_beside_places(trace: Trace, inputs: Sequence[str], first: Traced) -> Optional[list[str]]:
+    """Lists of types for operands of which some are places, or a first result of integers; None: neither is."""
+    are_places = [name in trace.spoken or name in trace.indices for name in inputs]
+    result = trace.types.get(first.name)
+    if not any(are_places) and result is None:
+        return None
+    return ["-".join([*(integer if is_place else number for is_place in are_places), result or number])
+            for number in ("f64", "f32", "f16", "bf16") for integer in (("i64", "i32") if any(are_places) else ("i64",))]
 
 
 class Definition:
@@ -141,8 +164,10 @@ class Definition:
             raise UsageError(f"{name}: types is a text; give a list of texts, as [\"{types}\"]")
         self.__doc__ = function.__doc__
         for operand, role in roles.items():
-            if role not in _ROLES:
-                raise UsageError(f"{name}: no role '{role}' of {operand}; there are {', '.join(_ROLES)}")
+            kind, _, along = role.partition(" ")
+            if kind not in (_PLACES if along else _ROLES):
+                raise UsageError(f"{name}: no role '{role}' of {operand}; there are {', '.join(_ROLES)}, and {', '.join(_PLACES)} with an "
+                                 "axis, as \"places n\"")
 
     def __call__(self, *arrays: Any, **attributes: Any) -> Any:
         return self.function(*arrays, **attributes)
@@ -163,14 +188,22 @@ class Definition:
             if parameter.kind is parameter.KEYWORD_ONLY:
                 attributes.append(_attribute(owner, parameter))
                 arguments[parameter.name] = Traced(trace, parameter.name, ())
+                if attributes[-1]["kind"] == "integer":
+                    trace.integers.add(parameter.name)
             elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is parameter.empty:
                 inputs.append((parameter.name, _stated_axes(owner, parameter.annotation, axes, trace)))
             else:
                 raise UsageError(f"{owner}: arguments are arrays without a default, and attributes behind *")
+        for operand, role in self._roles.items():
+            kind, _, along = role.partition(" ")
+            if along:
+                trace.integers.add(operand)
+                trace.spoken[operand] = kind, _stated_axes(f"{self.name}: role of {operand}", along, axes, trace)[0].root()
         arrays = [_input(trace, name, dims) for name, dims in inputs]
         outputs = _outputs_of(_call(self.function, self.name, arrays, arguments), self.name, inputs)
         parts = _described(trace, inputs, outputs, self._roles)
-        types = {} if self._types is None else {"types": list(self._types)}
+        listed = _types_beside_places(trace, [name for name, _ in inputs], next(iter(outputs.values()))) if self._types is None else self._types
+        types = {} if listed is None else {"types": list(listed)}
         return {"op": self.name, "doc": self._doc, **types, "attributes": attributes, **parts}
 
     def register(self) -> str:
@@ -219,19 +252,22 @@ def operator(name: str, types: Optional[Sequence[str]] = None, roles: Optional[M
 
 
 def trace_plain(function: Callable[..., Any], shapes: Sequence[tuple[str, Sequence[int]]], attributes: Mapping[str, Any],
-                types: Optional[str], conditions: Sequence[str] = ()) -> dict[str, Any]:
+                types: Optional[str], conditions: Sequence[str] = (), whole: Sequence[str] = (), integers: Sequence[str] = ()) -> dict[str, Any]:
     """The definition of any function on arrays of these shapes, `attributes` being constants of it. `types`: the list of
-    types of all operands; None: those that definitions have anyway. `conditions`: arrays of bool, by name."""
+    types of all operands; None: those that definitions have anyway. `conditions` and `whole`: arrays of bool and of
+    integers, by name. `integers`: types of the outputs, which count where these are places."""
     trace, inputs = Trace(), []
     for name, shape in shapes:
         dims = tuple(Axis(f"{name}_{place}", extent) for place, extent in enumerate(shape))
         trace.axes += dims
         inputs.append((name, dims))
+    trace.has_types = True
+    trace.integers |= {*conditions, *whole}
     arrays = {name: _input(trace, name, dims, name in conditions) for name, dims in inputs}
     called = getattr(function, "__name__", type(function).__name__)
     called = called if called.isidentifier() else "function"
     outputs = _outputs_of(_call(function, called, [], {**arrays, **attributes}), called, inputs)
-    parts = {**_described(trace, inputs, outputs, {}), **({} if types is None else {"types": [types]})}
+    parts = {**_described(trace, inputs, outputs, {}, dict(zip(outputs, integers))), **({} if types is None else {"types": [types]})}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     return {"op": f"{called}_{digest}", "doc": "a function that was traced", **parts}
 
@@ -267,10 +303,12 @@ def take_function(function: Callable[..., Any], inputs: Any, outputs: Any, attri
     for name, array in named.items():
         if not hasattr(array, "shape"):
             raise UsageError(f"input {name} has no shape: give an array, as numpy.asarray makes one")
-    first = next(iter(outputs.values())) if isinstance(outputs, Mapping) else outputs[0] if isinstance(outputs, (list, tuple)) else outputs
+    results = list(outputs.values()) if isinstance(outputs, Mapping) else outputs if isinstance(outputs, (list, tuple)) else [outputs]
     shapes = [(name, tuple(array.shape)) for name, array in named.items()]
     conditions = [name for name, array in named.items() if _type_of(array) == "bool"]
-    data = trace_plain(function, shapes, attributes, _mixed_types([*named.values(), first]), conditions)
+    whole = [name for name, array in named.items() if "int" in _type_of(array)]
+    data = trace_plain(function, shapes, attributes, _mixed_types([*named.values(), results[0]]), conditions, whole,
+                       [_TYPES.get(_type_of(result), "i64") for result in results])
     register(data)
     return data["op"], {}
 

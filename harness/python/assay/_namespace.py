@@ -6,17 +6,20 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from typing import Any, Sequence, Union
+from typing import Any, Optional, Sequence, Union
 
+from . import _chosen
+from ._axes import checked, fault, roots_of
 from ._errors import UsageError
 from ._places import extent_of, indices, join, reshape
-from ._traced import CONDITIONS, Exact, Traced, broadcast, checked, fault, map_function, place_of, places_of, reduce, roots_of
+from ._traced import CONDITIONS, Exact, Traced, broadcast, map_function, place_of, places_of, reduce
 from ._types import framework_name
 
 Axes = Union[int, Sequence[int], None]
 
 _MAPS = {"exp": 1, "log": 1, "log1p": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1, "sigmoid": 1, "sqrt": 1, "rsqrt": 1, "abs": 1,
          "negative": 1, "relu": 1, "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "maximum": 2, "minimum": 2, "where": 3,
+         "floor_divide": 2,
          **CONDITIONS}  # operands
 _REDUCTIONS = ("sum", "mean", "prod", "max", "min")
 
@@ -27,6 +30,10 @@ class Networks:
     def square(self, x: Any) -> Any: return x * x
     def pow(self, x: Any, y: Any) -> Any: return x**y
     def silu(self, x: Any) -> Any: return x * self.sigmoid(x)  # type: ignore[attr-defined]
+
+    def one_hot(self, indices: Any, num_classes: Any) -> Any:
+        """A condition: whether each of the classes, which are a last axis, is the one that is named."""
+        return indices[..., None] == self.arange(num_classes)  # type: ignore[attr-defined]
 
     def var(self, x: Any, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Any:
         if correction != 0:
@@ -172,6 +179,35 @@ class _TracedNamespace(Networks):
     def reshape(self, x: Traced, shape: Union[int, Sequence[int]]) -> Traced:
         return reshape(x, shape)
 
+    def remainder(self, x: Any, y: Any) -> Traced: return x - map_function("floor_divide", x, y) * y
+    def floor(self, x: Traced) -> Traced: return map_function("floor_divide", x, 1)
+    def round(self, x: Traced) -> Traced: return map_function("nearest", x)
+
+    arange, take, take_along_axis = map(staticmethod, (_chosen.arange, _chosen.take, _chosen.take_along_axis))
+    scatter_add, pad = map(staticmethod, (_chosen.scatter_add, _chosen.pad))
+
+    def sort(self, x: Traced, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+        return _chosen.select(x, axis, None, "sort", descending, False, "first")
+
+    def argsort(self, x: Traced, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+        return _chosen.select(x, axis, None, "argsort", descending, True, "first" if stable else "any")
+
+    def topk(self, x: Traced, k: int, axis: int = -1, largest: bool = True) -> tuple[Traced, Traced]:
+        """The largest numbers in descending order, or the smallest ones ascending, and their places. Equal ones stand in any order."""
+        values, places = (_chosen.select(x, axis, k, "topk", largest, are_places, "any") for are_places in (False, True))
+        return values, places
+
+    def argmax(self, x: Traced, axis: Optional[int] = None, keepdims: bool = False) -> Traced:
+        """The place of the first of the largest numbers."""
+        if axis is None and (not isinstance(x, Traced) or x.ndim != 1):
+            raise fault("argmax and argmin go along one axis, as axis=-1")
+        place = place_of(x, 0 if axis is None else axis, "argmax")
+        most = _chosen.select(x, place, 1, "argmax", True, True, "first")
+        return most if keepdims else most.with_dims((*most.dims[:place], *most.dims[place + 1:]))
+
+    def argmin(self, x: Traced, axis: Optional[int] = None, keepdims: bool = False) -> Traced:
+        return self.argmax(map_function("negative", x), axis, keepdims)  # NaN is the smallest, too
+
     def tril(self, x: Traced, k: int = 0) -> Traced:
         row, column = indices(x, "tril")
         return self.where(map_function("less_equal", column, row + k), x, 0)
@@ -233,6 +269,27 @@ class _NumPyNamespace(Networks):
     def clip(self, x: Any, min: Any = None, max: Any = None) -> Any: return self.__getattr__("clip")(x, min, max)
     def expand_dims(self, x: Any, axis: int = 0) -> Any: return self.__getattr__("expand_dims")(x, axis)
     def split(self, x: Any, parts: int, axis: int = -1) -> Any: return self.__getattr__("split")(x, parts, axis=axis)
+
+    def pad(self, x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+        return self.__getattr__("pad")(x, pad_width, constant_values=constant_values)
+
+    def sort(self, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        return self.take_along_axis(x, self.argsort(x, axis, descending), axis)
+
+    def argsort(self, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        ascending = self.__getattr__("argsort")
+        if not descending:
+            return ascending(x, axis=axis, kind="stable")
+        return x.shape[axis] - 1 - self.flip(ascending(self.flip(x, axis), axis=axis, kind="stable"), axis)
+
+    def topk(self, x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+        places = self.take(self.argsort(x, axis, descending=largest), range(k), axis=axis)
+        return self.take_along_axis(x, places, axis), places
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
+        made = self.moveaxis(x, axis, 0).copy()
+        self.add.at(made, indices, self.moveaxis(updates, axis, 0))
+        return self.moveaxis(made, 0, axis)
 
     def astype(self, x: Any, dtype: Any, /) -> Any:
         return self.asarray(x).astype(framework_name(dtype), copy=False)

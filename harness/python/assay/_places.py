@@ -6,7 +6,8 @@ import math
 import numbers
 from typing import Any, Optional, Sequence, Union
 
-from ._traced import Axis, Traced, check_extent, fault, map_function, roots_of
+from ._axes import Axis, check_extent, fault, roots_of
+from ._traced import Traced, map_function
 
 
 def extent_of(x: Traced, place: int, function: str) -> int:

@@ -3,87 +3,14 @@
 axes, whose extents are known where arrays are at hand; broadcasting joins axes that are as long."""
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import numbers
-import os
-import sys
-from typing import Any, Callable, Iterable, Optional, Sequence
+import threading
+from typing import Any, Optional, Sequence
 
-from ._errors import UsageError
+from ._axes import Axis, Dims, check_extent, checked, fault, is_integer, roots_of
 
 _MOST_NODES = 10_000
-_MOST_ELEMENTS = 1 << 20  # along a fixed axis: kMostExtent of ops/definition_file.cc
-
-
-class TraceError(UsageError, AttributeError):
-    """Also an AttributeError, so that hasattr() answers."""
-
-
-def fault(text: str) -> UsageError:
-    """An error of a traced function, with the line of its author that made it."""
-    here, frame = os.path.dirname(__file__), sys._getframe(1)
-    while frame is not None and os.path.dirname(frame.f_code.co_filename) == here:
-        frame = frame.f_back  # type: ignore[assignment]
-    place = f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name}: " if frame is not None else ""
-    return TraceError(place + text)
-
-
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose caller is told which arguments it takes."""
-    signature = inspect.signature(function)
-    taken = ", ".join(name for name in signature.parameters if name != "self")
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
-        try:
-            signature.bind(*arguments, **named)
-        except TypeError as error:
-            raise fault(f"{function.__name__}: {error}; a traced function takes {taken}") from None
-        return function(*arguments, **named)
-    return call
-
-
-def _is_integer(x: Any) -> bool:
-    return isinstance(x, numbers.Integral) and not isinstance(x, bool)
-
-
-class Axis:
-    """One axis of inputs or results. Axes that are joined are one. `stated`: an annotation has it. `of`: the axis whose
-    extent times `times` is this one's. `fixed`: each case has that extent."""
-
-    def __init__(self, name: str, extent: Optional[int] = None, stated: bool = False, of: Optional[Axis] = None,
-                 times: int = 1, fixed: bool = False) -> None:
-        self.name, self.extent, self.stated, self.of, self.times, self.fixed = name, extent, stated, of, times, fixed
-        self._joined: Optional[Axis] = None
-
-    def root(self) -> Axis:
-        return self if self._joined is None else self._joined.root()
-
-    def origin(self) -> Axis:
-        """The axis that this one is a copy of, or itself."""
-        root = self.root()
-        return root.of.origin() if root.of is not None and root.times == 1 else root
-
-    def join(self, other: Axis) -> None:
-        kept, gone = (other, self) if other.stated else (self, other)
-        gone._joined = kept
-        kept.fixed = kept.fixed or gone.fixed
-        kept.extent = gone.extent if kept.extent is None else kept.extent
-
-
-def check_extent(extent: int) -> None:
-    if extent > _MOST_ELEMENTS:
-        raise fault(f"an axis of {extent} elements: slices, flip, roll, concat and reshape are there for axes of at most {_MOST_ELEMENTS} "
-                    "elements; take a smaller array")
-
-
-Dims = tuple[Optional[Axis], ...]  # None: one element, which broadcasts
-
-
-def roots_of(dims: Iterable[Optional[Axis]]) -> list[Axis]:
-    return [axis.root() for axis in dims if axis is not None]
 
 
 class Exact(float):
@@ -114,11 +41,24 @@ def _number(value: Any) -> Optional[str]:
 
 class Trace:
     """The nodes of one function, in the order in which they were made."""
+    _here = threading.local()
 
     def __init__(self) -> None:
+        self._here.latest = self
         self.nodes: list[dict[str, Any]] = []
         self.axes: list[Axis] = []  # of inputs, and copies of them
         self.arrays: list[Dims] = []  # of inputs and nodes: none has an axis twice
+        self.inputs: dict[str, str] = {}  # inputs by the names of their values
+        self.spoken: dict[str, tuple[str, Axis]] = {}  # inputs that are places, lengths or ends along an axis, by their roles
+        self.indices: dict[str, tuple[str, Axis]] = {}  # other inputs that are taken as places
+        self.has_types = False  # whether it is known which operands are integers
+        self.integers: set[str] = set()  # names of values that are integers, whatever the data
+        self.types: dict[str, str] = {}  # of integers, by their nodes
+
+    @classmethod
+    def latest(cls) -> Trace:
+        """The trace of the function that this thread traces, for arrays that are made of none of its arguments."""
+        return cls._here.latest
 
     def add(self, function: str, of: Sequence[str], dims: Dims, axes: Sequence[Axis] = (), **more: Any) -> Traced:
         if len(self.nodes) == _MOST_NODES:
@@ -129,6 +69,11 @@ class Trace:
         name = f"%{len(self.nodes)}"  # no argument has such a name
         self.nodes.append({"name": name, "f": function, "of": list(of), "axes": list(axes), **more})
         self.arrays.append(dims)
+        counted = of[1:] if function == "where" else of[:1] if function == "gather" else of
+        if function in _INTEGERS or function in _OF_INTEGERS and all(x in self.integers or x.lstrip("-").isdecimal() for x in counted):
+            self.integers.add(name)
+        if of and function in _MOVES and of[0] in self.types:
+            self.types[name] = self.types[of[0]]
         return Traced(self, name, dims)
 
     def fixed(self, extent: int, beside: Traced) -> Axis:
@@ -138,6 +83,16 @@ class Trace:
             if axis.root() is axis and axis.fixed and axis.extent == extent and axis not in roots_of(beside.dims):
                 return axis
         self.axes.append(Axis(f"{extent}#{len(self.axes)}", extent, stated=True, fixed=True))
+        return self.axes[-1]
+
+    def multiple(self, of: Axis, times: int) -> Axis:
+        """The axis of so many times the elements of another one."""
+        if times == 1:
+            return of.root()
+        for axis in self.axes:
+            if axis.root() is axis and axis.times == times and axis.of is not None and axis.of.root() is of.root():
+                return axis
+        self.axes.append(Axis(f"{times}*{of.root().name}", None, True, of.root(), times))
         return self.axes[-1]
 
     def copy_of(self, axis: Axis) -> Axis:
@@ -157,7 +112,8 @@ class Trace:
         known = there.extent is not None and target.extent is not None
         if known and there.extent != target.extent:
             raise fault(f"axes of {target.extent} and of {there.extent} elements do not broadcast")
-        if not (there.stated and target.stated) and not self._stand_together(there, target):
+        is_copy = there.origin() is target.origin()  # of the other, or both of a third one
+        if not (there.stated and target.stated or is_copy or self._stand_together(there, target)):
             target.join(there)
             return x
         if not known and there.origin() is not target.origin():
@@ -208,12 +164,12 @@ class Traced:
         return len(self.dims)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Any, ...]:
+        """Numbers, and where an extent differs from case to case what can be computed with, and given to xp.arange."""
+        from ._chosen import Extent
         extents = [1 if axis is None else axis.root().extent for axis in self.dims]
-        if None in extents:
-            raise fault("a definition is of all extents, so that shapes have no numbers while it is traced: name axes by "
-                        "their places (axis=-1, keepdims=True)")
-        return tuple(extents)  # type: ignore[arg-type]
+        return tuple(Extent(self.trace, axis) if extent is None else extent  # type: ignore
+                     for axis, extent in zip(self.dims, extents))
 
     def with_dims(self, dims: Sequence[Optional[Axis]], is_condition: Optional[bool] = None) -> Traced:
         return Traced(self.trace, self.name, tuple(dims), self.is_condition if is_condition is None else is_condition)
@@ -229,9 +185,13 @@ class Traced:
         if self.is_condition and known in BY_FRAMEWORK:
             return self.with_dims(self.dims, False)
         short = OTHER_NAMES.get(known)
+        if self.name in self.trace.integers and known.lstrip("u") in ("int8", "int16", "int32", "int64"):
+            made = self.trace.add("nearest", [self.name], self.dims)
+            self.trace.types[made.name] = short or known
+            return made
         if short not in ("f64", "f32", "f16", "bf16"):
             raise fault(f"astype({known}) of {'conditions' if self.is_condition else 'numbers'}: bool and types of floating-point numbers are "
-                        "there, such as numpy.float32 or \"bfloat16\"")
+                        "there, such as numpy.float32 or \"bfloat16\", and of xp.floor(x) and other integers their types")
         return self.trace.add("round", [self.name], self.dims, type=short)
 
     @checked
@@ -275,6 +235,10 @@ class Traced:
     def __xor__(self, y: Any) -> Traced: return self._join("not_equal", y)
     def __invert__(self) -> Traced: return self._join("logical_not")
     def __rpow__(self, y: Any) -> Traced: return map_function("pow", y, self)
+    def __floordiv__(self, y: Any) -> Traced: return map_function("floor_divide", self, y)
+    def __rfloordiv__(self, y: Any) -> Traced: return map_function("floor_divide", y, self)
+    def __mod__(self, y: Any) -> Traced: return self - self // y * y
+    def __rmod__(self, y: Any) -> Traced: return y - y // self * self
 
     def __pow__(self, y: Any) -> Traced:
         if not isinstance(y, numbers.Real) or y not in (1, 2, 3, 4):
@@ -296,7 +260,8 @@ class Traced:
         raise fault("a branch on the data of a traced array: write both ways with xp.where(condition, x, y)")
 
     def __float__(self) -> float:
-        raise fault("a number of a traced array: its elements are not known while a function is traced")
+        raise fault("a number of a traced array: its elements, and extents that differ from case to case, are not known while "
+                    "a function is traced")
 
     __int__ = __index__ = __complex__ = __round__ = __float__  # type: ignore[assignment]
 
@@ -308,12 +273,14 @@ class Traced:
         return map_function(function, self, *others)
 
     def _refuse_operator(self, *_: Any) -> Any:
-        raise fault("this operator is not there for traced arrays, which take + - * / ** @ and, of conditions, & | ^ ~")
+        raise fault("this operator is not there for traced arrays, which take + - * / // % ** @ and, of conditions, & | ^ ~")
 
     __rand__ = __ror__ = __rxor__ = _refuse_operator
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __lshift__ = __rshift__ = _refuse_operator
+    __lshift__ = __rshift__ = _refuse_operator
 
     def __len__(self) -> int:
+        if not self.dims or self.dims[0] is not None and self.dims[0].root().extent is None:
+            raise fault("len() of an axis whose extent differs from case to case: take x.shape[0]")
         return self.shape[0]
 
     def __iter__(self) -> Any:
@@ -326,11 +293,11 @@ class Traced:
         keys = list(key) if isinstance(key, tuple) else [key]
         for k in keys:
             if isinstance(k, slice):
-                if k.step == 0 or not all(end is None or _is_integer(end) for end in (k.start, k.stop, k.step)):
+                if k.step == 0 or not all(end is None or is_integer(end) for end in (k.start, k.stop, k.step)):
                     raise fault(f"the slice {k.start}:{k.stop}:{k.step}: its ends are integers, and its step is one that is not 0")
-            elif not (k is None or k is Ellipsis or _is_integer(k)):
-                raise fault("an array as an index of a traced array: choose elements with xp.where(condition, x, y), and parts with "
-                            "slices such as x[..., 2:8:2]")
+            elif not (k is None or k is Ellipsis or is_integer(k)):
+                raise fault("an array as an index of a traced array: choose elements with xp.take(x, indices, axis=0) or "
+                            "xp.where(condition, x, y), and parts with slices such as x[..., 2:8:2]")
         taken = sum(k is not None and k is not Ellipsis for k in keys)
         if taken > self.ndim or sum(k is Ellipsis for k in keys) > 1:
             raise fault(f"an index of {taken} axes for an array that has {self.ndim}")
@@ -373,8 +340,9 @@ class Traced:
             return self._along(place, self.trace.fixed(1, self), ["0"] if key == 0 else [axis.name, "-1"], 1)
         if isinstance(key, slice) and (key.start, key.stop, key.step) == (None, None, -1):
             return self._along(place, axis, [axis.name, "-1"], -1)
-        if isinstance(key, slice) and key.stop is None and axis.of is not None and key.step == axis.times and 0 <= (key.start or 0) < key.step:
-            return self._along(place, axis.of.root(), [str(key.start or 0)], key.step)
+        step = key.step if isinstance(key, slice) and key.stop is None and axis.of is not None else None
+        if step is not None and step > 1 and axis.times % step == 0 and 0 <= (key.start or 0) < step:
+            return self._along(place, self.trace.multiple(axis.of, axis.times // step), [str(key.start or 0)], step)
         raise fault(f"an index or a slice of axis {axis.name}, whose extent differs from case to case: x[0], x[-1], x[::-1] and, of an axis "
                     "such as \"2*n\", x[1::2] and xp.split are there; an axis such as \"4\" takes every slice")
 
@@ -401,6 +369,11 @@ class Traced:
         raise fault(f"a traced array has no {name}: take it from assay.namespace(x), if that has it")
 
 
+# Functions of integers whatever they take, and of integers where their operands are.
+_MOVES = ("at", "reshape", "take", "gather")
+_INTEGERS = {"index", "extent", "floor_divide", "nearest", "places_of_largest", "places_of_smallest", "less", "less_equal", "equal",
+             "not_equal", "logical_and", "logical_or", "logical_not"}
+_OF_INTEGERS = {"add", "subtract", "multiply", "negative", "abs", "maximum", "minimum", "where", "sum", "max", "min", "largest", "smallest", *_MOVES}
 _ARITHMETIC = ("add", "subtract", "multiply", "divide", "negative")
 CONDITIONS = {"less": 2, "less_equal": 2, "equal": 2, "not_equal": 2, "logical_and": 2, "logical_or": 2, "logical_not": 1}  # operands
 
@@ -446,7 +419,7 @@ def places_of(x: Any, axis: Any, function: str) -> list[int]:
 
 def place_of(x: Any, axis: Any, function: str) -> int:
     """The one axis, from 0."""
-    if not _is_integer(axis):
+    if not is_integer(axis):
         raise fault(f"{function}: axis={axis}; give one axis, as axis=-1")
     return places_of(x, axis, function)[0]
 

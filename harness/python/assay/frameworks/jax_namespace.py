@@ -25,6 +25,18 @@ class _Jax(Networks):
     def gelu(self, x: Any, approximate: str = "none") -> Any: return jax.nn.gelu(x, approximate=approximate == "tanh")
     def cumulative_sum(self, x: Any, axis: int = -1) -> Any: return jnp.cumsum(x, axis)
 
+    def pad(self, x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+        return jnp.pad(x, pad_width, constant_values=constant_values)
+
+    def take(self, x: Any, indices: Any, axis: Any = None) -> Any: return jnp.take(x, jnp.asarray(indices), axis)
+
+    def topk(self, x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
+        places = jnp.take(jnp.argsort(x, axis, descending=largest), jnp.arange(k), axis)
+        return jnp.take_along_axis(x, places, axis), places
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
+        return jnp.moveaxis(jnp.moveaxis(x, axis, 0).at[indices].add(jnp.moveaxis(updates, axis, 0)), 0, axis)
+
     def logsumexp(self, x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
         return jax.nn.logsumexp(x, axis, keepdims=keepdims)
 

@@ -30,9 +30,9 @@ def _of_tensors(function: Any) -> Any:
 
 
 class _Torch(Networks):
-    def __init__(self, dtype: torch.dtype) -> None:
-        """dtype: of numbers that are chosen by conditions."""
-        self._dtype = dtype
+    def __init__(self, dtype: torch.dtype, device: str) -> None:
+        """dtype: of numbers that are chosen by conditions. device: where arrays are made that are made of no others."""
+        self._dtype, self._device = dtype, device
 
     add, subtract, multiply, divide = operator.add, operator.sub, operator.mul, operator.truediv
     negative, pow, matmul = operator.neg, operator.pow, operator.matmul
@@ -105,12 +105,40 @@ class _Torch(Networks):
     def permute_dims(self, x: Any, axes: Any) -> Any: return torch.permute(x, tuple(axes))
     def split(self, x: Any, parts: int, axis: int = -1) -> Any: return torch.chunk(x, parts, axis)
 
+    def arange(self, start: Any, stop: Any = None, step: Any = 1) -> Any:
+        return torch.arange(*((start,) if stop is None else (start, stop, step)), device=self._device)
+
+    def take(self, x: Any, indices: Any, axis: Any = None) -> Any:
+        indices, axis = torch.as_tensor(indices, device=x.device).long(), (axis or 0) % x.ndim
+        taken = torch.index_select(x, axis, indices.reshape(-1))
+        return taken.reshape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1:]))
+
+    def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Any: return torch.take_along_dim(x, indices.long(), axis)
+
+    def sort(self, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        return torch.sort(x, dim=axis, descending=descending, stable=stable)[0]
+
+    def argsort(self, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        return torch.sort(x, dim=axis, descending=descending, stable=stable)[1]
+
+    def topk(self, x: Any, k: int, axis: int = -1, largest: bool = True) -> Any: return tuple(torch.topk(x, k, axis, largest))
+    def argmax(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any: return torch.argmax(x, axis, keepdims)
+    def argmin(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any: return torch.argmin(x, axis, keepdims)
+
+    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
+        return torch.index_add(x, axis, indices.long(), updates)
+
+    def pad(self, x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+        return F.pad(x, [n for before_and_after in reversed(pad_width) for n in before_and_after], value=constant_values)
+
     def logsumexp(self, x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
         return torch.logsumexp(x, _axes(x, axis), keepdim=keepdims)
 
 
-_OF_TYPES = {dtype: _Torch(dtype) for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16)}
+_OF_TYPES = {(dtype, device): _Torch(dtype, device) for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+             for device in ("cpu", "cuda", "xpu", "mps")}
 
 
 def namespace_of(x: Any) -> _Torch:
-    return _OF_TYPES.get(x.dtype, _OF_TYPES[torch.float32])
+    dtype = x.dtype if (x.dtype, "cpu") in _OF_TYPES else torch.float32
+    return _OF_TYPES.get((dtype, x.device.type)) or _Torch(dtype, x.device.type)

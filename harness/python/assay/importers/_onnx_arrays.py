@@ -8,8 +8,9 @@ from typing import Any, Optional, Sequence, Union
 
 import numpy
 
+from .._axes import roots_of
 from .._namespace import TRACED
-from .._traced import CONDITIONS, Trace, Traced, map_function, roots_of
+from .._traced import CONDITIONS, Trace, Traced, map_function
 from .._traced import reduce as reduce_traced
 from ._cases import demand
 from ._onnx_tensors import SMALL, rounded

@@ -31,7 +31,8 @@ void CheckGolden(const Subject& subject, const CaseOutput& of, Algorithm schedul
     }
     for (size_t i = 0; i < exact.size(); ++i, ++findings.checked) {
       const double distance = exact[i].DistanceFrom(golden.value[i], LowPart(golden, i));
-      if (distance <= golden.error[static_cast<int64_t>(i)] ||
+      const bool are_nan = std::isnan(exact[i].Rounded()) && std::isnan(golden.value[i]);
+      if (distance <= golden.error[static_cast<int64_t>(i)] || are_nan ||
           BothOverflow(of.dtype(), exact[i].Rounded(), golden.value[i]))
         continue;
       findings.problems.push_back(

@@ -41,6 +41,19 @@ TEST(FormulaRegistry, SchemasGiveCasesOfEveryTypeAndChoice) {
   }
 }
 
+// Nodes that lead nowhere would be part of the digest that stored golden values are found by.
+TEST(FormulaRegistry, EveryNodeLeadsToAnOutput) {
+  for (const FormulaOperator* op : AllFormulas()) {
+    for (const auto& [types, drawn] : SmallCases(*op)) {
+      for (const Problem& problem : drawn.cases) {
+        const formula::Definition whole = op->WholeDefinitionOf(problem);
+        if (whole.graph().outputs.size() > 1) continue;
+        EXPECT_EQ(whole.graph().nodes.size(), op->DefinitionOf(problem, 0).graph().nodes.size()) << problem.spec.Id();
+      }
+    }
+  }
+}
+
 TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
   for (const FormulaOperator* op : AllFormulas()) {
     const Findings findings = CheckGoldenValues(*op);
