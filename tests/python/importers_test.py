@@ -138,12 +138,12 @@ class Ggml(Imported):
                     "matmul/f32/m=3,n=16,k=256,transb=1")
         self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[2,3],nr=[1,1])", "matmul/f32/m=3,n=16,k=8,batch=6,transb=1")
         self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[1,1],nr=[2,2])", "matmul/f32/m=12,n=16,k=8,transb=1")
-        self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[3,1],nr=[2,1])", "operands are repeated over the batch")
+        self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[3,1],nr=[2,1])", "ggml_mul_mat_repeated/f32")
         self.expect(f"OUT_PROD({types},m=4,n=5,k=6,bs=[1,1],nr=[1,1],trans_b=0)", "matmul/f32/m=5,n=4,k=6,transa=1")
 
     def test_mixed_types_become_near_ones_only_when_asked(self):
         line = "MUL_MAT(type_a=f16,type_b=f32,m=16,n=1,k=8,bs=[1,1],nr=[1,1])"
-        self.expect(line, "f32-f16-f32 mixed, where operators here take one type: --near-types takes f16-f16-f32")
+        self.expect(line, "ggml_mul_mat/f16-f32-f32")
         self.expect(line, "matmul/f16-f16-f32/m=1,n=16,k=8,transb=1", near_types=True)
         self.read(line + "\n" + line.replace("f16", "f32"), near_types=True)
         self.assertEqual([one.case.other_types for one in self.found], [True, False])
@@ -157,14 +157,15 @@ class Ggml(Imported):
         self.expect("FLASH_ATTN_EXT(hs=64,nh=4,nr=2,kv=96,nb=3,mask=0,type_KV=f32)",
                     "attention/f32/b=1,h=8,hkv=4,l=3,s=96,d=64")
         self.expect(shape + "mask=0,type_K=f16,type_V=f16)",
-                    "f32-f16-f16-f32 mixed, where operators here take one type: --near-types takes f16-f16-f16-f16")
-        self.expect_beginning(shape + "mask=0,sinks=1,type_K=f32,type_V=f32)", "sinks: ")
-        self.expect_beginning(shape + "mask=1,max_bias=8.0,type_K=f32,type_V=f32)", "max_bias: ")
+                    "ggml_flash_attn/f32-f16-f16-f32")
+        self.expect(shape + "mask=0,sinks=1,type_K=f32,type_V=f32)", "ggml_flash_attn_s/f32")
+        self.expect(shape + "mask=1,max_bias=8.0,type_K=q8_0,type_V=f16)",
+                    "ggml_flash_attn_mb_q8_0_plain/f32-f16-i8-f16-f16-f32")
 
     def test_rows_and_reductions(self):
         self.expect("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=0,sinks=0,m_prec=f32,nr23=[2,1],scale=1.000000,max_bias=0.000000)",
                     "softmax/f32/shape=3x8x5x10")
-        self.expect_beginning("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=1,scale=1.0,max_bias=0.0)", "mask: ")
+        self.expect("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=1,scale=1.0,max_bias=0.0)", "ggml_soft_max_m/f32")
         self.expect("SOFT_MAX_BACK(type=f32,ne=[10,5,4,3],scale=1.0,max_bias=0.0)", "softmax_backward/f32/rows=60,n=10")
         self.expect("SUM(type=f32,ne=[10,5,4,3])", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1")
         self.expect("SUM_ROWS(type=f32,ne=[10,5,4,3],permute=1,slice=1)", "reduce/f32/shape=2x5x2x10,axes=3,keepdims=1")
@@ -173,7 +174,7 @@ class Ggml(Imported):
         self.expect("TOP_K(type=f32,ne=[16,10,1,1],k=3)", "top_k/f32/rows=10,k=3,n=16,tie=any")
         self.expect("CUMSUM(type=f32,ne=[10,5,4,1])", "cumsum/f32/rows=20,n=10")
         self.expect("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,swapped=0)", "silu_and_mul/f32/rows=8,n=64")
-        self.expect_beginning("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,split)", "split: ")
+        self.expect("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,split)", "ggml_swiglu_split/f32")
         self.expect("GET_ROWS(type=f32,n=256,m=5,r=4,be1=1,be2=1,v=0)", "gather/f32-i32-f32/v=5,n=4,d=256")
         self.expect("ROPE(type=f32,ne_a=[64,8,3,1],n_dims=64,mode=2,n_ctx=512,fs=1.0,ef=0.0,af=1.0,ff=0,v=0)",
                     "rope/f32/b=1,l=3,h=8,d=64")
@@ -190,13 +191,14 @@ class Ggml(Imported):
         self.assertEqual(self.read("Backend 1/1: CPU\n  Device memory: 24105 MB (24105 MB free)\n"
                                    "  EXP(type=f16,ne_a=[128,2,2,2],v=0): \033[1;32mOK\033[0m\r\n"
                                    "[SOFT_MAX] NMSE = 0.1 > 0.0   SUM(type=f32,ne=[10,5,4,3]): FAIL\n"
-                                   "  ABS(type=f16,ne_a=[5,7,11,13],v=0): OK\n"),
-                         ["exp/f16/n=1024", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1", "no operator ABS here"])
+                                   "  TRI(type=f16,ne=[5,7,11,13],tri_type=0): OK\n"),
+                         ["exp/f16/n=1024", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1", "no operator TRI here"])
         self.assertTrue(self.found[2].where.endswith("cases.txt:5"))
 
     def test_what_is_not_known_is_no_case(self):
         self.expect("SUM(type=f32,ne=[10,5,4,3],twist=1)", "twist: a variable that is not known here")
-        self.expect_beginning("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
+        self.expect_beginning("MUL_MAT(type_a=iq2_xxs,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
+        self.expect("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=48,bs=[1,1],nr=[1,1])", "a row of 48 elements, which are no whole blocks")
         for line in ("SUM(=)", "SUM(type=f32,ne=[)", "SUM(type=f32,ne=[])", "SUM(type=f32,ne=[0,1,1,1])",
                      "SUM(type=f32,ne=[99999999999999999999,1,1,1])", "SUM(type=f32,ne=[2147483648,2147483648,4,4])",
                      "SUM(type=f32,ne=10)", "SUM_ROWS(type=f32,ne=[10,1,1,1],permute=0,slice=1)",
@@ -206,12 +208,11 @@ class Ggml(Imported):
             found = self.split(ggml.read(self.write("cases.txt", line), False))[0]
             self.assertTrue(len(found) == 1 and found[0].reason, line)
 
-    def test_operators_that_are_nearly_one_say_what_is_other(self):
-        self.expect("RMS_NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001,inplace=0)",
-                    "no weights: rms_norm here multiplies by gamma")
-        self.expect("NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001)",
-                    "no weights: layer_norm here multiplies by gamma and adds beta")
-        self.expect("PAD(type=f32,ne=[64,5,4,3])", "no operator PAD here")
+    def test_cases_that_differ_in_extents_share_a_definition(self):
+        self.read("\n".join(f"RMS_NORM(type=f32,ne=[{n},5,4,3],v=0,eps=0.000001,inplace=0)" for n in (64, 96)))
+        first, second = (one.case for one in self.found)
+        self.assertIs(first.definition, second.definition)
+        self.assertEqual([one.attrs for one in (first, second)], [{"rows": 60, "n": n, "eps": "1e-06"} for n in (64, 96)])
 
     def test_lines_that_are_cut_off_are_counted(self):
         cut = "the line ends within the case"

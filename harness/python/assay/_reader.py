@@ -41,6 +41,9 @@ def _tell(output, **line) -> None:
     output.write(json.dumps(line).encode() + b"\n")
 
 
+_TOLD: set = set()  # names of definitions that the program has
+
+
 def _tell_item(output, item) -> None:
     from assay.importers._cases import Option
     if isinstance(item, Option):
@@ -51,8 +54,9 @@ def _tell_item(output, item) -> None:
         return _tell(output, **line, reason=item.reason)
     tensors = {key: [[one.name, one.dtype, list(one.shape)] for one in getattr(case, key)] for key in ("inputs", "outputs")}
     _tell(output, **line, label=item.label, op=case.op, dtypes=case.dtypes, attrs=[[k, str(v)] for k, v in case.attrs.items()],
-          fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition else {}),
+          fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition and case.op not in _TOLD else {}),
           **(tensors if case.inputs else {}))
+    _TOLD.add(case.op)
     for one in [*case.inputs, *case.outputs]:
         output.write(one.data)
 

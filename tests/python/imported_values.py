@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imported cases with the data that assay draws for them, as arrays of f64, and the verdicts on results in these."""
+import math
+import random
+
+import numpy as np
+
+import assay
+from assay import _define
+from imported import stated_id
+
+_KNOWN = set()
+
+
+def case_of(imported):
+    """The library's case, whose definition it learns first."""
+    if imported.definition and imported.op not in _KNOWN:
+        _define.register(imported.definition)
+        _KNOWN.add(imported.op)
+    return assay.cases(ids=[stated_id(imported)])[0]
+
+
+def _e4m3(bits):
+    sign, exponent, rest = bits >> 7, bits >> 3 & 15, bits & 7
+    return (1 - 2.0 * sign) * np.where(exponent, (1 + rest / 8) * 2.0**(exponent.astype(int) - 7), rest * 2.0**-9)
+
+
+def _e5m2(bits):
+    return (bits.astype(np.uint16) << 8).view(np.float16).astype(float)
+
+
+def wide(array, dtype):
+    if dtype == "bf16":
+        return (array.astype(np.uint32) << 16).view(np.float32).astype(float)
+    if dtype in ("e4m3", "e5m2"):
+        return (_e4m3 if dtype == "e4m3" else _e5m2)(array)
+    return array.astype(float) if dtype[0] == "f" else array.astype(np.int64)
+
+
+def narrow(array, dtype):
+    if dtype == "bf16":
+        bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
+        return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    if dtype in ("e4m3", "e5m2"):
+        table = wide(np.arange(0x7F if dtype == "e4m3" else 0x7C, dtype=np.uint8), dtype)
+        at = np.clip(np.searchsorted(table, np.abs(array)), 1, len(table) - 1)
+        lower = np.abs(array) - table[at - 1] < table[at] - np.abs(array)
+        tie = np.abs(array) - table[at - 1] == table[at] - np.abs(array)
+        at = np.where(lower | (tie & ((at - 1) % 2 == 0)), at - 1, at)
+        return (at | np.where(array < 0, 0x80, 0)).astype(np.uint8)
+    if dtype[0] in "iu":
+        ends = np.iinfo(np.dtype(dtype[0] + str(int(dtype[1:]) // 8)))
+        return np.clip(np.rint(array), ends.min, ends.max).astype(ends.dtype)
+    return array.astype({"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype])
+
+
+def inputs_of(case):
+    types = {one["name"]: one["dtype"] for one in case._operands}
+    return {name: wide(array, types[name]) for name, array in case.inputs.items()}
+
+
+def outputs_of(case, values):
+    values = values if isinstance(values, dict) else dict(zip(case.outputs, values if isinstance(values, tuple) else (values,)))
+    return {name: narrow(np.asarray(values[name]).reshape(shape), dtype) for name, (dtype, shape) in case.outputs.items()}
+
+
+def with_one_wrong(array, seed=0):
+    """The array with one element that is far off."""
+    wrong = array.copy()
+    flat = wrong.reshape(-1)
+    at = random.Random(seed).randrange(flat.size)
+    if flat.dtype.kind == "f":
+        flat[at] = flat[at] * 2 + max(1, 2 * np.abs(flat[np.isfinite(flat)].astype(float)).max())
+    else:
+        flat[at] ^= 0x4100 if flat.dtype.itemsize == 2 else 0x41
+    return wrong
+
+
+def work_of(case):
+    """Elements of all operands together, of which the evaluation in NumPy makes many."""
+    return sum(math.prod(one["shape"]) for one in case._operands) + sum(math.prod(shape) for _, shape in case.outputs.values())
