@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Definitions that ggml's cases become, on results of an evaluation in NumPy that knows nothing of them: right ones pass, faulty ones
 do not. ggml_values_test.py [CLASS]; ggml_values_test.py --file CASES COUNT SEED draws cases of what test-backend-ops prints."""
-import collections
-import random
-import sys
 import unittest
 
 import numpy as np
 
 import imported_values as values
-from ggml_reference import evaluate, variables
+from ggml_reference import evaluate
 from imported import Imported
 from assay.importers import ggml
 
@@ -83,11 +80,7 @@ class Judged(Imported):
         self.assertEqual(len(found), len(LINES))
         for one in found:
             with self.subTest(one.text):
-                case, right = results_of(one)
-                verdict = case.judge(right)
-                self.assertEqual(verdict.verdict, "pass", verdict.reason)
-                wrong = {name: values.with_one_wrong(array) for name, array in right.items()}
-                self.assertFalse(case.judge(wrong).passed)
+                values.expect_judged(self, *results_of(one))
 
 
 class Faulty(Imported):
@@ -123,26 +116,5 @@ class Faulty(Imported):
         self.refuse(pool, text=pool.replace("avg", "max"))
 
 
-def _draw(path, count, seed):
-    """Prints what goes wrong of so many cases that are drawn from the file, each definition in turn; large ones are left out."""
-    chance, groups = random.Random(seed), collections.defaultdict(list)
-    for one in found_in(path):
-        groups[one.case.op].append(one)
-    verdicts, names = collections.Counter(), sorted(groups)
-    chance.shuffle(names)
-    for k in range(count):
-        one = min((chance.choice(groups[names[k % len(names)]]) for _ in range(20)), key=lambda one: values.work_of(values.case_of(one.case)))
-        case, right = results_of(one)
-        wrong = {name: values.with_one_wrong(array) for name, array in right.items()}
-        pair = case.judge(right), case.judge(wrong)
-        verdicts[tuple(one.verdict for one in pair)] += 1
-        if pair[0].verdict != "pass" or pair[1].passed:
-            print(one.text, case.id, *(f"{one.verdict}: {one.reason}" for one in pair), sep="\n  ", flush=True)
-    print(f"{count} cases of {len(names)} definitions: {dict(verdicts)}")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--file"]:
-        _draw(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-    else:
-        unittest.main(verbosity=2)
+    values.main(found_in, results_of)

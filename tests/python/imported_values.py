@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imported cases with the data that assay draws for them, as arrays of f64, and the verdicts on results in these."""
+import collections
 import math
 import random
+import sys
+import unittest
 
 import numpy as np
 
@@ -70,7 +73,8 @@ def with_one_wrong(array, seed=0):
     flat = wrong.reshape(-1)
     at = random.Random(seed).randrange(flat.size)
     if flat.dtype.kind == "f":
-        flat[at] = flat[at] * 2 + max(1, 2 * np.abs(flat[np.isfinite(flat)].astype(float)).max())
+        largest = np.abs(flat[np.isfinite(flat)].astype(float)).max(initial=0.5)
+        flat[at] = flat[at] * 2 + 2 * largest if np.isfinite(flat[at]) else 1
     else:
         flat[at] ^= 0x4100 if flat.dtype.itemsize == 2 else 0x41
     return wrong
@@ -79,3 +83,38 @@ def with_one_wrong(array, seed=0):
 def work_of(case):
     """Elements of all operands together, of which the evaluation in NumPy makes many."""
     return sum(math.prod(one["shape"]) for one in case._operands) + sum(math.prod(shape) for _, shape in case.outputs.values())
+
+
+def expect_judged(test, case, right):
+    """Right results pass, and with one wrong element they do not, whichever output has it."""
+    verdict = case.judge(right)
+    test.assertEqual(verdict.verdict, "pass", f"{case.id}: {verdict.reason}")
+    for name in right:
+        wrong = case.judge(right | {name: with_one_wrong(right[name])})
+        test.assertFalse(wrong.passed, f"{case.id}: a wrong {name} passes")
+
+
+def draw(found, results_of, count, seed):
+    """Prints what goes wrong of so many of the cases, each definition in turn; of large ones a smaller one."""
+    chance, groups = random.Random(seed), collections.defaultdict(list)
+    for one in found:
+        groups[one.case.op].append(one)
+    verdicts, names = collections.Counter(), sorted(groups)
+    chance.shuffle(names)
+    for k in range(count):
+        one = min((chance.choice(groups[names[k % len(names)]]) for _ in range(20)), key=lambda one: work_of(case_of(one.case)))
+        case, right = results_of(one)
+        wrong = {name: with_one_wrong(array) for name, array in right.items()}
+        pair = case.judge(right), case.judge(wrong)
+        verdicts[tuple(one.verdict for one in pair)] += 1
+        if pair[0].verdict != "pass" or pair[1].passed:
+            print(one.text, case.id, *(f"{one.verdict}: {one.reason}" for one in pair), sep="\n  ", flush=True)
+    print(f"{count} cases of {len(names)} definitions: {dict(verdicts)}")
+
+
+def main(found_in, results_of):
+    """The tests of the script, or with --file FILE COUNT SEED cases that are drawn from a file of the other project."""
+    if sys.argv[1:2] == ["--file"]:
+        draw(found_in(sys.argv[2]), results_of, int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        unittest.main(verbosity=2)

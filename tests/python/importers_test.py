@@ -40,30 +40,43 @@ class Benchdnn(Imported):
         self.assertEqual(self.split(benchdnn.read(path, ""))[1], [("--strides", True), ("--frob", False)])
 
     def test_what_has_no_counterpart_says_why(self):
-        post_ops = "attr-post-ops: what follows the operator is not part of a case"
         for driver, text, reason in (
-                ("matmul", "--attr-post-ops=relu\n3x5:5x7", post_ops),
+                ("matmul", "--attr-post-ops=dw:k3s1p1\n3x5:5x7", "no post-op dw here"),
+                ("matmul", "--attr-post-ops=frob\n3x5:5x7", "no post-op frob here"),
+                ("matmul", "--attr-scales=src:per_sun\n3x5:5x7", "no policy per_sun here"),
+                ("matmul", "--attr-scales=src:common\n3x5:5x7", "attr-scales: a common one without its value"),
+                ("matmul", "--attr-scales=wei:per_ocic:f32:3x1\n3x5:5x7", "groups that do not divide k"),
                 ("matmul", "--attr-new-thing=x\n3x5:5x7", "attr-others: no such scaling or rounding here"),
                 ("matmul", "--dt=s4\n3x5:5x7", "no type s4 here"),
                 ("matmul", "--dt=f32:f32\n3x5:5x7", "--dt has not one type or 3"),
-                ("matmul", "2x3x5:7x5x7", "operands are repeated over the batch"),
+                ("matmul", "2x3x5:7x5x7", "the shapes of a product do not fit each other"),
                 ("matmul", "3x5:6x7", "the shapes of a product do not fit each other"),
-                ("matmul", "--bia-dt=s32\n3x5:5x7", "the bias has another type than the output"),
-                ("matmul", "--bia-dt=f32 --bia_mask=1\n3x5:5x7", "the bias does not go along n alone"),
                 ("matmul", "--encoding=csr:csr\n3x5:5x7", "encoding: sparse tensors"),
-                ("pool", "ic3ih4kh2", "driver pool: no such operator"),
+                ("matmul", "--dt=f8_e4m3\n3x5:5x7", "results in 8 bits of floating point, whose overflow oneDNN leaves open"),
+                ("shuffle", "3x4", "driver shuffle: no such operator"),
                 ("elsewhere", "3x5:5x7", "no driver: give --driver NAME, such as matmul, for files that do not say it"),
-                ("conv", "--dir=BWD_D\nic3oc4ih5kh3", "dir=BWD_D: this gradient is no operator here"),
-                ("conv", "ic3oc4ih5oh5kh3ph0", "padding that differs between both ends"),
+                ("conv", "--dir=BWD_D --attr-post-ops=relu\nic3oc4ih5kh3", "attributes of a gradient"),
                 ("conv", "--cfg=u8s8\nic3oc4ih5kh3", "--cfg has not one type or three"),
+                ("deconv", "--dir=BWD_D\nic3oc4ih5oh7kh3ph0", "dir=BWD_D: a gradient"),
+                ("pool", "--dir=BWD_D\nic3ih4kh2", "dir=BWD_D: a gradient"),
                 ("reduction", "3x4:3x4", "no axis is reduced"),
-                ("reduction", "--alg=norm_lp_max\n3x4:3x1", "no reduction norm_lp_max here"),
-                ("eltwise", "--alg=RELU\n3x4", "no elementwise operator relu here"),
-                ("lnorm", "3x4", "flags=: a norm here has scale and shift"),
-                ("lnorm", "--flags=GCH\n3x4", "flags=G: mean and variance come from outside"),
+                ("eltwise", "--alg=clip --alpha=1\n3x4", "alpha above beta of clip"),
+                ("eltwise", "--dir=BWD_D --alg=round\n3x4", "no gradient of round here"),
+                ("lnorm", "--flags=X\n3x4", "flags=X: there are G, C and H"),
                 ("gnorm", "--flags=CH\ng3mb3ic8ih3", "the groups do not divide the channels")):
             self.expect(driver, text, reason)
-        self.assertIn("a is u8 and b is i8", self.read("matmul", "--dt=u8:s8:s32\n3x5:5x7")[0])
+
+    def test_attributes_gradients_and_other_types_become_definitions(self):
+        self.expect("matmul", "--attr-post-ops=sum:2+relu:0.5+add:f32:per_oc\n3x5:5x7", "dnn_matmul_sumall_relu_add2_f32/f32")
+        self.expect("matmul", "--dt=u8:s8:s32\n3x5:5x7", "dnn_matmul_u8_i8_i32/u8-i8-i32")
+        self.expect("conv", "--dir=BWD_D\nic3oc4ih5kh3", "dnn_conv2d_bwd_d_f32/f32")
+        self.expect("conv", "ic3oc4ih5oh5kh3ph0", "dnn_conv2d_bias_f32/f32")
+        self.expect("lnorm", "--flags=G\n3x4", "dnn_lnorm_G_training_f32/f32")
+        self.read("matmul", "--attr-post-ops=relu:0.5,relu:2\n3x5:5x7 4x6:6x8")
+        self.assertEqual(len({id(one.case.definition) for one in self.found}), 1)
+        self.assertEqual([one.case.attrs for one in self.found][1::2], [{"m": m, "n": n, "k": k, "alpha0": "2"} for m, n, k in ((3, 7, 5), (4, 8, 6))])
+
+    def test_too_many_choices(self):
         many = "--dt=" + ",".join(["f32:f32:" + str(i) for i in range(400)]) + " --bia-mask=" + ",".join(map(str, range(400)))
         self.expect("matmul", many + " 3x5:5x7", "more than 100000 combinations of options")
 

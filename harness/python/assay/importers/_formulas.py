@@ -37,6 +37,7 @@ class Formula:
 
     def __init__(self, op: str, doc: str, types: Iterable[str]) -> None:
         self.op, self.doc, self.types = op, doc, list(types)
+        self.whole = False  # integers alone, up to the result
         self._axes: dict[str, dict[str, Any]] = {}
         self._attributes: list[dict[str, Any]] = []
         self._inputs: list[dict[str, Any]] = []
