@@ -295,6 +295,7 @@ def binary(choice: Choice, problem: str) -> Case:
     demand(len(a) == len(b) and all(x == y or 1 in (x, y) for x, y in zip(a, b)), "shapes that do not broadcast")
     alg, sources = choice["alg"], maps.types_of(choice["sdt"], 2)
     demand(alg in BINARY, f"no binary operator {alg[:40]} here")
+    demand(alg not in ("eq", "ne") or "i" not in "".join(sources) and "u8" not in sources, f"{alg} of integers: those that are drawn are seldom equal")
     has = _attributes(choice, "binary", len(a))
     marks = ["ab" if x == y else "a" if x > y else "b" for x, y in zip(a, b)]
     extents, kept, has, _ = _merged([max(x, y) for x, y in zip(a, b)], marks, has)
@@ -313,6 +314,8 @@ def prelu(choice: Choice, problem: str) -> Case:
     demand(len(a) == len(b) and all(y in (x, 1) for x, y in zip(a, b)), "shapes that do not broadcast")
     extents, kept, _, _ = _merged(a, [x == y and "both" or "one" for x, y in zip(a, b)], Attributes())
     extents, kept = (extents, kept) if extents else ([1], ["both"])
-    names = tuple(_dims(extents))
+    names, types = tuple(_dims(extents)), tuple(maps.types_of(choice["sdt"], 2))
+    back = not choice["dir"].startswith("FWD")
+    demand("i32" not in types and not (back and set(types) & {"i8", "u8"}), "integers whose products or sums leave their type")
     single = tuple(name for name, mark in zip(names, kept) if mark == "one")
-    return _case(formulas.prelu(names, single, not choice["dir"].startswith("FWD"), tuple(maps.types_of(choice["sdt"], 2))), _dims(extents))
+    return _case(formulas.prelu(names, single, back, types), _dims(extents))
