@@ -41,8 +41,9 @@ LINES = [
     *(f"--gnorm --dir=FWD_D --flags={flags}\ng2mb2ic6ih4iw3" for flags in ("", "G", "H")), "--gnorm --flags=GCH --dir=FWD_I --attr-scales=src:common:64\ng2mb2ic6ih4",
     *(f"--eltwise --alg={alg} --alpha=0.25 --beta=0.5\n3x40" for alg in _PLAIN if alg not in ("exp", "log", "tanh", "gelu_erf", "gelu_tanh")),
     *(f"--eltwise --dir=BWD_D --alg={alg} --alpha=0.25 --beta=0.5\n3x40" for alg in (*_PLAIN, *_FROM_DST) if alg != "round"),
+    *(f"--eltwise --alg={alg} --alpha=0.25 --dt={dt}\n3x40" for alg, dt in (("tanh", "f8_e4m3"), ("relu", "f8_e5m2"), ("swish", "f8_e4m3"), ("elu", "f8_e5m2"))),
     "--eltwise --alg=relu --attr-post-ops=add:f32+mul:f32:per_oc\n3x5x4", "--eltwise --alg=linear --alpha=2 --beta=1 --dt=s8\n3x40",
-    *(f"--pool --alg={alg}\nmb2ic3ih7iw6oh4ow5kh3kw2sh2ph1pw0" for alg in ("max", "avg_np", "avg_p")), "--pool --alg=avg_p --dt=u8 --attr-post-ops=add:f32:per_oc\nmb2ic3iw8ow4kw2sw2pw0",
+    *(f"--pool --alg={alg}\nmb2ic3ih7iw6oh4ow5kh3kw2sh2ph1pw0" for alg in ("max", "avg_np", "avg_p")), "--pool --alg=max --dt=f8_e4m3\nmb2ic3iw8ow4kw2sw2pw0", "--pool --alg=avg_p --dt=u8 --attr-post-ops=add:f32:per_oc\nmb2ic3iw8ow4kw2sw2pw0",
     *(f"--binary --alg={alg}\n3x5x4:3x1x4" for alg in "add sub mul div max min eq ne ge gt le lt".split()),
     "--binary --alg=mul --sdt=s8:u8 --ddt=s8 --attr-scales=src:common:0.5+src1:common:0.25 --attr-post-ops=sum:0.5\n3x5:1x5", "--binary --alg=add --attr-post-ops=relu:0.1\n1x5x4:3x5",
     "--prelu\n3x5x4:1x5x1", "--prelu --dir=BWD_DW\n3x5x4:1x5x1", "--prelu --sdt=bf16:f32\n3x5:3x5"]

@@ -203,8 +203,9 @@ def finished(f: Formula, y: Term, has: Attributes, dims: Sequence[str], dtype: s
     return y + factor_of(f, "zero", "dst", zeros["dst"], dims) if "dst" in zeros else y
 
 
-def store(f: Formula, name: str, y: Term, axes: str, dtype: str) -> None:
-    """The first output: integers are rounded to the nearest, and saturate; whole sums in i32 are what they are."""
-    demand(dtype not in ("e4m3", "e5m2"), "results in 8 bits of floating point, whose overflow oneDNN leaves open")
+def store(f: Formula, name: str, y: Term, axes: str, dtype: str, bounded: bool = False) -> None:
+    """The first output: integers are rounded to the nearest, and saturate; whole sums in i32 are what they are. bounded: no result is
+    larger than the operands can be."""
+    demand(bounded or dtype not in ("e4m3", "e5m2"), "results in 8 bits of floating point, whose overflow oneDNN leaves open")
     f.types[0] += f"-{dtype}"
     f.output(name, y, axes, saturates=dtype in _INTEGERS and not f.whole)

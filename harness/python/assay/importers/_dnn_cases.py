@@ -14,6 +14,8 @@ from ._windows import attributes_of as attributes_of_windows
 
 Choice = Mapping[str, str]
 _MOST_STEPS = 2**33  # products of a case
+# Algorithms whose results are no larger than 1 or their operand, alpha and beta being within 1.
+_BOUNDED = frozenset("abs clip clip_v2 elu gelu_erf gelu_tanh hardsigmoid logistic mish relu round sqrt swish tanh".split())
 
 
 def _case(made: formulas.Made, attrs: Mapping[str, Any], has: Attributes = Attributes()) -> Case:
@@ -284,7 +286,8 @@ def eltwise(choice: Choice, problem: str) -> Case:
     has = _attributes(choice, "eltwise", len(shape))
     extents, _, has, _ = _merged(shape, [""] * len(shape), has)
     extents = extents or [1]
-    return _case(formulas.eltwise(tuple(_dims(extents)), function_of(alg), count, (dtype, dtype), has.structure()), _dims(extents) | stated, has)
+    bounded = function_of(alg) in _BOUNDED and has == Attributes() and max(map(abs, numbers)) <= 1
+    return _case(formulas.eltwise(tuple(_dims(extents)), function_of(alg), count, (dtype, dtype), bounded, has.structure()), _dims(extents) | stated, has)
 
 
 def binary(choice: Choice, problem: str) -> Case:

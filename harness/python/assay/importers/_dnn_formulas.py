@@ -168,7 +168,7 @@ def pool(axes: str, kind: str, types: tuple[str, ...], has: Attributes) -> Made:
     else:
         y = fn.reduce("mean", apart, k) if kind == "avg_p" else sum_of(apart, k) / fn.maximum(sum_of(where(inside, 1, 0), k), 1)
     dims = ["mb", "c", *(f"o{axis}" for axis in axes)]
-    store(f, "dst", finished(f, y, has, dims, types[1]), f"mb c {o}", types[1])
+    store(f, "dst", finished(f, y, has, dims, types[1]), f"mb c {o}", types[1], bounded=has == Attributes())
     return end(f, has)
 
 
@@ -275,11 +275,11 @@ def group_norm(flags: str, training: bool, types: tuple[str, ...], of_scale: str
 
 
 @_once
-def eltwise(dims: tuple[str, ...], alg: str, numbers: int, types: tuple[str, ...], has: Attributes) -> Made:
+def eltwise(dims: tuple[str, ...], alg: str, numbers: int, types: tuple[str, ...], bounded: bool, has: Attributes) -> Made:
     f = start(["eltwise", alg, *dims], f"post-ops({alg}(src))")
     x = operand(f, "src", " ".join(dims), types[0], "positive" if alg in ("sqrt", "log", "pow") else "data")
     y = FORWARD[alg](x, *(f.real(name, 1) for name in ("alpha", "beta")[:numbers]))
-    store(f, "dst", finished(f, y, has, dims, types[1]), " ".join(dims), types[1])
+    store(f, "dst", finished(f, y, has, dims, types[1]), " ".join(dims), types[1], bounded)
     return end(f, has)
 
 
