@@ -28,6 +28,7 @@ LINES = [
     "--ip --dir=BWD_WB --dt=bf16:f32:bf16\nmb5ic3ih2oc4",
     "--conv --dir=FWD_B --attr-post-ops=sum:1.5+relu+add:f32:per_oc\nmb2ic4ih6oc6oh4kh3ph0", "--conv --dir=FWD_D\nmb2g2ic4ih6iw5oc6oh6ow3kh3kw2sw2ph2pw0dh1",
     f"--conv --dir=FWD_B {_INT8.format('u8')}\nmb2g2ic4ih6oc6oh6kh3ph1", f"--conv --dir=FWD_D {_INT8.format('f32')} --attr-post-ops=prelu:per_oc\nmb2ic4iw6oc6ow6kw3pw1",
+    "--conv --dir=FWD_I --dt=s8:s8:s8 --attr-zero-points=src:per_dim_1+dst:common:1\nmb2ic8iw5oc4ow5kw1pw0",
     "--conv --dir=BWD_D\nmb2g2ic4ih7oc6oh4kh3sh2ph1n\"uneven\"", "--conv --dir=BWD_WB\nmb2ic4ih7iw5oc6oh4ow3kh3kw3sh2sw2ph1pw1", "--conv --dir=BWD_W --dt=bf16:f32:bf16\nmb2g2ic4id3oc4od3kd3pd1",
     "--conv --dir=BWD_D\nmb1ic2id4ih3iw3oc3od2oh3ow3kd3kh1kw2sd2ph0pd1pw0",
     "--deconv --dir=FWD_B --attr-post-ops=relu\nmb2g2ic4ih4oc6oh8kh3sh2ph1", "--deconv --dir=FWD_D --dt=bf16:bf16:f32\nmb2ic3iw4oc2ow9kw3sw2pw0dw1",

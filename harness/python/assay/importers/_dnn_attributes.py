@@ -163,7 +163,7 @@ def operand(f: Formula, name: str, axes: str, dtype: str, role: str = "data") ->
 def factor_of(f: Formula, what: str, name: str, one: Factor, dims: Sequence[str]) -> Term:
     if one.value is not None:
         return f.real(f"{what}_{name}", 1) if what == "scale" else f.integer(f"{what}_{name}", 0)
-    return operand(f, f"{what}_{name}", axes_of(dims, one.mask), one.dtype, "weight" if what == "scale" else "offset")
+    return operand(f, f"{what}_{name}", axes_of(dims, one.mask), one.dtype, "weight" if what == "scale" else "zero")
 
 
 def centred(f: Formula, x: Term, name: str, has: Attributes, dims: Sequence[str]) -> Term:
