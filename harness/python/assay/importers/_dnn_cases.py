@@ -229,6 +229,7 @@ def reduction(choice: Choice, problem: str) -> Case:
         demand(p and p >= 1 and eps is not None, "p or eps is no number that a norm has")
         attrs |= {"p": format_number(p), "eps": format_number(eps)}
     types = find_type(TYPES, choice["sdt"]), find_type(TYPES, choice["ddt"])
+    demand(kind != "prod" or types[0] not in ("i8", "u8", "i32"), "products of integers, which leave the range of their types")
     case = _case(formulas.reduction(tuple(names), kind, types, has.structure()), attrs, has)
     case.fill = "near_one" if kind == "prod" else "normal"
     return case
