@@ -52,6 +52,7 @@ struct OutputText {
   std::string name, value;
   std::vector<std::string> axes;
   std::string type;  // of all but the first; "": that of the first input
+  bool saturates = false;
 };
 struct OperatorText {
   std::string op, doc;
@@ -113,7 +114,8 @@ OperatorText ReadOperator(JsonFields& fields) {
                            input.Text("along", Absent::kIsFine), input.Texts("axes")});
   });
   fields.VisitList("nodes", [&](JsonFields& node) {
-    node.RefuseOthers({"name", "f", "of", "axes", "type", "start", "stride", "to", "places", "ties"});
+    node.RefuseOthers(
+        {"name", "f", "of", "axes", "type", "start", "stride", "strides", "divisor", "to", "places", "ties"});
     text.nodes.push_back({.name = node.Text("name"),
                           .function = node.Text("f"),
                           .of = node.Texts("of"),
@@ -121,14 +123,16 @@ OperatorText ReadOperator(JsonFields& fields) {
                           .type = node.Text("type", Absent::kIsFine),
                           .start = node.Texts("start", Absent::kIsFine),
                           .stride = node.Integer("stride", 1),
+                          .strides = node.Texts("strides", Absent::kIsFine),
+                          .divisor = node.Text("divisor", Absent::kIsFine),
                           .to = node.Texts("to", Absent::kIsFine),
                           .places = node.Integers("places"),
                           .ties = node.Text("ties", Absent::kIsFine)});
   });
   fields.VisitList("outputs", [&](JsonFields& output) {
-    output.RefuseOthers({"name", "is", "axes", "type"});
-    text.outputs.push_back(
-        {output.Text("name"), output.Text("is"), output.Texts("axes"), output.Text("type", Absent::kIsFine)});
+    output.RefuseOthers({"name", "is", "axes", "type", "saturates"});
+    text.outputs.push_back({output.Text("name"), output.Text("is"), output.Texts("axes"),
+                            output.Text("type", Absent::kIsFine), output.Flag("saturates")});
   });
   return text;
 }
@@ -151,7 +155,9 @@ class Author {
     d_.SetDoc(text_.doc);
     if (!text_.types.empty()) d_.SetTypes(text_.types);
     for (const AxisText& axis : text_.axes) AddAxis(axis);
-    for (const AttrText& attr : text_.attributes) AddAttribute(attr);
+    for (const AttrText& attr : text_.attributes) {
+      if (IsRefused(attr)) return;  // nodes may be none of its value
+    }
     for (const InputText& input : text_.inputs) AddInput(input);
     for (const Step& step : text_.nodes) names_.AddStep(step);
     for (const OutputText& output : text_.outputs) {
@@ -160,7 +166,10 @@ class Author {
       const bool is_first = &output == &text_.outputs.front();
       Require(!is_first || output.type.empty(),
               "output {}: the list of types has that of the first output; leave type out", output.name);
-      if (is_first) {
+      Require(is_first || !output.saturates, "output {}: the first output alone may saturate", output.name);
+      if (output.saturates) {
+        d_.OutSaturated(output.name, value, axes);
+      } else if (is_first) {
         d_.Out(output.name, value, axes);
       } else if (output.type.empty()) {
         d_.OutLike(output.name, value, axes, text_.inputs.front().name);
@@ -198,15 +207,16 @@ class Author {
     }
   }
 
-  void AddAttribute(const AttrText& attr) {
+  // Adds the attribute.
+  bool IsRefused(const AttrText& attr) {
     const bool is_real = attr.kind == "real";
     Require(is_real || attr.kind == "integer", "attribute {}: kind is '{}'; give real or integer", attr.name,
             attr.kind);
     const double value = is_real ? d_.Real(attr.name, attr.default_value, attr.doc)
                                  : static_cast<double>(d_.Integer(attr.name, attr.default_value, attr.doc));
     Require(std::isfinite(value), "attribute {}: its default has to be a finite number", attr.name);
-    d_.RefuseIf(attr.positive && !(value > 0), attr.name + " must be positive");
     names_.AddNumber(attr.name, value);
+    return d_.RefuseIf(attr.positive && !(value > 0), attr.name + " must be positive");
   }
 
   void AddInput(const InputText& input) {

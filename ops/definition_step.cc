@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostShown = 40, kMostParts = 16;
 constexpr int64_t kMostOffset = int64_t{1} << 40, kMostStride = 1 << 16;  // their sums and products stay integers
+constexpr int64_t kMostPlaces = 1 << 24;
 
 struct Operands {
   std::vector<Expr> values;
@@ -27,6 +28,7 @@ struct Operands {
   int64_t start = 0;
   Axes to;
   Graph* graph = nullptr;
+  std::vector<int64_t> places;
 };
 
 // A function of so many values along so many axes; -1: any number of axes, at least one.
@@ -73,6 +75,13 @@ Maker Selecting(bool smallest, bool places) {
                 TopK(o.values[0], o.axes.list[0], o.to.list[0], {.smallest = smallest, .any_tie = any_tie});
             return places ? found.places : found.values;
           }};
+}
+
+// The value along axes[0] at the places of windows, which have the other axes.
+Expr TakeWindows(const Operands& o) {
+  Axes to = o.axes;
+  to.list.erase(to.list.begin());
+  return Take(o.values[0], o.axes.list[0], to, o.places);
 }
 
 using Makers = std::map<std::string, Maker, std::less<>>;
@@ -126,6 +135,7 @@ const Makers& AllMakers() {
       {"recur", {2, 1, [](const Operands& o) { return Recur(o.values[0], o.values[1], o.axes.list[0]); }}},
       {"round", {1, 0, RoundTo}},
       {"at", {1, 2, TakeAt}},
+      {"windows", {1, -1, TakeWindows}},
       {"reshape", {1, -1, [](const Operands& o) { return Reshape(o.values[0], o.axes, o.to); }}},
       {"take", {1, -1, [](const Operands& o) { return Take(o.values[0], o.axes, o.to, o.step.places); }}},
       {"largest", Selecting(false, false)},
@@ -181,21 +191,57 @@ void NamedParts::AddNumber(const std::string& name, double value) {
   numbers.emplace(name, value);
 }
 
+int64_t NamedParts::IntegerOf(const std::string& part, std::string_view where) const {
+  const bool has_sign = part.starts_with('-');
+  const std::string name = part.substr(has_sign ? 1 : 0);
+  std::optional<int64_t> number = ParseNumber<int64_t>(part);
+  if (const auto axis = axes.find(name); axis != axes.end()) {
+    number = has_sign ? -axis->second.extent : axis->second.extent;
+  } else if (const auto attribute = numbers.find(name); attribute != numbers.end()) {
+    const double value = has_sign ? -attribute->second : attribute->second;
+    const bool is_whole = std::fabs(value) <= kMostOffset && value == std::floor(value);
+    number = is_whole ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+  }
+  const bool is_near = number && *number <= kMostOffset && *number >= -kMostOffset;
+  Require(is_near, "{} has '{}'; give integers up to {}, axes and attributes that are integers", where,
+          part.substr(0, kMostShown), kMostOffset);
+  return *number;
+}
+
 int64_t NamedParts::StartOf(const Step& step) const {
   Require(step.start.size() <= kMostParts, "start has {} parts; give at most {}", step.start.size(), kMostParts);
   const bool is_small = step.stride <= kMostStride && step.stride >= -kMostStride;
   Require(is_small, "stride is {}; give one up to {}", step.stride, kMostStride);
   int64_t start = 0;
-  for (const std::string& part : step.start) {
-    const bool subtracts = part.starts_with('-') && axes.contains(part.substr(1));
-    const auto axis = axes.find(subtracts ? part.substr(1) : part);
-    const auto number = axis == axes.end() ? ParseNumber<int64_t>(part)
-                                           : std::optional(subtracts ? -axis->second.extent : axis->second.extent);
-    const bool is_near = number && *number <= kMostOffset && *number >= -kMostOffset;
-    Require(is_near, "start has '{}'; give integers up to {} and axes", part.substr(0, kMostShown), kMostOffset);
-    start += *number;
-  }
+  for (const std::string& part : step.start) start += IntegerOf(part, "start");
   return start;
+}
+
+// The place along axes[0] for each of windows: (start + the sum of strides and indices) / divisor; -1 beyond its ends
+// and where the divisor leaves a rest.
+std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& axes, int64_t start) const {
+  const size_t count = axes.list.size() - 1;
+  Require(step.strides.size() == count && count > 0, "windows has {} new axes and {} strides; give one for each", count,
+          step.strides.size());
+  const int64_t divisor = step.divisor.empty() ? 1 : IntegerOf(step.divisor, "divisor");
+  Require(divisor >= 1, "divisor is {}; give one from 1 on", divisor);
+  std::vector<int64_t> places{start};
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t stride = IntegerOf(step.strides[k], "strides"), extent = axes.list[k + 1].extent;
+    const bool has_room = extent <= kMostPlaces / static_cast<int64_t>(places.size());
+    Require(has_room, "windows: more than {} places; take smaller extents", kMostPlaces);
+    Require(std::abs(stride) <= kMostStride, "strides has {}; give numbers up to {}", stride, kMostStride);
+    std::vector<int64_t> more;
+    for (const int64_t place : places) {
+      for (int64_t i = 0; i < extent; ++i) more.push_back(place + i * stride);
+    }
+    places = std::move(more);
+  }
+  for (int64_t& place : places) {
+    const bool is_there = place >= 0 && place % divisor == 0 && place / divisor < axes.list[0].extent;
+    place = is_there ? place / divisor : -1;
+  }
+  return places;
 }
 
 void NamedParts::AddStep(const Step& step) try {
@@ -215,7 +261,11 @@ void NamedParts::AddStep(const Step& step) try {
   Require(step.places.empty() || takes_places, "{} has no 'places'; take has", step.function);
   Require(graph != nullptr, "has no input; state at least one");
   const bool may_stay = step.function == "at";  // from an axis to itself
-  Operands operands{{}, AxesOf(step.axes, !may_stay), step, StartOf(step), AxesOf(step.to), graph};
+  const bool takes_windows = step.function == "windows";
+  Require(takes_windows || (step.strides.empty() && step.divisor.empty()), "{} has no strides; windows has",
+          step.function);
+  Operands operands{{}, AxesOf(step.axes, !may_stay), step, StartOf(step), AxesOf(step.to), graph, {}};
+  if (takes_windows) operands.places = PlacesOf(step, operands.axes, operands.start);
   for (const std::string& name : step.of) operands.values.push_back(ValueOf(name));
   AddValue(step.name, make(operands));
 } catch (const FormulaError& error) {

@@ -12,14 +12,18 @@ namespace assay::formula {
 
 struct Step {
   std::string name, function;
-  std::vector<std::string> of;     // operands, attributes, earlier steps, and numbers
-  std::vector<std::string> axes;   // that it reduces, runs along, or maps from and to
-  std::string type;                // of round
-  std::vector<std::string> start;  // of at: numbers and axes, whose extents count, added together; "-n": subtracted
-  int64_t stride = 1;              // of at
-  std::vector<std::string> to;     // of reshape, take and selections: its new axes
-  std::vector<int64_t> places;     // of take
-  std::string ties;                // of selections: which of equal numbers stands first, or that any may: "any"
+  std::vector<std::string> of;    // operands, attributes, earlier steps, and numbers
+  std::vector<std::string> axes;  // that it reduces, runs along, or maps from and to
+  std::string type;               // of round
+  // The first place of at and windows: numbers, integer attributes, and axes, whose extents count, added together;
+  // "-n": subtracted.
+  std::vector<std::string> start;
+  int64_t stride = 1;                // of at
+  std::vector<std::string> strides;  // of windows: one part as of start for each new axis
+  std::string divisor;               // of windows: places that it does not divide are zero; "": 1
+  std::vector<std::string> to;       // of reshape and take: its new axes
+  std::vector<int64_t> places;       // of take
+  std::string ties;                  // of selections: which of equal numbers stands first, or that any may: "any"
 };
 
 // Everything that has a name in a definition so far.
@@ -39,7 +43,9 @@ struct NamedParts {
   void AddStep(const Step& step);
 
  private:
+  int64_t IntegerOf(const std::string& part, std::string_view where) const;
   int64_t StartOf(const Step& step) const;
+  std::vector<int64_t> PlacesOf(const Step& step, const Axes& axes, int64_t start) const;
   void RequireNew(const std::string& name) const;
 };
 

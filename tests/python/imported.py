@@ -8,13 +8,17 @@ import assay
 from assay.importers._cases import Option
 
 
-def id_of(case):
-    """The canonical id, or why the operator refuses the case: by the library, as the program does. Of a definition its name without
-    the digest, and the types."""
-    if case.definition:
-        return f"{case.op.rpartition('_')[0]}/{'-'.join(case.dtypes)}"
+def stated_id(case):
     attrs = ",".join(f"{key}={value}" for key, value in case.attrs.items())
-    stated = f"{case.op}/{'-'.join(case.dtypes)}/{attrs}/fill={case.fill}/seed=0"
+    return "/".join([case.op, "-".join(case.dtypes), *([attrs] if attrs else []), f"fill={case.fill}", "seed=0"])
+
+
+def id_of(case):
+    """The canonical id, or why the operator refuses the case: by the library, as the program does. Of a definition its name, without
+    the digest that those of ONNX have, and the types."""
+    if case.definition:
+        return f"{case.op.rpartition('_')[0] if case.op.startswith('onnx_') else case.op}/{'-'.join(case.dtypes)}"
+    stated = stated_id(case)
     try:
         return assay.cases(ids=[stated]).ids[0].removesuffix("/seed=0").removesuffix("/fill=normal")
     except assay.UsageError as refused:

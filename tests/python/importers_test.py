@@ -40,30 +40,43 @@ class Benchdnn(Imported):
         self.assertEqual(self.split(benchdnn.read(path, ""))[1], [("--strides", True), ("--frob", False)])
 
     def test_what_has_no_counterpart_says_why(self):
-        post_ops = "attr-post-ops: what follows the operator is not part of a case"
         for driver, text, reason in (
-                ("matmul", "--attr-post-ops=relu\n3x5:5x7", post_ops),
+                ("matmul", "--attr-post-ops=dw:k3s1p1\n3x5:5x7", "no post-op dw here"),
+                ("matmul", "--attr-post-ops=frob\n3x5:5x7", "no post-op frob here"),
+                ("matmul", "--attr-scales=src:per_sun\n3x5:5x7", "no policy per_sun here"),
+                ("matmul", "--attr-scales=src:common\n3x5:5x7", "attr-scales: a common one without its value"),
+                ("matmul", "--attr-scales=wei:per_ocic:f32:3x1\n3x5:5x7", "groups that do not divide k"),
                 ("matmul", "--attr-new-thing=x\n3x5:5x7", "attr-others: no such scaling or rounding here"),
                 ("matmul", "--dt=s4\n3x5:5x7", "no type s4 here"),
                 ("matmul", "--dt=f32:f32\n3x5:5x7", "--dt has not one type or 3"),
-                ("matmul", "2x3x5:7x5x7", "operands are repeated over the batch"),
+                ("matmul", "2x3x5:7x5x7", "the shapes of a product do not fit each other"),
                 ("matmul", "3x5:6x7", "the shapes of a product do not fit each other"),
-                ("matmul", "--bia-dt=s32\n3x5:5x7", "the bias has another type than the output"),
-                ("matmul", "--bia-dt=f32 --bia_mask=1\n3x5:5x7", "the bias does not go along n alone"),
                 ("matmul", "--encoding=csr:csr\n3x5:5x7", "encoding: sparse tensors"),
-                ("pool", "ic3ih4kh2", "driver pool: no such operator"),
+                ("matmul", "--dt=f8_e4m3\n3x5:5x7", "results in 8 bits of floating point, whose overflow oneDNN leaves open"),
+                ("shuffle", "3x4", "driver shuffle: no such operator"),
                 ("elsewhere", "3x5:5x7", "no driver: give --driver NAME, such as matmul, for files that do not say it"),
-                ("conv", "--dir=BWD_D\nic3oc4ih5kh3", "dir=BWD_D: this gradient is no operator here"),
-                ("conv", "ic3oc4ih5oh5kh3ph0", "padding that differs between both ends"),
+                ("conv", "--dir=BWD_D --attr-post-ops=relu\nic3oc4ih5kh3", "attributes of a gradient"),
                 ("conv", "--cfg=u8s8\nic3oc4ih5kh3", "--cfg has not one type or three"),
+                ("deconv", "--dir=BWD_D\nic3oc4ih5oh7kh3ph0", "dir=BWD_D: a gradient"),
+                ("pool", "--dir=BWD_D\nic3ih4kh2", "dir=BWD_D: a gradient"),
                 ("reduction", "3x4:3x4", "no axis is reduced"),
-                ("reduction", "--alg=norm_lp_max\n3x4:3x1", "no reduction norm_lp_max here"),
-                ("eltwise", "--alg=RELU\n3x4", "no elementwise operator relu here"),
-                ("lnorm", "3x4", "flags=: a norm here has scale and shift"),
-                ("lnorm", "--flags=GCH\n3x4", "flags=G: mean and variance come from outside"),
+                ("eltwise", "--alg=clip --alpha=1\n3x4", "alpha above beta of clip"),
+                ("eltwise", "--dir=BWD_D --alg=round\n3x4", "no gradient of round here"),
+                ("lnorm", "--flags=X\n3x4", "flags=X: there are G, C and H"),
                 ("gnorm", "--flags=CH\ng3mb3ic8ih3", "the groups do not divide the channels")):
             self.expect(driver, text, reason)
-        self.assertIn("a is u8 and b is i8", self.read("matmul", "--dt=u8:s8:s32\n3x5:5x7")[0])
+
+    def test_attributes_gradients_and_other_types_become_definitions(self):
+        self.expect("matmul", "--attr-post-ops=sum:2+relu:0.5+add:f32:per_oc\n3x5:5x7", "dnn_matmul_sumall_relu_add2_f32/f32")
+        self.expect("matmul", "--dt=u8:s8:s32\n3x5:5x7", "dnn_matmul_u8_i8_i32/u8-i8-i32")
+        self.expect("conv", "--dir=BWD_D\nic3oc4ih5kh3", "dnn_conv2d_bwd_d_f32/f32")
+        self.expect("conv", "ic3oc4ih5oh5kh3ph0", "dnn_conv2d_bias_f32/f32")
+        self.expect("lnorm", "--flags=G\n3x4", "dnn_lnorm_G_training_f32/f32")
+        self.read("matmul", "--attr-post-ops=relu:0.5,relu:2\n3x5:5x7 4x6:6x8")
+        self.assertEqual(len({id(one.case.definition) for one in self.found}), 1)
+        self.assertEqual([one.case.attrs for one in self.found][1::2], [{"m": m, "n": n, "k": k, "alpha0": "2"} for m, n, k in ((3, 7, 5), (4, 8, 6))])
+
+    def test_too_many_choices(self):
         many = "--dt=" + ",".join(["f32:f32:" + str(i) for i in range(400)]) + " --bia-mask=" + ",".join(map(str, range(400)))
         self.expect("matmul", many + " 3x5:5x7", "more than 100000 combinations of options")
 
@@ -138,12 +151,12 @@ class Ggml(Imported):
                     "matmul/f32/m=3,n=16,k=256,transb=1")
         self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[2,3],nr=[1,1])", "matmul/f32/m=3,n=16,k=8,batch=6,transb=1")
         self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[1,1],nr=[2,2])", "matmul/f32/m=12,n=16,k=8,transb=1")
-        self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[3,1],nr=[2,1])", "operands are repeated over the batch")
+        self.expect(f"MUL_MAT({types},m=16,n=3,k=8,bs=[3,1],nr=[2,1])", "ggml_mul_mat_repeated/f32")
         self.expect(f"OUT_PROD({types},m=4,n=5,k=6,bs=[1,1],nr=[1,1],trans_b=0)", "matmul/f32/m=5,n=4,k=6,transa=1")
 
     def test_mixed_types_become_near_ones_only_when_asked(self):
         line = "MUL_MAT(type_a=f16,type_b=f32,m=16,n=1,k=8,bs=[1,1],nr=[1,1])"
-        self.expect(line, "f32-f16-f32 mixed, where operators here take one type: --near-types takes f16-f16-f32")
+        self.expect(line, "ggml_mul_mat/f16-f32-f32")
         self.expect(line, "matmul/f16-f16-f32/m=1,n=16,k=8,transb=1", near_types=True)
         self.read(line + "\n" + line.replace("f16", "f32"), near_types=True)
         self.assertEqual([one.case.other_types for one in self.found], [True, False])
@@ -157,14 +170,15 @@ class Ggml(Imported):
         self.expect("FLASH_ATTN_EXT(hs=64,nh=4,nr=2,kv=96,nb=3,mask=0,type_KV=f32)",
                     "attention/f32/b=1,h=8,hkv=4,l=3,s=96,d=64")
         self.expect(shape + "mask=0,type_K=f16,type_V=f16)",
-                    "f32-f16-f16-f32 mixed, where operators here take one type: --near-types takes f16-f16-f16-f16")
-        self.expect_beginning(shape + "mask=0,sinks=1,type_K=f32,type_V=f32)", "sinks: ")
-        self.expect_beginning(shape + "mask=1,max_bias=8.0,type_K=f32,type_V=f32)", "max_bias: ")
+                    "ggml_flash_attn/f32-f16-f16-f32")
+        self.expect(shape + "mask=0,sinks=1,type_K=f32,type_V=f32)", "ggml_flash_attn_s/f32")
+        self.expect(shape + "mask=1,max_bias=8.0,type_K=q8_0,type_V=f16)",
+                    "ggml_flash_attn_mb_q8_0_plain/f32-f16-i8-f16-f16-f32")
 
     def test_rows_and_reductions(self):
         self.expect("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=0,sinks=0,m_prec=f32,nr23=[2,1],scale=1.000000,max_bias=0.000000)",
                     "softmax/f32/shape=3x8x5x10")
-        self.expect_beginning("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=1,scale=1.0,max_bias=0.0)", "mask: ")
+        self.expect("SOFT_MAX(type=f32,ne=[10,5,4,3],mask=1,scale=1.0,max_bias=0.0)", "ggml_soft_max_m/f32")
         self.expect("SOFT_MAX_BACK(type=f32,ne=[10,5,4,3],scale=1.0,max_bias=0.0)", "softmax_backward/f32/rows=60,n=10")
         self.expect("SUM(type=f32,ne=[10,5,4,3])", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1")
         self.expect("SUM_ROWS(type=f32,ne=[10,5,4,3],permute=1,slice=1)", "reduce/f32/shape=2x5x2x10,axes=3,keepdims=1")
@@ -173,7 +187,7 @@ class Ggml(Imported):
         self.expect("TOP_K(type=f32,ne=[16,10,1,1],k=3)", "top_k/f32/rows=10,k=3,n=16,tie=any")
         self.expect("CUMSUM(type=f32,ne=[10,5,4,1])", "cumsum/f32/rows=20,n=10")
         self.expect("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,swapped=0)", "silu_and_mul/f32/rows=8,n=64")
-        self.expect_beginning("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,split)", "split: ")
+        self.expect("SWIGLU(type=f32,ne_a=[128,2,2,2],v=0,split)", "ggml_swiglu_split/f32")
         self.expect("GET_ROWS(type=f32,n=256,m=5,r=4,be1=1,be2=1,v=0)", "gather/f32-i32-f32/v=5,n=4,d=256")
         self.expect("ROPE(type=f32,ne_a=[64,8,3,1],n_dims=64,mode=2,n_ctx=512,fs=1.0,ef=0.0,af=1.0,ff=0,v=0)",
                     "rope/f32/b=1,l=3,h=8,d=64")
@@ -190,13 +204,14 @@ class Ggml(Imported):
         self.assertEqual(self.read("Backend 1/1: CPU\n  Device memory: 24105 MB (24105 MB free)\n"
                                    "  EXP(type=f16,ne_a=[128,2,2,2],v=0): \033[1;32mOK\033[0m\r\n"
                                    "[SOFT_MAX] NMSE = 0.1 > 0.0   SUM(type=f32,ne=[10,5,4,3]): FAIL\n"
-                                   "  ABS(type=f16,ne_a=[5,7,11,13],v=0): OK\n"),
-                         ["exp/f16/n=1024", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1", "no operator ABS here"])
+                                   "  TRI(type=f16,ne=[5,7,11,13],tri_type=0): OK\n"),
+                         ["exp/f16/n=1024", "reduce/f32/shape=3x4x5x10,axes=0+1+2+3,keepdims=1", "no operator TRI here"])
         self.assertTrue(self.found[2].where.endswith("cases.txt:5"))
 
     def test_what_is_not_known_is_no_case(self):
         self.expect("SUM(type=f32,ne=[10,5,4,3],twist=1)", "twist: a variable that is not known here")
-        self.expect_beginning("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
+        self.expect_beginning("MUL_MAT(type_a=iq2_xxs,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
+        self.expect("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=48,bs=[1,1],nr=[1,1])", "a row of 48 elements, which are no whole blocks")
         for line in ("SUM(=)", "SUM(type=f32,ne=[)", "SUM(type=f32,ne=[])", "SUM(type=f32,ne=[0,1,1,1])",
                      "SUM(type=f32,ne=[99999999999999999999,1,1,1])", "SUM(type=f32,ne=[2147483648,2147483648,4,4])",
                      "SUM(type=f32,ne=10)", "SUM_ROWS(type=f32,ne=[10,1,1,1],permute=0,slice=1)",
@@ -206,12 +221,11 @@ class Ggml(Imported):
             found = self.split(ggml.read(self.write("cases.txt", line), False))[0]
             self.assertTrue(len(found) == 1 and found[0].reason, line)
 
-    def test_operators_that_are_nearly_one_say_what_is_other(self):
-        self.expect("RMS_NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001,inplace=0)",
-                    "no weights: rms_norm here multiplies by gamma")
-        self.expect("NORM(type=f32,ne=[64,5,4,3],v=0,eps=0.000001)",
-                    "no weights: layer_norm here multiplies by gamma and adds beta")
-        self.expect("PAD(type=f32,ne=[64,5,4,3])", "no operator PAD here")
+    def test_cases_that_differ_in_extents_share_a_definition(self):
+        self.read("\n".join(f"RMS_NORM(type=f32,ne=[{n},5,4,3],v=0,eps=0.000001,inplace=0)" for n in (64, 96)))
+        first, second = (one.case for one in self.found)
+        self.assertIs(first.definition, second.definition)
+        self.assertEqual([one.attrs for one in (first, second)], [{"rows": 60, "n": n, "eps": "1e-06"} for n in (64, 96)])
 
     def test_lines_that_are_cut_off_are_counted(self):
         cut = "the line ends within the case"

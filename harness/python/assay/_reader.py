@@ -41,7 +41,11 @@ def _tell(output, **line) -> None:
     output.write(json.dumps(line).encode() + b"\n")
 
 
-def _tell_item(output, item) -> None:
+_TOLD: set = set()  # names of definitions that the program has
+_CASES: dict = {}  # cases in the order of their lines, and how often each came again
+
+
+def _tell_item(output, item, verbose) -> None:
     from assay.importers._cases import Option
     if isinstance(item, Option):
         return _tell(output, option=item.name, known=item.known)
@@ -49,10 +53,17 @@ def _tell_item(output, item) -> None:
     case = item.case
     if case is None:
         return _tell(output, **line, reason=item.reason)
+    if not case.inputs and not verbose:
+        again = (case.op, *case.dtypes, case.fill, case.other_types, *map(str, case.attrs.items()))
+        if again in _CASES:
+            _CASES[again] += 1
+            return
+        _CASES[again] = 0
     tensors = {key: [[one.name, one.dtype, list(one.shape)] for one in getattr(case, key)] for key in ("inputs", "outputs")}
     _tell(output, **line, label=item.label, op=case.op, dtypes=case.dtypes, attrs=[[k, str(v)] for k, v in case.attrs.items()],
-          fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition else {}),
+          fill=case.fill, other_types=case.other_types, **({"definition": case.definition} if case.definition and case.op not in _TOLD else {}),
           **(tensors if case.inputs else {}))
+    _TOLD.add(case.op)
     for one in [*case.inputs, *case.outputs]:
         output.write(one.data)
 
@@ -80,11 +91,13 @@ def _main(settings: dict, paths: list, output) -> None:
                 if isinstance(item, Found) and item.case is None and not settings["verbose"]:
                     refused[item.reason] += 1
                 else:
-                    _tell_item(output, item)
+                    _tell_item(output, item, settings["verbose"])
         except Unusable as error:
             return _tell(output, error=str(error))
         except OSError as error:
             return _tell(output, error=f"cannot read {show_path(path)}: {error.strerror}; check the path")
+    if again := [[place, count] for place, count in enumerate(_CASES.values()) if count]:
+        _tell(output, again=again)
     for reason, count in refused.items():
         _tell(output, refused=reason, count=count)
     _tell(output, done=True)

@@ -13,6 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "harness/core/base/json_text.h"
 #include "harness/engine/device/interpreter.h"
@@ -63,9 +64,14 @@ std::vector<NamedTensor> ReadTensors(const Json& described, ReaderOutput& output
   return tensors;
 }
 
-void TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
+// A case without data, which may be stated again.
+struct TakenCase {
+  std::string reason;  // why it was refused; "": it is mapped
+  bool other_types = false;
+};
+
+TakenCase TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
   const ForeignCase from{line.at("where"), line.at("text")};
-  if (line.contains("reason")) return imports.Refuse(from, line.at("reason"));
   CaseSpec spec{.op = line.at("op"), .dtypes = {}, .attrs = line.at("attrs").get<AttrList>(), .fill = line.at("fill")};
   for (const std::string name : line.at("dtypes")) spec.dtypes.push_back(*ParseDType(name));
   const std::string label = line.at("label");
@@ -74,21 +80,36 @@ void TakeCase(const Json& line, ReaderOutput& output, Imports& imports) {
     const auto added = AddDefinitions(JoinDefinitions({DumpJson(line.at("definition"))}), "the definition");
     if (!added) defined = tl::unexpected(added.error());
   }
-  const size_t before = imports.mapped();
+  TakenCase taken{defined ? "" : defined.error().message, line.at("other_types")};
   if (line.contains("inputs")) {
     CaseTensors tensors;
     tensors.inputs = ReadTensors(line.at("inputs"), output);
     tensors.outputs = ReadTensors(line.at("outputs"), output);
-    if (!defined) return imports.Refuse(from, defined.error().message);
-    imports.AddWithTensors(from, std::move(spec), label, std::move(tensors));
-  } else {
-    if (!defined) return imports.Refuse(from, defined.error().message);
-    imports.Add(from, std::move(spec), label);
+    if (defined) imports.AddWithTensors(from, std::move(spec), label, std::move(tensors));
+  } else if (defined) {
+    taken.reason = imports.Add(from, std::move(spec), label);
   }
-  if (line.at("other_types").get<bool>() && imports.mapped() > before) imports.CountReplacedTypes();
+  if (!defined) imports.Refuse(from, taken.reason);
+  if (taken.other_types && taken.reason.empty()) imports.CountReplacedTypes(1);
+  return taken;
+}
+
+// `again`: pairs of a case's number and how often it was stated again.
+void CountAgain(const Json& again, const std::vector<TakenCase>& taken, Imports& imports) {
+  for (const Json& one : again) {
+    const TakenCase& found = taken.at(one.at(0));
+    const size_t count = one.at(1);
+    if (!found.reason.empty()) {
+      imports.CountRefused(found.reason, count);
+      continue;
+    }
+    imports.CountAgain(count);
+    if (found.other_types) imports.CountReplacedTypes(count);
+  }
 }
 
 Status TakeLines(const std::string& python, ReaderOutput& output, Imports& imports) {
+  std::vector<TakenCase> taken;
   while (const std::optional<Json> line = output.ReadLine()) {
     if (line->contains("done")) return {};
     if (line->contains("error")) return UsageError(line->at("error"));
@@ -96,8 +117,13 @@ Status TakeLines(const std::string& python, ReaderOutput& output, Imports& impor
       imports.CountRefused(line->at("refused"), line->at("count"));
     } else if (line->contains("option")) {
       imports.PassOver(line->at("option").get<std::string>(), line->at("known"));
+    } else if (line->contains("again")) {
+      CountAgain(line->at("again"), taken, imports);
+    } else if (line->contains("reason")) {
+      imports.Refuse({line->at("where"), line->at("text")}, line->at("reason"));
     } else {
-      TakeCase(*line, output, imports);
+      TakenCase one = TakeCase(*line, output, imports);
+      if (!line->contains("inputs")) taken.push_back(std::move(one));
     }
   }
   return Fail(ErrorCode::kInternal, fmt::format("the interpreter {} ended before it had read all files; what it says "

@@ -71,12 +71,16 @@ Result<ImportedCase> Imports::Bind(const ForeignCase& from, CaseSpec spec, std::
   return ImportedCase{*std::move(canonical), TagOf(label), from.where, *std::move(bound)};
 }
 
-void Imports::Add(const ForeignCase& from, CaseSpec spec, std::string_view label) {
+std::string Imports::Add(const ForeignCase& from, CaseSpec spec, std::string_view label) {
   auto imported = Bind(from, std::move(spec), label);
-  if (!imported) return Refuse(from, imported.error().message);
+  if (!imported) {
+    Refuse(from, imported.error().message);
+    return imported.error().message;
+  }
   ++mapped_;
   const bool is_new = index_of_id_.try_emplace(imported->spec.Id(), cases_.size()).second;
   if (is_new) cases_.push_back(*std::move(imported));
+  return "";
 }
 
 void Imports::AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors) {

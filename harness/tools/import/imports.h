@@ -45,8 +45,10 @@ class Imports {
   // `callback` hears of each case that has no counterpart; empty: nobody does.
   explicit Imports(OpCatalog ops, Callback callback = {}) : ops_(std::move(ops)), callback_(std::move(callback)) {}
 
-  // `spec` is not yet canonical. A case that its operator refuses is unmapped, with the operator's words.
-  void Add(const ForeignCase& from, CaseSpec spec, std::string_view label);
+  // `spec` is not yet canonical. A case that its operator refuses is unmapped, with the operator's words, which are
+  // returned; "": it is mapped.
+  std::string Add(const ForeignCase& from, CaseSpec spec, std::string_view label);
+  void CountAgain(size_t count) { mapped_ += count; }  // a mapped case, stated so many times more
   // Adds a case with data. It stays separate from other cases of its shape. It is unmapped if the tensors are not its
   // operands.
   void AddWithTensors(const ForeignCase& from, CaseSpec spec, std::string_view label, CaseTensors tensors);
@@ -55,7 +57,7 @@ class Imports {
   // Notes an option that does not change the computation, or whose effect is unknown.
   void PassOver(std::string_view option, bool known);
   // Notes a case that was mapped to other types.
-  void CountReplacedTypes() { ++replaced_types_; }
+  void CountReplacedTypes(size_t count) { replaced_types_ += count; }
 
   size_t mapped() const { return mapped_; }
   size_t unmapped() const { return unmapped_; }

@@ -9,10 +9,11 @@ from typing import Any, Mapping, NamedTuple
 from ._cases import (LARGEST_EXTENT, NO_EXTENT, NO_FORM, Case, Unmapped, as_rows, count_elements, demand, find_type,
                      join_axes, join_dims, parse_extent, parse_extents, parse_integer)
 
+from ._dnn_attributes import TYPES
+from ._windows import count_outputs
+
 Choice = Mapping[str, str]
 
-_TYPES = {"f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16", "f8_e4m3": "e4m3", "f8_e5m2": "e5m2", "s8": "i8",
-          "u8": "u8", "s32": "i32"}
 _ENTRY = re.compile("_*([^0-9]*)([0-9]*)")
 _KNOWN = {"g", "mb", "ic", "oc"} | {what + axis for what in "iokspd" for axis in "dhw"}
 
@@ -22,10 +23,10 @@ _once = lru_cache(maxsize=1 << 16)
 
 
 @_once
-def _types(text: str, count: int, option: str = "dt") -> list[str]:
+def types_of(text: str, count: int, option: str = "dt") -> list[str]:
     """The types of "f16:f16:f32", or one for all tensors; --cfg has "u8s8s32"."""
     names = text.split(":") if option == "dt" else re.findall("bf[^fbsu]*|.[^fbsu]*", text, re.S)
-    types = [find_type(_TYPES, name) for name in names]
+    types = [find_type(TYPES, name) for name in names]
     number = {2: "two", 3: "three"}.get(count) if option == "cfg" else count
     demand(len(types) in (1, count), f"--{option} has not one type or {number}")
     return types if len(types) == count else types * count
@@ -35,7 +36,14 @@ def _demand_forward(choice: Choice) -> None:
     demand(choice["dir"].startswith("FWD"), f"dir={choice['dir']}: this gradient is no operator here")
 
 
-def _shape_with(problem: str, batch: str) -> list[int]:
+def parse_mask(text: str) -> int:
+    """A small number: a mask of axes, or an axis."""
+    value = parse_integer(text)
+    demand(value is not None and 0 <= value < 1 << 16, f"{text[:40]} is no number of axes")
+    return value
+
+
+def shape_with(problem: str, batch: str) -> list[int]:
     shape = parse_extents(problem)
     if batch not in ("", "0"):
         shape[0] = parse_extent(batch)
@@ -59,7 +67,7 @@ def map_matmul(choice: Choice, problem: str) -> Case:
     a, b = parse_extents(parts[0]), parse_extents(parts[1])
     demand(len(a) >= 2 and len(b) >= 2, NO_FORM)
     demand(not choice["encoding"], "encoding: sparse tensors")
-    types = _types(choice["dt"], 3)
+    types = types_of(choice["dt"], 3)
     bias, transa = choice["bia-dt"] != "undef", choice["stag"] == "transposed"
     demand(not bias or choice["bia-dt"] == choice["dt"].split(":")[-1], "the bias has another type than the output")
     demand(not bias or parse_integer(choice["bia-mask"]) == 1 << len(a) - 1, "the bias does not go along n alone")
@@ -68,7 +76,7 @@ def map_matmul(choice: Choice, problem: str) -> Case:
 
 
 @_once
-def _entries(descriptor: str, batch: str) -> Mapping[str, int]:
+def read_entries(descriptor: str, batch: str) -> Mapping[str, int]:
     """The numbers of ic3ih8oc4oh8kh3ph1."""
     entries: dict[str, int] = {}
     at = len(descriptor) - len(descriptor.lstrip("_"))
@@ -90,7 +98,7 @@ def _entries(descriptor: str, batch: str) -> Mapping[str, int]:
     return entries
 
 
-def _axes(entries: Mapping[str, int]) -> str:
+def axes_in(entries: Mapping[str, int]) -> str:
     """The axes "dhw", "hw" or "w", from the first that has an entry."""
     return next((axes for axes in ("dhw", "hw", "w") if any(what + axes[0] in entries for what in "iko")), "")
 
@@ -101,6 +109,7 @@ class _Axis(NamedTuple):
     stride: int
     pad: int
     dilation: int  # 1 for dense kernels
+    o: int  # windows, of which the last ones may reach into padding of another width
 
 
 def _deduce_axis(entries: Mapping[str, int], axis: str) -> _Axis:
@@ -113,24 +122,22 @@ def _deduce_axis(entries: Mapping[str, int], axis: str) -> _Axis:
     deduced = max((o - 1) * stride - i + reach, 0) // 2 if o > 0 else 0
     pad = entries.get("p" + axis, deduced)
     demand(pad <= LARGEST_EXTENT, NO_EXTENT)
-    outputs = max((i + 2 * pad - reach) // stride + 1, 0)
-    demand(o in (0, outputs), "padding that differs between both ends")
-    return _Axis(i, k, stride, pad, dilation)
+    return _Axis(i, k, stride, pad, dilation, o or count_outputs(i, k, stride, 2 * pad, dilation))
 
 
-def _deduce_axes(entries: Mapping[str, int]) -> list[_Axis]:
+def deduce_axes(entries: Mapping[str, int]) -> list[_Axis]:
     axes: list[_Axis] = []
-    for axis in _axes(entries):
+    for axis in axes_in(entries):
         is_stated = any(what + axis in entries for what in "iko")
         axes.append(_deduce_axis(entries, axis) if is_stated or not axes else axes[-1])  # square, or a cube
     demand(axes, "the descriptor has no extent of an image")
     return axes
 
 
-def _count_positions(entries: Mapping[str, int]) -> int:
+def count_positions(entries: Mapping[str, int]) -> int:
     """The product of the image's extents; 1 without an image."""
     extents: list[int] = []
-    for axis in _axes(entries):
+    for axis in axes_in(entries):
         demand("i" + axis in entries or extents, "the descriptor has no extent of an image")
         extents.append(entries.get("i" + axis) or extents[-1] if extents else entries["i" + axis])
     return count_elements(extents)
@@ -138,33 +145,40 @@ def _count_positions(entries: Mapping[str, int]) -> int:
 
 def _types_of_weights(choice: Choice) -> list[str]:
     _demand_forward(choice)
-    return _types(choice["cfg"], 3, "cfg") if choice["cfg"] else _types(choice["dt"], 3)
+    return types_of(choice["cfg"], 3, "cfg") if choice["cfg"] else types_of(choice["dt"], 3)
 
 
 def _bias_of_weights(choice: Choice) -> int:
     return int(choice["dir"] == "FWD_B" or choice["bia-dt"] != "undef")
 
 
+@_once
+def _windows(problem: str, batch: str) -> Mapping[str, str]:
+    """Extents, strides and paddings, which are equal at both ends."""
+    axes = deduce_axes(read_entries(problem, batch))
+    even = all(one.o == count_outputs(one.i, one.k, one.stride, 2 * one.pad, one.dilation) for one in axes)
+    demand(even, "padding that differs between both ends")
+    return dict(zip(("i", "k", "stride", "pad", "dilation"), map(join_dims, zip(*axes))))
+
+
 def map_conv(choice: Choice, problem: str) -> Case:
-    types, entries = _types_of_weights(choice), _entries(problem, choice["mb"])
+    types, entries = _types_of_weights(choice), read_entries(problem, choice["mb"])
     demand("oc" in entries, "the descriptor has no oc from 1 on")
-    i, k, stride, pad, dilation = map(join_dims, zip(*_deduce_axes(entries)))
-    return Case("conv", types, {"n": entries["mb"], "c": entries["ic"], "o": entries["oc"], "i": i, "k": k,
-                                "stride": stride, "pad": pad, "dilation": dilation, "groups": entries["g"],
-                                "bias": _bias_of_weights(choice)})
+    return Case("conv", types, {"n": entries["mb"], "c": entries["ic"], "o": entries["oc"], **_windows(problem, choice["mb"]),
+                                "groups": entries["g"], "bias": _bias_of_weights(choice)})
 
 
 def map_inner_product(choice: Choice, problem: str) -> Case:
-    types, entries = _types_of_weights(choice), _entries(problem, choice["mb"])
+    types, entries = _types_of_weights(choice), read_entries(problem, choice["mb"])
     demand("oc" in entries, "the descriptor has no oc from 1 on")
-    k = count_elements([entries["ic"], _count_positions(entries)])
+    k = count_elements([entries["ic"], count_positions(entries)])
     return Case("matmul", types, {"m": entries["mb"], "n": entries["oc"], "k": k, "transb": 1,
                                   "bias": _bias_of_weights(choice)})
 
 
 def map_softmax(choice: Choice, problem: str) -> Case:
-    shape = _shape_with(problem, choice["mb"])
-    x, y = find_type(_TYPES, choice["sdt"]), find_type(_TYPES, choice["ddt"])
+    shape = shape_with(problem, choice["mb"])
+    x, y = find_type(TYPES, choice["sdt"]), find_type(TYPES, choice["ddt"])
     log, axis = choice["alg"] in ("logsoftmax", "softmax_log"), choice["axis"]
     if choice["dir"].startswith("FWD"):
         return Case("softmax", [x, y], {"shape": join_dims(shape), "axis": axis, "log": int(log)})
@@ -184,7 +198,7 @@ def map_reduction(choice: Choice, problem: str) -> Case:
     if (kind, choice["p"], choice["eps"]) == ("norm_lp_sum", "2", ""):
         kind = "l2"
     demand(kind in ("sum", "mean", "max", "min", "prod", "l2"), f"no reduction {kind} here")
-    types = [find_type(_TYPES, choice["sdt"]), find_type(_TYPES, choice["ddt"])]
+    types = [find_type(TYPES, choice["sdt"]), find_type(TYPES, choice["ddt"])]
     return Case("reduce", types, {"shape": join_dims(x_shape), "axes": join_axes(axes), "kind": kind, "keepdims": 1},
                 "near_one" if kind == "prod" else "normal")
 
@@ -196,8 +210,8 @@ def _demand_scale_and_shift(choice: Choice) -> None:
 
 
 def _norm_types(choice: Choice, between: int) -> list[str]:
-    x, y = _types(choice["dt"], 2)
-    return [x, *[find_type(_TYPES, choice["ss-dt"])] * between, y]
+    x, y = types_of(choice["dt"], 2)
+    return [x, *[find_type(TYPES, choice["ss-dt"])] * between, y]
 
 
 def map_layer_norm(choice: Choice, problem: str) -> Case:
@@ -213,8 +227,8 @@ def map_layer_norm(choice: Choice, problem: str) -> Case:
 def map_group_norm(choice: Choice, problem: str) -> Case:
     _demand_forward(choice)
     _demand_scale_and_shift(choice)
-    entries = _entries(problem, choice["mb"])
-    groups, channels, positions = entries["g"], entries["ic"], _count_positions(entries)
+    entries = read_entries(problem, choice["mb"])
+    groups, channels, positions = entries["g"], entries["ic"], count_positions(entries)
     demand(channels % groups == 0, "the groups do not divide the channels")
     return Case("group_norm", _norm_types(choice, 2), {"b": entries["mb"], "g": groups, "c": channels // groups,
                                                        "n": positions})
@@ -222,8 +236,8 @@ def map_group_norm(choice: Choice, problem: str) -> Case:
 
 def map_eltwise(choice: Choice, problem: str) -> Case:
     _demand_forward(choice)
-    elements = {"n": count_elements(_shape_with(problem, choice["mb"]))}
-    types, alg = _types(choice["dt"], 1), choice["alg"]
+    elements = {"n": count_elements(shape_with(problem, choice["mb"]))}
+    types, alg = types_of(choice["dt"], 1), choice["alg"]
     if alg in ("exp", "log", "tanh"):
         return Case(alg, types, elements)
     if alg in ("gelu_erf", "gelu_tanh"):

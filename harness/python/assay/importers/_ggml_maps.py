@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each operator of ggml becomes one of assay's."""
+"""How each operator of ggml becomes one of assay's, or a definition."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+from . import _ggml_cases as cases
+from . import _ggml_elements as elements
 from ._cases import NO_FORM, Case, as_rows, count_elements, demand, format_number, join_axes, join_dims
+from ._ggml_elements import UNARY
+from ._ggml_formulas import BINARY
 
 if TYPE_CHECKING:
     from .ggml import Variables
@@ -164,41 +168,66 @@ def _conv_3d(has: Variables, near_types: bool) -> Case:
                   "k": dims("KD KH KW"), "stride": dims("s2 s1 s0"), "pad": dims("p2 p1 p0"), "dilation": dims("d2 d1 d0")})
 
 
-# The variables that are known, one beside which may change what is computed, and the map.
+# The variables that are known, one beside which may change what is computed, the map to assay's operator, and that to a definition,
+# which counts where the first has none.
 _ROWS = (
-    ("MUL_MAT", "type_a type_b m n k bs nr per k_v v o src_overlap", _mul_mat),
-    ("OUT_PROD", "type_a type_b m n k bs nr trans_b", _out_prod),
+    ("MUL_MAT", "type_a type_b m n k bs nr per k_v v o src_overlap", _mul_mat, cases.mul_mat),
+    ("OUT_PROD", "type_a type_b m n k bs nr trans_b", _out_prod, cases.out_prod),
+    ("MUL_MAT_ID", "type_a type_b n_mats n_used b m n k", None, cases.mul_mat_id),
     ("FLASH_ATTN_EXT", "hs hsk hsv nh nr nr23 kv nb mask sinks max_bias logit_softcap prec type_KV type_K type_V permute "
-                       "kv_view v_is_view_of_k", _attention),
-    ("SOFT_MAX", "type ne mask sinks m_prec nr23 scale max_bias inplace", _softmax),
-    ("SOFT_MAX_BACK", "type ne scale max_bias", _softmax_backward),
-    ("SUM", "type ne permute", _reduce("sum", all_axes=True)),
-    ("SUM_ROWS", "type ne permute slice", _reduce("sum")),
-    ("MEAN", "type ne", _reduce("mean")),
-    ("ARGMAX", "type ne", _reduce("argmax", keepdims=0)),
-    ("CUMSUM", "type ne", _rows("cumsum")),
-    ("ARGSORT", "type ne order", _argsort),
-    ("TOP_K", "type ne k ties", _top_k),
-    ("GET_ROWS", "type n m r be1 be2 b v", _get_rows),
-    ("ROPE", "type ne_a n_dims mode n_ctx fs ef af ff v inplace n_offs", _rope),
+                       "kv_view v_is_view_of_k", _attention, cases.flash_attention),
+    ("SOFT_MAX", "type ne mask sinks m_prec nr23 scale max_bias inplace", _softmax, cases.soft_max),
+    ("SOFT_MAX_BACK", "type ne scale max_bias", _softmax_backward, cases.soft_max_back),
+    ("SUM", "type ne permute", _reduce("sum", all_axes=True), None),
+    ("SUM_ROWS", "type ne permute slice", _reduce("sum"), None),
+    ("MEAN", "type ne", _reduce("mean"), None),
+    ("ARGMAX", "type ne", _reduce("argmax", keepdims=0), None),
+    ("CUMSUM", "type ne", _rows("cumsum"), None),
+    ("ARGSORT", "type ne order", _argsort, None),
+    ("TOP_K", "type ne k ties", _top_k, None),
+    ("GET_ROWS", "type n m r be1 be2 b v", _get_rows, cases.get_rows),
+    ("ROPE", "type ne_a n_dims mode n_ctx fs ef af ff v inplace n_offs", _rope, cases.rope(back=False)),
+    ("ROPE_BACK", "type ne_a n_dims mode n_ctx fs ef af ff v inplace n_offs", None, cases.rope(back=True)),
     ("CONV_2D", "ne_input ne_kernel type_kernel stride0 stride1 padding0 padding1 dilation0 dilation1 cwhn",
-     _conv_2d(own_kernels=False)),
-    ("CONV_2D_DW", "ne_input ne_kernel type_kernel stride padding dilation cwhn", _conv_2d(own_kernels=True)),
-    ("CONV_3D", "N IC ID IH IW OC KD KH KW s0 s1 s2 p0 p1 p2 d0 d1 d2 type_kernel", _conv_3d),
-    ("SWIGLU", "type ne_a v split swapped", _swiglu),
-    ("EXP", "type ne_a v", _elements("exp")),
-    ("LOG", "type ne", _elements("log")),
-    ("TANH", "type ne_a v", _elements("tanh")),
-    ("GELU", "type ne_a v", _elements("gelu", approx="tanh")),
-    ("GELU_ERF", "type ne_a v", _elements("gelu")))
-OPERATORS = {name: (frozenset(known.split()), map_case) for name, known, map_case in _ROWS}
-
-# Operators that are nearly one here, and why they are none.
-OTHER_OPERATORS = {
-    "RMS_NORM": "no weights: rms_norm here multiplies by gamma",
-    "RMS_NORM_MUL_ADD": "an addend: rms_norm here has weights alone",
-    "NORM": "no weights: layer_norm here multiplies by gamma and adds beta",
-    "GROUP_NORM": "no weights: group_norm here multiplies by gamma and adds beta",
-    "RMS_NORM_BACK": "no gradient of rms_norm here",
-    "SILU": "silu_and_mul here multiplies silu by a second half: SWIGLU is that",
-}
+     _conv_2d(own_kernels=False), cases.conv_2d(own_kernels=False)),
+    ("CONV_2D_DW", "ne_input ne_kernel type_kernel stride padding dilation cwhn", _conv_2d(own_kernels=True),
+     cases.conv_2d(own_kernels=True)),
+    ("CONV_3D", "N IC ID IH IW OC KD KH KW s0 s1 s2 p0 p1 p2 d0 d1 d2 type_kernel", _conv_3d, cases.conv_3d),
+    ("CONV_TRANSPOSE_1D", "ne_input ne_kernel s0 p0 d0", None, cases.conv_transpose(1)),
+    ("CONV_TRANSPOSE_2D", "kernel_type ne_input ne_kernel stride", None, cases.conv_transpose(2)),
+    ("IM2COL", "type_input type_kernel dst_type ne_input ne_kernel s0 s1 p0 p1 d0 d1 is_2D", None, cases.im2col),
+    ("IM2COL_3D", "type_input type_kernel dst_type ne_input ne_kernel IC s0 s1 s2 p0 p1 p2 d0 d1 d2 v", None, cases.im2col_3d),
+    ("COL2IM_1D", "type K OC T_in s0 p0", None, cases.col2im),
+    ("POOL_1D", "pool_type type_input ne_input k0 s0 p0", None, cases.pool(1)),
+    ("POOL_2D", "pool_type type_input ne_input k0 k1 s0 s1 p0 p1", None, cases.pool(2)),
+    ("SWIGLU", "type ne_a v split swapped", _swiglu, cases.glu("swiglu")),
+    *((op.upper(), "type ne_a v split swapped", None, cases.glu(op)) for op in ("reglu", "geglu", "geglu_erf", "geglu_quick")),
+    ("SWIGLU_OAI", "type ne_a v alpha limit", None, cases.swiglu_oai),
+    ("EXP", "type ne_a v", _elements("exp"), None),
+    ("LOG", "type ne", _elements("log"), None),
+    ("TANH", "type ne_a v", _elements("tanh"), None),
+    ("GELU", "type ne_a v", _elements("gelu", approx="tanh"), None),
+    ("GELU_ERF", "type ne_a v", _elements("gelu"), None),
+    *((op.upper(), "type ne ne_a v", None, cases.unary(op)) for op in UNARY),
+    ("LEAKY_RELU", "type ne_a negative_slope", None, cases.with_numbers("leaky_relu", slope=("negative_slope", 0.1))),
+    ("CLAMP", "type ne min max", None, cases.with_numbers("clamp", low=("min", -0.5), high=("max", 0.5))),
+    ("SCALE", "type ne scale bias inplace", None, cases.with_numbers("scale", scale=("scale", 2), bias=("bias", 0))),
+    ("NORM", "type ne v eps noncontig_rows", None, cases.norm("norm")),
+    ("RMS_NORM", "type ne v eps inplace", None, cases.norm("rms_norm")),
+    ("L2_NORM", "type ne eps v noncontig_rows", None, cases.norm("l2_norm")),
+    ("GROUP_NORM", "type ne num_groups eps", None, cases.group_norm),
+    ("RMS_NORM_BACK", "type ne eps", None, cases.rows_of(elements.rms_norm_back, ("eps", 1e-6))),
+    ("SILU_BACK", "type ne eps", None, cases.silu_back),
+    ("CROSS_ENTROPY_LOSS", "type ne", None, cases.rows_of(elements.cross_entropy_loss)),
+    *((op.upper(), "type ne nr nf perm1 src_overlap", None, cases.binary(op)) for op in BINARY),
+    ("ADD_ID", "type_a type_b n_embd n_experts n_experts_used n_token", None, cases.add_id),
+    ("ACC", "type ne_a ne_b stride_dim", None, cases.accumulate),
+    ("CPY", "type_src type_dst ne_src ne_dst permute_src permute_dst _src_transpose", None, cases.copy),
+    ("DUP", "type ne permute", None, cases.duplicate("dup")),
+    ("CONT", "type ne use_view_slice permute", None, cases.duplicate("cont")),
+    ("CONCAT", "type ne_a ne_b_d dim v", None, cases.concat),
+    ("REPEAT", "type ne nr", None, cases.repeat(back=False)),
+    ("REPEAT_BACK", "type ne nr v", None, cases.repeat(back=True)),
+    ("PAD", "type ne_a pad_0 pad_1 lp0 rp0 lp1 rp1 lp2 rp2 lp3 rp3 tfrm circular", None, cases.pad),
+    ("SSM_CONV", "type ne_a ne_b", None, cases.ssm_conv))
+OPERATORS = {name: (frozenset(known.split()), map_case, define) for name, known, map_case, define in _ROWS}

@@ -123,7 +123,7 @@ class _Reader:
         driver, reason = self._driver, ""
         if driver is None:
             reason = "no driver: give --driver NAME, such as matmul, for files that do not say it"
-        elif driver.map_case is None:
+        elif driver.define is None:
             reason = f"driver {driver.name}: no such operator"
         elif math.prod(map(len, self._options.values())) > _MOST_CHOICES:
             reason = f"more than {_MOST_CHOICES} combinations of options"

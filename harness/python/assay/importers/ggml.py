@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ._cases import (LARGEST_EXTENT, NO_EXTENT, NO_FORM, Case, Found, attempt, demand, parse_float, parse_integer,
+from ._cases import (LARGEST_EXTENT, NO_EXTENT, NO_FORM, Case, Found, Unmapped, attempt, demand, parse_float, parse_integer,
                      read_text, show_path)
-from ._ggml_maps import OPERATORS, OTHER_OPERATORS
+from ._ggml_maps import OPERATORS
 
 _CASE = re.compile(r"(?<![A-Z0-9_])([A-Z][A-Z0-9_]*)\(([^)=]*=[^)]*)\)")  # a colour may stand before it
 # Cut off before its end, as of a line in a file that somebody else still writes.
 _CUT = re.compile(r"(?<![A-Z0-9_])([A-Z][A-Z0-9_]*)\((\w*|\w+=[^)]*)\s*\Z")
 _VARIABLE = re.compile(r"([^=,]*)(?:=(\[[^]]*\]|(?!\[)[^,]*))?(?:,|\Z)")
-_TYPES = {name: name for name in ("f32", "f16", "bf16", "f64", "i8", "i32", "i64")}
+_TYPES = {name: name for name in ("f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64")}
 
 
 class Variables:
@@ -69,11 +69,17 @@ class Variables:
 
 def _map_case(op: str, variables: str, near_types: bool) -> Case:
     has = Variables(variables)
-    demand(op in OPERATORS, OTHER_OPERATORS.get(op, f"no operator {op[:40]} here"))
-    known, map_operator = OPERATORS[op]
+    demand(op in OPERATORS, f"no operator {op[:40]} here")
+    known, map_operator, define = OPERATORS[op]
     for key in has.texts:
         demand(key in known, f"{key[:40] or repr(key)}: a variable that is not known here")
-    return map_operator(has, near_types)
+    try:
+        if map_operator:
+            return map_operator(has, near_types)
+    except Unmapped:
+        if not define:
+            raise
+    return define(has)
 
 
 def read(path: str, near_types: bool) -> Iterator[Found]:
