@@ -174,6 +174,17 @@ class Frameworks(Program):
         softmax = {(r["backend"], r["implementation"]) for r in records if r["op"] == "softmax" and r["verdict"] == "pass"}
         self.assertLessEqual({("torch", "eager"), ("torch", "compile"), ("jax", "eager"), ("jax", "jit")}, softmax)
 
+    def test_structured_operands(self):
+        columns = ("torch-structured", "jax-structured", "onnxruntime-structured")
+        _, records = self.records("--framework", ",".join(columns), "--backend", ",".join(columns), "--relations", "none", "--case",
+                                  "exp/f32/n=2049/fill=repeated/seed=0", "--case", "cumsum/i32/rows=5,n=7/fill=normal/seed=0")
+        passed = {(r["backend"], r["op"], r["implementation"]) for r in records if r["verdict"] == "pass"}
+        both = {"sliced", "transposed", "expanded"}
+        for op, names in (("exp", ("eager", "eager", "cpu")), ("cumsum", ("integers", "integers", "cpu"))):
+            for column, name, more in zip(columns, names, ({"lazy", "out", "in-place"}, {"reversed", "donated"}, {"reversed"})):
+                found = {implementation for backend, its, implementation in passed if (backend, its) == (column, op)}
+                self.assertLessEqual({f"{name}-{structure}" for structure in both | more}, found, (column, op))
+
     def test_tensors_that_are_no_plain_ones(self):
         (self.dir / "odd.py").write_text(textwrap.dedent("""
             import assay
