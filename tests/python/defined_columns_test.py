@@ -84,7 +84,7 @@ class OfNumPy(Program):
         self.assertEqual((done.returncode, done.stdout.splitlines()), (0, ["numpy f32: 4 pass", "numpy f64: 4 pass"]), done.stderr)
         found = json.loads((self.dir / "found/compositions.json").read_text())
         self.assertEqual([(one["form"], one["dtype"], one["first_seed"]) for one in found], [("numpy", "f32", 7), ("numpy", "f64", 7)])
-        for more, why in ((("--op", "matmul"), "--op excludes --compose"), (("--python", "/nowhere/python3"), "cannot be run"),
+        for more, why in ((("--op", "matmul"), "--op says nothing of --compose"), (("--python", "/nowhere/python3"), "cannot be run"),
                           (("--framework", "numpi"), "there are numpy, jax")):
             refused = self.assay(*words[:5 if more[0] == "--python" else None], *more)
             self.assertEqual(refused.returncode, 2)

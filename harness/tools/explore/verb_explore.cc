@@ -245,7 +245,14 @@ int Explore(ExploreOptions options) {
 
 // The module assay.compose draws and judges them, in a process that takes the place of this one: its frameworks are
 // libraries of Python.
-int ExploreCompositions(const ExploreOptions& options) {
+int ExploreCompositions(const ExploreOptions& options, const CLI::App& verb) {
+  // --grant may come from the environment.
+  const std::set<std::string> shared = {"--compose", "--framework", "--dtype", "--seed",
+                                        "--python",  "--out",       "--grant"};
+  for (const CLI::Option* other : verb.get_options()) {
+    if (other->count() == 0 || shared.contains(other->get_name())) continue;
+    return Complain(kExitUsage, fmt::format("{} says nothing of --compose; leave it out", other->get_name()));
+  }
   const auto modules = FindModules();
   if (!modules) return Complain(kExitUsage, modules.error().message);
   const uint64_t seed = options.seed ? *options.seed : std::random_device{}() % kDrawnSeeds;
@@ -268,17 +275,6 @@ int ExploreCompositions(const ExploreOptions& options) {
                   fmt::format("the interpreter {} cannot be run: {}; name one of CPython 3.10 or later with "
                               "--python PATH",
                               python, std::strerror(errno)));
-}
-
-// Options that say nothing of compositions are refused beside --compose.
-void AddComposing(CLI::App& verb, ExploreOptions& o) {
-  CLI::Option* compose = AddNumber<uint64_t>(
-      verb, "--compose", o.compositions, {1, 1'000'000'000},
-      "instead of cases this many random compositions of functions, of the frameworks of --framework (default numpy)");
-  const std::set<std::string> shared = {"--help", "--compose", "--framework", "--dtype", "--seed", "--python", "--out"};
-  for (CLI::Option* other : verb.get_options()) {
-    if (!shared.contains(other->get_name())) compose->excludes(other);
-  }
 }
 
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
@@ -306,8 +302,12 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddOptions(*verb, run, {"--store"});
   verb->get_option("--store")->description(
       "keep golden values between runs, or not (the default): no other run has these cases");
-  AddComposing(*verb, *o);
-  verb->callback([o, &action] { action = [o] { return o->compositions ? ExploreCompositions(*o) : Explore(*o); }; });
+  AddNumber<uint64_t>(
+      *verb, "--compose", o->compositions, {1, 1'000'000'000},
+      "instead of cases this many random compositions of functions, of the frameworks of --framework (default numpy)");
+  verb->callback([o, verb, &action] {
+    action = [o, verb] { return o->compositions ? ExploreCompositions(*o, *verb) : Explore(*o); };
+  });
 }
 
 }  // namespace assay::cli
