@@ -112,6 +112,18 @@ class OfNumPy(Program):
         done = self.assay("backends", "--framework", "numpy")
         self.assertIn("it has the functions of --operators alone", done.stdout)
 
+    def test_random_compositions(self):
+        words = ("explore", "--compose", "4", "--seed", "7", "--python", PYTHON)
+        done = self.assay(*words, "--dtype", "f32,f64", "--out", "found")
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (0, ["numpy f32: 4 pass", "numpy f64: 4 pass"]), done.stderr)
+        found = json.loads((self.dir / "found/compositions.json").read_text())
+        self.assertEqual([(one["form"], one["dtype"], one["first_seed"]) for one in found], [("numpy", "f32", 7), ("numpy", "f64", 7)])
+        for more, why in ((("--op", "matmul"), "--op says nothing of --compose"), (("--python", "/nowhere/python3"), "cannot be run"),
+                          (("--framework", "numpi"), "there are numpy, jax")):
+            refused = self.assay(*words[:5 if more[0] == "--python" else None], *more)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(why, refused.stderr)
+
     def test_the_shipped_compositions(self):
         listed = self.assay("list", "cases", "--operators", "compositions", "--suite", "compositions")
         names = {line.partition("/")[0] for line in listed.stdout.splitlines() if "/" in line}

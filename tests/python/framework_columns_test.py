@@ -119,7 +119,8 @@ class Columns(Program):
     def test_frameworks_that_are_not_there(self):
         done = self.assay("backends", "--framework", "troch")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("the module assay has jax, numpy, onnxruntime, openvino, tensorflow, tinygrad, torch; did you mean 'torch'?", done.stderr)
+        self.assertIn("the module assay has jax, jax-structured, numpy, numpy-structured, onnxruntime, onnxruntime-structured, openvino, "
+                      "tensorflow, tinygrad, torch, torch-structured; did you mean 'torch'?", done.stderr)
         done = self.assay("backends", "--framework", "onnxruntime,torch", "--python", self.bare())
         self.assertEqual(done.returncode, 0, done.stderr)
         for name, needs, install in (("onnxruntime", "onnxruntime and no onnx and no ml_dtypes", "onnxruntime onnx ml-dtypes"),
@@ -173,6 +174,17 @@ class Frameworks(Program):
         self.assertLessEqual({"sdpa", "sdpa-math", "sdpa-flash"}, attention)
         softmax = {(r["backend"], r["implementation"]) for r in records if r["op"] == "softmax" and r["verdict"] == "pass"}
         self.assertLessEqual({("torch", "eager"), ("torch", "compile"), ("jax", "eager"), ("jax", "jit")}, softmax)
+
+    def test_structured_operands(self):
+        columns = ("torch-structured", "jax-structured", "onnxruntime-structured")
+        _, records = self.records("--framework", ",".join(columns), "--backend", ",".join(columns), "--relations", "none", "--case",
+                                  "exp/f32/n=2049/fill=normal/seed=0", "--case", "cumsum/i32/rows=5,n=7/fill=normal/seed=0")
+        passed = {(r["backend"], r["op"], r["implementation"]) for r in records if r["verdict"] == "pass"}
+        both = {"sliced", "transposed", "expanded"}
+        for op, names in (("exp", ("eager", "eager", "cpu")), ("cumsum", ("integers", "integers", "cpu"))):
+            for column, name, more in zip(columns, names, ({"lazy", "out", "in-place"}, {"reversed", "donated"}, {"reversed"})):
+                found = {implementation for backend, its, implementation in passed if (backend, its) == (column, op)}
+                self.assertLessEqual({f"{name}-{structure}" for structure in both | more}, found, (column, op))
 
     def test_tensors_that_are_no_plain_ones(self):
         (self.dir / "odd.py").write_text(textwrap.dedent("""

@@ -314,7 +314,7 @@ def names() -> list[str]:
     return sorted({*_MAPS, *_REDUCTIONS, *own})
 
 
-TRACED, _NUMPY = _TracedNamespace(), _NumPyNamespace()
+TRACED, NUMPY = _TracedNamespace(), _NumPyNamespace()
 
 
 def namespace(x: Any) -> Any:
@@ -324,7 +324,7 @@ def namespace(x: Any) -> Any:
         return TRACED
     kind = type(x).__module__.split(".")[0]
     if kind == "numpy":
-        return _NUMPY
+        return NUMPY
     if kind == "torch":
         from .frameworks import torch_namespace
         return torch_namespace.namespace_of(x)

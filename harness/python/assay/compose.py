@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random compositions, judged: python3 -m assay.compose --framework numpy,jax --count 1000. Each is a function of 2 to 6
-operations, which a framework computes eagerly and compiled; its own formula judges the results, and a failing one is made
-smaller and printed as a function."""
+"""Random compositions, judged: assay explore --compose --framework numpy,jax --count 1000. Each is a function of 2 to 6
+operations, which a framework computes one by one and compiled; its own formula judges the results, and a failing one is made
+smaller and printed as a function. How far the compiled results are from the others is told at the end."""
 from __future__ import annotations
 
 import argparse
+import functools
+import json
+import os
 import random
 import sys
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 UNARY = ("xp.exp({})", "xp.tanh({})", "xp.erf({})", "xp.sigmoid({})", "xp.silu({})", "xp.gelu({})", "xp.relu({})", "abs({})", "-{}",
          "xp.sin({})", "xp.cos({})", "{0} * {0}", "xp.sqrt(abs({}))", "xp.rsqrt(abs({}) + 0.5)", "xp.log(abs({}) + 0.5)",
@@ -80,66 +83,125 @@ def function_of(text: str) -> Callable[..., Any]:
 
 
 class Form(NamedTuple):
-    """How a framework computes a function: its contract, and a function of NumPy's arrays."""
+    """How a framework computes a function of one type: its contract, and a function of NumPy's arrays. The first form of a framework
+    executes one operation after the other, the others compile them together."""
     name: str
     contract: str
     compute: Callable[[Callable[..., Any], Sequence[Any]], Any]
+    dtype: str = "f32"
+    scale: float = 1  # of the inputs
 
 
-def forms(framework: str) -> list[Form]:
+TYPES = {"numpy": ("f32", "f64"), "jax": ("f32", "f64", "bf16", "f16"), "torch": ("f32", "f64", "bf16", "f16"),
+         "onnxruntime": ("f32", "f64", "f16"), "openvino": ("f32", "bf16", "f16")}
+
+
+def _nodes_alone(graph: Callable[..., Any]) -> Callable[..., Any]:
+    """Executes each node of the function's graph in a graph of its own."""
+    from .frameworks._symbols import Symbol, node_by_node
+    make = node_by_node(graph)
+    return lambda f, arrays: f(*(Symbol(make(arrays[0].dtype.name), x, x.shape) for x in arrays)).value
+
+
+def forms(framework: str, dtype: str) -> list[Form]:
     import numpy
 
     from .frameworks._columns import FLUSHES, demanded, joined
-    contract = joined(demanded(("f32",), {}), FLUSHES.get(framework, ""))
+    from .frameworks._defined import stored_intermediates
+    contract = joined(demanded((dtype,), {}), FLUSHES.get(framework, ""), stored_intermediates((dtype,)))
+
+    def form(name: str, compute: Callable[..., Any]) -> Form:
+        return Form(name, contract, compute, dtype)
     if framework == "numpy":
-        return [Form("numpy", contract, lambda function, arrays: function(*arrays))]
+        return [form("numpy", lambda function, arrays: function(*arrays))]
     if framework == "jax":
         import jax
-        eager = Form("jax", contract, lambda f, arrays: numpy.asarray(f(*map(jax.numpy.asarray, arrays))))
-        return [eager, eager._replace(name="jax.jit", compute=lambda f, arrays: numpy.asarray(jax.jit(f)(*arrays)))]
+        jax.config.update("jax_enable_x64", True)
+        return [form("jax", lambda f, arrays: numpy.asarray(f(*map(jax.numpy.asarray, arrays)))),
+                form("jax.jit", lambda f, arrays: numpy.asarray(jax.jit(f)(*arrays)))]
     if framework == "torch":
-        import torch
-
-        from .frameworks.torch_compiled import compiled
-        eager = Form("torch", contract, lambda f, arrays: f(*map(torch.from_numpy, arrays)).numpy())
-        return [eager, eager._replace(name="torch.compile", compute=lambda f, arrays: eager.compute(compiled(f), arrays))]
+        from .frameworks.torch_compiled import compiled, on_numpys
+        return [form("torch", on_numpys), form("torch.compile", lambda f, arrays: on_numpys(compiled(f), arrays))]
     if framework == "onnxruntime":
         from .frameworks.onnxruntime_graphs import compiled as session
-        return [Form(f"onnxruntime {level}", contract, lambda f, arrays, level=level: session(level)(f)(*arrays))
-                for level in ("ORT_ENABLE_ALL", "ORT_DISABLE_ALL")]
-    if framework == "openvino":
-        from .frameworks.openvino_graphs import compiled as model
-        return [Form("openvino", contract, lambda f, arrays: model(f)(*arrays))]
-    raise SystemExit(f"--framework {framework}: there are numpy, jax, torch, onnxruntime, openvino")
+        return [form("onnxruntime node by node", _nodes_alone(session("ORT_DISABLE_ALL")))] + [
+            form(f"onnxruntime {level}", lambda f, arrays, level=level: session(level)(f)(*arrays))
+            for level in ("ORT_ENABLE_ALL", "ORT_DISABLE_ALL")]
+    from .frameworks.openvino_graphs import compiled as model
+    return [form("openvino node by node", _nodes_alone(model)), form("openvino", lambda f, arrays: model(f)(*arrays))]
 
 
-def inputs_of(text: str, seed: int, rows: int, n: int) -> list[Any]:
+def inputs_of(text: str, seed: int, rows: int, n: int, dtype: str = "f32", scale: float = 1) -> list[Any]:
+    """The numbers of f32 times `scale`, rounded to the type."""
     import numpy
+
+    from ._types import BY_NAME
     numbers = numpy.random.default_rng(seed)
     names = text[text.index("(") + 1:text.index(")")].split(", ")
     extents = {"rows": rows, "n": n}
-    arrays = [numbers.standard_normal([extents[axis] for axis in INPUTS[name].split()], numpy.float32) for name in names]
+    arrays = [numpy.float32(scale) * numbers.standard_normal([extents[axis] for axis in INPUTS[name].split()], numpy.float32)
+              for name in names]
     if seed % 4 == 3:
         arrays[numbers.integers(len(arrays))].reshape(-1)[:1] = numbers.choice(numpy.array(SPECIAL, numpy.float32))
-    return arrays
+    if dtype == "bf16":
+        import ml_dtypes
+        return [x.astype(ml_dtypes.bfloat16) for x in arrays]
+    with numpy.errstate(over="ignore"):
+        return [x.astype(BY_NAME[dtype].framework) for x in arrays]
 
 
-def judge(text: str, form: Form, seed: int, rows: int, n: int) -> tuple[str, str]:
-    """The verdict and its reason."""
+def computed(text: str, form: Form, seed: int, rows: int, n: int) -> tuple[Any, str, str]:
+    """The result, its verdict and the reason; None is no result."""
     import numpy
 
     import assay
     from ._frameworks import Unsupported
-    function, arrays = function_of(text), inputs_of(text, seed, rows, n)
+    function, arrays = function_of(text), inputs_of(text, seed, rows, n, form.dtype, form.scale)
     with numpy.errstate(all="ignore"):
         try:
             result = form.compute(function, arrays)
         except Unsupported as why:
-            return "unsupported", str(why)
-    if result.dtype != numpy.float32 or result.shape != (rows, n):
-        return "error", f"it returned {result.dtype} of shape {result.shape}"
+            return None, "unsupported", str(why)
+    if result.dtype != arrays[0].dtype or result.shape != (rows, n):
+        return None, "error", f"it returned {result.dtype} of shape {result.shape}"
     verdict = assay.check(function, arrays, result, contract=form.contract)
-    return verdict.verdict, verdict.reason
+    return result, verdict.verdict, verdict.reason
+
+
+class Distance:
+    """How far the results of a compiled form are from those of the first form. Numbers in order are integers in order, so that their
+    difference is the distance in units of the last place; NaN has no sign and no payload here."""
+
+    def __init__(self) -> None:
+        self.compositions = self.equal = self.elements = self.equal_elements = self.of_nan = 0
+        self.farthest, self.seed = 0, None
+
+    def add(self, eager: Any, compiled: Any, seed: int) -> None:
+        import numpy
+        of_nan = numpy.isnan(eager) != numpy.isnan(compiled)
+        numbers = ~(numpy.isnan(eager) | numpy.isnan(compiled))
+        codes = [self._ordered(x) for x in (eager[numbers], compiled[numbers])]
+        differs = codes[0] != codes[1]
+        self.compositions += 1
+        self.equal += not differs.any() and not of_nan.any()
+        self.elements += eager.size
+        self.equal_elements += int(eager.size - differs.sum() - of_nan.sum())
+        self.of_nan += int(of_nan.sum())
+        farthest = max((abs(int(a) - int(b)) for a, b in zip(codes[0][differs], codes[1][differs])), default=0)
+        if farthest > self.farthest:
+            self.farthest, self.seed = farthest, seed
+
+    @staticmethod
+    def _ordered(x: Any) -> Any:
+        """-0 is one below 0."""
+        import numpy
+        bits = x.view(f"int{8 * x.itemsize}").astype(numpy.int64)
+        return numpy.where(bits < 0, -(bits & (2 ** (8 * x.itemsize - 1) - 1)) - 1, bits)
+
+    def __str__(self) -> str:
+        return (f"the same bits in {self.equal} of {self.compositions} compositions, {self.equal_elements} of {self.elements} elements; "
+                f"at most {self.farthest} ulp apart" + (f" (seed {self.seed})" if self.farthest else "") +
+                (f"; NaN on one side alone in {self.of_nan}" if self.of_nan else ""))
 
 
 ALARMS = ("mismatch", "suspect", "error")
@@ -167,42 +229,84 @@ def shrink(steps: Sequence[Step], fails: Callable[[Sequence[Step], int, int], bo
     return steps, rows, n
 
 
-def explore(frameworks: Sequence[str], count: int, seed: int, rows: int, n: int, say: Callable[[str], Any]) -> dict[str, dict[str, int]]:
-    """Counts of verdicts by form."""
-    every = [form for framework in frameworks for form in forms(framework)]
-    counts: dict[str, dict[str, int]] = {form.name: {} for form in every}
+class Found(NamedTuple):
+    """counts: of verdicts, by form and type. distances: those of compiled forms from the first."""
+    counts: dict[tuple[str, str], dict[str, int]]
+    distances: dict[tuple[str, str], Distance]
+
+
+def explore(frameworks: Sequence[str], count: int, seed: int, rows: int, n: int, say: Callable[[str], Any],
+            dtypes: Sequence[str] = ("f32",), scale: float = 1, eager_only: bool = False) -> Found:
+    groups = [[form._replace(scale=scale) for form in forms(framework, dtype)[:1 if eager_only else None]]
+              for framework in frameworks for dtype in dtypes if dtype in TYPES.get(framework, dtypes)]
+    found = Found({(form.name, form.dtype): {} for group in groups for form in group},
+                  {(form.name, form.dtype): Distance() for group in groups for form in group[1:]})
     for number in range(seed, seed + count):
         steps = draw(random.Random(number))
-        for form in every:
-            verdict, reason = _judged(source(steps), form, number, rows, n)
-            counts[form.name][verdict] = counts[form.name].get(verdict, 0) + 1
-            if verdict not in ALARMS:
-                continue
-            fails = lambda one, r, c: _judged(source(one), form, number, r, c)[0] == verdict  # noqa: E731
-            least, r, c = shrink(steps, fails, rows, n)
-            say(f"{form.name}, seed {number}, {r} x {c}: {_judged(source(least), form, number, r, c)}; at first: {reason}\n{source(least)}")
-    return counts
+        for group in groups:
+            results = [_tell(form, steps, number, rows, n, found, say) for form in group]
+            for form, result in zip(group[1:], results[1:]):
+                if result is not None and results[0] is not None:
+                    found.distances[form.name, form.dtype].add(results[0], result, number)
+    return found
 
 
-def _judged(*arguments: Any) -> tuple[str, str]:
+def _tell(form: Form, steps: list[Step], number: int, rows: int, n: int, found: Found, say: Callable[[str], Any]) -> Any:
+    result, verdict, reason = _judged(source(steps), form, number, rows, n)
+    counts = found.counts[form.name, form.dtype]
+    counts[verdict] = counts.get(verdict, 0) + 1
+    if verdict in ALARMS:
+        fails = lambda one, r, c: _judged(source(one), form, number, r, c)[1] == verdict  # noqa: E731
+        least, r, c = shrink(steps, fails, rows, n)
+        say(f"{form.name} {form.dtype}, seed {number}, {r} x {c}: {_judged(source(least), form, number, r, c)[1:]}; at first: {reason}\n"
+            f"{source(least)}")
+    return result
+
+
+def _judged(*arguments: Any) -> tuple[Any, str, str]:
     try:
-        return judge(*arguments)
+        return computed(*arguments)
     except Exception as error:  # of a framework, or of assay: either is looked at
-        return "error", f"{type(error).__name__}: {error}"
+        return None, "error", f"{type(error).__name__}: {error}"
+
+
+def _chosen(parser: argparse.ArgumentParser, text: str, known: Iterable[str], option: str) -> list[str]:
+    chosen = text.split(",")
+    for one in chosen:
+        if one not in known:
+            parser.error(f"{option} {one}: there are {', '.join(known)}")
+    return chosen
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m assay.compose", description=__doc__.split(":")[0])
+    parser = argparse.ArgumentParser(prog="assay explore --compose", description=__doc__.split(":")[0])
     parser.add_argument("--framework", default="numpy", help="numpy, jax, torch, onnxruntime and openvino, comma separated")
+    parser.add_argument("--dtype", default="f32", help="f32, f64, bf16 and f16, comma separated; each framework takes those it has")
     parser.add_argument("--count", type=int, default=100, help="compositions")
     parser.add_argument("--seed", type=int, default=0, help="of the first; each has the next one")
     parser.add_argument("--rows", type=int, default=5)
     parser.add_argument("--n", type=int, default=37)
+    parser.add_argument("--scale", type=float, default=1, help="factor of the numbers")
+    parser.add_argument("--eager-only", action="store_true", help="without the compiled forms")
+    parser.add_argument("--out", help="folder for compositions.json, the counts and distances")
     chosen = parser.parse_args(words)
-    counts = explore(chosen.framework.split(","), chosen.count, chosen.seed, chosen.rows, chosen.n, print)
-    for name, verdicts in counts.items():
-        print(f"{name}: {', '.join(f'{number} {verdict}' for verdict, number in sorted(verdicts.items()))}")
-    return int(any(verdict in ALARMS for verdicts in counts.values() for verdict in verdicts))
+    frameworks = _chosen(parser, chosen.framework, TYPES, "--framework")
+    dtypes = _chosen(parser, chosen.dtype, TYPES["jax"], "--dtype")
+    if not any(dtype in TYPES[framework] for framework in frameworks for dtype in dtypes):
+        parser.error(f"--dtype {chosen.dtype}: {chosen.framework} takes none of these")
+    found = explore(frameworks, chosen.count, chosen.seed, chosen.rows, chosen.n, functools.partial(print, flush=True), dtypes,
+                    chosen.scale, chosen.eager_only)
+    for (name, dtype), verdicts in found.counts.items():
+        print(f"{name} {dtype}: {', '.join(f'{number} {verdict}' for verdict, number in sorted(verdicts.items()))}")
+    for (name, dtype), distance in found.distances.items():
+        print(f"{name} {dtype} beside its operations one by one: {distance}")
+    if chosen.out:
+        os.makedirs(chosen.out, exist_ok=True)
+        with open(os.path.join(chosen.out, "compositions.json"), "w", encoding="utf-8") as file:
+            json.dump([{"form": name, "dtype": dtype, "first_seed": chosen.seed, "verdicts": verdicts,
+                        **({"distance": vars(found.distances[name, dtype])} if (name, dtype) in found.distances else {})}
+                       for (name, dtype), verdicts in found.counts.items()], file, indent=1)
+    return int(any(verdict in ALARMS for verdicts in found.counts.values() for verdict in verdicts))
 
 
 if __name__ == "__main__":

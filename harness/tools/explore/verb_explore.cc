@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay explore: cases beyond any list, as long as there is time.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <random>
@@ -18,6 +21,7 @@
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/json.h"
 #include "harness/core/model/contract.h"
+#include "harness/engine/device/interpreter.h"
 #include "harness/engine/preflight.h"
 #include "harness/engine/trial/reproduction.h"
 #include "harness/plan/catalog.h"
@@ -36,6 +40,7 @@ struct ExploreOptions {
   RunOptions run;
   std::optional<std::string> time;
   std::optional<uint64_t> cases, seed;
+  std::optional<uint64_t> compositions;  // --compose
   CoverLimits limits{.elements = 0x1p18, .flops = 0x1p24};
 };
 
@@ -238,6 +243,40 @@ int Explore(ExploreOptions options) {
   return EndRun(run, result, nullptr, [&] { PrintSummary(options, *explore, explorer, result, run.folder); });
 }
 
+// The module assay.compose draws and judges them, in a process that takes the place of this one: its frameworks are
+// libraries of Python.
+int ExploreCompositions(const ExploreOptions& options, const CLI::App& verb) {
+  // --grant may come from the environment.
+  const std::set<std::string> shared = {"--compose", "--framework", "--dtype", "--seed",
+                                        "--python",  "--out",       "--grant"};
+  for (const CLI::Option* other : verb.get_options()) {
+    if (other->count() == 0 || shared.contains(other->get_name())) continue;
+    return Complain(kExitUsage, fmt::format("{} says nothing of --compose; leave it out", other->get_name()));
+  }
+  const auto modules = FindModules();
+  if (!modules) return Complain(kExitUsage, modules.error().message);
+  const uint64_t seed = options.seed ? *options.seed : std::random_device{}() % kDrawnSeeds;
+  Note(fmt::format("seed {}", seed));
+  const std::string python = ChoosePython(options.run.backend.python);
+  std::vector<std::string> words = {python,    (*modules / "assay/_compose_script.py").string(),
+                                    "--count", fmt::to_string(*options.compositions),
+                                    "--seed",  fmt::to_string(seed)};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--framework", fmt::format("{}", fmt::join(options.run.backend.frameworks, ",")));
+  add("--dtype", fmt::format("{}", fmt::join(options.run.selection.dtypes, ",")));
+  add("--out", options.run.out ? options.run.out->string() : "");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(python.c_str(), arguments.data());
+  return Complain(kExitUsage,
+                  fmt::format("the interpreter {} cannot be run: {}; name one of CPython 3.10 or later with "
+                              "--python PATH",
+                              python, std::strerror(errno)));
+}
+
 void AddExploring(CLI::App& verb, ExploreOptions& o) {
   AddOptions(verb, o.run, {"--op", "--dtype", "--contract", "--operators"});
   AddOptionFor(verb, "--for", o.time)
@@ -263,7 +302,12 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddOptions(*verb, run, {"--store"});
   verb->get_option("--store")->description(
       "keep golden values between runs, or not (the default): no other run has these cases");
-  verb->callback([o, &action] { action = [o] { return Explore(*o); }; });
+  AddNumber<uint64_t>(
+      *verb, "--compose", o->compositions, {1, 1'000'000'000},
+      "instead of cases this many random compositions of functions, of the frameworks of --framework (default numpy)");
+  verb->callback([o, verb, &action] {
+    action = [o, verb] { return o->compositions ? ExploreCompositions(*o, *verb) : Explore(*o); };
+  });
 }
 
 }  // namespace assay::cli

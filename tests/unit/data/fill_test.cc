@@ -109,6 +109,18 @@ TEST(Fill, OnlySpecialEdgesAndMaskedAreNotFinite) {
   }
 }
 
+// A line along the last axis is drawn, and all others are as it is; of a single axis one element.
+TEST(Fill, RepeatedLinesAreAlike) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI8, DType::kC64}) {
+    const std::vector<double> x = Values("repeated", dtype, {3, 5, 700});
+    const size_t line = x.size() / 15;
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], x[i % line]) << Name(dtype) << " " << i;
+    EXPECT_GT(std::set(x.begin(), x.end()).size(), dtype == DType::kI8 ? 50u : 100u) << Name(dtype);
+    const std::vector<double> flat = Values("repeated", dtype, {5000});
+    EXPECT_EQ(std::set(flat.begin(), flat.end()).size(), IsComplex(dtype) ? 2u : 1u) << Name(dtype);
+  }
+}
+
 // The operand that carries the pattern has a mean of a hundred deviations, others have none.
 TEST(Fill, OffsetsAreFarFromZero) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI8, DType::kI32}) {

@@ -26,7 +26,7 @@ struct FillInfo {
   double parameter = 0;
 };
 
-constexpr std::array<FillInfo, 24> kFills = {{
+constexpr std::array<FillInfo, 25> kFills = {{
     {FillKind::kUniform, "uniform", internal::GenerateUniform},
     {FillKind::kNormal, "normal", internal::GenerateNormal},
     {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
@@ -45,6 +45,7 @@ constexpr std::array<FillInfo, 24> kFills = {{
     {FillKind::kNegative, "negative", internal::GenerateNegative},
     {FillKind::kOffset, "offset", internal::GenerateOffset},
     {FillKind::kExtremes, "extremes", internal::GenerateExtremes},
+    {FillKind::kRepeated, "repeated", internal::GenerateRepeated},
     {FillKind::kTosa, "tosa-0", internal::GenerateTosa, 0},
     {FillKind::kTosa, "tosa-1", internal::GenerateTosa, 1},
     {FillKind::kTosa, "tosa-2", internal::GenerateTosa, 2},

@@ -34,6 +34,7 @@ enum class FillKind : uint8_t {
   kNegative,   // as large, with the other sign; u8: the lower half but 0; bool: false
   kOffset,     // operand of role 0: N(100, 1), rounded for integers; others: normal
   kExtremes,   // integers: the lowest and the highest value, 0 and +-1; floats: +-0 and +-1
+  kRepeated,   // N(0,1), each line along the last axis as the first; of one axis all elements alike
   kTosa,       // tosa-0 to tosa-5: the data sets of TOSA's dot product conformance
 };
 

@@ -88,6 +88,7 @@ void GenerateMasked(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTies(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateLarge(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateNegative(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateRepeated(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateOffset(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateExtremes(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out);

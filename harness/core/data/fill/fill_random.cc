@@ -111,6 +111,17 @@ void GenerateNormal(const FillJob& job, int64_t first, std::span<double> out) {
   for (double& x : out) x *= scale;
 }
 
+void GenerateRepeated(const FillJob& job, int64_t first, std::span<double> out) {
+  const RandomStream random = job.Random(Purpose::kValues);
+  const int64_t elements = job.size / job.components;
+  const int64_t period = (elements == job.channels ? 1 : job.channels) * job.components;
+  const double scale = job.is_int ? job.max_value / 4 : 1;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t value = (first + static_cast<int64_t>(i)) % period;
+    out[i] = scale * random.Normal(static_cast<uint64_t>(value));
+  }
+}
+
 // A mean of a hundred deviations, in the real part of complex elements.
 void GenerateOffset(const FillJob& job, int64_t first, std::span<double> out) {
   if (job.role != 0) return GenerateNormal(job, first, out);

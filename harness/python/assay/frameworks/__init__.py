@@ -58,7 +58,7 @@ def kernels(name: str) -> None:
     importlib.import_module(f"{__name__}.{name}_columns").register_all()
 
 
-def column(name: str) -> None:
+def column(name: str, structured: bool = False) -> None:
     """Registers the kernels for ``--framework NAME``. If the framework is missing, only its column is unavailable."""
     try:
         for module in demand(name).needs:
@@ -69,3 +69,5 @@ def column(name: str) -> None:
         raise Unavailable(f"framework {name}: {sys.executable} cannot import it: {why}; install with: pip install "
                           f"{FRAMEWORKS[name].install}, or name another interpreter with --python") from None
     kernels(name)
+    if structured:
+        importlib.import_module(f"{__name__}._structures").register_structured(name)

@@ -228,3 +228,23 @@ def results_in(result: Any, numbers_in: str, types: Sequence[str]) -> list[Any]:
         is_stored_so = dtype == numbers_in and not one.is_condition
         values.append(one.value if is_stored_so else one.make("cast", [one.value], to=dtype))
     return values
+
+
+def node_by_node(graph: Callable[..., Any]) -> Callable[[str], Callable[..., Any]]:
+    """make() of symbols whose values are arrays of NumPy, by their floating-point type: each node is computed at once, in a graph that
+    has no other. graph(body) is a function of arrays, and body one of symbols. Conditions are arrays of i8."""
+    made: dict[Any, Callable[..., Any]] = {}
+
+    def of(dtype: str) -> Callable[..., Any]:
+        def make(name: str, values: Sequence[Any], **attrs: Any) -> Any:
+            def body(*symbols: Symbol, **_: Any) -> Any:
+                rest = iter(symbols)
+                operands = [next(rest) if isinstance(value, numpy.ndarray) else value for value in values]
+                return operands[0] if name == "cast" else symbols[0].assay_namespace._symbol(name, operands, (), **attrs)
+            arrays = [value for value in values if isinstance(value, numpy.ndarray)]
+            key = (dtype, name, repr(attrs), *((v.dtype.name, v.shape) if isinstance(v, numpy.ndarray) else v for v in values))
+            if key not in made:
+                made[key] = graph(body)
+            return made[key](*arrays, result_types=("int8" if name in _CONDITIONS else attrs.get("to", dtype),))
+        return make
+    return of

@@ -8,7 +8,7 @@ import onnxruntime
 
 from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
-from ._columns import Column, only, register
+from ._columns import INTEGERS, Column, only, register
 from ._defined import defined, exported
 from .onnxruntime_imported import imported
 from .onnxruntime_models import versions
@@ -68,6 +68,8 @@ COLUMNS = [
     Column("softmax", ops.softmax, WIDE, extra="masked=nan"),
     Column("reduce", ops.reduce, WIDE, supports=only(kind=VALUES, nan="propagate")),
     Column("reduce", ops.reduce, ("f32-i64", "f64-i64", "f16-i64"), "indices", supports=_one_axis),
+    Column("reduce", ops.reduce, INTEGERS, "integers", supports=only(kind=("sum", "prod", "max", "min"))),
+    Column("reduce", ops.reduce, tuple(f"{dtype}-i64" for dtype in INTEGERS), "indices-of-integers", supports=_one_axis),
     Column("attention", ops.attention, NARROW, extra=_probabilities, shown=("mask_per_head",)),
     # epsilon is an f32 attribute, so that f64 has none that is meant.
     Column("layer_norm", ops.layer_norm, (*NARROW, "bf16"), supports=only(stats=False)),
@@ -78,9 +80,9 @@ COLUMNS = [
     *(Column(op, ops.element(node), NARROW if op == "erf" else WIDE) for op, node in ELEMENTS.items()),
     Column("cumsum", ops.cumsum, (*WIDE, "i32", "i64")),
     # Equal elements are ordered by index (onnx.ai, TopK).
-    Column("top_k", ops.top_k, WIDE),
-    Column("sort", ops.sort, WIDE),
-    Column("gather", ops.gather, (*WIDE, "bf16")),
+    Column("top_k", ops.top_k, (*WIDE, *INTEGERS)),
+    Column("sort", ops.sort, (*WIDE, *INTEGERS)),
+    Column("gather", ops.gather, (*WIDE, "bf16", *(f"{dtype}-i64-{dtype}" for dtype in (*INTEGERS, "bool")))),
     Column("scatter_add", ops.scatter_add, ("f64", "f32")),
     *(_quantize(code) for code in CODES),
     *(_dequantize(dtype) for dtype in NARROW),

@@ -89,8 +89,7 @@ def compiled(level):
             key = (tuple(attrs.items()), *((o.dtype.name, o.shape) for o in operands))
             if key not in sessions:
                 sessions[key] = _session(body, operands, attrs, level)
-            feed = {f"x{i}": numpy.ascontiguousarray(o).reshape(o.shape) for i, o in enumerate(operands)}
-            results = sessions[key].run(None, feed)
+            results = sessions[key].run(None, {f"x{i}": o for i, o in enumerate(operands)})
             return results[0] if len(results) == 1 else tuple(results)
         return call
     return graph

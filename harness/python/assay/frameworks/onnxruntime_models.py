@@ -141,10 +141,10 @@ def _session(provider, node, operands, results, attrs, since):
 
 
 def _value(array):
-    """numpy has no bf16 and fp8 of its own: their bits travel with the type beside."""
-    array = numpy.ascontiguousarray(array).reshape(array.shape)
+    """NumPy has no bf16 and fp8 of its own: their bits travel with the type beside. ONNX Runtime (1.32) takes these as if they were
+    dense, whatever their strides (onnxruntime_proofs.py)."""
     if array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        bits = array.view(numpy.uint16 if array.dtype.itemsize == 2 else numpy.uint8)
+        bits = numpy.ascontiguousarray(array).reshape(array.shape).view(numpy.uint16 if array.dtype.itemsize == 2 else numpy.uint8)
         if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
             raise Unsupported(f"ONNX Runtime {onnxruntime.__version__} takes no arrays of {array.dtype.name} from Python")
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, ELEMENTS[array.dtype.name])

@@ -52,3 +52,13 @@ def compiled(function):
 
     call.compiles = True
     return call
+
+
+def on_numpys(function, arrays):
+    """The result for arrays of NumPy as one; PyTorch takes those of ml_dtypes by their bits."""
+    bits = [torch.from_numpy(x.view("int16") if x.dtype.name == "bfloat16" else x) for x in arrays]
+    result = function(*(x.view(torch.bfloat16) if x.dtype is torch.int16 else x for x in bits))
+    if result.dtype is not torch.bfloat16:
+        return result.numpy()
+    import ml_dtypes
+    return result.view(torch.int16).numpy().view(ml_dtypes.bfloat16)

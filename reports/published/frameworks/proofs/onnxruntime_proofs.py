@@ -70,3 +70,8 @@ for op, right, zero in (("Cos", np.cos, np.pi / 2), ("Sin", np.sin, np.pi)):
 
 x = np.array([-5, -10, -18, -19], np.float32)
 print("Sigmoid float32 of", x, "is", node("Sigmoid", x), "exact:", 1 / (1 + np.exp(-x.astype(np.float64))))
+
+x = np.array([[2**60 + 1, 2**60 + 3]])
+print("ReduceSum int64 of 2^60 + 1 and 2^60 + 3 is", node("ReduceSum", x, axes, keepdims=0)[0], "exact:", x.sum())
+x = np.array([[3**20, 3**18]])
+print("ReduceProd int64 of 3^20 and 3^18 is", node("ReduceProd", x, axes, keepdims=0)[0], "exact:", x.prod())

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 jax.config.update("jax_enable_x64", True)
 INF, NAN = float("inf"), float("nan")
-TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64}
+TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64, "int32": TensorProto.INT32}
 
 
 def model(op, operands, constants=(), **attributes):
@@ -63,3 +63,29 @@ x = f32(89)
 print("jax 38099: log(exp(89)), eager:", jax.numpy.log(jax.numpy.exp(x)), "jit:", jax.jit(lambda x: jax.numpy.log(jax.numpy.exp(x)))(x))
 a, b, x = f32(1e20), f32(-1e20), f32(1e10)
 print("xla 41579: a x + b x of 1e20, -1e20, 1e10, jit:", jax.jit(lambda a, b, x: a * x + b * x)(a, b, x), "right: 0")
+
+torch.manual_seed(0)
+c = torch.rand(50, 50)
+right = c @ c
+print("pytorch 85852: mm(c, c, out=c) is off by up to", f"{(torch.mm(c, c, out=c) - right).abs().max():.2g}")
+ones = torch.ones(5, 5)
+print("pytorch 48900: addmm(0, ones, identity, out=ones):", torch.addmm(torch.zeros(5, 5), ones, torch.eye(5), out=ones)[0, 0].item(), "right: 1")
+large = np.array([2**45, -2**50, 7])
+print("openvino 35890: of i64 2^45, -2^50, 7: Abs", of_openvino("Abs", [large]), "Neg", of_openvino("Neg", [large]))
+dividends, divisors = np.array([2**40 + 7, 123456789012345]), np.array([3, 7])
+print("openvino 37766: Div of i64:", of_openvino("Div", [dividends, divisors]), "right:", dividends // divisors)
+print("openvino 35829: Mod of i64 1234567890 and 13:", of_openvino("Mod", [np.array([1234567890]), np.array([13])]), "right:", 1234567890 % 13)
+print("openvino 35838: Pow of i64 13 and 8:", of_openvino("Pow", [np.array([13]), np.array([8])]), "right:", 13**8)
+print("openvino 35839: Min of NaN, 7 and 10, NaN:", of_openvino("Min", [f32(NAN, 7), f32(10, NAN)]), "of ONNX Runtime:",
+      of_onnxruntime("Min", [f32(NAN, 7), f32(10, NAN)]))
+print("openvino 35649: Relu of NaN, -1:", of_openvino("Relu", [f32(NAN, -1)]))
+sums = np.full((1, 3), 2**30, np.int32)
+print("onnxruntime 28743: ReduceSum of i32 2^30, three times:", of_onnxruntime("ReduceSum", [sums], [np.array([1])], keepdims=0), "modulo 2^32:",
+      sums.sum(dtype=np.int32))
+x = f32(*np.random.default_rng(0).standard_normal(64)) * np.float32(1e12)
+scaled = jax.jit(lambda x: jax.nn.softmax(x * np.float32(0.1)))
+print("jax 37234: softmax(0.1 x) of 64 numbers near 1e12, NaN among them, eager:", int(np.isnan(jax.nn.softmax(x * np.float32(0.1))).sum()),
+      "jit:", int(np.isnan(scaled(x)).sum()))
+print("jax 29058: logaddexp2 of bf16 -1.40625 and 0:", jax.numpy.logaddexp2(*(jax.numpy.bfloat16(v) for v in (-1.40625, 0))), "exact: 0.46183")
+print("pytorch 141802: logcumsumexp of bf16 2.4375, -0.334, -0.3711:",
+      torch.tensor([2.4375, -0.3340, -0.3711], dtype=torch.bfloat16).logcumsumexp(-1).tolist(), "exact: 2.4375, 2.4982, 2.5534")
