@@ -80,7 +80,13 @@ std::vector<int64_t> BlockPlan::InnerOffsets(const std::vector<int>& layout) con
   return offsets;
 }
 
-std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const {
+std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, const LaneRange& lanes) const {
+  if (!lanes.list.empty()) {
+    std::vector<int64_t> offsets;
+    for (const int64_t lane : lanes.list) offsets.push_back(LaneOffsets(layout, {lane})[0]);
+    return offsets;
+  }
+  int64_t first = lanes.first;
   struct Place {
     int64_t extent, stride, at;
   };
@@ -93,7 +99,7 @@ std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int6
     offset += first % extent * stride;
     first /= extent;
   }
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  std::vector<int64_t> offsets(static_cast<size_t>(lanes.count));
   for (int64_t& of_lane : offsets) {  // counted on: a division takes longer than all else here
     of_lane = offset;
     for (Place& place : places) {

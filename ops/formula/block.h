@@ -11,6 +11,12 @@
 
 namespace assay::formula {
 
+// Lanes that make a block: `count` of them from `first` on, or those of a list.
+struct LaneRange {
+  int64_t first = 0, count = 1;
+  std::span<const int64_t> list;  // empty: neighbours
+};
+
 class BlockPlan {
  public:
   // Precondition: every axis of `output` belongs to the node; axes that do not are reduced on the way to it.
@@ -29,7 +35,7 @@ class BlockPlan {
 
   // Elements of an input or output in memory: one offset per inner index, one per lane of the block.
   std::vector<int64_t> InnerOffsets(const std::vector<int>& layout) const;
-  std::vector<int64_t> LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const;
+  std::vector<int64_t> LaneOffsets(const std::vector<int>& layout, const LaneRange& lanes) const;
   // The lane of an element of the output.
   int64_t LaneOf(int64_t element) const;
 

@@ -80,7 +80,7 @@ BlockValues::BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool d
       lo_(hi_.size()),
       known_places_(hi_.size()) {}
 
-void BlockValues::Evaluate(int node, std::span<const std::vector<double>> inputs) {
+void BlockValues::Evaluate(int node, InputElements inputs) {
   const Node& info = plan_->graph().At(node);
   const auto at = static_cast<size_t>(node), size = static_cast<size_t>(plan_->Size(info.axes, lanes_));
   hi_[at].resize(size);
@@ -116,14 +116,12 @@ void BlockValues::Evaluate(int node, std::span<const std::vector<double>> inputs
   }
 }
 
-void BlockValues::Input(int node, std::span<const std::vector<double>> inputs) {
+void BlockValues::Input(int node, InputElements inputs) {
   const auto at = static_cast<size_t>(node);
   const Node& info = plan_->graph().At(node);
   const std::vector<int64_t>& inner = spaces_->places[at];
-  const int64_t width = plan_->HasLanes(info.axes) ? lanes_ : 1;
-  const std::vector<int64_t> lane_offsets =
-      plan_->LaneOffsets(plan_->graph().inputs[static_cast<size_t>(info.input)].axes, first_, width);
-  const auto read = [&](const std::vector<double>& elements, std::vector<double>& values) {
+  const std::vector<int64_t> lane_offsets = LaneOffsetsOf(node);
+  const auto read = [&](std::span<const double> elements, std::vector<double>& values) {
     double* to = values.data();
     for (const int64_t offset : inner) {
       for (const int64_t lane : lane_offsets) *to++ = elements[static_cast<size_t>(offset + lane)];
@@ -132,6 +130,21 @@ void BlockValues::Input(int node, std::span<const std::vector<double>> inputs) {
   read(inputs[static_cast<size_t>(info.input)], hi_[at]);
   const size_t low = plan_->graph().inputs.size() + static_cast<size_t>(info.input);
   if (dd_ && low < inputs.size()) read(inputs[low], lo_[at]);
+}
+
+std::vector<int64_t> BlockValues::LaneOffsetsOf(int node) const {
+  const Node& info = plan_->graph().At(node);
+  const std::vector<int>& layout = plan_->graph().inputs[static_cast<size_t>(info.input)].axes;
+  return plan_->LaneOffsets(layout, plan_->HasLanes(info.axes) ? range_ : LaneRange{});
+}
+
+std::vector<int64_t> BlockValues::OffsetsOf(int node) const {
+  const std::vector<int64_t> lane_offsets = LaneOffsetsOf(node);
+  std::vector<int64_t> offsets;
+  for (const int64_t inner : spaces_->places[static_cast<size_t>(node)]) {
+    for (const int64_t lane : lane_offsets) offsets.push_back(inner + lane);
+  }
+  return offsets;
 }
 
 // Sets operands_ to the high parts, and returns the low ones.
