@@ -4,6 +4,7 @@
 // so that sums of sizes are |y| a + |x| b + a b, each a product of matrices; what one symbol is along all terms keeps
 // its sign, and is one as well. Where a rounding is absolute, every term is granted it, if that is next to nothing.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "golden/bound/bound.h"
@@ -80,6 +81,7 @@ class Factor {
     return squares_;
   }
   const WholeFactor& whole() const { return whole_; }
+  bool IsAnySpecial() const { return std::ranges::find(is_special_, true) != is_special_.end(); }
   bool IsSpecial(int64_t line) const { return is_special_[static_cast<size_t>(line)]; }
 
   // Errors that are not finite are left out: their lines become special.
@@ -154,9 +156,10 @@ struct Extremes {
 };
 
 Extremes ExtremesOf(const GemmOperand& numbers, const FactorErrors& errors) {
+  if (errors.zero) return {numbers.max_abs, numbers.max_abs == 0 ? kInfinity : numbers.min_abs, true};
   Extremes found;
   for (size_t i = 0; i < numbers.values.size(); ++i) {
-    const double size = std::fabs(numbers.values[i]), reach = errors.zero ? 0 : errors.reach.values[i];
+    const double size = std::fabs(numbers.values[i]), reach = errors.reach.values[i];
     if (size + reach == 0) continue;
     found.most = std::max(found.most, size + reach), found.least = std::min(found.least, size);
     found.keeps_sizes = found.keeps_sizes && reach <= size / 8;
@@ -210,8 +213,9 @@ class Contractor {
   Contracted Finish(StoredNode sums) {
     sums.value = std::move(golden_.value);
     Contracted result{std::move(sums), {}};
+    const bool is_any = left_.IsAnySpecial() || right_.IsAnySpecial() || any_special_.load();
     const int64_t rows = left_.numbers().rows, columns = right_.numbers().cols;
-    for (int64_t i = 0; i < std::ssize(result.sums.value); ++i) {
+    for (int64_t i = 0; is_any && i < std::ssize(result.sums.value); ++i) {
       const int64_t row = i / columns, column = row / rows * columns + i % columns;
       const bool is_special =
           is_special_[static_cast<size_t>(i)] != 0 || left_.IsSpecial(row) || right_.IsSpecial(column);
@@ -237,9 +241,8 @@ class Contractor {
     }
   }
 
-  // What a rounding of each product may add that is not relative to it: where it lies below the normal numbers, and
-  // where products of three factors and more are taken in another order (products.h). Infinite: some order leaves the
-  // range.
+  // Returns the absolute error that each product is granted: the loss of a rounding below the normal numbers, and of
+  // products of three factors and more in another order (products.h). Infinite: some order leaves the range.
   double GrantedToEach(size_t propagation, const ErrorRules& rules, const Extremes& a, const Extremes& b) const {
     const auto is_reciprocal = [&](int node) { return IsReciprocal(graph_.At(node)); };
     const bool by_function = is_reciprocal(contraction_.left) || is_reciprocal(contraction_.right);
@@ -273,7 +276,7 @@ class Contractor {
     const double rescaled = rescales ? std::expm1((terms_ - 1) * std::log1p(rules.rescale)) : 0;
     const double lost = terms_ * ((rules.additions_underflow ? rules.lambda : 0) +
                                   (sum.steps == Steps::kRescaled ? 2 * rules.lambda : 0));
-    error.r.resize(golden_.value.size());
+    ResizeValues(std::ssize(golden_.value), error.r);
     ParallelFor(std::ssize(error.r), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto at = static_cast<size_t>(i);
@@ -285,7 +288,7 @@ class Contractor {
         double& r = error.r[at];
         r = (apart.empty() ? 0 : apart[at]) + second + rounding + (rules.sum_lean + gamma) * magnitude +
             (1 + gamma) * more + lost;
-        if (under > kMostGranted * r) is_special_[at] = 1;
+        if (under > kMostGranted * r) is_special_[at] = 1, any_special_ = true;
         if (!((1 + gamma) * (magnitude + more) < rules.range)) r = kInfinity;
       }
     });
@@ -301,7 +304,7 @@ class Contractor {
     // The sum of squared products is at most sigma^2 / (K - 1), in the same unit (golden/sums/panel_sums.h).
     const double of_product = rules.multiply / kRoundingDeviation;
     const double own = rules.sum * rules.sum + of_product * of_product / (terms_ - 1);
-    error.r.resize(golden_.value.size());
+    ResizeValues(std::ssize(golden_.value), error.r);
     ParallelFor(std::ssize(error.r), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto at = static_cast<size_t>(i);
@@ -315,7 +318,8 @@ class Contractor {
   Factor &left_, &right_;
   double terms_;
   Golden golden_;
-  std::vector<uint8_t> is_special_;
+  std::vector<uint8_t> is_special_;  // by element
+  std::atomic<bool> any_special_ = false;
 };
 
 }  // namespace

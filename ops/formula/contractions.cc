@@ -76,4 +76,28 @@ std::vector<MatrixProduct> FindMatrixProducts(const Graph& graph, int output) {
   return found;
 }
 
+bool HoldsFactors(const Graph& graph, const MatrixProduct& product) {
+  constexpr int64_t kMostOfFactor = int64_t{1} << 27;
+  return graph.ExtentOf(graph.At(product.left).axes) <= kMostOfFactor &&
+         graph.ExtentOf(graph.At(product.right).axes) <= kMostOfFactor;
+}
+
+std::optional<Slicing> FindSlicing(const Graph& graph, const OutputInfo& output, int64_t most_held) {
+  AxisSet sums = 0;  // axes of the product that has most of them
+  for (const MatrixProduct& product : FindMatrixProducts(graph, output.node)) {
+    const AxisSet axes = graph.At(product.sum).axes;
+    if (graph.ExtentOf(axes) > std::max(most_held, graph.ExtentOf(sums))) sums = axes;
+  }
+  const BlockPlan plan(graph, output);
+  std::optional<Slicing> longest;
+  for (const int axis : output.axes) {
+    if (!Has(sums, axis) || plan.InnerOf(SetOf(axis)) != 0 || graph.Extent(axis) < 2) continue;
+    if (!longest || graph.Extent(axis) > graph.Extent(longest->axis)) longest = {axis, 1};
+  }
+  if (!longest) return std::nullopt;
+  const int64_t extent = graph.Extent(longest->axis), of_one = graph.ExtentOf(sums) / extent;
+  longest->extent = std::max<int64_t>(1, most_held / of_one);
+  return longest;
+}
+
 }  // namespace assay::formula

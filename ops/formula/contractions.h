@@ -26,6 +26,17 @@ struct MatrixProduct {
 // Contractions that lead to the output and have so many terms that matrix products pay, operands first.
 std::vector<MatrixProduct> FindMatrixProducts(const Graph& graph, int output);
 
+// Whether both factors fit memory beside what is held of an evaluation.
+bool HoldsFactors(const Graph& graph, const MatrixProduct& product);
+
+// Parts of an axis, so that no product has more sums than are held at once.
+struct Slicing {
+  int axis = 0;
+  int64_t extent = 1;  // of a part; the last one may be shorter
+};
+// nullopt: none is needed, or none helps.
+std::optional<Slicing> FindSlicing(const Graph& graph, const OutputInfo& output, int64_t most_held);
+
 // A factor in its layout, for all lanes.
 struct WholeFactor {
   BigBuffer<double> value;

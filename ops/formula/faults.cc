@@ -8,10 +8,10 @@ LaneEvaluator::LaneEvaluator(const Graph& graph, const OutputInfo& output, std::
       spaces_(plan_),
       values_(plan_, spaces_, false),
       inputs_(inputs.begin(), inputs.end()),
-      inner_(plan_.InnerOffsets(output.axes)) {}
+      inner_(plan_.InnerOffsets(output)) {}
 
 std::vector<int64_t> LaneEvaluator::Elements(int64_t lane) const {
-  const int64_t offset = plan_.LaneOffsets(plan_.output().axes, {lane})[0];
+  const int64_t offset = plan_.LaneOffsets(plan_.output(), {lane})[0];
   std::vector<int64_t> elements;
   for (const int64_t inner : inner_) elements.push_back(inner + offset);
   return elements;

@@ -125,19 +125,23 @@ struct Node {
 struct AxisInfo {
   std::string name;
   int64_t extent = 1;
+  // Where the graph is a slice of another one: the extent in memory (0: no slice), and where the slice begins.
+  int64_t whole = 0, first = 0;
 };
 
 // An operand: its axes in the order in which it lies in memory, row-major.
 struct InputInfo {
   std::string name;
   std::vector<int> axes;
-  int places_along = -1;  // of integers that are places along an axis; -1: of numbers
+  int places_along = -1;     // of integers that are places along an axis; -1: of numbers
+  bool holds_slice = false;  // memory has the slice alone
 };
 
 struct OutputInfo {
   std::string name;
   std::vector<int> axes;
   int node = -1;
+  bool holds_slice = false;
 };
 
 struct Graph {

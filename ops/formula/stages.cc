@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "harness/core/data/infinity.h"
+#include "golden/value_range.h"
+#include "harness/core/base/parallel.h"
 
 namespace assay::formula {
 namespace {
@@ -22,11 +23,16 @@ Graph PartOf(const Graph& graph, int node) {
   return part;
 }
 
-// Calls put(place, number) for a block's array of a node, whose axes lie as the layout says.
+// Whether inputs are used as they are.
+bool KeepsInputs(const ErrorRules& rules, size_t input) {
+  const InputRule rule = input < rules.inputs.size() ? rules.inputs[input] : InputRule{};
+  return rule.relative == 0 && rule.lost_below == 0 && rule.overflow_at == 0;
+}
+
+// Calls put(place, number) for a block's array of the output.
 template <class Put>
-void ForPlaces(const BlockPlan& plan, const std::vector<int64_t>& inner, const std::vector<int>& layout,
-               const LaneRange& lanes, const Put& put) {
-  const std::vector<int64_t> of_lanes = plan.LaneOffsets(layout, lanes);
+void ForPlaces(const BlockPlan& plan, const std::vector<int64_t>& inner, const LaneRange& lanes, const Put& put) {
+  const std::vector<int64_t> of_lanes = plan.LaneOffsets(plan.output(), lanes);
   size_t number = 0;
   for (const int64_t offset : inner) {
     for (const int64_t lane : of_lanes) put(static_cast<size_t>(offset + lane), number++);
@@ -61,7 +67,7 @@ class WholeErrors {
 }  // namespace
 
 StagedFormula::StagedFormula(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
-                             bool double_double, std::span<const ErrorRules> rules)
+                             bool double_double, std::span<const ErrorRules> rules, int64_t most_held)
     : whole_{&graph, output.node},
       output_(output),
       rules_(rules),
@@ -70,10 +76,24 @@ StagedFormula::StagedFormula(const Graph& graph, const OutputInfo& output, std::
       notes_(rules.size()) {
   if (!double_double) {
     const std::vector<MatrixProduct> contractions = FindMatrixProducts(graph, output.node);
-    for (const MatrixProduct& contraction : contractions) Store(contraction);
+    for (const MatrixProduct& contraction : contractions) {
+      const bool is_held = graph.ExtentOf(SetOf(contraction.SumLayout())) <= most_held;
+      if (is_held && HoldsFactors(graph, contraction)) Store(contraction);
+    }
   }
-  if (stores()) graph_ = PartOf(graph_, output.node);
-  last_ = StageOf(stores() ? graph_ : graph, output_);
+  if (stored() > 0) graph_ = PartOf(graph_, output.node);
+  last_ = StageOf(stored() > 0 ? graph_ : graph, output_);
+}
+
+const StoredNode* StagedFormula::FindStoredOutput() const {
+  const Node& sum = last_.graph->At(output_.node);
+  if (sum.kind != Kind::kSum || sum.reduced != 0 || sum.recomputed) return nullptr;
+  const Node& only = last_.graph->At(sum.args[0]);
+  const auto is_slice = [](const AxisInfo& axis) { return axis.whole != 0; };
+  if (std::ranges::any_of(last_.graph->axes, is_slice)) return nullptr;
+  const size_t own = whole_.graph->inputs.size(), input = static_cast<size_t>(only.input);
+  if (only.kind != Kind::kIn || input < own || last_.graph->inputs[input].axes != output_.axes) return nullptr;
+  return &stored_[input - own];
 }
 
 Stage StagedFormula::StageOf(const Graph& graph, const OutputInfo& output) const {
@@ -82,7 +102,7 @@ Stage StagedFormula::StageOf(const Graph& graph, const OutputInfo& output) const
 
 void StagedFormula::Store(const MatrixProduct& contraction) {
   const Graph& graph = *whole_.graph;
-  if (!stores()) {
+  if (stored() == 0) {
     graph_ = graph;
     inputs_.resize(graph.inputs.size());  // low parts are of double-double
   }
@@ -96,10 +116,38 @@ void StagedFormula::Store(const MatrixProduct& contraction) {
   Replace(contraction, std::move(contracted->sums));
 }
 
+std::optional<WholeFactor> StagedFormula::ReadFactor(int node, const std::vector<int>& layout) const {
+  const Node& info = graph_.At(node);
+  if (info.kind != Kind::kIn || static_cast<size_t>(info.input) >= whole_.graph->inputs.size()) return std::nullopt;
+  const auto input = static_cast<size_t>(info.input);
+  const std::span<const double> elements = inputs_[input];
+  const bool is_whole = std::ssize(elements) == graph_.ExtentOf(SetOf(layout));
+  if (graph_.inputs[input].axes != layout || !is_whole) return std::nullopt;
+  WholeFactor factor;
+  factor.value.resize(elements.size());
+  SizeRange range{.has_zero = true};
+  std::mutex mutex;
+  ParallelFor(std::ssize(elements), 1 << 14, [&](int64_t begin, int64_t end) {
+    const auto part = elements.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    std::ranges::copy(part, factor.value.begin() + begin);
+    const ValueRange found = assay::RangeOf(part.data(), end - begin);
+    const std::lock_guard lock(mutex);
+    range.Join({found.max_abs, found.min_abs, found.all_finite, true});
+  });
+  for (const ErrorRules& rules : rules_) {
+    if (!KeepsInputs(rules, input) || !range.all_finite || range.most > rules.range) return std::nullopt;
+    factor.parts.push_back({range});
+    factor.most.push_back(std::max(range.most, 1.0));
+  }
+  factor.errors.resize(rules_.size());
+  return factor;
+}
+
 WholeFactor StagedFormula::EvaluateFactor(int node, const std::vector<int>& layout,
                                           const std::vector<ProductFactor>& parts) {
+  if (std::optional<WholeFactor> factor = ReadFactor(node, layout)) return *std::move(factor);
   const Graph graph = PartOf(graph_, node);
-  const OutputInfo output{.name = {}, .axes = layout, .node = node};
+  const OutputInfo output{.name = {}, .axes = layout, .node = node, .holds_slice = true};
   const BlockPlan plan(graph, output);
   const int64_t size = graph.ExtentOf(SetOf(layout));
   WholeFactor factor;
@@ -108,11 +156,11 @@ WholeFactor StagedFormula::EvaluateFactor(int node, const std::vector<int>& layo
   factor.most.resize(rules_.size());
   std::deque<WholeErrors> errors;
   for (size_t i = 0; i < rules_.size(); ++i) errors.emplace_back(size);
-  const std::vector<int64_t> inner = plan.InnerOffsets(layout);
+  const std::vector<int64_t> inner = plan.InnerOffsets(output);
   std::mutex mutex;
   const auto use = [&](const BlockWorker& worker, const LaneRange& lanes) {
     const auto store = [&](std::span<const double> from, double* to) {
-      ForPlaces(plan, inner, layout, lanes, [&](size_t place, size_t number) { to[place] = from[number]; });
+      ForPlaces(plan, inner, lanes, [&](size_t place, size_t number) { to[place] = from[number]; });
     };
     store(worker.values().Hi(node), factor.value.data());
     for (size_t i = 0; i < rules_.size(); ++i) {
@@ -135,27 +183,24 @@ WholeFactor StagedFormula::EvaluateFactor(int node, const std::vector<int>& layo
   return factor;
 }
 
-// As terms of a sum that has one: all of the sum's own error is theirs.
+// They stand for the only terms of sums, so that the sums' own errors become theirs.
 void StagedFormula::EvaluateSpecial(const MatrixProduct& contraction, Contracted& contracted) {
   if (contracted.special.empty()) return;
   const Graph graph = PartOf(graph_, contraction.sum);
-  const OutputInfo output{.name = {}, .axes = contraction.SumLayout(), .node = contraction.sum};
+  const OutputInfo output{.name = {}, .axes = contraction.SumLayout(), .node = contraction.sum, .holds_slice = true};
   const BlockPlan plan(graph, output);
-  std::vector<int64_t> lanes;
-  for (const int64_t element : contracted.special) lanes.push_back(plan.LaneOf(element));
-  std::ranges::sort(lanes);
-  lanes.erase(std::ranges::unique(lanes).begin(), lanes.end());
+  const std::vector<int64_t> lanes = plan.LanesOf(contracted.special);
   StoredNode& sums = contracted.sums;
   const size_t size = sums.value.size();
   for (NodeError& error : sums.errors) {
     error.zero = false;
     error.r.resize(size);
   }
-  const std::vector<int64_t> inner = plan.InnerOffsets(output.axes);
+  const std::vector<int64_t> inner = plan.InnerOffsets(output);
   std::mutex mutex;
   const auto use = [&](const BlockWorker& worker, const LaneRange& range) {
     const std::lock_guard lock(mutex);
-    ForPlaces(plan, inner, output.axes, range, [&](size_t place, size_t number) {
+    ForPlaces(plan, inner, range, [&](size_t place, size_t number) {
       sums.value[place] = worker.values().Hi(contraction.sum)[number];
       for (size_t i = 0; i < rules_.size(); ++i) {
         const NodeError& error = worker.propagations()[i].At(contraction.sum);
@@ -189,7 +234,7 @@ void StagedFormula::Replace(const MatrixProduct& contraction, StoredNode sums) {
   product.axes = sum.axes;
   product.input = static_cast<int>(graph_.inputs.size());
   sum.reduced = 0;
-  graph_.inputs.push_back({.name = {}, .axes = contraction.SumLayout()});
+  graph_.inputs.push_back({.name = {}, .axes = contraction.SumLayout(), .places_along = -1, .holds_slice = true});
   stored_.push_back(std::move(sums));
   inputs_.push_back(stored_.back().value);
 }

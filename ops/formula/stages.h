@@ -16,16 +16,20 @@ class StagedFormula {
   // All must outlive it. In double-double each sum is added up term by term, so that its bits are those of former
   // versions.
   StagedFormula(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
-                bool double_double, std::span<const ErrorRules> rules);
+                bool double_double, std::span<const ErrorRules> rules, int64_t most_held);
 
-  // What is left: the output of all that was stored.
+  // The graph that is left, from what was stored to the output.
   const Stage& last() const { return last_; }
-  bool stores() const { return !stored_.empty(); }
+  size_t stored() const { return stored_.size(); }  // matrix products
+  // The output, if a stored sum is all that is left of it and lies as it does; else null.
+  const StoredNode* FindStoredOutput() const;
   const StageNotes& notes() const { return notes_; }
 
  private:
   void Store(const MatrixProduct& contraction);
   Stage StageOf(const Graph& graph, const OutputInfo& output) const;
+  // nullopt: the node is no input that lies so and is exact.
+  std::optional<WholeFactor> ReadFactor(int node, const std::vector<int>& layout) const;
   WholeFactor EvaluateFactor(int node, const std::vector<int>& layout, const std::vector<ProductFactor>& parts);
   void EvaluateSpecial(const MatrixProduct& contraction, Contracted& contracted);
   void Replace(const MatrixProduct& contraction, StoredNode sums);

@@ -66,7 +66,7 @@ NodeSpaces::NodeSpaces(const BlockPlan& plan) {
     }
     if (IsReduction(node.kind)) places_of = Projection(plan, graph.At(node.args[0]).axes, node.axes);
     if (node.kind == Kind::kAt) places_of = Source(plan, node, graph.At(node.args[0]).axes);
-    if (node.kind == Kind::kIn) places_of = plan.InnerOffsets(graph.inputs[static_cast<size_t>(node.input)].axes);
+    if (node.kind == Kind::kIn) places_of = plan.InnerOffsets(graph.inputs[static_cast<size_t>(node.input)]);
     expansions.push_back(std::move(expansions_of));
     places.push_back(std::move(places_of));
   }
@@ -134,8 +134,8 @@ void BlockValues::Input(int node, InputElements inputs) {
 
 std::vector<int64_t> BlockValues::LaneOffsetsOf(int node) const {
   const Node& info = plan_->graph().At(node);
-  const std::vector<int>& layout = plan_->graph().inputs[static_cast<size_t>(info.input)].axes;
-  return plan_->LaneOffsets(layout, plan_->HasLanes(info.axes) ? range_ : LaneRange{});
+  const InputInfo& input = plan_->graph().inputs[static_cast<size_t>(info.input)];
+  return plan_->LaneOffsets(input, plan_->HasLanes(info.axes) ? range_ : LaneRange{});
 }
 
 std::vector<int64_t> BlockValues::OffsetsOf(int node) const {
