@@ -69,6 +69,7 @@ class Factor {
         numbers_(LoadNumbers(std::move(whole_.value), batch, rows, cols)),
         is_special_(static_cast<size_t>(batch * (is_left ? rows : cols))) {
     for (const NonFiniteEntry& entry : numbers_.nonfinite) is_special_[LineOf(entry.index)] = true;
+    for (const int64_t place : whole_.special) is_special_[LineOf(place)] = true;
   }
 
   const GemmOperand& numbers() const { return numbers_; }

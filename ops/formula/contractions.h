@@ -42,6 +42,7 @@ struct WholeFactor {
   BigBuffer<double> value;
   std::vector<NodeError> errors;              // by propagation; without `reach`
   std::vector<std::vector<SizeRange>> parts;  // by propagation, of left_parts or right_parts
+  std::vector<int64_t> special;               // places at which some part is not finite
   std::vector<double> most;                   // by propagation: Arrangements::BoundSizes
 };
 

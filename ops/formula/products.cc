@@ -41,8 +41,9 @@ void SizeRange::Add(std::span<const double> values, const NodeError& error) {
   for (size_t i = 0; i < values.size(); ++i) {
     const double size = std::fabs(values[i]), reach = error.ReachAt(i);
     has_zero = has_zero || (size == 0 && reach == 0);
-    if (size == 0 && reach == 0) continue;
-    all_finite = all_finite && size + reach < kInfinity;
+    const bool is_finite = size + reach < kInfinity;
+    all_finite = all_finite && is_finite;
+    if (!is_finite || (size == 0 && reach == 0)) continue;
     most = std::max(most, size + reach), least = std::min(least, std::max(size - reach, 0.0));
   }
 }
@@ -53,7 +54,7 @@ void SizeRange::Join(const SizeRange& other) {
 }
 
 void OrderRange::Multiply(const SizeRange& factor, bool divides) {
-  is_known = is_known && factor.all_finite && !(divides && factor.has_zero);
+  is_known = is_known && !(divides && factor.has_zero);
   double upper = factor.most, lower = factor.least;
   if (divides) {
     ++divisors;

@@ -20,7 +20,7 @@ struct ProductFactor {
 // Adds those of a node that is a factor itself.
 void CollectFactors(const Graph& graph, int node, bool divides, std::vector<ProductFactor>& factors);
 
-// The extremes of |x| + reach, and of |x| - reach, of what is no exact zero.
+// The extremes of |x| + reach, and of |x| - reach, of what is finite and no exact zero.
 struct SizeRange {
   double most = 0, least = std::numeric_limits<double>::infinity();
   bool all_finite = true, has_zero = false;
@@ -28,7 +28,7 @@ struct SizeRange {
   void Join(const SizeRange& other);
 };
 
-// The range of the products of some factors in any order.
+// The range of the products of some factors in any order, as far as these are finite.
 struct OrderRange {
   double most = 1, least = 1;                  // of the sizes of all products of some factors
   double most_divisor = 1, least_divisor = 1;  // of those of divisors alone

@@ -2,6 +2,8 @@
 #include "ops/formula/stages.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "golden/value_range.h"
@@ -37,6 +39,15 @@ void ForPlaces(const BlockPlan& plan, const std::vector<int64_t>& inner, const L
   for (const int64_t offset : inner) {
     for (const int64_t lane : of_lanes) put(static_cast<size_t>(offset + lane), number++);
   }
+}
+
+// 1 where a number or its reach is not finite, else 0.
+std::vector<double> FlagNonFinite(std::span<const double> values, const NodeError& error) {
+  std::vector<double> flags(values.size());
+  for (size_t i = 0; i < flags.size(); ++i) {
+    flags[i] = std::fabs(values[i]) + error.ReachAt(i) < std::numeric_limits<double>::infinity() ? 0 : 1;
+  }
+  return flags;
 }
 
 // One propagation's errors of a node for all lanes, from blocks.
@@ -157,6 +168,10 @@ WholeFactor StagedFormula::EvaluateFactor(int node, const std::vector<int>& layo
   std::deque<WholeErrors> errors;
   for (size_t i = 0; i < rules_.size(); ++i) errors.emplace_back(size);
   const std::vector<int64_t> inner = plan.InnerOffsets(output);
+  std::vector<Expansion> of_parts;
+  for (const ProductFactor& part : parts) {
+    of_parts.emplace_back(plan, graph.At(part.node).axes, graph.At(node).axes);
+  }
   std::mutex mutex;
   const auto use = [&](const BlockWorker& worker, const LaneRange& lanes) {
     const auto store = [&](std::span<const double> from, double* to) {
@@ -173,7 +188,19 @@ WholeFactor StagedFormula::EvaluateFactor(int node, const std::vector<int>& layo
       for (size_t k = 0; k < parts.size(); ++k) {
         ranges[k].Add(worker.values().Hi(parts[k].node), worker.propagations()[i].At(parts[k].node));
       }
+      std::vector<int64_t> special;
+      for (size_t k = 0; k < parts.size(); ++k) {
+        if (ranges[k].all_finite) continue;
+        const std::vector<double> flags =
+            FlagNonFinite(worker.values().Hi(parts[k].node), worker.propagations()[i].At(parts[k].node));
+        std::vector<double> wide;
+        const double* flag = of_parts[k].Of(flags, lanes.count, worker.values().Hi(node).size(), wide);
+        ForPlaces(plan, inner, lanes, [&](size_t place, size_t number) {
+          if (flag[number] != 0) special.push_back(static_cast<int64_t>(place));
+        });
+      }
       const std::lock_guard lock(mutex);
+      factor.special.insert(factor.special.end(), special.begin(), special.end());
       factor.most[i] = std::max(factor.most[i], most);
       for (size_t k = 0; k < parts.size(); ++k) factor.parts[i][k].Join(ranges[k]);
     }

@@ -53,6 +53,15 @@ Expr Normalised(Expr x, formula::Axis along, Expr gamma) {
   return c * Rsqrt(Mean(c * c, along) + 1e-5) * gamma;
 }
 
+// A scaled operand: products of four factors, whose order is any.
+void WriteScaled(WrittenProducts& e) {
+  Graph& g = e.graph;
+  const formula::Axis m = AddAxis(g, "m", 24), k = AddAxis(g, "k", 96), n = AddAxis(g, "n", 40);
+  const Expr x = AddInput(g, "x", m + k), gamma = AddInput(g, "gamma", k);
+  const Expr y = x * Rsqrt(Mean(x * x, k) + 1e-5) * gamma;
+  AddOutput(g, "y", Contraction(y, AddInput(g, "w", k + n), k), m + n);
+}
+
 // A norm before a product: errors that all terms of a row share.
 void WriteNorm(WrittenProducts& e) {
   Graph& g = e.graph;
@@ -137,7 +146,7 @@ void Compare(const WrittenProducts& example) {
 }
 
 TEST(MatrixProducts, SayWhatTheirTermsSay) {
-  for (const auto write : {WriteProduct, WriteTransposed, WriteNorm, WriteAttention, WriteShared}) {
+  for (const auto write : {WriteProduct, WriteTransposed, WriteScaled, WriteNorm, WriteAttention, WriteShared}) {
     WrittenProducts example;
     write(example);
     Draw(example);
@@ -153,13 +162,16 @@ TEST(MatrixProducts, SayWhatTheirTermsSay) {
 }
 
 TEST(MatrixProducts, FewSpecialNumbersAreEvaluatedTermByTerm) {
-  for (const auto write : {WriteProduct, WriteTransposed, WriteNorm}) {
+  for (const auto write : {WriteProduct, WriteTransposed, WriteScaled, WriteNorm}) {
     WrittenProducts example;
     write(example);
     Draw(example);
     for (std::vector<double>& input : example.inputs) {
       if (input.size() > 1000) input[200] = HUGE_VAL, input[700] = std::nan(""), input[900] = 0;
     }
+    const std::vector<ErrorRules> all = AllRules(example.graph.inputs.size());
+    const StagedFormula staged(example.graph, example.graph.outputs[0], example.inputs, false, all, kMostHeld);
+    EXPECT_EQ(staged.stored(), write == WriteNorm ? 0U : 1U);  // sums with NaN that are factors go term by term
     Compare(example);
   }
 }
