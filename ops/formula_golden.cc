@@ -9,6 +9,8 @@
 #include <limits>
 #include <numeric>
 
+#include "golden/big_buffer.h"
+#include "harness/core/base/parallel.h"
 #include "harness/core/data/fill/fill.h"
 #include "ops/binding.h"
 #include "ops/formula/digest.h"
@@ -159,8 +161,14 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
 std::vector<std::vector<double>> ReadElements(std::span<const Tensor> inputs) {
   std::vector<std::vector<double>> elements, low;
   bool any = false;
+  const bool may_be_wide = std::ranges::any_of(inputs, [](const Tensor& x) { return x.dtype() == DType::kI64; });
   for (const Tensor& input : inputs) {
-    elements.push_back(input.ToDoubles());
+    std::vector<double>& values = elements.emplace_back();
+    ResizeValues(input.size() * (IsComplex(input.dtype()) ? 2 : 1), values);
+    ParallelFor(std::ssize(values), 1 << 14, [&](int64_t begin, int64_t end) {
+      input.Read(begin, std::span(values).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    });
+    if (!may_be_wide) continue;
     low.emplace_back(elements.back().size());
     if (input.dtype() != DType::kI64) continue;
     const std::span<const int64_t> integers = input.As<int64_t>();
@@ -197,21 +205,27 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std
   golden.tier = tier;
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
-  golden.magnitude = golden.sigma = golden.error = Plane(golden.size(), wide);
+  for (Plane* plane : {&golden.magnitude, &golden.sigma, &golden.error}) *plane = Plane::Unset(golden.size(), wide);
   // Largest S that stays finite when the plane rounds it up.
   const double largest = (1 - 0x1p-20) * (wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite);
-  std::vector<double> sizes(golden.value.size());
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;
-    const bool finite = std::isfinite(y);
-    sizes[i] = finite ? std::min(std::fabs(y), largest) : 0;
-    // A deviation that leaves double's range on the way is not known: far more than any, so that no error counts.
-    const double unknown = std::min(0x1p60 * (std::fabs(y) + evaluation.reach[0][i]), largest);
-    golden.sigma.Set(static_cast<int64_t>(i), !finite ? 0 : std::isfinite(sigma) ? sigma : unknown);
-  }
-  HoldReach(evaluation.reach[0], golden.value.data(), wide);
-  golden.magnitude.SetRowUp(0, sizes, 1);
-  golden.error.SetRowUp(0, evaluation.reach[0], 1);
+  constexpr int64_t kAtOnce = 4096;
+  ParallelFor(golden.size(), kAtOnce, [&](int64_t begin, int64_t end) {
+    std::vector<double> sizes, sigmas;
+    sizes.reserve(static_cast<size_t>(end - begin)), sigmas.reserve(static_cast<size_t>(end - begin));
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;
+      const bool finite = std::isfinite(y);
+      sizes.push_back(finite ? std::min(std::fabs(y), largest) : 0);
+      // A deviation that leaves double's range on the way is not known: far more than any, so that no error counts.
+      const double unknown = std::min(0x1p60 * (std::fabs(y) + evaluation.reach[0][i]), largest);
+      sigmas.push_back(!finite ? 0 : std::isfinite(sigma) ? sigma : unknown);
+    }
+    const std::span<double> reach(evaluation.reach[0].data() + begin, sizes.size());
+    HoldReach(reach, golden.value.data() + begin, wide);
+    golden.magnitude.SetRowUp(begin, sizes, 1);
+    golden.sigma.SetRow(begin, sigmas);
+    golden.error.SetRowUp(begin, reach, 1);
+  });
   KeepInputs(inputs, golden);
   return golden;
 }

@@ -124,6 +124,14 @@ GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64
   return operand;
 }
 
+GemmOperand LoadNumbers(BigBuffer<double> values, int64_t batch, int64_t rows, int64_t cols) {
+  ASSAY_CHECK(std::ssize(values) == batch * rows * cols);
+  GemmOperand operand{.batch = batch, .rows = rows, .cols = cols};
+  operand.values = std::move(values);
+  ScanValues(operand);
+  return operand;
+}
+
 BigBuffer<double> SelectSubnormal(const GemmOperand& operand, bool subnormal) {
   const double limit = FormatOf(operand.dtype).MinNormal();
   BigBuffer<double> selected(operand.values.size());

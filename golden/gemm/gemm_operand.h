@@ -35,6 +35,9 @@ struct GemmOperand {
 GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64_t cols, bool transposed,
                         bool keep_floats = false);
 
+// Makes an operand of numbers in double, [batch, rows, cols], that come from no type in which some are subnormal.
+GemmOperand LoadNumbers(BigBuffer<double> values, int64_t batch, int64_t rows, int64_t cols);
+
 // The entries that are subnormal in the operand's type (`subnormal`), or all the others; the rest is zero.
 BigBuffer<double> SelectSubnormal(const GemmOperand& operand, bool subnormal);
 

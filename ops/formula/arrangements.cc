@@ -31,27 +31,37 @@ double FactorOf(double size) {
 
 }  // namespace
 
-Arrangements::Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules)
+KnownSums::KnownSums(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    const auto has_sum = [&](size_t arg) {
+      return arg < node.args.size() && is_sum[static_cast<size_t>(node.args[arg])];
+    };
+    const bool is_scaled =
+        (IsProduct(node) && (has_sum(0) || has_sum(1))) || (Maps(node, Function::kDiv) && has_sum(0));
+    distributes = distributes || is_scaled;
+    const bool passes = (Maps(node, Function::kNegate) || node.kind == Kind::kSum) && has_sum(0);
+    is_sum.push_back(IsLooseSum(node) || is_scaled || passes);
+  }
+}
+
+Arrangements::Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules,
+                           const WholeFormula& whole, std::vector<double> stored_most)
     : plan_(&plan),
       spaces_(&spaces),
       range_(rules.range),
       slack_(1 + 16 * rules.multiply),
       overflows_at_(rules.range * (1 + rules.add / 4)),
-      lost_(rules.lambda) {
-  const Graph& graph = plan.graph();
-  for (const Node& node : graph.nodes) {
-    const auto has_sum = [&](size_t arg) { return arg < node.args.size() && IsSum(node.args[arg]); };
-    const bool is_scaled =
-        (IsProduct(node) && (has_sum(0) || has_sum(1))) || (Maps(node, Function::kDiv) && has_sum(0));
-    distributes_ = distributes_ || is_scaled;
-    const bool passes = (Maps(node, Function::kNegate) || node.kind == Kind::kSum) && has_sum(0);
-    sums_.push_back(IsLooseSum(node) || is_scaled || passes);
-  }
-  elements_.resize(graph.nodes.size());
+      lost_(rules.lambda),
+      sums_(*whole.graph),
+      stored_most_(std::move(stored_most)) {
+  elements_.resize(plan.graph().nodes.size());
 }
 
 std::vector<bool> Arrangements::Open(const BlockValues& values, const Propagation& errors, int64_t lanes) {
-  if (!distributes_ || StaysWithin(values, errors)) return {};
+  if (!sums_.distributes || StaysWithin(BoundSizes(values, errors))) return {};
+  for (size_t at = 0; at < elements_.size(); ++at) {
+    lacks_terms_ = lacks_terms_ || (sums_.is_sum[at] && plan_->graph().nodes[at].kind == Kind::kIn);
+  }
   lanes_ = lanes;
   const auto count = static_cast<int>(plan_->graph().nodes.size());
   for (int node = 0; node < count; ++node) {
@@ -76,22 +86,28 @@ std::vector<bool> Arrangements::Open(const BlockValues& values, const Propagatio
 }
 
 // Whether sizes alone show that no arrangement leaves the range.
-bool Arrangements::StaysWithin(const BlockValues& values, const Propagation& errors) const {
-  std::vector<double> most;
-  for (int node = 0; node < static_cast<int>(plan_->graph().nodes.size()); ++node) {
-    most.push_back(MostOf(node, values, errors, most));
-    if (IsSum(node) && !(most.back() * slack_ < range_)) return false;
+bool Arrangements::StaysWithin(const std::vector<double>& most) const {
+  for (size_t at = 0; at < most.size(); ++at) {
+    if (sums_.is_sum[at] && !(most[at] * slack_ < range_)) return false;
   }
   return true;
 }
 
-// Bound on partial sums and on products of factors of this node's elements, at least 1. It follows from the operands'
-// bounds.
+std::vector<double> Arrangements::BoundSizes(const BlockValues& values, const Propagation& errors) const {
+  std::vector<double> most;
+  for (int node = 0; node < static_cast<int>(plan_->graph().nodes.size()); ++node) {
+    most.push_back(MostOf(node, values, errors, most));
+  }
+  return most;
+}
+
+// It follows from the operands' bounds.
 double Arrangements::MostOf(int node, const BlockValues& values, const Propagation& errors,
                             const std::vector<double>& most) const {
   const Node& info = NodeAt(node);
   const auto of_arg = [&](size_t arg) { return most[static_cast<size_t>(info.args[arg])]; };
-  if (IsSum(node)) {
+  if (IsSum(node) && info.kind == Kind::kIn) return stored_most_[static_cast<size_t>(node)];
+  if (IsSum(node) && info.kind != Kind::kConst) {  // a constant stands for what the plan does not need
     if (IsLooseSum(info)) return of_arg(0) + of_arg(1);
     if (IsProduct(info)) return of_arg(0) * of_arg(1);
     if (info.kind == Kind::kSum) return of_arg(0) * static_cast<double>(plan_->graph().ExtentOf(info.reduced));

@@ -18,16 +18,29 @@
 
 namespace assay::formula {
 
+// Nodes that are known as sums of terms.
+struct KnownSums {
+  explicit KnownSums(const Graph& graph);
+  std::vector<bool> is_sum;  // by node
+  bool distributes = false;  // whether some factor may be distributed over one
+};
+
 class Arrangements {
  public:
-  // All must outlive it. `rules`: a contract's.
-  Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules);
+  // All must outlive it. `rules`: a contract's. `stored_most`: by node, the MostOf of inputs that were computed before.
+  Arrangements(const BlockPlan& plan, const NodeSpaces& spaces, const ErrorRules& rules, const WholeFormula& whole,
+               std::vector<double> stored_most);
 
   // Elements of the output's node, in its space, that other arrangements leave open, beside those that `errors` leaves
   // open. Empty if there are none. Call after a block's values and errors.
   std::vector<bool> Open(const BlockValues& values, const Propagation& errors, int64_t lanes);
+  // Bound on partial sums and on products of factors of each node's elements, at least 1.
+  std::vector<double> BoundSizes(const BlockValues& values, const Propagation& errors) const;
+  // Whether Open had to know terms of an input that was computed before.
+  bool lacks_terms() const { return lacks_terms_; }
 
  private:
+  const Node& NodeAt(int node) const { return plan_->graph().At(node); }
   // A node's at one index.
   struct Element {
     double value = 0, reach = 0;
@@ -41,9 +54,8 @@ class Arrangements {
   };
   using Elements = std::vector<Element>;
 
-  const Node& NodeAt(int node) const { return plan_->graph().At(node); }
-  bool IsSum(int node) const { return sums_[static_cast<size_t>(node)]; }
-  bool StaysWithin(const BlockValues& values, const Propagation& errors) const;
+  bool IsSum(int node) const { return sums_.is_sum[static_cast<size_t>(node)]; }
+  bool StaysWithin(const std::vector<double>& most) const;
   double MostOf(int node, const BlockValues& values, const Propagation& errors, const std::vector<double>& most) const;
   static Element Number(double value, double reach);
   void FindMap(int node);
@@ -60,11 +72,12 @@ class Arrangements {
 
   const BlockPlan* plan_;
   const NodeSpaces* spaces_;
-  double range_, slack_;    // what products may be larger by, for their roundings
-  double overflows_at_;     // sums, rounded to nearest
-  double lost_;             // products, to underflow
-  std::vector<bool> sums_;  // by node: whether it is known as a sum of terms
-  bool distributes_ = false;
+  double range_, slack_;  // what products may be larger by, for their roundings
+  double overflows_at_;   // sums, rounded to nearest
+  double lost_;           // products, to underflow
+  KnownSums sums_;
+  std::vector<double> stored_most_;
+  bool lacks_terms_ = false;
   int64_t lanes_ = 1;
   std::vector<Elements> elements_;
 };

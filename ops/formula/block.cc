@@ -58,18 +58,23 @@ BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&gra
   block_lanes_ = std::clamp<int64_t>(kBlockElements / graph.ExtentOf(all & inner_), 1, std::min(kMostLanes, lanes_));
 }
 
-std::vector<int64_t> BlockPlan::StridesOf(const std::vector<int>& layout) const {
+int64_t BlockPlan::WholeExtent(int axis, bool holds_slice) const {
+  const AxisInfo& info = graph_->axes[static_cast<size_t>(axis)];
+  return info.whole == 0 || holds_slice ? info.extent : info.whole;
+}
+
+std::vector<int64_t> BlockPlan::StridesOf(const ArrayLayout& layout) const {
   std::vector<int64_t> strides(graph_->axes.size());
   int64_t stride = 1;
-  for (size_t i = layout.size(); i-- > 0; stride *= graph_->Extent(layout[i])) {
-    strides[static_cast<size_t>(layout[i])] = stride;
+  for (size_t i = layout.axes.size(); i-- > 0; stride *= WholeExtent(layout.axes[i], layout.holds_slice)) {
+    strides[static_cast<size_t>(layout.axes[i])] = stride;
   }
   return strides;
 }
 
-std::vector<int64_t> BlockPlan::InnerOffsets(const std::vector<int>& layout) const {
+std::vector<int64_t> BlockPlan::InnerOffsets(const ArrayLayout& layout) const {
   AxisSet set = 0;
-  for (const int axis : layout) set |= SetOf(axis);
+  for (const int axis : layout.axes) set |= SetOf(axis);
   const std::vector<int64_t> strides = StridesOf(layout);
   std::vector<int64_t> offsets;
   ForEachIndex(*graph_, AxesOf(InnerOf(set)), [&](const std::vector<int64_t>& index) {
@@ -80,20 +85,30 @@ std::vector<int64_t> BlockPlan::InnerOffsets(const std::vector<int>& layout) con
   return offsets;
 }
 
-std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const {
+std::vector<int64_t> BlockPlan::LaneOffsets(const ArrayLayout& layout, const LaneRange& lanes) const {
+  if (!lanes.list.empty()) {
+    std::vector<int64_t> offsets;
+    for (const int64_t lane : lanes.list) offsets.push_back(LaneOffsets(layout, {lane})[0]);
+    return offsets;
+  }
+  int64_t first = lanes.first;
   struct Place {
     int64_t extent, stride, at;
   };
   const std::vector<int64_t> strides = StridesOf(layout);
   std::vector<Place> places;
   int64_t offset = 0;
+  for (const int axis : layout.axes) {  // sliced axes are lanes
+    const int64_t begin = layout.holds_slice ? 0 : graph_->axes[static_cast<size_t>(axis)].first;
+    offset += begin * strides[static_cast<size_t>(axis)];
+  }
   for (size_t i = lane_axes_.size(); i-- > 0;) {  // the fastest first
     const int64_t extent = graph_->Extent(lane_axes_[i]), stride = strides[static_cast<size_t>(lane_axes_[i])];
     places.push_back({extent, stride, first % extent});
     offset += first % extent * stride;
     first /= extent;
   }
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  std::vector<int64_t> offsets(static_cast<size_t>(lanes.count));
   for (int64_t& of_lane : offsets) {  // counted on: a division takes longer than all else here
     of_lane = offset;
     for (Place& place : places) {
@@ -108,10 +123,22 @@ std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int6
 
 int64_t BlockPlan::LaneOf(int64_t element) const {
   std::vector<int64_t> index(graph_->axes.size());
-  for (size_t i = output_->axes.size(); i-- > 0; element /= graph_->Extent(output_->axes[i])) {
-    index[static_cast<size_t>(output_->axes[i])] = element % graph_->Extent(output_->axes[i]);
+  for (size_t i = output_->axes.size(); i-- > 0;) {
+    const int axis = output_->axes[i];
+    const int64_t extent = WholeExtent(axis, output_->holds_slice);
+    const int64_t begin = output_->holds_slice ? 0 : graph_->axes[static_cast<size_t>(axis)].first;
+    index[static_cast<size_t>(axis)] = element % extent - begin;
+    element /= extent;
   }
   return PlaceOf(*graph_, lane_axes_, index);
+}
+
+std::vector<int64_t> BlockPlan::LanesOf(std::span<const int64_t> elements) const {
+  std::vector<int64_t> lanes;
+  for (const int64_t element : elements) lanes.push_back(LaneOf(element));
+  std::ranges::sort(lanes);
+  lanes.erase(std::ranges::unique(lanes).begin(), lanes.end());
+  return lanes;
 }
 
 std::vector<int64_t> Projection(const BlockPlan& plan, AxisSet from, AxisSet to) {

@@ -11,6 +11,20 @@
 
 namespace assay::formula {
 
+// Lanes that make a block: `count` of them from `first` on, or those of a list.
+struct LaneRange {
+  int64_t first = 0, count = 1;
+  std::span<const int64_t> list;  // empty: neighbours
+};
+
+// Axes in the order in which an array lies in memory.
+struct ArrayLayout {
+  ArrayLayout(const InputInfo& input) : axes(input.axes), holds_slice(input.holds_slice) {}      // NOLINT: its own
+  ArrayLayout(const OutputInfo& output) : axes(output.axes), holds_slice(output.holds_slice) {}  // NOLINT: its own
+  const std::vector<int>& axes;
+  bool holds_slice = false;
+};
+
 class BlockPlan {
  public:
   // Precondition: every axis of `output` belongs to the node; axes that do not are reduced on the way to it.
@@ -28,13 +42,15 @@ class BlockPlan {
   }
 
   // Elements of an input or output in memory: one offset per inner index, one per lane of the block.
-  std::vector<int64_t> InnerOffsets(const std::vector<int>& layout) const;
-  std::vector<int64_t> LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const;
-  // The lane of an element of the output.
+  std::vector<int64_t> InnerOffsets(const ArrayLayout& layout) const;
+  std::vector<int64_t> LaneOffsets(const ArrayLayout& layout, const LaneRange& lanes) const;
+  // The lane of an element of the output, and those of some elements, ascending, each once.
   int64_t LaneOf(int64_t element) const;
+  std::vector<int64_t> LanesOf(std::span<const int64_t> elements) const;
 
  private:
-  std::vector<int64_t> StridesOf(const std::vector<int>& layout) const;  // by axis, 0 where it has none
+  int64_t WholeExtent(int axis, bool holds_slice) const;
+  std::vector<int64_t> StridesOf(const ArrayLayout& layout) const;  // by axis, 0 where it has none
 
   const Graph* graph_;
   const OutputInfo* output_;

@@ -22,12 +22,6 @@ bool IsStored(const Node& node) {
   return node.kind == Kind::kMap && Info(node.function).rounding != Rounding::kNone;
 }
 
-bool IsReciprocal(const Node& node) {
-  if (node.kind != Kind::kMap) return false;
-  return node.function == Function::kSigmoid || node.function == Function::kOneMinusTanh ||
-         node.function == Function::kRsqrt || node.function == Function::kDiv;
-}
-
 // Whether zero and infinities are these, or NaN, in the result.
 bool KeepsZeroAndInfinity(const Node& node) {
   if (node.kind == Kind::kAt || node.kind == Kind::kGather || node.kind == Kind::kRound) return true;
@@ -59,6 +53,12 @@ bool EndsInfinities(const Node& node) {
 }
 
 }  // namespace
+
+bool IsReciprocal(const Node& node) {
+  if (node.kind != Kind::kMap) return false;
+  return node.function == Function::kSigmoid || node.function == Function::kOneMinusTanh ||
+         node.function == Function::kRsqrt || node.function == Function::kDiv;
+}
 
 double ErrorRules::Of(Rounding rounding) const {
   switch (rounding) {
@@ -170,6 +170,20 @@ void Propagation::Input(int node, std::span<const double> values) {
     if (!std::isfinite(size)) continue;
     error.r[i] = (rule.relative + (size > exact ? rules_.add : 0)) * size + (size < rule.lost_below ? size : 0);
     if ((rule.overflow_at > 0 && size >= rule.overflow_at) || size > rules_.range) error.r[i] = kInfinity;
+  }
+  Finish(node, {}, error);
+}
+
+void Propagation::Restore(int node, const NodeError& found, const std::vector<int64_t>& offsets) {
+  if (found.zero) return;
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  const auto take = [&](const std::vector<double>& from, std::vector<double>& to) {
+    for (size_t i = 0; i < offsets.size(); ++i) to[i] = from[static_cast<size_t>(offsets[i])];
+  };
+  error.r.resize(offsets.size());
+  take(found.r, error.r);
+  for (const NodeError::Symbol& symbol : found.symbols) {
+    take(symbol.g, SymbolOf(error, symbol, std::ssize(offsets)).g);
   }
   Finish(node, {}, error);
 }

@@ -126,6 +126,9 @@ inline constexpr double kCoarsestDeviations = 0x1p36;
 // Whether the node squares a narrow input (InputRule::narrow).
 bool IsNarrowSquare(const Graph& graph, const ErrorRules& rules, int node);
 
+// Whether kernels may divide by its denominator where it is a factor.
+bool IsReciprocal(const Node& node);
+
 // One propagation through the nodes of a block. Nodes have to be told in order.
 class Propagation {
  public:
@@ -134,6 +137,8 @@ class Propagation {
   void Begin(int64_t lanes);  // of the next block
   void Input(int node, std::span<const double> values);
   void Constant(int node);
+  // An input with errors that were found before, in its layout; `offsets`: each number's place there.
+  void Restore(int node, const NodeError& found, const std::vector<int64_t>& offsets);
   void Map(const MapStep& step, const std::vector<Expansion>& expansions);
   // x: the operand's array, v: the result's; `to`: the result's place for each inner index of the operand.
   void Reduce(int node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to);

@@ -24,10 +24,19 @@ inline Beside BesideAt(const Evaluation& evaluation, size_t propagation, size_t 
   return beside.empty() ? kNothingBeside : static_cast<Beside>(beside[i]);
 }
 
+// Sums of matrix products that are held at once, in elements: formulas with larger ones are evaluated slice by slice,
+// along an axis of lanes.
+inline constexpr int64_t kMostHeld = int64_t{1} << 24;
+
 // inputs[i]: the elements of input i in its layout. `double_double`: values are unevaluated sums of two doubles; behind
 // all inputs may stand the low parts of each.
 Evaluation Evaluate(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
-                    bool double_double, std::span<const ErrorRules> propagations);
+                    bool double_double, std::span<const ErrorRules> propagations, int64_t most_held = kMostHeld);
+
+// Evaluate for these elements of the output alone, in their order: at the cost of their lanes, term by term.
+Evaluation EvaluateElements(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs,
+                            bool double_double, std::span<const ErrorRules> propagations,
+                            std::span<const int64_t> elements);
 
 // Some of the output's elements: inner[k] + lanes[l] of its layout is number k * lanes.size() + l of each array.
 struct EvaluatedBlock {
@@ -37,10 +46,12 @@ struct EvaluatedBlock {
 };
 
 // Evaluates graphs whose output is too large to be kept as doubles: calls `use` for each block, from several threads at
-// once. All terms that a reduction joins are in one block. Returns Evaluation::any_instead_of_nan.
+// once; again for some if the first time did not do. All terms that a reduction joins are in one block. Returns
+// Evaluation::any_instead_of_nan.
 std::vector<uint8_t> EvaluateBlocks(const Graph& graph, const OutputInfo& output,
                                     std::span<const std::vector<double>> inputs, bool double_double,
                                     std::span<const ErrorRules> propagations,
-                                    const std::function<void(const EvaluatedBlock&)>& use);
+                                    const std::function<void(const EvaluatedBlock&)>& use,
+                                    int64_t most_held = kMostHeld);
 
 }  // namespace assay::formula

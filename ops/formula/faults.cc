@@ -7,18 +7,18 @@ LaneEvaluator::LaneEvaluator(const Graph& graph, const OutputInfo& output, std::
     : plan_(graph, output),
       spaces_(plan_),
       values_(plan_, spaces_, false),
-      inputs_(inputs),
-      inner_(plan_.InnerOffsets(output.axes)) {}
+      inputs_(inputs.begin(), inputs.end()),
+      inner_(plan_.InnerOffsets(output)) {}
 
 std::vector<int64_t> LaneEvaluator::Elements(int64_t lane) const {
-  const int64_t offset = plan_.LaneOffsets(plan_.output().axes, lane, 1)[0];
+  const int64_t offset = plan_.LaneOffsets(plan_.output(), {lane})[0];
   std::vector<int64_t> elements;
   for (const int64_t inner : inner_) elements.push_back(inner + offset);
   return elements;
 }
 
 std::span<const double> LaneEvaluator::Run(int64_t lane, Fault fault) {
-  values_.Begin(lane, 1, fault);
+  values_.Begin({lane}, fault);
   for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) values_.Compute(node, inputs_);
   return values_.Hi(plan_.output().node);
 }

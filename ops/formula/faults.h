@@ -22,7 +22,7 @@ class LaneEvaluator {
   BlockPlan plan_;
   NodeSpaces spaces_;
   BlockValues values_;
-  std::span<const std::vector<double>> inputs_;
+  std::vector<std::span<const double>> inputs_;
   std::vector<int64_t> inner_;
 };
 

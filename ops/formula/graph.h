@@ -125,6 +125,8 @@ struct Node {
 struct AxisInfo {
   std::string name;
   int64_t extent = 1;
+  // Where the graph is a slice of another one: the extent in memory (0: no slice), and where the slice begins.
+  int64_t whole = 0, first = 0;
 };
 
 // Integers of an operand that speak of an axis of n elements.
@@ -140,12 +142,14 @@ struct InputInfo {
   std::vector<int> axes;
   int places_along = -1;  // the axis that its integers speak of; -1: it has numbers
   PlaceKind places = PlaceKind::kIndices;
+  bool holds_slice = false;  // memory has the slice alone
 };
 
 struct OutputInfo {
   std::string name;
   std::vector<int> axes;
   int node = -1;
+  bool holds_slice = false;
 };
 
 struct Graph {

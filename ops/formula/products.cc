@@ -13,20 +13,69 @@ bool IsProductOrQuotient(const Node& node) {
   return Maps(node, Function::kMul) || Maps(node, Function::kDiv);
 }
 
-bool GoesIntoProductsAlone(const BlockPlan& plan, int node) {
-  if (node == plan.output().node) return false;
-  const std::vector<Node>& nodes = plan.graph().nodes;
+bool GoesIntoProductsAlone(const WholeFormula& whole, int node) {
+  if (node == whole.output) return false;
+  const std::vector<Node>& nodes = whole.graph->nodes;
   for (size_t at = 0; at < nodes.size(); ++at) {
     if (std::ranges::find(nodes[at].args, node) == nodes[at].args.end() || IsProductOrQuotient(nodes[at])) continue;
     const bool is_seen_further = Maps(nodes[at], Function::kNegate);
-    if (!is_seen_further || !GoesIntoProductsAlone(plan, static_cast<int>(at))) return false;
+    if (!is_seen_further || !GoesIntoProductsAlone(whole, static_cast<int>(at))) return false;
   }
   return true;
 }
 
 }  // namespace
 
-Products::Products(const BlockPlan& plan, const ErrorRules& rules)
+void CollectFactors(const Graph& graph, int node, bool divides, std::vector<ProductFactor>& factors) {
+  const Node& info = graph.At(node);
+  const bool is_quotient = Maps(info, Function::kDiv);
+  if (Maps(info, Function::kNegate)) return CollectFactors(graph, info.args[0], divides, factors);
+  if (is_quotient || Maps(info, Function::kMul)) {
+    CollectFactors(graph, info.args[0], divides, factors);
+    return CollectFactors(graph, info.args[1], divides != is_quotient, factors);
+  }
+  factors.push_back({node, divides});
+}
+
+void SizeRange::Add(std::span<const double> values, const NodeError& error) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double size = std::fabs(values[i]), reach = error.ReachAt(i);
+    has_zero = has_zero || (size == 0 && reach == 0);
+    const bool is_finite = size + reach < kInfinity;
+    all_finite = all_finite && is_finite;
+    if (!is_finite || (size == 0 && reach == 0)) continue;
+    most = std::max(most, size + reach), least = std::min(least, std::max(size - reach, 0.0));
+  }
+}
+
+void SizeRange::Join(const SizeRange& other) {
+  most = std::max(most, other.most), least = std::min(least, other.least);
+  all_finite = all_finite && other.all_finite, has_zero = has_zero || other.has_zero;
+}
+
+void OrderRange::Multiply(const SizeRange& factor, bool divides) {
+  is_known = is_known && !(divides && factor.has_zero);
+  double upper = factor.most, lower = factor.least;
+  if (divides) {
+    ++divisors;
+    most_divisor *= std::max(upper, 1.0), least_divisor *= std::min(lower, 1.0);
+    std::swap(upper, lower);
+    upper = 1 / upper, lower = 1 / lower;
+  }
+  most *= std::max(upper, 1.0), least *= std::min(lower, 1.0);
+}
+
+double Products::MostCost(const OrderRange& range, const ErrorRules& rules, size_t factors) {
+  const double slack = 1 + 16 * rules.multiply;
+  if (!range.is_known || !(range.most * slack < rules.range)) return kInfinity;
+  if (range.least >= rules.tiny * slack) return 0;
+  const bool divisors_stay = range.most_divisor * slack < rules.range && range.least_divisor >= rules.tiny * slack;
+  if (range.divisors > 1 && !divisors_stay) return kInfinity;
+  const double lambda = std::max(rules.lambda, rules.function_lambda);
+  return static_cast<double>(factors - 2) * lambda * range.most * slack;
+}
+
+Products::Products(const BlockPlan& plan, const ErrorRules& rules, const WholeFormula& whole)
     : range_(rules.range),
       tiny_(rules.tiny),
       lambda_(std::max(rules.lambda, rules.function_lambda)),
@@ -34,26 +83,17 @@ Products::Products(const BlockPlan& plan, const ErrorRules& rules)
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t at = 0; at < nodes.size(); ++at) {
     std::vector<Factor>& factors = factors_.emplace_back();
-    if (!IsProductOrQuotient(nodes[at])) continue;
-    Collect(plan, static_cast<int>(at), static_cast<int>(at), false, factors);
-    if (factors.size() < 3) factors.clear();
+    std::vector<ProductFactor> found;
+    if (IsProductOrQuotient(nodes[at])) CollectFactors(plan.graph(), static_cast<int>(at), false, found);
+    if (found.size() < 3) continue;
+    for (const ProductFactor& factor : found) {
+      factors.push_back({factor, Expansion(plan, plan.graph().At(factor.node).axes, nodes[at].axes)});
+    }
   }
   // Factors of a product that is part of a larger one are handled there.
   for (size_t at = 0; at < nodes.size(); ++at) {
-    if (GoesIntoProductsAlone(plan, static_cast<int>(at))) factors_[at].clear();
+    if (GoesIntoProductsAlone(whole, static_cast<int>(at))) factors_[at].clear();
   }
-}
-
-void Products::Collect(const BlockPlan& plan, int product, int node, bool divides, std::vector<Factor>& factors) {
-  const Graph& graph = plan.graph();
-  const Node& info = graph.At(node);
-  const bool is_quotient = Maps(info, Function::kDiv);
-  if (Maps(info, Function::kNegate)) return Collect(plan, product, info.args[0], divides, factors);
-  if (is_quotient || Maps(info, Function::kMul)) {
-    Collect(plan, product, info.args[0], divides, factors);
-    return Collect(plan, product, info.args[1], divides != is_quotient, factors);
-  }
-  factors.push_back({node, divides, Expansion(plan, info.axes, graph.At(product).axes)});
 }
 
 void Products::Partial::Multiply(double value, double reach, bool divides) {

@@ -66,7 +66,7 @@ NodeSpaces::NodeSpaces(const BlockPlan& plan) {
     }
     if (IsReduction(node.kind)) places_of = Projection(plan, graph.At(node.args[0]).axes, node.axes);
     if (node.kind == Kind::kAt) places_of = Source(plan, node, graph.At(node.args[0]).axes);
-    if (node.kind == Kind::kIn) places_of = plan.InnerOffsets(graph.inputs[static_cast<size_t>(node.input)].axes);
+    if (node.kind == Kind::kIn) places_of = plan.InnerOffsets(graph.inputs[static_cast<size_t>(node.input)]);
     expansions.push_back(std::move(expansions_of));
     places.push_back(std::move(places_of));
   }
@@ -80,7 +80,7 @@ BlockValues::BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool d
       lo_(hi_.size()),
       known_places_(hi_.size()) {}
 
-void BlockValues::Evaluate(int node, std::span<const std::vector<double>> inputs) {
+void BlockValues::Evaluate(int node, InputElements inputs) {
   const Node& info = plan_->graph().At(node);
   const auto at = static_cast<size_t>(node), size = static_cast<size_t>(plan_->Size(info.axes, lanes_));
   hi_[at].resize(size);
@@ -116,14 +116,12 @@ void BlockValues::Evaluate(int node, std::span<const std::vector<double>> inputs
   }
 }
 
-void BlockValues::Input(int node, std::span<const std::vector<double>> inputs) {
+void BlockValues::Input(int node, InputElements inputs) {
   const auto at = static_cast<size_t>(node);
   const Node& info = plan_->graph().At(node);
   const std::vector<int64_t>& inner = spaces_->places[at];
-  const int64_t width = plan_->HasLanes(info.axes) ? lanes_ : 1;
-  const std::vector<int64_t> lane_offsets =
-      plan_->LaneOffsets(plan_->graph().inputs[static_cast<size_t>(info.input)].axes, first_, width);
-  const auto read = [&](const std::vector<double>& elements, std::vector<double>& values) {
+  const std::vector<int64_t> lane_offsets = LaneOffsetsOf(node);
+  const auto read = [&](std::span<const double> elements, std::vector<double>& values) {
     double* to = values.data();
     for (const int64_t offset : inner) {
       for (const int64_t lane : lane_offsets) *to++ = elements[static_cast<size_t>(offset + lane)];
@@ -132,6 +130,21 @@ void BlockValues::Input(int node, std::span<const std::vector<double>> inputs) {
   read(inputs[static_cast<size_t>(info.input)], hi_[at]);
   const size_t low = plan_->graph().inputs.size() + static_cast<size_t>(info.input);
   if (dd_ && low < inputs.size()) read(inputs[low], lo_[at]);
+}
+
+std::vector<int64_t> BlockValues::LaneOffsetsOf(int node) const {
+  const Node& info = plan_->graph().At(node);
+  const InputInfo& input = plan_->graph().inputs[static_cast<size_t>(info.input)];
+  return plan_->LaneOffsets(input, plan_->HasLanes(info.axes) ? range_ : LaneRange{});
+}
+
+std::vector<int64_t> BlockValues::OffsetsOf(int node) const {
+  const std::vector<int64_t> lane_offsets = LaneOffsetsOf(node);
+  std::vector<int64_t> offsets;
+  for (const int64_t inner : spaces_->places[static_cast<size_t>(node)]) {
+    for (const int64_t lane : lane_offsets) offsets.push_back(inner + lane);
+  }
+  return offsets;
 }
 
 // Sets operands_ to the high parts, and returns the low ones.

@@ -24,13 +24,23 @@ struct Fault {
   int64_t term = 0;
 };
 
+// The elements of each input in its layout; behind all of them may stand the low parts of each.
+using InputElements = std::span<const std::span<const double>>;
+
+// The formula that an evaluated graph is a part of: nodes have the same numbers in both.
+struct WholeFormula {
+  const Graph* graph = nullptr;
+  int output = -1;  // node
+};
+
 class BlockValues {
  public:
   BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool double_double);
 
-  void Begin(int64_t first, int64_t lanes, Fault fault = {}) { first_ = first, lanes_ = lanes, fault_ = fault; }
+  // A list of lanes stays until the block is computed.
+  void Begin(const LaneRange& lanes, Fault fault = {}) { range_ = lanes, lanes_ = lanes.count, fault_ = fault; }
   // Operands come before.
-  void Compute(int node, std::span<const std::vector<double>> inputs) {
+  void Compute(int node, InputElements inputs) {
     Evaluate(node, inputs);
     if (!plan_->graph().limits.empty()) OpenUndefined(node);
   }
@@ -39,12 +49,15 @@ class BlockValues {
   std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
   // Places of the kGather or kScatterAdd node that was computed last.
   std::span<const int64_t> places() const { return places_; }
+  // Place in its input's layout of each number of a kIn node.
+  std::vector<int64_t> OffsetsOf(int node) const;
   // Operands of the map that was computed last.
   const Operands& operands() const { return operands_; }
 
  private:
-  void Evaluate(int node, std::span<const std::vector<double>> inputs);
-  void Input(int node, std::span<const std::vector<double>> inputs);
+  void Evaluate(int node, InputElements inputs);
+  void Input(int node, InputElements inputs);
+  std::vector<int64_t> LaneOffsetsOf(int node) const;
   void Map(int node);
   void Reduce(int node);
   void Recur(int node);
@@ -61,7 +74,8 @@ class BlockValues {
   const BlockPlan* plan_;
   const NodeSpaces* spaces_;
   bool dd_;
-  int64_t first_ = 0, lanes_ = 1;
+  LaneRange range_;
+  int64_t lanes_ = 1;
   Fault fault_;
   std::vector<std::vector<double>> hi_, lo_;
   Operands operands_{};

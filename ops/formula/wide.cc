@@ -168,8 +168,8 @@ class Lane {
 
   void Input(size_t at, int64_t lane, const std::vector<double>& elements) {
     const Node& node = plan_.graph().nodes[at];
-    const std::vector<int>& layout = plan_.graph().inputs[static_cast<size_t>(node.input)].axes;
-    const int64_t own = plan_.LaneOffsets(layout, lane, 1)[0];
+    const InputInfo& input = plan_.graph().inputs[static_cast<size_t>(node.input)];
+    const int64_t own = plan_.LaneOffsets(input, {lane})[0];
     const std::vector<int64_t>& inner = spaces_.places[at];
     for (size_t i = 0; i < inner.size(); ++i) values_[at][i] = elements[static_cast<size_t>(inner[i] + own)];
   }
@@ -285,7 +285,7 @@ void ReplaceUnbounded(const Graph& graph, const OutputInfo& output, std::span<co
   const BlockPlan plan(graph, output);
   const NodeSpaces spaces(plan);
   const AxisSet own = graph.At(output.node).axes;
-  const std::vector<int64_t> inner = plan.InnerOffsets(output.axes);
+  const std::vector<int64_t> inner = plan.InnerOffsets(output);
   const std::vector<size_t> to_output =
       PlacesOf(Expansion(plan, own, OutputSet(output)), static_cast<size_t>(plan.Size(own, 1)), inner.size());
   const std::vector<int64_t> lanes = LanesToReplace(plan, evaluation.reach[0]);
@@ -294,7 +294,7 @@ void ReplaceUnbounded(const Graph& graph, const OutputInfo& output, std::span<co
     Lane lane(plan, spaces);
     for (int64_t k = begin; k < end; ++k) {
       lane.Run(lanes[static_cast<size_t>(k)], inputs);
-      const int64_t first = plan.LaneOffsets(output.axes, lanes[static_cast<size_t>(k)], 1)[0];
+      const int64_t first = plan.LaneOffsets(output, {lanes[static_cast<size_t>(k)]})[0];
       for (size_t i = 0; i < inner.size(); ++i) {
         const auto element = static_cast<size_t>(inner[i] + first);
         if (evaluation.reach[0][element] == kInfinity) {
