@@ -16,9 +16,9 @@ bool IsPowerOfTwo(const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0 && std::fabs(std::frexp(node.constant, &exponent)) == 0.5;
 }
 
-// Whether implementations that store partial results have stored this one. Sums are stored when something is made of
-// them, inputs have formats of their own.
+// Whether implementations that store partial results have stored this one. Inputs have formats of their own.
 bool IsStored(const Node& node) {
+  if (node.kind == Kind::kSum || node.kind == Kind::kProd || node.kind == Kind::kRecur) return true;
   return node.kind == Kind::kMap && Info(node.function).rounding != Rounding::kNone;
 }
 
@@ -87,9 +87,10 @@ TailTerms ErrorRules::TailOf(Function of) const {
   return {of == Function::kOneMinusTanh ? std::max(tail, composition) : tail, complement, from_one};
 }
 
-Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
+Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules, int result)
     : plan_(&plan),
       rules_(rules),
+      result_(result),
       errors_(plan.graph().nodes.size()),
       integers_(FindHeldIntegers(plan.graph())),
       last_(plan.graph().nodes.size(), true) {
@@ -97,6 +98,15 @@ Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
   for (size_t i = nodes.size(); i-- > 0;) {
     const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(plan.graph(), nodes[i]));
     for (const int arg : nodes[i].args) last_[static_cast<size_t>(arg)] = last_[static_cast<size_t>(arg)] && harmless;
+  }
+}
+
+void Propagation::StoreWhereRead(int node, std::span<const double> v, NodeError& error) const {
+  if (rules_.store == 0 || node == result_) return;
+  const double exact_integers = ExactIntegers(NodeAt(node));
+  for (size_t i = 0; i < v.size(); ++i) {
+    const double size = std::fabs(v[i]) + error.r[i];
+    if (std::isfinite(size) && size > exact_integers) error.r[i] += rules_.store * size + rules_.store_lambda;
   }
 }
 

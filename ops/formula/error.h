@@ -132,7 +132,8 @@ bool IsReciprocal(const Node& node);
 // One propagation through the nodes of a block. Nodes have to be told in order.
 class Propagation {
  public:
-  Propagation(const BlockPlan& plan, const ErrorRules& rules);
+  // `result`: the formula's, which no step of it reads.
+  Propagation(const BlockPlan& plan, const ErrorRules& rules, int result);
 
   void Begin(int64_t lanes);  // of the next block
   void Input(int node, std::span<const double> values);
@@ -197,10 +198,13 @@ class Propagation {
                      const std::vector<int64_t>& to, NodeError& error);
   void ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,
                      const std::vector<int64_t>& to, NodeError& error);
+  // Sums and products of many terms leave the accumulator where a step reads them, which kernels may store before.
+  void StoreWhereRead(int node, std::span<const double> v, NodeError& error) const;
   void MakeSymbol(int node, NodeError& error);  // all of r becomes one number for each element
 
   const BlockPlan* plan_;
   ErrorRules rules_;
+  int result_;
   std::vector<NodeError> errors_;
   std::vector<Held> integers_;  // by node
   std::vector<bool> last_;      // nodes that nothing is computed from, or nothing but what their overflow leaves alone

@@ -139,6 +139,7 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
       if (!std::isfinite(h[i]) && std::isfinite(reach) && !overflows) error.r[i] = 0;
     }
   });
+  StoreWhereRead(index, h, error);
   Finish(index, h, error);
 }
 

@@ -73,6 +73,7 @@ void Propagation::Reduce(int index, std::span<const double> x, std::span<const d
   } else {
     ReduceExtreme(node, x, v, to, error);
   }
+  if (node.kind == Kind::kSum || node.kind == Kind::kProd) StoreWhereRead(index, v, error);
   MakeSymbol(index, error);
   Finish(index, v, error);
 }

@@ -56,6 +56,23 @@ class Intermediates(unittest.TestCase):
         names = ["x", "residual", "gamma"], ["y", "residual_out"]
         self.assertEqual(len(list(self.both("fused_add_rms_norm", make, *names, eps=1e-6))), 6)
 
+    def test_sums_that_a_function_takes_are_stored(self):
+        """A right result passes by what it may store, twice that difference does not."""
+        steps = {"running": (lambda xp, x: xp.cumulative_sum(x, axis=1), lambda x: x.cumsum(1, dtype=np.float32)),
+                 "few terms": (lambda xp, x: xp.sum(x, axis=1), lambda x: x.sum(1, dtype=np.float32))}
+        for name, (step, computed) in steps.items():
+            def formula(x):
+                return assay.namespace(x).exp(step(assay.namespace(x), x))
+            for dtype, store in narrow.ROUND.items():
+                for seed in range(5):
+                    with self.subTest(name, dtype=dtype, seed=seed):
+                        x = store(np.random.default_rng(seed).uniform(0.5, 1.5, (8, 6)).astype(np.float32))
+                        sums = computed(x)
+                        right, exact = store(np.exp(store(sums))), np.exp(sums.astype(np.float64))
+                        self.assertTrue(assay.check(formula, [x], right, dtypes={"x": dtype, "y": dtype}).passed)
+                        wrong = store((exact * np.exp(sums * {"bf16": 2.0 ** -6, "f16": 2.0 ** -9}[dtype])).astype(np.float32))
+                        self.assertFalse(assay.check(formula, [x], wrong, dtypes={"x": dtype, "y": dtype}).passed)
+
     def test_a_result_with_wider_intermediates_holds_by_the_stricter_contract_too(self):
         rng = np.random.default_rng(0)
         for dtype, store in narrow.ROUND.items():
