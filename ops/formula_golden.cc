@@ -210,15 +210,16 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, size_t output, std
   const double largest = (1 - 0x1p-20) * (wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite);
   constexpr int64_t kAtOnce = 4096;
   ParallelFor(golden.size(), kAtOnce, [&](int64_t begin, int64_t end) {
-    std::vector<double> sizes, sigmas;
-    sizes.reserve(static_cast<size_t>(end - begin)), sigmas.reserve(static_cast<size_t>(end - begin));
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;
+    std::vector<double> sizes(static_cast<size_t>(end - begin)), sigmas(sizes.size());
+    const double *values = golden.value.data() + begin, *errors = evaluation.reach[0].data() + begin;
+    const double* deviations = evaluation.reach[1].data() + begin;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const double y = values[i], sigma = deviations[i] / formula::kSigmaUnit;
       const bool finite = std::isfinite(y);
-      sizes.push_back(finite ? std::min(std::fabs(y), largest) : 0);
+      sizes[i] = finite ? std::min(std::fabs(y), largest) : 0;
       // A deviation that leaves double's range on the way is not known: far more than any, so that no error counts.
-      const double unknown = std::min(0x1p60 * (std::fabs(y) + evaluation.reach[0][i]), largest);
-      sigmas.push_back(!finite ? 0 : std::isfinite(sigma) ? sigma : unknown);
+      const double unknown = std::min(0x1p60 * (std::fabs(y) + errors[i]), largest);
+      sigmas[i] = !finite ? 0 : std::isfinite(sigma) ? sigma : unknown;
     }
     const std::span<double> reach(evaluation.reach[0].data() + begin, sizes.size());
     HoldReach(reach, golden.value.data() + begin, wide);
