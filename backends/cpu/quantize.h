@@ -53,6 +53,7 @@ class Quantize : Scaled {
       : Scaled(op),
         zero_(static_cast<float>(op.AttrInt("zero"))),
         integers_(IsCode(op.outputs()[0].dtype)),
+        saturates_(op.AttrInt("saturate") != 0),
         has_zero_point_(op.inputs().size() == 3) {
     const plugin::DType out = op.outputs()[0].dtype;
     high_ = out == plugin::kI8 ? 127.0F : out == plugin::kU8 ? 255.0F : out == plugin::kE4M3 ? 448.0F : 57344.0F;
@@ -75,12 +76,13 @@ class Quantize : Scaled {
   template <class Acc>
   Acc Limited(Acc v) const {
     if (std::isnan(v)) return integers_ ? Acc{0} : v;
+    if (!saturates_) return v;  // its conversion makes NaN or an infinity of what is beyond
     const Acc limited = std::clamp(v, static_cast<Acc>(low_), static_cast<Acc>(high_));
     return integers_ ? std::nearbyint(limited) : limited;
   }
 
   float zero_, low_ = 0, high_ = 0;
-  bool integers_, has_zero_point_;
+  bool integers_, saturates_, has_zero_point_;
 };
 
 // The code of a number of a type of 8 bits.

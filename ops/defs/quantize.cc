@@ -36,14 +36,16 @@ void Quantize(Definition& d) {
   RefuseZero(d, zero);
   const Expr x = d.In("x", rows + n);
   const Expr scale = d.In("scale", AxesOfScale(per, rows, n), Role::kScale);
-  const bool saturates =
-      d.Choice("saturate", {"1", "0"}, "0: beyond its largest numbers e4m3 is NaN and e5m2 infinite") == "1";
-  d.RefuseIf(!saturates && !IsFloat(d.TypeOfResult()), "saturate must be 1: integers have nothing beyond their ends");
+  const int64_t saturate =
+      d.Integer("saturate", "1", "0: beyond its largest numbers e4m3 is NaN and e5m2 infinite; floats only");
+  d.RefuseIf(saturate != 0 && saturate != 1, "saturate must be 0 or 1");
+  d.RefuseIf(saturate == 0 && !IsFloat(d.TypeOfResult()),
+             "saturate must be 1: integers have nothing beyond their ends");
   const std::optional<Expr> zero_point = d.InIfListed("zero_point", AxesOfScale(per, rows, n), Role::kZero);
   const Expr quotient = x / scale;
   d.RefuseIf(zero != 0 && zero_point, "zero must be 0: the operand zero_point has the codes of zero");
   const Expr code = zero_point ? quotient + *zero_point : zero != 0 ? quotient + static_cast<double>(zero) : quotient;
-  if (saturates) {
+  if (saturate == 1) {
     d.OutSaturated("q", code, rows + n);
   } else {
     d.Out("q", code, rows + n);

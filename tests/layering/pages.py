@@ -81,7 +81,7 @@ def commands_of(text):
 
 def command_problems(root, page, known):
     everywhere = set().union(*known.values())
-    scripts = " ".join(path.read_text(encoding="utf-8") for path in (root / "scripts").glob("*.*") if path.is_file())
+    scripts = " ".join(path.read_text(encoding="utf-8") for path in [*(root / "scripts").glob("*.*"), root / "harness/python/assay/compose.py"] if path.is_file())
     for words in commands_of(page.read_text(encoding="utf-8")):
         while words and re.fullmatch(r"\w+=\S*", words[0]):
             words = words[1:]  # a variable of the command

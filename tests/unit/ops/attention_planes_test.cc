@@ -86,15 +86,14 @@ Bounds BoundsOf(const Problem& problem, const Golden& golden, const Contract& co
 
 // A column of zeros, whose root of no squares is left to single numbers, changes nothing of the others in its row.
 TEST(AttentionPlanes, BoundsOfManyColumnsAreThoseOfSingleOnes) {
-  constexpr int64_t kColumns = 21, kZero = 4;
+  constexpr int64_t kWide = 21, kZero = 4;
   for (const std::string attrs : {"", ",causal=1", ",mask=add", ",softcap=3"}) {
     const Problem problem = Bind("attention/f32/b=1,h=1,l=40,s=90,d=16,dv=21" + attrs + "/fill=normal/seed=5");
     const auto golden_of = [&](bool zero) {
       return Op("attention")
-          .ComputeGolden(
-              problem, 0,
-              InputsWith(problem, [&](double v, int64_t i) { return zero && i % kColumns == kZero ? 0 : v; }),
-              Tier::kReproducible);
+          .ComputeGolden(problem, 0,
+                         InputsWith(problem, [&](double v, int64_t i) { return zero && i % kWide == kZero ? 0 : v; }),
+                         Tier::kReproducible);
     };
     const Golden whole = golden_of(false), with_zeros = golden_of(true);
     for (const char* declaration : {"f32acc", "f32acc;mid=bf16", "f16acc;math=4"}) {
@@ -107,7 +106,7 @@ TEST(AttentionPlanes, BoundsOfManyColumnsAreThoseOfSingleOnes) {
         ASSERT_EQ(now.deviation, first.deviation);
         ASSERT_EQ(now.systematic, first.systematic);
         for (int64_t i = 0; i < whole.size(); ++i) {
-          if (i % kColumns == kZero) continue;
+          if (i % kWide == kZero) continue;
           ASSERT_EQ(single.deviation[i], first.deviation[i]) << i;
           ASSERT_EQ(single.systematic[i], first.systematic[i]) << i;
           ASSERT_EQ(single.a[i], first.a[i]) << i;
