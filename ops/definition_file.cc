@@ -15,6 +15,7 @@
 #include "harness/core/base/identifier.h"
 #include "harness/core/base/json_fields.h"
 #include "harness/core/base/json_text.h"
+#include "harness/core/base/text.h"
 #include "harness/core/data/dtype.h"
 #include "ops/definition_step.h"
 #include "ops/formula/formula_error.h"
@@ -168,6 +169,7 @@ class Author {
               "output {}: the list of types has that of the first output; leave type out", output.name);
       Require(is_first || !output.saturates, "output {}: the first output alone may saturate", output.name);
       if (output.saturates) {
+        RequireSaturating(output.name);
         d_.OutSaturated(output.name, value, axes);
       } else if (is_first) {
         d_.Out(output.name, value, axes);
@@ -207,6 +209,17 @@ class Author {
     }
   }
 
+  // Integers of 64 bits have ends that doubles do not hold, and floats of 16 bits and more overflow to infinities.
+  void RequireSaturating(const std::string& output) const {
+    constexpr std::string_view kSaturating[] = {"i8", "u8", "i32", "e4m3", "e5m2"};
+    Require(!text_.types.empty(), "output {}: saturates, but no types are stated", output);
+    for (const std::string_view types : text_.types) {
+      const std::string_view last = types.substr(types.rfind('-') + 1);
+      Require(std::ranges::find(kSaturating, last) != std::end(kSaturating),
+              "output {}: saturates, but is of {}; i8, u8, i32, e4m3 and e5m2 saturate", output, last);
+    }
+  }
+
   // Adds the attribute.
   bool IsRefused(const AttrText& attr) {
     const bool is_real = attr.kind == "real";
@@ -215,6 +228,8 @@ class Author {
     const double value = is_real ? d_.Real(attr.name, attr.default_value, attr.doc)
                                  : static_cast<double>(d_.Integer(attr.name, attr.default_value, attr.doc));
     Require(std::isfinite(value), "attribute {}: its default has to be a finite number", attr.name);
+    Require(!attr.positive || ParseNumber<double>(attr.default_value).value_or(0) > 0,
+            "attribute {}: is positive, but its default is {}", attr.name, attr.default_value);
     names_.AddNumber(attr.name, value);
     return d_.RefuseIf(attr.positive && !(value > 0), attr.name + " must be positive");
   }

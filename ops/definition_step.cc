@@ -217,17 +217,17 @@ int64_t NamedParts::StartOf(const Step& step) const {
   return start;
 }
 
-// The place along axes[0] for each of windows: (start + the sum of strides and indices) / divisor; -1 beyond its ends
+// The place along the first axis for each of windows: (start + the sum of strides and indices) / divisor; -1 beyond its ends
 // and where the divisor leaves a rest.
-std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& axes, int64_t start) const {
-  const size_t count = axes.list.size() - 1;
+std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& along, int64_t start) const {
+  const size_t count = along.list.size() - 1;
   Require(step.strides.size() == count && count > 0, "windows has {} new axes and {} strides; give one for each", count,
           step.strides.size());
   const int64_t divisor = step.divisor.empty() ? 1 : IntegerOf(step.divisor, "divisor");
   Require(divisor >= 1, "divisor is {}; give one from 1 on", divisor);
   std::vector<int64_t> places{start};
   for (size_t k = 0; k < count; ++k) {
-    const int64_t stride = IntegerOf(step.strides[k], "strides"), extent = axes.list[k + 1].extent;
+    const int64_t stride = IntegerOf(step.strides[k], "strides"), extent = along.list[k + 1].extent;
     const bool has_room = extent <= kMostPlaces / static_cast<int64_t>(places.size());
     Require(has_room, "windows: more than {} places; take smaller extents", kMostPlaces);
     Require(std::abs(stride) <= kMostStride, "strides has {}; give numbers up to {}", stride, kMostStride);
@@ -238,7 +238,7 @@ std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& axes, in
     places = std::move(more);
   }
   for (int64_t& place : places) {
-    const bool is_there = place >= 0 && place % divisor == 0 && place / divisor < axes.list[0].extent;
+    const bool is_there = place >= 0 && place % divisor == 0 && place / divisor < along.list[0].extent;
     place = is_there ? place / divisor : -1;
   }
   return places;

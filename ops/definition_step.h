@@ -45,7 +45,7 @@ struct NamedParts {
  private:
   int64_t IntegerOf(const std::string& part, std::string_view where) const;
   int64_t StartOf(const Step& step) const;
-  std::vector<int64_t> PlacesOf(const Step& step, const Axes& axes, int64_t start) const;
+  std::vector<int64_t> PlacesOf(const Step& step, const Axes& along, int64_t start) const;
   void RequireNew(const std::string& name) const;
 };
 

@@ -19,7 +19,7 @@ BlockWorker::BlockWorker(const BlockPlan& plan, const NodeSpaces& spaces, const 
                          std::span<const ErrorRules> rules)
     : plan_(plan), spaces_(spaces), stage_(stage), values_(plan, spaces, double_double) {
   for (const ErrorRules& one : rules) {
-    propagations_.emplace_back(plan, one, stage.whole.output);
+    propagations_.emplace_back(plan, one, stage.whole, stage.stored_later);
     if (!one.rearranges) continue;
     const size_t number = propagations_.size() - 1;
     std::vector<double> most(plan.graph().nodes.size());

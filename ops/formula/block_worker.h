@@ -28,6 +28,7 @@ struct Stage {
   WholeFormula whole;
   InputElements inputs;                // of the formula and of stored nodes
   std::span<const StoredNode> stored;  // inputs behind those of the formula
+  int stored_later = -1;               // see Propagation
 };
 
 // How propagations went that say something of all elements together.

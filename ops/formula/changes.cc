@@ -278,11 +278,33 @@ std::vector<std::vector<int>> UsersOf(const Graph& graph) {
   return users;
 }
 
+size_t CountMoved(const Graph& graph) {
+  size_t moved = 0;
+  for (const Node& node : graph.nodes) moved += node.index.size();
+  return moved;
+}
+
+// The nodes that each rule changes, the last one first.
+std::vector<std::vector<int>> FindApplicable(const Graph& graph) {
+  std::vector<std::vector<int>> applicable(std::size(kRules));
+  for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
+    Graph before = graph;
+    before.nodes.resize(static_cast<size_t>(node) + 1);
+    for (size_t rule = 0; rule < applicable.size(); ++rule) {
+      const Made changed = kRules[rule].make({before, graph.At(node), {&before, node}});
+      const bool fits = changed && changed->node().axes == graph.At(node).axes;
+      before.nodes.resize(static_cast<size_t>(node) + 1);
+      if (fits) applicable[rule].push_back(node);
+    }
+  }
+  return applicable;
+}
+
 }  // namespace
 
 std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
   std::vector<GraphChange> changes;
-  if (graph.nodes.size() > kMostChangedNodes) return changes;
+  if (graph.nodes.size() > kMostChangedNodes || CountMoved(graph) > kMostMoved) return changes;
   const std::vector<std::vector<int>> users = UsersOf(graph);
   const auto add = [&](int node, int rule, int user) {
     const std::optional<Remade> made = Remake(graph, node, user, kRules[rule]);
@@ -291,13 +313,15 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
     const std::string where = user < 0 ? "" : " in " + FormulaText(graph, user);
     changes.push_back({node, rule, user, fmt::format(fmt::runtime(kRules[rule].text), after, before) + where});
   };
-  for (int rule = 0; rule < static_cast<int>(std::size(kRules)); ++rule) {
-    for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) add(node, rule, -1);
+  const std::vector<std::vector<int>> applicable = FindApplicable(graph);
+  for (const std::vector<int>& nodes : applicable) {
+    for (const int node : nodes) add(node, static_cast<int>(&nodes - applicable.data()), -1);
   }
-  for (int rule = 0; rule < static_cast<int>(std::size(kRules)); ++rule) {
-    for (int node = static_cast<int>(graph.nodes.size()) - 1; node >= 0; --node) {
+  for (const std::vector<int>& nodes : applicable) {
+    for (const int node : nodes) {
       const std::vector<int>& of_node = users[static_cast<size_t>(node)];
-      for (const int user : of_node.size() > 1 ? of_node : std::vector<int>()) add(node, rule, user);
+      if (of_node.size() < 2) continue;
+      for (const int user : of_node) add(node, static_cast<int>(&nodes - applicable.data()), user);
     }
   }
   return changes;

@@ -19,8 +19,9 @@ struct GraphChange {
 };
 
 // Lists changes of each node from the outputs back to the inputs, likely mistakes first; none of a graph of more nodes
-// than kMostChangedNodes, since trying them takes the square of it.
-inline constexpr size_t kMostChangedNodes = 200;
+// than kMostChangedNodes, since trying them takes the square of it, or with more than kMostMoved places of elements
+// that are moved.
+inline constexpr size_t kMostChangedNodes = 200, kMostMoved = 1 << 16;
 std::vector<GraphChange> ListGraphChanges(const Graph& graph);
 
 // nullopt: the change is of a graph of other nodes. Extents may differ.

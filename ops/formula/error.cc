@@ -87,22 +87,23 @@ TailTerms ErrorRules::TailOf(Function of) const {
   return {of == Function::kOneMinusTanh ? std::max(tail, composition) : tail, complement, from_one};
 }
 
-Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules, int result)
+Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules, const WholeFormula& whole, int stored_later)
     : plan_(&plan),
       rules_(rules),
-      result_(result),
+      result_(whole.output),
+      stored_later_(stored_later),
       errors_(plan.graph().nodes.size()),
       integers_(FindHeldIntegers(plan.graph())),
       last_(plan.graph().nodes.size(), true) {
-  const std::vector<Node>& nodes = plan.graph().nodes;
+  const std::vector<Node>& nodes = whole.graph->nodes;
   for (size_t i = nodes.size(); i-- > 0;) {
-    const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(plan.graph(), nodes[i]));
+    const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(*whole.graph, nodes[i]));
     for (const int arg : nodes[i].args) last_[static_cast<size_t>(arg)] = last_[static_cast<size_t>(arg)] && harmless;
   }
 }
 
 void Propagation::StoreWhereRead(int node, std::span<const double> v, NodeError& error) const {
-  if (rules_.store == 0 || node == result_) return;
+  if (rules_.store == 0 || node == result_ || node == stored_later_) return;
   const double exact_integers = ExactIntegers(NodeAt(node));
   for (size_t i = 0; i < v.size(); ++i) {
     const double size = std::fabs(v[i]) + error.r[i];
@@ -336,7 +337,7 @@ void Propagation::Widen(int node, const std::vector<double>& costs) {
 
 void Propagation::MarkBeside(int node, size_t i, Beside beside, NodeError& error) const {
   if (beside == kNothingBeside) return;
-  if (node != plan_->output().node) {
+  if (node != result_) {
     error.r[i] = kInfinity;
     return;
   }

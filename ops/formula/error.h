@@ -24,6 +24,7 @@
 #include "ops/formula/block.h"
 #include "ops/formula/functions.h"
 #include "ops/formula/integers.h"
+#include "ops/formula/values.h"
 
 namespace assay::formula {
 
@@ -132,8 +133,9 @@ bool IsReciprocal(const Node& node);
 // One propagation through the nodes of a block. Nodes have to be told in order.
 class Propagation {
  public:
-  // `result`: the formula's, which no step of it reads.
-  Propagation(const BlockPlan& plan, const ErrorRules& rules, int result);
+  // `whole`: the formula that the plan's graph is a part of; its nodes have the same numbers. `stored_later`: a sum
+  // that another part passes on, and stores then; -1: none.
+  Propagation(const BlockPlan& plan, const ErrorRules& rules, const WholeFormula& whole, int stored_later);
 
   void Begin(int64_t lanes);  // of the next block
   void Input(int node, std::span<const double> values);
@@ -204,7 +206,7 @@ class Propagation {
 
   const BlockPlan* plan_;
   ErrorRules rules_;
-  int result_;
+  int result_, stored_later_;  // result_: of the whole formula, which no step of it reads
   std::vector<NodeError> errors_;
   std::vector<Held> integers_;  // by node
   std::vector<bool> last_;      // nodes that nothing is computed from, or nothing but what their overflow leaves alone

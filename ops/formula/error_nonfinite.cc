@@ -154,7 +154,7 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     // zero.
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
-    const bool is_output = step.node == plan_->output().node;
+    const bool is_output = step.node == result_;
     if (node.updated && is_output && std::isinf(e.z)) beside |= kBesideNan;
     if (!rules_.as_written && !rules_.quadrature) MarkBeside(step.node, static_cast<size_t>(i), beside, error);
   }

@@ -126,7 +126,7 @@ std::vector<double> ReachOfPlaces(const Node& node, const UncertainLine& line, i
 void Propagation::Select(int node, std::span<const double> x, std::span<const double> v) {
   const Node& info = NodeAt(node);
   const NodeError& operand = At(info.args[0]);
-  const bool is_output = node == plan_->output().node;
+  const bool is_output = node == result_;
   // Places do not deviate, they are right or wrong; what is computed from doubtful ones has no known deviation.
   const bool any_tie = info.any_tie && info.places && !is_output;  // a reader of the output knows better
   if ((operand.zero && !any_tie) || (info.places && is_output && rules_.quadrature)) return;

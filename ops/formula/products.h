@@ -47,9 +47,9 @@ class Products {
     std::vector<double> further;  // absolute; infinite where nothing is promised
     std::vector<Beside> beside;   // see Beside
   };
-  // Both empty: nothing.
   // Bound on the cost of each of these products; infinite where something is right beside, or nothing promised.
   static double MostCost(const OrderRange& range, const ErrorRules& rules, size_t factors);
+  // Both empty: nothing.
   Costs CostsOf(int node, const BlockValues& values, const Propagation& errors, int64_t lanes) const;
 
  private:

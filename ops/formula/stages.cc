@@ -249,7 +249,9 @@ void StagedFormula::EvaluateSpecial(const MatrixProduct& contraction, Contracted
       }
     });
   };
-  notes_.Join(RunBlocks(plan, StageOf(graph, output), double_double_, rules_, lanes, use));
+  Stage stage = StageOf(graph, output);
+  stage.stored_later = contraction.sum;
+  notes_.Join(RunBlocks(plan, stage, double_double_, rules_, lanes, use));
 }
 
 // The product becomes an input, of which the sum is the only term.

@@ -74,8 +74,11 @@ class Axis:
 
     def require(self, least: int, function: str) -> None:
         """Refuses an axis, or later its cases, with fewer elements."""
-        if self.root().extent is not None and self.root().extent < least or least > _MOST_LEAST:  # type: ignore[operator]
-            raise fault(f"{function}: {least} elements of an axis of {self.root().extent or _MOST_LEAST}")
+        extent = self.root().extent
+        if extent is not None and extent < least:
+            raise fault(f"{function}: {least} elements of an axis of {extent}")
+        if least > _MOST_LEAST:
+            raise fault(f"{function}: needs {least} elements of an axis; a definition can demand {_MOST_LEAST} at most")
         origin = self.origin()
         origin.least = max(origin.least, least if origin.of is None else -(-least // origin.times))
         if origin.of is not None:

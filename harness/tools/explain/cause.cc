@@ -133,8 +133,10 @@ class FormulaCauses {
 
   std::vector<CaseChange> Find() {
     TryChangesOf(result_);
+    if (IsOver()) return std::move(causes_);
     const std::vector<Form> forms = FormsOf(result_.problem, result_.inputs, result_.got);
     for (const Form& form : forms) {
+      if (IsOver()) break;
       const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
       if (form.text.empty()) {
         TryChangesOf(as);
@@ -146,12 +148,13 @@ class FormulaCauses {
   }
 
  private:
+  bool IsOver() const { return causes_.size() == kMostCauses || time_.Seconds() > seconds_; }
   void TryChangesOf(const WrongResult& result) {
     const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
     if (changes.empty()) return;
     const NearElements near(result);
     for (const CaseChange& change : changes) {
-      if (causes_.size() == kMostCauses || time_.Seconds() > seconds_) return;
+      if (IsOver()) return;
       if (ExplainsByFormula(result, *change.formula, &near)) causes_.push_back(change);
     }
   }
@@ -162,10 +165,7 @@ class FormulaCauses {
   std::vector<CaseChange> causes_;
 };
 
-}  // namespace
-
 bool Explains(const WrongResult& result, const CaseChange& change) {
-  if (change.formula) return ExplainsByFormula(result, *change.formula);
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
   if (!change.key.empty()) {
@@ -176,6 +176,8 @@ bool Explains(const WrongResult& result, const CaseChange& change) {
   const std::vector<Tensor> inputs = ChangeInputs(result.inputs, change);
   return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs, &result.golden);
 }
+
+}  // namespace
 
 std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;

@@ -27,8 +27,6 @@ struct WrongResult {
   std::vector<int64_t> elements;
 };
 
-bool Explains(const WrongResult& result, const CaseChange& change);
-
 // Changes that explain the result, in the order of ListChanges, at most kMostCauses and one of each attribute; none if
 // nothing is wrong with it, or too little to say why.
 // Another one is tried only as long as fewer than `seconds` have passed.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/explained_run.h"
 
+#include <fmt/format.h>
+
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,8 +35,13 @@ class RunExplainer {
       for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
     }
     const Stopwatch time;
-    const std::string causes =
-        DescribeCauses(wrong, kSecondsOfOne, [](const CaseChange& change) { return change.key + "=" + change.value; });
+    std::string causes;
+    try {
+      causes = DescribeCauses(wrong, kSecondsOfOne,
+                              [](const CaseChange& change) { return change.key + "=" + change.value; });
+    } catch (const std::exception& fault) {  // a formula that cannot be changed is no fault of the result's
+      causes = fmt::format("; its causes could not be searched: {}", fault.what());
+    }
     const std::scoped_lock lock(mutex_);
     seconds_ += time.Seconds();
     return causes;

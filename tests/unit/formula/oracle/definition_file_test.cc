@@ -204,6 +204,18 @@ TEST(DefinitionFile, TakesPlacesAndStatesTypes) {
               HasSubstr("output y: the list of types has that"));
 }
 
+TEST(DefinitionFile, NumbersBeyondTheEndsOfWideTypesDoNotSaturate) {
+  for (const char* type : {"i64", "f32", "i16"}) {
+    const std::string text = std::string(R"({"op": "ends_of_)") + type + R"(", "doc": "y = x", "types": ["f32-)" +
+                             type +
+                             R"("], "axes": [{"name": "n"}], "inputs": [{"name": "x", "axes": ["n"]}], "nodes": [],
+                               "outputs": [{"name": "y", "is": "x", "axes": ["n"], "saturates": true}]})";
+    const auto added = AddDefinitions(FileOf(text), "wide.json");
+    ASSERT_FALSE(added) << type;
+    EXPECT_THAT(added.error().message, HasSubstr("e4m3 and e5m2 saturate"));
+  }
+}
+
 // Rows that are chosen by places, by their order and by lengths, and added at places.
 constexpr const char* kChosen =
     R"({"op": "chosen", "doc": "elements that data choose", "types": ["f32-i64-i32-i64-f32"],
@@ -232,6 +244,11 @@ TEST(DefinitionFile, ChoosesByData) {
   const Problem problem = *op.Bind(*ParseId("chosen/f32-i64-i32-i64-f32/v=2,n=4,m=3,g=3/fill=normal/seed=0"));
   std::vector<Tensor> inputs = op.MakeInputs(problem);
   ASSERT_TRUE(op.CheckInputs(problem, inputs)) << "what is drawn is right";
+  for (int seed = 0; seed < 20; ++seed) {
+    const std::string id = "chosen/f32-i64-i32-i64-f32/v=16,n=3,m=9,g=5/fill=normal/seed=" + std::to_string(seed);
+    const Problem many = *op.Bind(*ParseId(id));
+    EXPECT_TRUE(op.CheckInputs(many, op.MakeInputs(many))) << id;
+  }
   inputs[0].SetDoubles(std::vector<double>{5, 1, 7, 2, -1, -3, 4, 8});
   inputs[1].SetDoubles(std::vector<double>{1, 0, 1});
   inputs[2].SetDoubles(std::vector<double>{3, 4});

@@ -20,6 +20,8 @@ namespace {
 constexpr double kMostGranted = 0x1p-10;
 // More elements than this share are evaluated term by term together with all the others.
 constexpr double kMostSpecial = 0.25;
+// Sums of sizes below so many times their terms may have lost digits in float, of which the smallest number is 2^-126.
+constexpr double kSmallestSize = 0x1p-100;
 
 std::vector<double> ProductOf(const GemmOperand& a, const GemmOperand& b) {
   Golden sums;
@@ -69,6 +71,11 @@ class Factor {
         numbers_(LoadNumbers(std::move(whole_.value), batch, rows, cols)),
         is_special_(static_cast<size_t>(batch * (is_left ? rows : cols))) {
     for (const NonFiniteEntry& entry : numbers_.nonfinite) is_special_[LineOf(entry.index)] = true;
+    largest_.resize(is_special_.size());
+    for (int64_t i = 0; i < std::ssize(numbers_.values); ++i) {
+      double& largest = largest_[LineOf(i)];
+      largest = std::max(largest, std::fabs(numbers_.values[i]));
+    }
     for (const int64_t place : whole_.special) is_special_[LineOf(place)] = true;
   }
 
@@ -83,6 +90,7 @@ class Factor {
   }
   const WholeFactor& whole() const { return whole_; }
   bool IsAnySpecial() const { return std::ranges::find(is_special_, true) != is_special_.end(); }
+  bool IsZero(int64_t line) const { return largest_[static_cast<size_t>(line)] == 0; }
   bool IsSpecial(int64_t line) const { return is_special_[static_cast<size_t>(line)]; }
 
   // Errors that are not finite are left out: their lines become special.
@@ -137,6 +145,7 @@ class Factor {
   bool is_left_;
   GemmOperand numbers_, sizes_, squares_;
   std::vector<bool> is_special_;
+  std::vector<double> largest_;  // by line
 };
 
 void AddTo(std::vector<double>& to, const std::vector<double>& x) {
@@ -214,18 +223,23 @@ class Contractor {
   Contracted Finish(StoredNode sums) {
     sums.value = std::move(golden_.value);
     Contracted result{std::move(sums), {}};
-    const bool is_any = left_.IsAnySpecial() || right_.IsAnySpecial() || any_special_.load();
     const int64_t rows = left_.numbers().rows, columns = right_.numbers().cols;
-    for (int64_t i = 0; is_any && i < std::ssize(result.sums.value); ++i) {
+    for (int64_t i = 0; i < std::ssize(result.sums.value); ++i) {
       const int64_t row = i / columns, column = row / rows * columns + i % columns;
-      const bool is_special =
-          is_special_[static_cast<size_t>(i)] != 0 || left_.IsSpecial(row) || right_.IsSpecial(column);
+      const bool is_special = is_special_[static_cast<size_t>(i)] != 0 || left_.IsSpecial(row) ||
+                              right_.IsSpecial(column) || IsBeyondFloats(i, row, column);
       if (is_special) result.special.push_back(i);
     }
     return result;
   }
 
  private:
+  // Sums of sizes are in float, which overflows, and loses what is small.
+  bool IsBeyondFloats(int64_t i, int64_t row, int64_t column) const {
+    const double size = golden_.magnitude[i];
+    if (size >= terms_ * kSmallestSize) return !(size < kInfinity);
+    return !left_.IsZero(row) && !right_.IsZero(column);
+  }
   bool ShareSymbols(size_t propagation) const {
     for (const NodeError::Symbol& x : left_.whole().errors[propagation].symbols) {
       for (const NodeError::Symbol& y : right_.whole().errors[propagation].symbols) {
