@@ -24,7 +24,7 @@ LINES = [
     f"--matmul {_INT8.format('s8')} --attr-post-ops=sum:1.5:2\n6x16:16x7", f"--matmul {_INT8.format('u8')} --bia-dt=s32\n6x16:16x7",
     f"--matmul {_INT8.format('s32')}\n6x16:16x7", "--matmul --dt=f32:s8:f32 --attr-scales=wei:per_ocic:bf16:4x1 --attr-zero-points=wei:per_ocic:s8:4x1\n6x16:16x7",
     "--matmul --dt=f32:s8:f32 --attr-scales=wei:per_ocic:bf16:1x1 --attr-zero-points=wei:common:-1:s8\n2x6x16:2x16x7", "--matmul\n2x1x6x16:1x3x16x7",
-    "--ip --dir=FWD_B --attr-post-ops=sum:0.5+mul:s32:per_oc+relu:0.5\nmb5ic3ih2oc4", f"--ip {_INT8.format('u8')}\nmb5ic8oc4", "--ip --dir=BWD_D\nmb5ic3ih2oc4",
+    "--matmul --attr-scales=src:0+wei:per_dim_0\n6x16:16x7", "--ip --dir=FWD_B --attr-post-ops=sum:0.5+mul:s32:per_oc+relu:0.5\nmb5ic3ih2oc4", f"--ip {_INT8.format('u8')}\nmb5ic8oc4", "--ip --dir=BWD_D\nmb5ic3ih2oc4",
     "--ip --dir=BWD_WB --dt=bf16:f32:bf16\nmb5ic3ih2oc4",
     "--conv --dir=FWD_B --attr-post-ops=sum:1.5+relu+add:f32:per_oc\nmb2ic4ih6oc6oh4kh3ph0", "--conv --dir=FWD_D\nmb2g2ic4ih6iw5oc6oh6ow3kh3kw2sw2ph2pw0dh1",
     f"--conv --dir=FWD_B {_INT8.format('u8')}\nmb2g2ic4ih6oc6oh6kh3ph1", f"--conv --dir=FWD_D {_INT8.format('f32')} --attr-post-ops=prelu:per_oc\nmb2ic4iw6oc6ow6kw3pw1",

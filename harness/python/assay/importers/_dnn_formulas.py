@@ -4,6 +4,7 @@ key: drivers' words, types, and the structure of attributes; extents, paddings a
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import lru_cache
 from typing import Any, Optional, Sequence
 
@@ -30,17 +31,19 @@ def _is_whole(types: Sequence[str], bias: str, has: Attributes) -> bool:
     return types[-1] == "i32" and set(types[:-1]) <= {"i8", "u8"} and not bias and has == Attributes()
 
 
+def _shortened(name: str, told_by: str) -> str:
+    return f"{name[:_MOST_NAME - 9].rstrip('_')}_{hashlib.sha256(told_by.encode()).hexdigest()[:8]}"
+
+
 def end(f: Formula, has: Optional[Attributes] = None) -> Made:
     """The definition under a name that tells it from others of its driver: attributes and types are part of it."""
     types = f.types[0].split("-")
     f.types[0] = types[0] if len(set(types)) == 1 else f.types[0]
     name = "_".join([f.op, *(has.words() if has else []), *(types if len(set(types)) > 1 else types[:1])])
-    if len(name) > _MOST_NAME:
-        name = f"{name[:_MOST_NAME - 9].rstrip('_')}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    f.op = name
+    f.op = name if len(name) <= _MOST_NAME else _shortened(name, name)
     data = f.data()
-    if _DEFINED.setdefault(name, data) != data:
-        raise AssertionError(f"two definitions called {name}: a part of the key is missing in its words")
+    if _DEFINED.setdefault(f.op, data) != data:  # words that leave a part of the key out may not end an import
+        data["op"] = _shortened(name, json.dumps(data))
     return data, types
 
 
