@@ -301,8 +301,8 @@ def binary(dims: tuple[str, ...], lacks: tuple[str, str], alg: str, types: tuple
     f = start(["binary", alg, *dims, *(f"{who}1{axes}" for who, axes in zip("ab", lacks) if axes)], f"post-ops({alg} of two operands)")
     made = []
     for name, without, dtype in zip(("src", "src1"), lacks, types):
-        own = [dim for dim in dims if dim not in without.split("_")]
-        made.append(scaled(f, operand(f, f"{name}", " ".join(own), dtype), name, has, own))
+        own = ["" if dim in without.split("_") else dim for dim in dims]  # masks count all dimensions
+        made.append(scaled(f, operand(f, name, axes_of(own, -1), dtype), name, has, own))
     y = BINARY[alg](*made)
     store(f, "dst", finished(f, y, has, dims, types[2]), " ".join(dims), types[2])
     return end(f, has)
