@@ -108,18 +108,20 @@ def _image(axes: str) -> tuple[str, str, str]:
 
 
 @_once
-def conv(axes: str, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
-    f = start([f"conv{len(axes)}d", bias and "bias"], "post-ops(scales conv(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
-    i, o, k = _image(axes)
-    src, wei = operand(f, "src", f"mb g ic {i}", types[0]), operand(f, "wei", f"g oc ic {k}", types[1])
+def conv(axes: str, turned: bool, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
+    """turned: the gradient of a convolution as an operator, whose source lies where that has the destination."""
+    word, of_src, of_dst = ("deconv", "o", "i") if turned else ("conv", "i", "o")
+    f = start([f"{word}{len(axes)}d", bias and "bias"], f"post-ops(scales {word}(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
+    k = joined("k", axes)
+    src = operand(f, "src", f"mb g ic {joined(of_src, axes)}", types[0])
+    wei = operand(f, "wei", f"g oc ic {k}", types[1])
     add_strides(f, axes)
-    of_src = ["mb", "g ic", *(f"i{axis}" for axis in axes)]
-    src, wei = centred(f, src, "src", has, of_src), centred(f, wei, "wei", has, ["g oc", ""])
-    y = sum_of(gathered(src, axes) * wei, f"ic {k}")
-    y = scaled(f, scaled(f, y, "src", has, of_src), "wei", has, ["g oc", ""])
-    y = _with_bias(f, y, "g oc", bias)
-    dims = ["mb", "g oc", *(f"o{axis}" for axis in axes)]
-    store(f, "dst", finished(f, y, has, dims, types[2]), f"mb g oc {o}", types[2])
+    dims, of_wei = ["mb", "g ic", *(of_src + axis for axis in axes)], ["g oc", ""]
+    src, wei = centred(f, src, "src", has, dims), centred(f, wei, "wei", has, of_wei)
+    y = sum_of((scattered if turned else gathered)(src, axes) * wei, f"ic {k}")
+    y = _with_bias(f, scaled(f, scaled(f, y, "src", has, dims), "wei", has, of_wei), "g oc", bias)
+    dims = ["mb", "g oc", *(of_dst + axis for axis in axes)]
+    store(f, "dst", finished(f, y, has, dims, types[2]), axes_of(dims, -1), types[2])
     return end(f, has)
 
 
@@ -139,23 +141,6 @@ def conv_backward(axes: str, of_weights: bool, types: tuple[str, ...], bias: str
     if bias:
         f.output("diff_bias", sum_of(dst, f"mb {o}"), "g oc", bias)
     return end(f)
-
-
-@_once
-def deconv(axes: str, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
-    """The gradient of a convolution as an operator: its source lies where that has the destination."""
-    f = start([f"deconv{len(axes)}d", bias and "bias"], "post-ops(scales deconv(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
-    i, o, k = _image(axes)
-    src, wei = operand(f, "src", f"mb g ic {o}", types[0]), operand(f, "wei", f"g oc ic {k}", types[1])
-    add_strides(f, axes)
-    of_src = ["mb", "g ic", *(f"o{axis}" for axis in axes)]
-    src, wei = centred(f, src, "src", has, of_src), centred(f, wei, "wei", has, ["g oc", ""])
-    y = sum_of(scattered(src, axes) * wei, f"ic {k}")
-    y = scaled(f, scaled(f, y, "src", has, of_src), "wei", has, ["g oc", ""])
-    y = _with_bias(f, y, "g oc", bias)
-    dims = ["mb", "g oc", *(f"i{axis}" for axis in axes)]
-    store(f, "dst", finished(f, y, has, dims, types[2]), f"mb g oc {i}", types[2])
-    return end(f, has)
 
 
 @_once
