@@ -231,6 +231,9 @@ class Ggml(Imported):
         self.expect("SUM(type=f32,ne=[10,5,4,3],twist=1)", "twist: a variable that is not known here")
         self.expect_beginning("MUL_MAT(type_a=iq2_xxs,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
         self.expect("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=48,bs=[1,1],nr=[1,1])", "a row of 48 elements, which are no whole blocks")
+        for op, count in (("ADD", 0), ("MUL", 2147483647)):
+            self.expect(f"{op}(type=f32,ne=[6,5,4,3],nr=[1,2,1,2],nf={count})", "nf is not from 1 to 64")
+        self.expect("ACC(type=f32,ne_a=[16,7,2,3],ne_b=[16,6,2,3])", "no stride_dim: versions that do not state it add b at other places")
         for line in ("SUM(=)", "SUM(type=f32,ne=[)", "SUM(type=f32,ne=[])", "SUM(type=f32,ne=[0,1,1,1])",
                      "SUM(type=f32,ne=[99999999999999999999,1,1,1])", "SUM(type=f32,ne=[2147483648,2147483648,4,4])",
                      "SUM(type=f32,ne=10)", "SUM_ROWS(type=f32,ne=[10,1,1,1],permute=0,slice=1)",
