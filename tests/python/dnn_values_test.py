@@ -24,7 +24,7 @@ LINES = [
     f"--matmul {_INT8.format('s8')} --attr-post-ops=sum:1.5:2\n6x16:16x7", f"--matmul {_INT8.format('u8')} --bia-dt=s32\n6x16:16x7",
     f"--matmul {_INT8.format('s32')}\n6x16:16x7", "--matmul --dt=f32:s8:f32 --attr-scales=wei:per_ocic:bf16:4x1 --attr-zero-points=wei:per_ocic:s8:4x1\n6x16:16x7",
     "--matmul --dt=f32:s8:f32 --attr-scales=wei:per_ocic:bf16:1x1 --attr-zero-points=wei:common:-1:s8\n2x6x16:2x16x7", "--matmul\n2x1x6x16:1x3x16x7",
-    "--ip --dir=FWD_B --attr-post-ops=sum:0.5+mul:s32:per_oc+relu:0.5\nmb5ic3ih2oc4", f"--ip {_INT8.format('u8')}\nmb5ic8oc4", "--ip --dir=BWD_D\nmb5ic3ih2oc4",
+    "--matmul --attr-scales=src:0+wei:per_dim_0\n6x16:16x7", "--ip --dir=FWD_B --attr-post-ops=sum:0.5+mul:s32:per_oc+relu:0.5\nmb5ic3ih2oc4", f"--ip {_INT8.format('u8')}\nmb5ic8oc4", "--ip --dir=BWD_D\nmb5ic3ih2oc4",
     "--ip --dir=BWD_WB --dt=bf16:f32:bf16\nmb5ic3ih2oc4",
     "--conv --dir=FWD_B --attr-post-ops=sum:1.5+relu+add:f32:per_oc\nmb2ic4ih6oc6oh4kh3ph0", "--conv --dir=FWD_D\nmb2g2ic4ih6iw5oc6oh6ow3kh3kw2sw2ph2pw0dh1",
     f"--conv --dir=FWD_B {_INT8.format('u8')}\nmb2g2ic4ih6oc6oh6kh3ph1", f"--conv --dir=FWD_D {_INT8.format('f32')} --attr-post-ops=prelu:per_oc\nmb2ic4iw6oc6ow6kw3pw1",
@@ -47,6 +47,7 @@ LINES = [
     *(f"--pool --alg={alg}\nmb2ic3ih7iw6oh4ow5kh3kw2sh2ph1pw0" for alg in ("max", "avg_np", "avg_p")), "--pool --alg=max --dt=f8_e4m3\nmb2ic3iw8ow4kw2sw2pw0", "--pool --alg=avg_p --dt=u8 --attr-post-ops=add:f32:per_oc\nmb2ic3iw8ow4kw2sw2pw0",
     *(f"--binary --alg={alg}\n3x5x4:3x1x4" for alg in "add sub mul div max min eq ne ge gt le lt".split()),
     "--binary --alg=mul --sdt=s8:u8 --ddt=s8 --attr-scales=src:common:0.5+src1:common:0.25 --attr-post-ops=sum:0.5\n3x5:1x5", "--binary --alg=add --attr-post-ops=relu:0.1\n1x5x4:3x5",
+    "--binary --alg=add --attr-scales=src1:per_dim_1\n2x3x4:1x3x4", "--binary --alg=mul --attr-scales=src:per_dim_01+src1:6\n2x3x4:2x1x4",
     "--prelu\n3x5x4:1x5x1", "--prelu --dir=BWD_DW\n3x5x4:1x5x1", "--prelu --sdt=bf16:f32\n3x5:3x5"]
 
 
@@ -98,6 +99,10 @@ class Faulty(Imported):
         self.refuse(line, lambda inputs: inputs | {"scale_wei": np.roll(inputs["scale_wei"], 1, 1)})
         for replaced in (("src:common:1+dst", "src:common:0+dst"), ("dst:common:2", "dst:common:0"), ("dst:common:4", "dst:common:2")):
             self.refuse(line, replaced=[replaced])
+        line = "--binary --alg=add --attr-scales=src1:per_dim_1\n2x3x3:1x3x3"
+        self.assertIn({"name": "scale_src1", "axes": ["d1"], "role": "weight"}, found_in(self.write("lines", line))[0].case.definition["inputs"])
+        self.refuse(line, lambda inputs: inputs | {"scale_src1": np.roll(inputs["scale_src1"], 1)})
+        self.refuse(line, replaced=[("src1:per_dim_1", "src1:per_dim_2")])
 
     def test_gradients_and_paddings_of_others(self):
         self.refuse("--conv --dir=BWD_D\nmb2ic4ih7oc6oh4kh3sh2ph1", replaced=[("ph1", "ph0")])

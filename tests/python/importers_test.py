@@ -5,8 +5,10 @@ import unittest
 
 from damage import TEXTS, damage
 from imported import Imported
+from assay.importers import _dnn_formulas as formulas
 from assay.importers import benchdnn, ggml, iree
 from assay.importers._cases import Unusable
+from assay.importers._formulas import apply
 
 
 class Benchdnn(Imported):
@@ -75,6 +77,23 @@ class Benchdnn(Imported):
         self.read("matmul", "--attr-post-ops=relu:0.5,relu:2\n3x5:5x7 4x6:6x8")
         self.assertEqual(len({id(one.case.definition) for one in self.found}), 1)
         self.assertEqual([one.case.attrs for one in self.found][1::2], [{"m": m, "n": n, "k": k, "alpha0": "2"} for m, n, k in ((3, 7, 5), (4, 8, 6))])
+
+    def test_definitions_of_other_operands_have_other_names(self):
+        self.expect("matmul", "--dt=f32:f32:f32 --attr-scales=src:common:0.5,src:0,src:per_dim_0\n2x3:3x4",
+                    "dnn_matmul_s_src_f32/f32", "dnn_matmul_sv_src_f32/f32", "dnn_matmul_sv_src_1_f32/f32")
+        self.expect("matmul", "--attr-zero-points=wei:common:1:s32,wei:0:s32\n2x3:3x4", "dnn_matmul_z_wei_f32/f32", "dnn_matmul_zv_wei_f32_f32_i32_f32/f32-f32-i32-f32")
+        self.expect("binary", "--attr-scales=src:per_dim_0,src1:0\n2x3:2x3", "dnn_binary_add_d0_d1_sv_src_1_f32/f32", "dnn_binary_add_d0_sv_src1_f32/f32")
+
+    def test_definitions_that_their_words_do_not_tell_apart_have_a_digest(self):
+        def made(function, op):
+            f = formulas.start([op], "a test's own")
+            formulas.store(f, "y", apply(function, formulas.operand(f, "x", "n", "f32")), "n", "f32")
+            return formulas.end(f)[0]["op"]
+        for op in ("of_test", "of_test" * 20):
+            first, *others = (made(function, op) for function in ("exp", "log", "tanh", "exp", "log"))
+            self.assertEqual((first, others[0]), tuple(others[2:]))
+            self.assertEqual(len({first, *others}), 3)
+            self.assertLessEqual(max(map(len, (first, *others))), 90)
 
     def test_too_many_choices(self):
         many = "--dt=" + ",".join(["f32:f32:" + str(i) for i in range(400)]) + " --bia-mask=" + ",".join(map(str, range(400)))
@@ -212,6 +231,9 @@ class Ggml(Imported):
         self.expect("SUM(type=f32,ne=[10,5,4,3],twist=1)", "twist: a variable that is not known here")
         self.expect_beginning("MUL_MAT(type_a=iq2_xxs,type_b=f32,m=16,n=1,k=256,bs=[1,1],nr=[1,1])", "types in blocks")
         self.expect("MUL_MAT(type_a=q4_0,type_b=f32,m=16,n=1,k=48,bs=[1,1],nr=[1,1])", "a row of 48 elements, which are no whole blocks")
+        for op, count in (("ADD", 0), ("MUL", 2147483647)):
+            self.expect(f"{op}(type=f32,ne=[6,5,4,3],nr=[1,2,1,2],nf={count})", "nf is not from 1 to 64")
+        self.expect("ACC(type=f32,ne_a=[16,7,2,3],ne_b=[16,6,2,3])", "no stride_dim: versions that do not state it add b at other places")
         for line in ("SUM(=)", "SUM(type=f32,ne=[)", "SUM(type=f32,ne=[])", "SUM(type=f32,ne=[0,1,1,1])",
                      "SUM(type=f32,ne=[99999999999999999999,1,1,1])", "SUM(type=f32,ne=[2147483648,2147483648,4,4])",
                      "SUM(type=f32,ne=10)", "SUM_ROWS(type=f32,ne=[10,1,1,1],permute=0,slice=1)",

@@ -54,9 +54,10 @@ class Attributes(NamedTuple):
         return Attributes(tuple(one._replace(numbers=()) for one in self.post_ops), plain(self.scales), plain(self.zeros))
 
     def words(self) -> list[str]:
+        """s_src: a number. sv_src, sv_src_2: an operand, with its mask, which src1 would run into without the line between them."""
         made = [f"{one.name}{mask_word(one.mask)}" for one in self.post_ops]
-        return made + [f"{what}_{name}{mask_word(one.mask)}" for what, factors in (("s", self.scales), ("z", self.zeros))
-                       for name, one in factors]
+        return made + [f"{what}_{name}" if one.value is not None else "_".join(filter(None, (f"{what}v", name, mask_word(one.mask))))
+                       for what, factors in (("s", self.scales), ("z", self.zeros)) for name, one in factors]
 
     def numbers(self) -> dict[str, str]:
         """Attributes of a case."""

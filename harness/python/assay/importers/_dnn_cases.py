@@ -173,14 +173,14 @@ def conv(choice: Choice, problem: str) -> Case:
         _plain(choice)
         return _case(formulas.conv_backward(axes, choice["dir"] != "BWD_D", types, _bias(choice) if choice["dir"] == "BWD_WB" else ""), attrs)
     has = _attributes(choice, "conv", 2 + len(axes), grouped)
-    return _case(formulas.conv(axes, types, _bias(choice), has.structure()), attrs, has)
+    return _case(formulas.conv(axes, False, types, _bias(choice), has.structure()), attrs, has)
 
 
 def deconv(choice: Choice, problem: str) -> Case:
     demand(choice["dir"].startswith("FWD"), f"dir={choice['dir'][:40]}: a gradient")
     axes, grouped, attrs = _convolution(problem, choice["mb"], True)
     has = _attributes(choice, "deconv", 2 + len(axes), grouped)
-    return _case(formulas.deconv(axes, _types(choice), _bias(choice), has.structure()), attrs, has)
+    return _case(formulas.conv(axes, True, _types(choice), _bias(choice), has.structure()), attrs, has)
 
 
 def pool(choice: Choice, problem: str) -> Case:

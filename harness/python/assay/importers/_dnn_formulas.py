@@ -4,6 +4,7 @@ key: drivers' words, types, and the structure of attributes; extents, paddings a
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import lru_cache
 from typing import Any, Optional, Sequence
 
@@ -30,17 +31,19 @@ def _is_whole(types: Sequence[str], bias: str, has: Attributes) -> bool:
     return types[-1] == "i32" and set(types[:-1]) <= {"i8", "u8"} and not bias and has == Attributes()
 
 
+def _shortened(name: str, told_by: str) -> str:
+    return f"{name[:_MOST_NAME - 9].rstrip('_')}_{hashlib.sha256(told_by.encode()).hexdigest()[:8]}"
+
+
 def end(f: Formula, has: Optional[Attributes] = None) -> Made:
     """The definition under a name that tells it from others of its driver: attributes and types are part of it."""
     types = f.types[0].split("-")
     f.types[0] = types[0] if len(set(types)) == 1 else f.types[0]
     name = "_".join([f.op, *(has.words() if has else []), *(types if len(set(types)) > 1 else types[:1])])
-    if len(name) > _MOST_NAME:
-        name = f"{name[:_MOST_NAME - 9].rstrip('_')}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    f.op = name
+    f.op = name if len(name) <= _MOST_NAME else _shortened(name, name)
     data = f.data()
-    if _DEFINED.setdefault(name, data) != data:
-        raise AssertionError(f"two definitions called {name}: a part of the key is missing in its words")
+    if _DEFINED.setdefault(f.op, data) != data:  # words that leave a part of the key out may not end an import
+        data["op"] = _shortened(name, json.dumps(data))
     return data, types
 
 
@@ -105,18 +108,20 @@ def _image(axes: str) -> tuple[str, str, str]:
 
 
 @_once
-def conv(axes: str, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
-    f = start([f"conv{len(axes)}d", bias and "bias"], "post-ops(scales conv(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
-    i, o, k = _image(axes)
-    src, wei = operand(f, "src", f"mb g ic {i}", types[0]), operand(f, "wei", f"g oc ic {k}", types[1])
+def conv(axes: str, turned: bool, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
+    """turned: the gradient of a convolution as an operator, whose source lies where that has the destination."""
+    word, of_src, of_dst = ("deconv", "o", "i") if turned else ("conv", "i", "o")
+    f = start([f"{word}{len(axes)}d", bias and "bias"], f"post-ops(scales {word}(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
+    k = joined("k", axes)
+    src = operand(f, "src", f"mb g ic {joined(of_src, axes)}", types[0])
+    wei = operand(f, "wei", f"g oc ic {k}", types[1])
     add_strides(f, axes)
-    of_src = ["mb", "g ic", *(f"i{axis}" for axis in axes)]
-    src, wei = centred(f, src, "src", has, of_src), centred(f, wei, "wei", has, ["g oc", ""])
-    y = sum_of(gathered(src, axes) * wei, f"ic {k}")
-    y = scaled(f, scaled(f, y, "src", has, of_src), "wei", has, ["g oc", ""])
-    y = _with_bias(f, y, "g oc", bias)
-    dims = ["mb", "g oc", *(f"o{axis}" for axis in axes)]
-    store(f, "dst", finished(f, y, has, dims, types[2]), f"mb g oc {o}", types[2])
+    dims, of_wei = ["mb", "g ic", *(of_src + axis for axis in axes)], ["g oc", ""]
+    src, wei = centred(f, src, "src", has, dims), centred(f, wei, "wei", has, of_wei)
+    y = sum_of((scattered if turned else gathered)(src, axes) * wei, f"ic {k}")
+    y = _with_bias(f, scaled(f, scaled(f, y, "src", has, dims), "wei", has, of_wei), "g oc", bias)
+    dims = ["mb", "g oc", *(of_dst + axis for axis in axes)]
+    store(f, "dst", finished(f, y, has, dims, types[2]), axes_of(dims, -1), types[2])
     return end(f, has)
 
 
@@ -136,23 +141,6 @@ def conv_backward(axes: str, of_weights: bool, types: tuple[str, ...], bias: str
     if bias:
         f.output("diff_bias", sum_of(dst, f"mb {o}"), "g oc", bias)
     return end(f)
-
-
-@_once
-def deconv(axes: str, types: tuple[str, ...], bias: str, has: Attributes) -> Made:
-    """The gradient of a convolution as an operator: its source lies where that has the destination."""
-    f = start([f"deconv{len(axes)}d", bias and "bias"], "post-ops(scales deconv(src - zero, wei) + bias) / scale + zero", _is_whole(types, bias, has))
-    i, o, k = _image(axes)
-    src, wei = operand(f, "src", f"mb g ic {o}", types[0]), operand(f, "wei", f"g oc ic {k}", types[1])
-    add_strides(f, axes)
-    of_src = ["mb", "g ic", *(f"o{axis}" for axis in axes)]
-    src, wei = centred(f, src, "src", has, of_src), centred(f, wei, "wei", has, ["g oc", ""])
-    y = sum_of(scattered(src, axes) * wei, f"ic {k}")
-    y = scaled(f, scaled(f, y, "src", has, of_src), "wei", has, ["g oc", ""])
-    y = _with_bias(f, y, "g oc", bias)
-    dims = ["mb", "g oc", *(f"i{axis}" for axis in axes)]
-    store(f, "dst", finished(f, y, has, dims, types[2]), f"mb g oc {i}", types[2])
-    return end(f, has)
 
 
 @_once
@@ -298,8 +286,8 @@ def binary(dims: tuple[str, ...], lacks: tuple[str, str], alg: str, types: tuple
     f = start(["binary", alg, *dims, *(f"{who}1{axes}" for who, axes in zip("ab", lacks) if axes)], f"post-ops({alg} of two operands)")
     made = []
     for name, without, dtype in zip(("src", "src1"), lacks, types):
-        own = [dim for dim in dims if dim not in without.split("_")]
-        made.append(scaled(f, operand(f, f"{name}", " ".join(own), dtype), name, has, own))
+        own = ["" if dim in without.split("_") else dim for dim in dims]  # masks count all dimensions
+        made.append(scaled(f, operand(f, name, axes_of(own, -1), dtype), name, has, own))
     y = BINARY[alg](*made)
     store(f, "dst", finished(f, y, has, dims, types[2]), " ".join(dims), types[2])
     return end(f, has)

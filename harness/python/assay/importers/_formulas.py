@@ -3,8 +3,7 @@
 same along it. One definition serves every case of its structure, since a case states the extents of its axes and its attributes."""
 from __future__ import annotations
 
-import math
-from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Mapping, Sequence, Union
 
 from .._traced import Exact, _number
 
@@ -186,11 +185,3 @@ def mean_of(x: Term, axes: str) -> Term:
 
 def centred(x: Term, axes: str) -> Term:
     return x - reduce("updated_mean", x, axes)
-
-
-def product(values: Iterable[int]) -> int:
-    return math.prod(values)
-
-
-def optional(text: Optional[str], is_there: Any) -> list[str]:
-    return [text] if is_there and text else []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .ggml import Variables
 
 _MOST_STEPS = 2**32  # products of a case: an hour, as golden values of definitions are evaluated
+_MOST_OPERANDS = 64  # of operations one after the other
 
 
 def defined(data: dict[str, Any], types: Sequence[str], attrs: Mapping[str, Any]) -> Case:
@@ -299,7 +300,9 @@ def repeat(back: bool) -> Callable[[Variables], Case]:
 def binary(op: str) -> Callable[[Variables], Case]:
     def map_case(has: Variables) -> Case:
         demand(not has.flag("src_overlap"), "src_overlap: operands are parts of one tensor")
-        return defined(formulas.binary(op, has.integer("nf", 1)), [has.type("type")], _repeated(has, _four(has.extents("ne"))))
+        count = has.integer("nf", 1)
+        demand(1 <= count <= _MOST_OPERANDS, f"nf is not from 1 to {_MOST_OPERANDS}")
+        return defined(formulas.binary(op, count), [has.type("type")], _repeated(has, _four(has.extents("ne"))))
     return map_case
 
 
@@ -386,6 +389,7 @@ def pad(has: Variables) -> Case:
 
 
 def accumulate(has: Variables) -> Case:
+    demand("stride_dim" in has.texts, "no stride_dim: versions that do not state it add b at other places")
     a, b = _four(has.extents("ne_a")), _four(has.extents("ne_b"))
     return defined(elements.accumulate(), [has.type("type")], {f"{what}{3 - place}": shape[place] for what, shape in (("n", a), ("m", b))
                                                                for place in range(4)})
