@@ -217,8 +217,8 @@ int64_t NamedParts::StartOf(const Step& step) const {
   return start;
 }
 
-// The place along the first axis for each of windows: (start + the sum of strides and indices) / divisor; -1 beyond its ends
-// and where the divisor leaves a rest.
+// The place along the first axis for each of windows: (start + the sum of strides and indices) / divisor; -1 beyond its
+// ends and where the divisor leaves a rest.
 std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& along, int64_t start) const {
   const size_t count = along.list.size() - 1;
   Require(step.strides.size() == count && count > 0, "windows has {} new axes and {} strides; give one for each", count,

@@ -293,8 +293,11 @@ BoundModel OutputBound(const Contract& contract, DType out) {
   bound.u_out = directed * format.UnitRoundoff();
   bound.lambda_out = directed * HalfUp(format.MinSubnormal());
   if (contract.ftz == Flush::kOut || contract.ftz == Flush::kAll) bound.lambda_out = format.MinNormal();
-  // Rounding away from zero overflows as soon as the largest finite number is exceeded.
+  // Rounding away from zero overflows as soon as the largest finite number is exceeded, and ties away from it half a
+  // spacing beyond, also where that number is even.
+  const double half_beyond = format.max_finite + UlpAt(format, format.max_finite) / 2;
   bound.overflow_at = contract.out == OutputRounding::kAny ? format.max_finite : format.OverflowThreshold();
+  if (contract.out == OutputRounding::kNearestAway) bound.overflow_at = std::min(bound.overflow_at, half_beyond);
   return bound;
 }
 

@@ -213,7 +213,8 @@ std::string InconclusiveReason(const JudgeInputs& evidence) {
   const MutationPower& power = *evidence.power;
   if (evidence.user_data) {
     const std::string blind = power.DescribeMissedFaults();
-    if (blind.empty()) return "";
+    const bool is_open = 2 * power.unbounded > NumElements(evidence.shape);
+    if (blind.empty()) return is_open ? "acceptance says nothing: " + ExplainUnbounded(evidence).Text() : "";
     const std::string suspicion = Suspicion(evidence);
     return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
                        ToText(evidence.declared), blind, ExplainData(evidence).Text(),

@@ -126,6 +126,10 @@ bool ElementJudge::Unbounded(int64_t i) const {
   return std::isfinite(golden_->value[i]) && Accumulated(i) == kInfinity;
 }
 
+bool ElementJudge::IsOpen(int64_t i) const {
+  return Unbounded(i) || (bound_->AlsoAt(i) & kAlsoSignedFinite) != 0;
+}
+
 bool ElementJudge::MayOverflow(int64_t i) const {
   const double y = golden_->value[i];
   if (params_.exact || !std::isfinite(y) || Unbounded(i)) return false;

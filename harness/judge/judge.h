@@ -79,6 +79,8 @@ class ElementJudge {
   bool Open(int64_t i) const { return bound_->AlsoAt(i) != 0; }
   // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
   bool Unbounded(int64_t i) const;
+  // Whether nothing, or no more than its sign, is promised.
+  bool IsOpen(int64_t i) const;
   // Whether the result, or some legal order of the finite terms on the way to it, may leave the range of finite
   // numbers. False where nothing at all is promised.
   bool MayOverflow(int64_t i) const;

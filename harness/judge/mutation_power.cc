@@ -152,7 +152,7 @@ class Mutations {
     if (judge_.IsBoundedEverywhere()) return;
     const int64_t parts = IsComplex(dtype_) ? 2 : 1, n = judge_.golden().size() / parts;
     for (int64_t i = 0; i < n; ++i) {
-      power_.unbounded += judge_.Unbounded(i * parts) || judge_.Unbounded(i * parts + parts - 1) ? 1 : 0;
+      power_.unbounded += judge_.IsOpen(i * parts) || judge_.IsOpen(i * parts + parts - 1) ? 1 : 0;
     }
     if (!twins_.empty() || power_.unbounded == 0) return;
     power_.power = std::min(power_.power, Share(n - power_.unbounded, n));

@@ -52,6 +52,31 @@ bool EndsInfinities(const Node& node) {
   return node.kind == Kind::kMap && node.function == Function::kExp;
 }
 
+// Larger graphs count all operands as sharing errors.
+constexpr size_t kMostSharing = 2000;
+
+// By node: whether two of its operands follow from one computed number at the same index, whose error is in both, so
+// that it does not average out: a square, or x + f(x).
+std::vector<bool> FindShared(const Graph& graph) {
+  const size_t n = graph.nodes.size();
+  std::vector<bool> shared(n, n > kMostSharing);
+  if (n > kMostSharing) return shared;
+  std::vector<std::vector<bool>> computed(n, std::vector<bool>(n));
+  for (size_t i = 0; i < n; ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.kind != Kind::kMap && node.kind != Kind::kRound) continue;
+    for (const int arg : node.args) {
+      const std::vector<bool>& of_arg = computed[static_cast<size_t>(arg)];
+      for (size_t k = 0; k < i; ++k) {
+        shared[i] = shared[i] || (computed[i][k] && of_arg[k]);
+        computed[i][k] = computed[i][k] || of_arg[k];
+      }
+    }
+    computed[i][i] = node.kind == Kind::kMap && Info(node.function).rounding != Rounding::kNone;
+  }
+  return shared;
+}
+
 }  // namespace
 
 bool IsReciprocal(const Node& node) {
@@ -95,6 +120,7 @@ Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules, const W
       errors_(plan.graph().nodes.size()),
       integers_(FindHeldIntegers(plan.graph())),
       last_(plan.graph().nodes.size(), true) {
+  if (rules.quadrature) shares_ = FindShared(plan.graph());
   const std::vector<Node>& nodes = whole.graph->nodes;
   for (size_t i = nodes.size(); i-- > 0;) {
     const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(*whole.graph, nodes[i]));
@@ -217,6 +243,7 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
     scratch_[9].assign(size, 0);
     Slopes slopes{{scratch_[3].data(), scratch_[4].data(), scratch_[5].data()}, scratch_[6].data(), scratch_[7].data()};
     FindSlopes(step, reach, slopes);
+    const bool shares = rules_.quadrature && shares_[static_cast<size_t>(step.node)];
     for (size_t k = 0; k < node.args.size(); ++k) {
       const NodeError& operand = At(node.args[k]);
       if (operand.zero) continue;
@@ -225,8 +252,9 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
         AddScaled(slopes.slope[k], g, SymbolOf(error, symbol, n).g.data(), scratch_[9].data(), n);
       }
       const double* r = Expanded(operand.r, expansions[k], 8, n);
-      (rules_.quadrature ? AddSquares : AddMagnitudes)(slopes.slope[k], r, error.r.data(), n);
+      (rules_.quadrature && !shares ? AddSquares : AddMagnitudes)(slopes.slope[k], r, error.r.data(), n);
     }
+    for (int64_t i = 0; shares && i < n; ++i) error.r[i] *= error.r[i];
     std::vector<double>& linear = scratch_[10];
     linear.assign(size, 0);
     for (const NodeError::Symbol& symbol : error.symbols) {
@@ -358,10 +386,21 @@ void Propagation::Admit(int node, std::span<const double> v, const std::vector<B
   }
 }
 
+// A power of an integer may be a product of so many factors, each of which rounds.
+double Propagation::ErrorOfProducts(const Node& node) const {
+  if (node.function != Function::kPow || rules_.as_written) return 0;
+  const Node& exponent = plan_->graph().At(node.args[1]);
+  constexpr double kMostFactors = 1024;
+  const double n = exponent.kind == Kind::kConst ? exponent.constant : 0, factors = std::fabs(n);
+  if (n != std::trunc(n) || factors < 2 || factors > kMostFactors) return 0;
+  return SumError(factors - 1, rules_.multiply) + (n < 0 ? rules_.divide : 0);
+}
+
 void Propagation::AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error) {
   const Rounding rounding = Info(node.function).rounding;
   if (rounding == Rounding::kNone) return;
   RoundingTerms terms{.relative = rules_.Of(rounding), .tiny = rules_.tiny};
+  terms.relative = std::max(terms.relative, ErrorOfProducts(node));
   const bool multiplies = rounding == Rounding::kMultiply, divides = rounding == Rounding::kDivide;
   const auto is_scale = [&](size_t k) {
     const Node& arg = plan_->graph().At(node.args[k]);

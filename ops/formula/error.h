@@ -184,6 +184,7 @@ class Propagation {
   void ClearSymbols(NodeError& error);
   const double* Zeros(int64_t n);
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n);
+  double ErrorOfProducts(const Node& node) const;
   void AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error);
   void Finish(int node, std::span<const double> v, NodeError& error);  // sums `reach` up
   void NoteOpen(int node, double value);                               // see any_instead_of_nan
@@ -209,6 +210,7 @@ class Propagation {
   int result_, stored_later_;  // result_: of the whole formula, which no step of it reads
   std::vector<NodeError> errors_;
   std::vector<Held> integers_;  // by node
+  std::vector<bool> shares_;    // in quadrature: whether operands share an error
   std::vector<bool> last_;      // nodes that nothing is computed from, or nothing but what their overflow leaves alone
   bool any_instead_of_nan_ = false;
   int64_t lanes_ = 1;

@@ -27,6 +27,8 @@ bool GoesIntoProductsAlone(const WholeFormula& whole, int node) {
 }  // namespace
 
 void CollectFactors(const Graph& graph, int node, bool divides, std::vector<ProductFactor>& factors) {
+  constexpr size_t kMostFactors = 64;  // squares of squares would double them without end
+  if (factors.size() >= kMostFactors) return factors.push_back({node, divides});
   const Node& info = graph.At(node);
   const bool is_quotient = Maps(info, Function::kDiv);
   if (Maps(info, Function::kNegate)) return CollectFactors(graph, info.args[0], divides, factors);

@@ -9,6 +9,7 @@ import numpy as np
 
 import assay
 import mistakes
+import narrow
 from mistakes import layer_norm, rms_norm, softmax
 
 GUIDE = pathlib.Path(__file__).parents[2] / "harness/tools/explain/README.md"
@@ -133,6 +134,18 @@ class Causes(unittest.TestCase):
         wrong = (attention(q, k, v) * 1.2).astype(np.float16)
         for result in (wrong, np.full_like(wrong, 0.25)):
             self.assertNotIn("right result of", assay.check("attention", [q, k, v], result).reason)
+
+    def test_single_numbers_of_few_digits_have_no_cause(self):
+        """One of some hundred other cases comes near a number of three digits by chance."""
+        def loss(x, z):
+            return assay.namespace(x).mean((x - z) * (x - z))
+        for dtype, store in narrow.ROUND.items():
+            for seed in range(10):
+                rng = np.random.default_rng(seed)
+                x, z = (narrow.normals(rng, store, 8, 20) for _ in range(2))
+                for factor in (1.1, 0.9, 1.3, 0.5):
+                    verdict = assay.check(loss, [x, z], store(np.float32(factor) * ((x - z) ** 2).mean()), dtypes=dict(x=dtype, z=dtype, y=dtype))
+                    self.assertEqual((verdict.passed, verdict.cause), (False, ""), (dtype, seed, factor))
 
     def test_an_output_of_one_constant_has_no_cause(self):
         x = self.normals(8, 512).astype(np.float32)

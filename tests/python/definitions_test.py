@@ -103,6 +103,41 @@ class Traced(unittest.TestCase):
             self.assertEqual(assay.check("reduce", [rows], [y], axis=1, kind="logsumexp").verdict, verdict, y)
 
 
+class Chains(unittest.TestCase):
+    """Errors of a number that two operands follow from are in both, and powers of integers may be products."""
+
+    def test_squares_of_squares(self):
+        for count in (4, 7, 9):
+            def squares(x, count=count):
+                for _ in range(count):
+                    x = x * x
+                return x
+            for seed in range(4):
+                x = np.random.default_rng(seed).uniform(0.95, 1.05, (30, 40)).astype(np.float32)
+                chain = lambda x: squares(x, count)
+                self.assertTrue(assay.check(chain, [x], squares(x, count)).passed_strictly, (count, seed))
+                self.assertFalse(assay.check(chain, [x], squares(x, count) * np.float32(1 + 2.0**-10)).passed, (count, seed))
+
+    def test_a_power_is_a_product(self):
+        for n in (12, 16, 32):
+            for seed in range(4):
+                x = np.random.default_rng(seed).uniform(0.5, 1.5, (30, 40)).astype(np.float32)
+                product = np.ones_like(x)
+                for _ in range(n):
+                    product = product * x
+                self.assertTrue(assay.check(lambda x: x**n, [x], product).passed, (n, seed))
+                self.assertFalse(assay.check(lambda x: x**n, [x], product * x).passed, (n, seed))
+
+    def test_many_squares_take_no_memory(self):
+        x = np.ones((2, 3), np.float32)
+
+        def squares(x):
+            for _ in range(60):
+                x = x * x
+            return x
+        assay.check(squares, [x], x)
+
+
 class SameNumbers(unittest.TestCase):
     """Golden values of traced functions are what NumPy computes in doubles."""
 

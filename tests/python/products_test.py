@@ -52,6 +52,12 @@ class Products(unittest.TestCase):
             right[3] = 5
             self.assertEqual(assay.check(exp_product, [x, w], right, contract="acc=f64").verdict, "mismatch", shape)
 
+    def test_results_of_which_nothing_but_the_sign_is_promised_say_nothing(self):
+        """Products of 300 normals, whose partial products may vanish in some order."""
+        x = np.random.default_rng(0).standard_normal((64, 300)).astype("f4")
+        wrong = 8 * np.prod(np.sign(x), 1)
+        self.assertEqual(assay.check("reduce", [x], wrong, axes=[1], kind="prod").verdict, "inconclusive")
+
     def test_faults_of_each_kind_are_seen(self):
         x, w = self.data(32, 64, 32)
         exact = np.exp(x.astype("f8")) @ w.astype("f8")

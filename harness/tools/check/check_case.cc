@@ -131,7 +131,7 @@ std::string FindBoundingContract(const Operator& op, const Problem& problem, siz
     const BoundModel bound = op.Bound(problem, output, golden, wider);
     const ElementJudge judge(golden, bound, wider, problem.outputs[output].dtype);
     int64_t open = 0;
-    for (int64_t i = 0; i < golden.size(); ++i) open += judge.Unbounded(i) ? 1 : 0;
+    for (int64_t i = 0; i < golden.size(); ++i) open += judge.IsOpen(i) ? 1 : 0;
     if (2 * open <= golden.size()) return ToText(wider);
   }
   return "";

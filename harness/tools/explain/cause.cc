@@ -29,7 +29,7 @@ bool IsMostlyBounded(const ElementJudge& judge) {
   if (judge.IsBoundedEverywhere()) return true;
   const int64_t n = judge.golden().size();
   int64_t open = 0;
-  for (int64_t i = 0; i < n; ++i) open += judge.Unbounded(i) ? 1 : 0;
+  for (int64_t i = 0; i < n; ++i) open += judge.IsOpen(i) ? 1 : 0;
   return 2 * open <= n;
 }
 
@@ -54,10 +54,24 @@ bool IsConstant(const Tensor& tensor) {
   return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-// Whether so few places are wrong that another selection may hit them by chance.
-bool AreFewPlaces(const WrongResult& result) {
-  constexpr size_t kFew = 4;
-  return IsInt(result.got[result.output].dtype()) && result.elements.size() < kFew;
+// Whether wrong elements say so little that one of some hundred other cases may hit them by chance: what an element
+// says is how often its tolerance goes into its error, and little where only few values are possible.
+bool SayLittle(const WrongResult& result) {
+  constexpr double kEnoughBits = 16, kBitsOfExact = 2, kBitsOfSpecial = 4, kMostBits = 24;
+  const Tensor& got = result.got[result.output];
+  const BoundModel bound = result.op.Bound(result.problem, result.output, result.golden, result.contract);
+  const ElementJudge judge(result.golden, bound, result.contract, got.dtype());
+  const std::vector<double> values = got.ToDoubles();
+  double bits = 0;
+  for (size_t i = 0; i < values.size() && bits < kEnoughBits; ++i) {
+    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
+    if (judged.accepted) continue;
+    const double ratio = std::fabs(judged.error) / judged.Tolerance();
+    bits += !judged.finite        ? kBitsOfSpecial
+            : judged.allowed == 0 ? kBitsOfExact
+                                  : std::min(std::log2(ratio), kMostBits);
+  }
+  return bits < kEnoughBits;
 }
 
 // Whether the result is right for these operands, on slices around wrong elements first.
@@ -183,18 +197,18 @@ std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;
   std::vector<CaseChange> causes;
   if (IsConstant(result.got[result.output]) || Holds(result, result.problem, result.inputs)) return causes;
-  const bool has_few_places = AreFewPlaces(result);
+  const bool say_little = SayLittle(result);
   const auto try_all = [&](const std::vector<CaseChange>& changes) {
     for (const CaseChange& change : changes) {
       if (causes.size() == kMostCauses || time.Seconds() > seconds) return;
-      if (has_few_places && change.key != "tie") continue;
+      if (say_little && change.key != "tie") continue;
       const bool is_known = !change.key.empty() && std::ranges::count(causes, change.key, &CaseChange::key) > 0;
       if (!is_known && Explains(result, change)) causes.push_back(change);
     }
   };
   try_all(ListChanges(result.op, result.problem));
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
-  if (causes.empty() && !has_few_places) return FormulaCauses(result, time, seconds).Find();
+  if (causes.empty() && !say_little) return FormulaCauses(result, time, seconds).Find();
   return causes;
 }
 
