@@ -43,6 +43,7 @@ class Benchdnn(Imported):
 
     def test_what_has_no_counterpart_says_why(self):
         for driver, text, reason in (
+                ("eltwise", "--alg=relu --attr-scales=src:per_dim_1\n2x3", "a scale of src that the formula has no place for"),
                 ("matmul", "--attr-post-ops=dw:k3s1p1\n3x5:5x7", "no post-op dw here"),
                 ("matmul", "--attr-post-ops=frob\n3x5:5x7", "no post-op frob here"),
                 ("matmul", "--attr-scales=src:per_sun\n3x5:5x7", "no policy per_sun here"),

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Optional, Sequence
 
 from . import _formulas as fn
+from ._cases import demand
 from ._dnn_attributes import BINARY, Attributes, axes_of, centred, finished, is_along, mask_word, operand, scaled, store
 from ._dnn_eltwise import BACKWARD, FORWARD
 from ._formulas import Formula, Term, apply, reshape, sum_of, where
@@ -42,6 +43,10 @@ def end(f: Formula, has: Optional[Attributes] = None) -> Made:
     name = "_".join([f.op, *(has.words() if has else []), *(types if len(set(types)) > 1 else types[:1])])
     f.op = name if len(name) <= _MOST_NAME else _shortened(name, name)
     data = f.data()
+    known = {one["name"] for one in (*data["inputs"], *data["attributes"])}
+    for what, factors in (("scale", has.scales), ("zero", has.zeros)) if has else ():
+        for argument, _ in factors:
+            demand(f"{what}_{argument}" in known, f"a {what} of {argument} that the formula has no place for")
     if _DEFINED.setdefault(f.op, data) != data:  # words that leave a part of the key out may not end an import
         data["op"] = _shortened(name, json.dumps(data))
     return data, types
