@@ -208,24 +208,31 @@ def reduction(dims: tuple[str, ...], kind: str, types: tuple[str, ...], has: Att
     return end(f, has)
 
 
+def _norm(driver: str, axes: tuple[str, str, str], dims: Sequence[str], flags: str, training: bool, types: tuple[str, ...],
+          of_scale: str, has: Attributes) -> Made:
+    """axes: those that have statistics of their own, those that these are of, and those of the weights."""
+    lines, terms, weights = axes
+    f = start([driver, flags, of_scale * bool(set(flags) & {"C", "H"}), "training" * training], "post-ops(scale (gamma (src - mean) / sqrt(variance + eps) + beta)) / scale")
+    eps, x = f.real("eps", 1 / 16, positive=True), operand(f, "src", f"{lines} {terms}", types[0])
+    given = "G" in flags
+    mean = operand(f, "mean", lines, "f32", "offset") if given else fn.reduce("updated_mean", x, terms)
+    c = x - mean
+    variance = operand(f, "variance", lines, "f32", "positive") if given else fn.mean_of(c * c, terms)
+    y = c * apply("rsqrt", variance + eps)
+    y = y * operand(f, "gamma", weights, of_scale, "weight") if "C" in flags else y
+    y = y + operand(f, "beta", weights, of_scale, "offset") if "H" in flags else y
+    y = scaled(f, y, "src", has, dims)
+    store(f, "dst", finished(f, y, has, dims, types[1]), f"{lines} {terms}", types[1])
+    if training and not given:
+        f.output("mean", mean, lines, "f32")
+        f.output("variance", variance, lines, "f32")
+    return end(f, has)
+
+
 @_once
 def layer_norm(flags: str, training: bool, types: tuple[str, ...], of_scale: str, has: Attributes) -> Made:
     """dims: rows and n."""
-    f = start(["lnorm", flags, of_scale * bool(set(flags) & {"C", "H"}), "training" * training], "post-ops(scale (gamma (src - mean) / sqrt(variance + eps) + beta)) / scale")
-    eps, x = f.real("eps", 1 / 16, positive=True), operand(f, "src", "rows n", types[0])
-    given = "G" in flags
-    mean = operand(f, "mean", "rows", "f32", "offset") if given else fn.reduce("updated_mean", x, "n")
-    c = x - mean
-    variance = operand(f, "variance", "rows", "f32", "positive") if given else fn.mean_of(c * c, "n")
-    y = c * apply("rsqrt", variance + eps)
-    y = y * operand(f, "gamma", "n", of_scale, "weight") if "C" in flags else y
-    y = y + operand(f, "beta", "n", of_scale, "offset") if "H" in flags else y
-    y = scaled(f, y, "src", has, ["rows", "n"])
-    store(f, "dst", finished(f, y, has, ["rows", "n"], types[1]), "rows n", types[1])
-    if training and not given:
-        f.output("mean", mean, "rows", "f32")
-        f.output("variance", variance, "rows", "f32")
-    return end(f, has)
+    return _norm("lnorm", ("rows", "n", "n"), ["rows", "n"], flags, training, types, of_scale, has)
 
 
 @_once
@@ -249,22 +256,7 @@ def layer_norm_backward(flags: str, with_weights: bool, types: tuple[str, ...], 
 
 @_once
 def group_norm(flags: str, training: bool, types: tuple[str, ...], of_scale: str, has: Attributes) -> Made:
-    f = start(["gnorm", flags, of_scale * bool(set(flags) & {"C", "H"}), "training" * training], "post-ops(scale (gamma (src - mean) / sqrt(variance + eps) + beta)) / scale")
-    eps, x = f.real("eps", 1 / 16, positive=True), operand(f, "src", "mb g c n", types[0])
-    given = "G" in flags
-    mean = operand(f, "mean", "mb g", "f32", "offset") if given else fn.reduce("updated_mean", x, "c n")
-    d = x - mean
-    variance = operand(f, "variance", "mb g", "f32", "positive") if given else fn.mean_of(d * d, "c n")
-    y = d * apply("rsqrt", variance + eps)
-    y = y * operand(f, "gamma", "g c", of_scale, "weight") if "C" in flags else y
-    y = y + operand(f, "beta", "g c", of_scale, "offset") if "H" in flags else y
-    dims = ["mb", "g c", "n"]
-    y = scaled(f, y, "src", has, dims)
-    store(f, "dst", finished(f, y, has, dims, types[1]), "mb g c n", types[1])
-    if training and not given:
-        f.output("mean", mean, "mb g", "f32")
-        f.output("variance", variance, "mb g", "f32")
-    return end(f, has)
+    return _norm("gnorm", ("mb g", "c n", "g c"), ["mb", "g c", "n"], flags, training, types, of_scale, has)
 
 
 @_once
