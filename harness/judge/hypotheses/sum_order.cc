@@ -53,31 +53,39 @@ void Compare(const ElementJudge& judge, const FloatFormat& format, int64_t i, do
 std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
                                               const FloatFormat& format, std::span<const SumOrder> orders,
                                               double least_matched) {
-  std::vector<Fit> fits(orders.size());
   const std::vector<double> values = got.ToDoubles();
-  const auto is_possible = [](const Fit& fit) { return fit.possible; };
   const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / products.terms());
   const int64_t step = (size + most - 1) / most;
-  SumTerms terms;
-  int64_t formed = 0, off = 0;
+  // What has to be explained is known before any sum is formed, so that an order ends where it has explained too
+  // little.
+  std::vector<int64_t> elements;
+  int64_t off = 0;
   double squares = 0;
-  for (int64_t i = 0; i < size && std::ranges::any_of(fits, is_possible); i += step) {
+  for (int64_t i = 0; i < size; i += step) {
     if (!IsFinite(judge, i, values[i])) continue;
-    ++formed;
+    elements.push_back(i);
     const double error = values[i] - judge.Rounded(i);
     squares += error * error;
     off += error != 0 ? 1 : 0;
+  }
+  if (elements.empty()) return std::nullopt;
+  const double needed = least_matched * static_cast<double>(elements.size());
+  std::vector<Fit> fits(orders.size());
+  SumTerms terms;
+  for (size_t e = 0; e < elements.size() && std::ranges::any_of(fits, &Fit::possible); ++e) {
+    const int64_t i = elements[e];
     Read(products, i, terms);
     for (size_t c = 0; c < orders.size(); ++c) {
-      if (fits[c].possible) Compare(judge, format, i, values[i], orders[c].predict(terms), fits[c]);
+      Fit& fit = fits[c];
+      if (!fit.possible) continue;
+      Compare(judge, format, i, values[i], orders[c].predict(terms), fit);
+      const auto left = static_cast<double>(elements.size() - e - 1);
+      fit.possible &= fit.remaining <= kMostUnexplained * squares && static_cast<double>(fit.matched) + left >= needed;
     }
   }
-  for (size_t c = 0; c < orders.size(); ++c) {
-    const bool all = fits[c].possible && static_cast<double>(fits[c].matched) >= least_matched * formed;
-    if (formed > 0 && all && fits[c].remaining <= kMostUnexplained * squares)
-      return RecognisedOrder{orders[c].text, off};
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find_if(fits, &Fit::possible);
+  if (found == fits.end()) return std::nullopt;
+  return RecognisedOrder{orders[found - fits.begin()].text, off};
 }
 
 bool AnyOrderPossible(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
