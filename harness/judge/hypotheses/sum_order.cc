@@ -56,8 +56,7 @@ std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const
   const std::vector<double> values = got.ToDoubles();
   const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / products.terms());
   const int64_t step = (size + most - 1) / most;
-  // What has to be explained is known before any sum is formed, so that an order ends where it has explained too
-  // little.
+  // An order ends where it has explained too little: the errors are known before any sum is formed.
   std::vector<int64_t> elements;
   int64_t off = 0;
   double squares = 0;

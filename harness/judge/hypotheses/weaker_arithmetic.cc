@@ -64,10 +64,8 @@ class Search {
     std::vector<int64_t> elements;
     for (const WorstElement& worst : main.worst) elements.push_back(worst.index);
     if (elements.empty()) return;
-    part_ = TakePart(op, problem, output, main.inputs, elements, kOtherSlices);
-    if (!part_) return;
-    part_got_ = part_->TakeOutput(*main.got);
-    part_golden_ = std::make_shared<const Golden>(op.ComputeGolden(part_->problem, output, part_->inputs, golden.tier));
+    worst_ = Take(main, std::span(elements).first(1), 0);
+    part_ = Take(main, elements, kOtherSlices);
   }
 
   // Name of the weaker arithmetic for these results, and the main output's metrics under it.
@@ -78,6 +76,7 @@ class Search {
   };
   std::optional<Explanation> Explains(const Hypothesis& hypothesis, const JudgedOutput& main,
                                       std::span<const JudgedOutput> twins) const {
+    if (worst_ && !MeasureOn(*worst_, hypothesis).Holds()) return std::nullopt;
     std::string name = hypothesis.name;
     const bool may_be_formed = !part_ || MayBeFormed(hypothesis);
     if (hypothesis.partials && !may_be_formed) return std::nullopt;
@@ -100,6 +99,20 @@ class Search {
   }
 
  private:
+  // Slices of the case, what they are and what they should be.
+  struct Part : Subproblem {
+    Tensor got;
+    HypothesisGoldens::Made golden;
+  };
+  std::optional<Part> Take(const JudgedOutput& main, std::span<const int64_t> elements, int64_t more) const {
+    auto taken = TakePart(op_, problem_, output_, main.inputs, elements, more);
+    if (!taken) return std::nullopt;
+    Tensor got = taken->TakeOutput(*main.got);
+    auto golden =
+        std::make_shared<const Golden>(op_.ComputeGolden(taken->problem, output_, taken->inputs, golden_.tier));
+    return Part{*std::move(taken), std::move(got), std::move(golden)};
+  }
+
   // The main output, its sums recognised or not, or a twin's.
   enum class As { kMain, kRecognised, kTwin };
 
@@ -111,15 +124,15 @@ class Search {
   // Whether the part leaves it open that RecognisedSums names sums of this class.
   bool MayBeFormed(const Hypothesis& hypothesis) const {
     if (!hypothesis.partials && !hypothesis.accumulator) return false;
-    const BoundModel bound = op_.Bound(part_->problem, output_, *part_golden_, declared_);
-    const ElementJudge judge(*part_golden_, bound, declared_, part_got_->dtype());
+    const BoundModel bound = op_.Bound(part_->problem, output_, *part_->golden, declared_);
+    const ElementJudge judge(*part_->golden, bound, declared_, part_->got.dtype());
     if (!StatisticApplies(judge)) return false;
     const DType type = hypothesis.partials ? *hypothesis.partials : *hypothesis.accumulator;
     if (hypothesis.partials && op_.Narrowed(part_->problem, output_, part_->inputs, FormatOf(type)) != nullptr)
       return true;
     const auto may = hypothesis.partials ? MayRoundPartials : MaySumNarrowly;
     const auto products = op_.Products(part_->problem, output_, part_->inputs);
-    return products != nullptr && may(*products, judge, *part_got_, FormatOf(type));
+    return products != nullptr && may(*products, judge, part_->got, FormatOf(type));
   }
 
   std::optional<std::string> RecognisedSums(const Hypothesis& hypothesis, const JudgedOutput& main) const {
@@ -167,16 +180,19 @@ class Search {
   // Whether elements of a part of the case are beyond what the class permits, so that the whole is. Sums that may be
   // recognised have no deviations of their own.
   bool IsRefutedByPart(const Hypothesis& hypothesis, bool may_be_formed) const {
-    const bool as_they_are = !hypothesis.operand && !hypothesis.golden;
-    auto golden = as_they_are ? part_golden_ : MakeGolden(hypothesis, part_->problem, part_->inputs, false);
-    if (golden == nullptr) golden = part_golden_;  // nothing of it changes
-    const Contract contract = JudgingContract(hypothesis);
-    BoundModel bound = BoundBy(hypothesis, part_->problem, *golden, contract);
-    LimitToMagnitude(bound);
-    const ErrorMetrics metrics =
-        Measure(*golden, bound, contract, *part_got_, {.even_if_stagnating = true, .only_if_holds = true});
+    const ErrorMetrics metrics = MeasureOn(*part_, hypothesis);
     if (!metrics.Holds()) return true;
     return !may_be_formed && metrics.statistic.applicable && metrics.statistic.max_r > kElementThreshold;
+  }
+
+  ErrorMetrics MeasureOn(const Part& part, const Hypothesis& hypothesis) const {
+    const bool as_they_are = !hypothesis.operand && !hypothesis.golden;
+    auto golden = as_they_are ? part.golden : MakeGolden(hypothesis, part.problem, part.inputs, false);
+    if (golden == nullptr) golden = part.golden;  // nothing of it changes
+    const Contract contract = JudgingContract(hypothesis);
+    BoundModel bound = BoundBy(hypothesis, part.problem, *golden, contract);
+    LimitToMagnitude(bound);
+    return Measure(*golden, bound, contract, part.got, {.even_if_stagnating = true, .only_if_holds = true});
   }
 
   // Null where the class makes nothing else of the case's operands.
@@ -267,10 +283,9 @@ class Search {
   const Contract& declared_;
   const Golden& golden_;
   HypothesisGoldens& goldens_;
-  // The slices with the worst elements of the main output, what they are and what they should be.
-  std::optional<Subproblem> part_;
-  std::optional<Tensor> part_got_;
-  HypothesisGoldens::Made part_golden_;
+  // The slices with the worst elements of the main output, and those with the worst one alone, which most classes do
+  // not explain.
+  std::optional<Part> part_, worst_;
 };
 
 }  // namespace
