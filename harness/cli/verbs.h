@@ -21,6 +21,7 @@ void AddBackendsVerb(CLI::App& app, Action& action);
 void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
 void AddExploreVerb(CLI::App& app, Action& action);
+void AddFingerprintVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
 void AddInputsVerb(CLI::App& app, Action& action);

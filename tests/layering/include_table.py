@@ -21,7 +21,7 @@ LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/engine/perf/"), ("harness/engine/cases/",),
           ("harness/engine/results/",), ("harness/engine/device/",), ("reports/compare/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
           ("harness/engine/",), ("harness/tools/explain/",),
-          ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/candidate/"),
+          ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/candidate/", "harness/tools/fingerprint/"),
           ("harness/c_api/",), ("harness/tools/bundle/", "harness/tools/import/"))
 
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/fingerprint/passport.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/tools/fingerprint/arithmetic.h"
+#include "harness/tools/fingerprint/prediction.h"
+
+namespace assay {
+namespace {
+
+// Sets `to` where the call worked; else keeps the first error.
+template <class T>
+void Set(Result<T> from, T& to, Status& status) {
+  if (from) {
+    to = *std::move(from);
+  } else if (status) {
+    status = tl::unexpected(from.error());
+  }
+}
+
+Status CompareCalls(Prober& prober, Passport& passport) {
+  const int count = prober.sums().sums();
+  std::set<std::string> hashes;
+  const std::vector<ProbeSum> random = RandomSums(prober, count);
+  for (int call = 0; call < Passport::kRepeats; ++call) {
+    auto hash = prober.HashOf(random);
+    if (!hash) return tl::unexpected(hash.error());
+    hashes.insert(*std::move(hash));
+  }
+  passport.repeats = hashes.size() == 1;
+  const std::vector<ProbeSum> same(static_cast<size_t>(count), random.front());
+  const auto results = prober.Execute(same);
+  if (!results) return tl::unexpected(results.error());
+  passport.place_matters = std::ranges::any_of(*results, [&](double x) { return x != results->front(); });
+  return {};
+}
+
+void FindContradictions(const Prober& prober, Passport& passport) {
+  const auto contract = ParseDeclaration(passport.contract);
+  if (!contract) return;
+  auto& found = passport.contradictions;
+  const bool nearest = passport.rounding.starts_with("to nearest");
+  const double u = std::ldexp(1, (nearest ? 0 : 1) - passport.sum_bits);
+  const bool is_shown = passport.sum_bits > 0 && passport.rounding != kNotShown;
+  if (is_shown && u > contract->AccUnitRoundoff()) {
+    found.push_back(fmt::format("sums keep {} bits, rounded {}; the contract says {}", passport.sum_bits,
+                                passport.rounding, passport.contract));
+  }
+  const int operand = FormatOf(prober.problem().inputs[0].dtype).precision;
+  if (contract->in == InputRounding::kExact && passport.operand_bits < operand) {
+    found.push_back(
+        fmt::format("operands keep {} of {} bits; the contract does not say so", passport.operand_bits, operand));
+  }
+  const bool in = contract->ftz == Flush::kIn || contract->ftz == Flush::kAll;
+  const bool out = contract->ftz == Flush::kOut || contract->ftz == Flush::kAll;
+  if (!passport.keeps_subnormal_operands && !in)
+    found.emplace_back("subnormal operands are flushed; the contract does not say so");
+  if (!passport.keeps_subnormal_results && !out)
+    found.emplace_back("subnormal results are flushed; the contract does not say so");
+  if (contract->deterministic && !passport.repeats)
+    found.emplace_back("calls on equal data differ in their bits; the contract says det=yes");
+}
+
+}  // namespace
+
+Result<Passport> TakePassport(Prober& prober, const std::string& implementation, const std::string& contract) {
+  Passport passport;
+  passport.case_id = prober.problem().spec.Id();
+  passport.implementation = implementation, passport.contract = contract;
+  passport.has_products = prober.sums().has_products();
+  auto order = RevealOrder(prober);
+  if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
+  if (!order) {
+    passport.why_no_order = order.error().message;
+  } else if (order->keeps_all) {
+    passport.why_no_order = "the accumulator loses nothing of the widest numbers that the operands can make";
+  } else {
+    passport.order = std::move(order->tree);
+  }
+  const ProbePlaces at = ChoosePlaces(passport.order, prober.sums().terms());
+  Status status;
+  if (passport.order) {
+    Set(FindSumBits(prober, at), passport.sum_bits, status);
+    if (status) Set(FindRounding(prober, at, passport.sum_bits), passport.rounding, status);
+    if (status) Set(FindContraction(prober, at, passport.sum_bits), passport.contracts, status);
+  }
+  if (status) Set(FindOperandBits(prober, at), passport.operand_bits, status);
+  if (status) Set(KeepsSubnormalOperands(prober, at), passport.keeps_subnormal_operands, status);
+  if (status) Set(KeepsSubnormalResults(prober, at), passport.keeps_subnormal_results, status);
+  if (status) Set(FindZero(prober), passport.zero, status);
+  if (status) Set(FindOverflow(prober, at), passport.overflow, status);
+  if (status) status = CompareCalls(prober, passport);
+  if (status) status = Predict(prober, passport);
+  if (!status) return tl::unexpected(status.error());
+  passport.executions = prober.executions();
+  FindContradictions(prober, passport);
+  return passport;
+}
+
+Json ToJson(const Passport& passport) {
+  Json json = {
+      {"case", passport.case_id}, {"implementation", passport.implementation}, {"contract", passport.contract}};
+  if (passport.order) {
+    json["order"] = DescribeSumTree(*passport.order);
+    json["tree"] = TextOf(*passport.order);
+    json["tree_hash"] = HashOf(*passport.order);
+  } else {
+    json["no_order"] = passport.why_no_order;
+  }
+  json["sum_bits"] = passport.sum_bits, json["rounding"] = passport.rounding;
+  json["operand_bits"] = passport.operand_bits;
+  json["contraction"] = passport.contracts ? Json(*passport.contracts) : Json(nullptr);
+  json["subnormal_operands"] = passport.keeps_subnormal_operands ? "kept" : "flushed";
+  json["subnormal_results"] = passport.keeps_subnormal_results ? "kept" : "flushed";
+  json["sum_of_negative_zeros"] = passport.zero, json["overflow"] = passport.overflow;
+  json["repeats"] = passport.repeats, json["place_matters"] = passport.place_matters;
+  if (passport.predicted)
+    json["predicted"] = {{"agree", passport.predicted->agree}, {"sums", passport.predicted->sums}};
+  json["contradictions"] = passport.contradictions;
+  json["executions"] = passport.executions;
+  return json;
+}
+
+std::string TextOf(const Passport& passport) {
+  std::string text = fmt::format("{}\n  implementation  {}, contract {}\n", passport.case_id, passport.implementation,
+                                 passport.contract);
+  const auto add = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<15} {}\n", name, value);
+  };
+  if (passport.order) {
+    constexpr size_t kMostText = 160;
+    std::string tree = TextOf(*passport.order);
+    if (tree.size() > kMostText) tree = tree.substr(0, kMostText) + " ...";
+    add("order", fmt::format("{} ({})", DescribeSumTree(*passport.order), HashOf(*passport.order)));
+    add("", tree);
+  } else {
+    add("order", "unknown: " + passport.why_no_order);
+  }
+  const bool at_least = passport.rounding == kNotShown;
+  add("sums", passport.sum_bits == 0 ? "not known without the order"
+                                     : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
+                                                   at_least ? " or more" : "", passport.rounding));
+  add("operands", fmt::format("keep {} bits", passport.operand_bits));
+  if (passport.has_products) {
+    add("products", !passport.contracts   ? "exact in the sum, or not shown by it"
+                    : *passport.contracts ? "added without a rounding of their own"
+                                          : "rounded before they are added");
+  }
+  add("subnormals", fmt::format("operands {}, results {}", passport.keeps_subnormal_operands ? "kept" : "flushed",
+                                passport.keeps_subnormal_results ? "kept" : "flushed"));
+  add("edges", fmt::format("the sum of -0 is {}; overflow gives {}", passport.zero, passport.overflow));
+  add("calls",
+      fmt::format("{} of {} give equal bits; {}", passport.repeats ? Passport::kRepeats : 1, Passport::kRepeats,
+                  passport.place_matters ? "the same sum has other bits elsewhere in the output"
+                                         : "the place in the output does not matter"));
+  if (passport.predicted) {
+    add("predicted", fmt::format("{} of {} random sums to the bit, from the lines above", passport.predicted->agree,
+                                 passport.predicted->sums));
+  }
+  for (const std::string& contradiction : passport.contradictions) add("CONTRADICTION", contradiction);
+  return text;
+}
+
+Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) {
+  const auto by_name = [](const Json& document) -> Result<std::map<std::string, Json>> {
+    if (!document.is_object() || !document.contains("passports") || !document["passports"].is_array()) {
+      return UsageError("no list of passports is in it; give files that assay fingerprint --out wrote");
+    }
+    std::map<std::string, Json> found;
+    for (const Json& passport : document["passports"]) {
+      if (!passport.is_object() || !passport.contains("case") || !passport["case"].is_string() ||
+          !passport.contains("implementation") || !passport["implementation"].is_string()) {
+        return UsageError(
+            "a passport without case or implementation is in it; give files that assay fingerprint --out wrote");
+      }
+      found[passport["case"].get<std::string>() + " " + passport["implementation"].get<std::string>()] = passport;
+    }
+    return found;
+  };
+  const auto first = by_name(a), second = by_name(b);
+  if (!first) return tl::unexpected(first.error());
+  if (!second) return tl::unexpected(second.error());
+  std::vector<std::string> lines;
+  for (const auto& [name, passport] : *first) {
+    const auto other = second->find(name);
+    if (other == second->end()) {
+      lines.push_back(name + ": only in the first");
+      continue;
+    }
+    for (const auto& [field, value] : passport.items()) {
+      if (field == "executions" || field == "tree") continue;  // its hash says it
+      const Json there = other->second.contains(field) ? other->second[field] : Json(nullptr);
+      if (value != there) lines.push_back(fmt::format("{}: {} {} -> {}", name, field, value.dump(), there.dump()));
+    }
+  }
+  for (const auto& [name, passport] : *second) {
+    if (!first->contains(name)) lines.push_back(name + ": only in the second");
+  }
+  return lines;
+}
+
+}  // namespace assay

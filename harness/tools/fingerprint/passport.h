@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an implementation adds, measured by probes: order, accumulator, rounding, operands, subnormal numbers, and what
+// stays the same from call to call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/base/json.h"
+#include "harness/core/model/contract.h"
+#include "harness/tools/fingerprint/prober.h"
+
+namespace assay {
+
+struct Passport {
+  std::string case_id, implementation, contract;
+  std::optional<SumTree> order;
+  std::string why_no_order;  // "" where there is one
+  // The accumulator's: significand bits that a sum keeps, and how the rest is rounded, as FindRounding says. Known
+  // where the order is; else 0 and "".
+  int sum_bits = 0;
+  std::string rounding;
+  int operand_bits = 0;  // significand bits of an operand that reach its product
+  bool has_products = false;
+  std::optional<bool> contracts;  // a product is added without a rounding of its own; nothing: products are exact
+  bool keeps_subnormal_operands = false, keeps_subnormal_results = false;
+  std::string zero, overflow;  // of sums of -0; of two largest numbers
+  bool repeats = false;        // equal bits in each of kRepeats calls
+  bool place_matters = false;  // the same sum has other bits elsewhere in the output
+  int executions = 0;
+  // Random sums whose bits the above gives, of how many; nothing: the order or the rounding is not known.
+  struct Prediction {
+    int agree = 0, sums = 0;
+  };
+  std::optional<Prediction> predicted;
+  std::vector<std::string> contradictions;  // of the declared contract
+
+  static constexpr int kRepeats = 8;
+};
+
+// Errors: the backend's own.
+Result<Passport> TakePassport(Prober& prober, const std::string& implementation, const std::string& contract);
+
+Json ToJson(const Passport& passport);
+std::string TextOf(const Passport& passport);
+
+// A line for each field in which passports of two files differ, by case and implementation, and for each that only one
+// has. Errors: a document that assay fingerprint did not write.
+Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b);
+
+}  // namespace assay

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/fingerprint/prediction.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "harness/core/data/fill/rng.h"
+
+namespace assay {
+namespace {
+
+constexpr int kPredictedSums = 1024;
+constexpr uint64_t kSeed = 1;
+
+// Adds as a passport says, in formats whose sums of two numbers a double holds well enough to round once more.
+class Predicting {
+ public:
+  Predicting(const Passport& passport, bool contracts, const FloatFormat& out)
+      : tree_(*passport.order), contracts_(contracts), out_(out), acc_(FormatOf(DType::kF32)) {
+    if (passport.sum_bits == FormatOf(DType::kF64).precision) acc_ = FormatOf(DType::kF64);
+    if (passport.sum_bits < acc_.precision) acc_.precision = passport.sum_bits;
+  }
+
+  double Sum(const ProbeSum& terms) const {
+    const double sum = SumInOrder(
+        tree_, [&](int term) { return Round(terms[term].value()); },
+        [&](const SumTree& node, std::span<const double> sums) { return Add(node, sums, terms); });
+    return RoundTo(out_, sum);
+  }
+
+ private:
+  double Round(double x) const { return RoundTo(acc_, x); }
+  bool IsDouble() const { return acc_.precision == 53; }
+
+  double Add(const SumTree& node, std::span<const double> sums, const ProbeSum& terms) const {
+    // The product that comes last is added with its own digits.
+    const SumTree& last = node.children.back();
+    if (node.children.size() == 2 && contracts_ && (last.children.empty() || node.children[0].children.empty())) {
+      const bool is_last = last.children.empty();
+      const ProbeTerm& term = terms[is_last ? last.term : node.children[0].term];
+      const double other = sums[is_last ? 0 : 1];
+      return IsDouble() ? std::fma(term.a, term.b, other) : Round(SumOf(term.value(), other));
+    }
+    if (node.children.size() == 2) return IsDouble() ? sums[0] + sums[1] : Round(SumOf(sums[0], sums[1]));
+    double sum = 0;
+    for (size_t c = 0; c < sums.size(); ++c) {
+      const SumTree& child = node.children[c];
+      sum += child.children.empty() ? terms[child.term].value() : sums[c];
+    }
+    return Round(sum);
+  }
+
+  // x + y rounded to odd, so that rounding it once more gives the nearest to the exact sum.
+  static double SumOf(double x, double y) {
+    const double sum = x + y, part = sum - x, error = (x - (sum - part)) + (y - part);
+    if (error == 0 || !std::isfinite(sum) || (std::bit_cast<uint64_t>(sum) & 1) != 0) return sum;
+    return std::nextafter(sum, error > 0 ? INFINITY : -INFINITY);
+  }
+
+  const SumTree& tree_;
+  bool contracts_;
+  const FloatFormat& out_;
+  FloatFormat acc_;
+};
+
+}  // namespace
+
+std::vector<ProbeSum> RandomSums(const Prober& prober, int count) {
+  const RandomStream random(kSeed, 0);
+  uint64_t next = 0;
+  const FloatFormat& in = FormatOf(prober.problem().inputs[0].dtype);
+  const auto draw = [&] { return RoundTo(in, random.Normal(next++)); };
+  std::vector<ProbeSum> sums;
+  for (int s = 0; s < count; ++s) {
+    sums.emplace_back(static_cast<size_t>(prober.sums().terms()));
+    for (ProbeTerm& term : sums.back()) {
+      term.a = draw();
+      if (prober.sums().has_products()) term.b = draw();
+    }
+  }
+  return sums;
+}
+
+Status Predict(Prober& prober, Passport& passport) {
+  if (!passport.order || passport.rounding != "to nearest even" || !prober.sums().is_plain()) return {};
+  const std::vector<ProbeSum> sums = RandomSums(prober, kPredictedSums);
+  const auto results = prober.Execute(sums);
+  if (!results) return tl::unexpected(results.error());
+  Passport::Prediction prediction{0, static_cast<int>(sums.size())};
+  for (const bool contracts : {true, false}) {
+    if (contracts != passport.contracts.value_or(contracts)) continue;
+    const Predicting by(passport, contracts, FormatOf(prober.problem().outputs[0].dtype));
+    int agree = 0;
+    for (size_t s = 0; s < sums.size(); ++s) agree += by.Sum(sums[s]) == (*results)[s] ? 1 : 0;
+    prediction.agree = std::max(prediction.agree, agree);
+  }
+  passport.predicted = prediction;
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes sums of a probe by one implementation on a device.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/engine/device/prepared_plan.h"
+#include "harness/tools/fingerprint/sum_case.h"
+#include "harness/tools/fingerprint/sum_tree.h"
+
+namespace assay {
+
+class Prober {
+ public:
+  // `problem` and `sums` outlive this.
+  Prober(const Problem& problem, const SumCase& sums, PreparedPlan plan)
+      : problem_(problem), case_(sums), plan_(std::move(plan)) {}
+
+  // The result of each sum, in as few executions as hold them. Errors: the backend's.
+  Result<std::vector<double>> Execute(std::span<const ProbeSum> sums);
+  Result<double> Execute(const ProbeSum& sum);
+  // The bits of the whole output for these sums.
+  Result<std::string> HashOf(std::span<const ProbeSum> sums);
+
+  int executions() const { return executions_; }
+  const Problem& problem() const { return problem_; }
+  const SumCase& sums() const { return case_; }
+
+ private:
+  Result<Tensor> Output(std::span<const ProbeSum> sums);
+
+  const Problem& problem_;
+  const SumCase& case_;
+  PreparedPlan plan_;
+  int executions_ = 0;
+};
+
+// The order of the sums, by terms of sizes that the types allow. `keeps_all`: no term was absorbed by the largest
+// number that the operands can make, so that the accumulator is wider than it can show, and no order is known.
+struct RevealedOrder {
+  SumTree tree;
+  bool keeps_all = false;
+};
+Result<RevealedOrder> RevealOrder(Prober& prober);
+
+}  // namespace assay

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/fingerprint/sum_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace assay {
+namespace {
+
+constexpr int kMostSums = 256;
+
+Status CheckPlain(const Problem& problem, std::initializer_list<std::pair<const char*, int64_t>> needed) {
+  for (const auto& [key, value] : needed) {
+    if (problem.Int(key) == value) continue;
+    return UsageError(
+        fmt::format("{}: the terms of its sums are only known with {}={}", problem.spec.Id(), key, value));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SumCase> SumCase::Make(const Problem& problem) {
+  const std::string& op = problem.spec.op;
+  const auto extent = [&](const char* key) { return problem.Int(key); };
+  SumCase made;
+  Status plain;
+  int64_t sums = 0, terms = 0;
+  if (op == "matmul") {
+    plain = CheckPlain(problem, {{"batch", 1}, {"transa", 0}, {"transb", 0}, {"bias", 0}});
+    if (plain && (problem.Float("alpha") != 1 || problem.Float("beta") != 0)) {
+      plain = UsageError(problem.spec.Id() + ": the terms of its sums are only known with alpha=1,beta=0");
+    }
+    const int64_t m = extent("m"), n = extent("n"), k = extent("k");
+    sums = std::min(m, n), terms = k;
+    made.places_a_ = [k](int sum, int term) { return sum * k + term; };
+    made.places_b_ = [n](int sum, int term) { return term * n + sum; };
+    made.place_y_ = [n](int sum) { return sum * n + sum; };
+  } else if (op == "reduce" || op == "cumsum") {
+    const Shape& shape = problem.inputs[0].shape;
+    if (op == "reduce" &&
+        (problem.Text("kind") != "sum" || shape.size() != 2 || problem.List("axes") != std::vector<int64_t>{1})) {
+      plain =
+          UsageError(problem.spec.Id() + ": the terms of its sums are only known with kind=sum, two axes and axes=1");
+    }
+    sums = shape[0], terms = shape.back();
+    made.places_a_ = [n = terms](int sum, int term) { return sum * n + term; };
+    made.place_y_ = op == "reduce" ? std::function<int64_t(int)>([](int sum) { return sum; })
+                                   : [n = terms](int sum) { return (sum + 1) * n - 1; };
+  } else if (op == "conv") {
+    plain = CheckPlain(problem, {{"groups", 1}, {"bias", 0}});
+    const Shape &x = problem.inputs[0].shape, &w = problem.inputs[1].shape, &y = problem.outputs[0].shape;
+    if (plain && (x.size() != 4 || problem.List("pad") != std::vector<int64_t>(problem.List("pad").size(), 0) ||
+                  problem.List("dilation") != std::vector<int64_t>(problem.List("dilation").size(), 1))) {
+      plain = UsageError(problem.spec.Id() + ": the terms of its sums are only known in two dimensions with pad=0");
+    }
+    if (!plain) return tl::unexpected(plain.error());
+    sums = std::min(x[0], w[0]), terms = w[1] * w[2] * w[3];
+    made.places_a_ = [x, w](int sum, int term) {
+      const int64_t column = term % w[3], row = term / w[3] % w[2], channel = term / w[3] / w[2];
+      return ((sum * x[1] + channel) * x[2] + row) * x[3] + column;
+    };
+    made.places_b_ = [terms](int sum, int term) { return sum * terms + term; };
+    made.place_y_ = [y](int sum) { return (sum * y[1] + sum) * y[2] * y[3]; };
+  } else if (op == "attention") {
+    plain = CheckPlain(problem, {{"causal", 0}, {"window", 0}});
+    const Shape &v = problem.inputs[2].shape, &o = problem.outputs[0].shape;
+    if (plain &&
+        (problem.Text("mask") != "none" || v[1] != o[1] || !std::has_single_bit(static_cast<uint64_t>(v[2])))) {
+      plain = UsageError(problem.spec.Id() +
+                         ": the terms of its sums are only known with mask=none, hkv=h and a power of two of keys");
+    }
+    // Scores are all zero, so that each weight is a power of two, before the division or after it.
+    const int64_t keys = v[2], columns = v[3];
+    sums = v[1] * columns, terms = keys;
+    made.operand_a_ = 2;
+    made.places_a_ = [keys, columns](int sum, int term) {
+      return (sum / columns * keys + term) * columns + sum % columns;
+    };
+    made.place_y_ = [columns, queries = o[2]](int sum) { return sum / columns * queries * columns + sum % columns; };
+    made.output_factor_ = static_cast<double>(keys);
+  } else {
+    plain = UsageError(op + ": fingerprints are taken of matmul, conv, reduce, cumsum and attention");
+  }
+  if (!plain) return tl::unexpected(plain.error());
+  made.sums_ = static_cast<int>(std::min<int64_t>(sums, kMostSums)), made.terms_ = static_cast<int>(terms);
+  return made;
+}
+
+std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
+  std::vector<std::vector<double>> values;
+  for (const Operand& operand : problem.inputs) values.emplace_back(static_cast<size_t>(NumElements(operand.shape)));
+  for (int sum = 0; sum < std::ssize(sums); ++sum) {
+    for (int term = 0; term < terms_; ++term) {
+      values[operand_a_][places_a_(sum, term)] = sums[sum][term].a;
+      if (places_b_) values[operand_b_][places_b_(sum, term)] = sums[sum][term].b;
+    }
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
+    inputs.back().SetDoubles(values[i]);
+  }
+  return inputs;
+}
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case of an operator that adds, filled with sums whose terms a probe states: where a term lies in its operands, and
+// where the sum comes out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "harness/core/base/result.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// Factors of a term; operators without products take the first alone.
+struct ProbeTerm {
+  double a = 0, b = 1;
+  double value() const { return a * b; }
+};
+using ProbeSum = std::vector<ProbeTerm>;
+
+class SumCase {
+ public:
+  // Takes matmul, conv, reduce, cumsum and attention. Errors: another operator, or attributes that change the sum.
+  static Result<SumCase> Make(const Problem& problem);
+
+  int terms() const { return terms_; }
+  int sums() const { return sums_; }  // of one execution, apart from each other
+  bool has_products() const { return places_b_ != nullptr; }
+  // Whether the terms go into the sum as they are: attention's are weighted by its exponentials.
+  bool is_plain() const { return output_factor_ == 1; }
+
+  // At most sums() of them. Other elements are zero, but for factors that the terms share.
+  std::vector<Tensor> MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const;
+  double Read(std::span<const double> output, int sum) const { return output[place_y_(sum)] * output_factor_; }
+
+ private:
+  using Place = std::function<int64_t(int sum, int term)>;
+
+  int terms_ = 0, sums_ = 0;
+  size_t operand_a_ = 0, operand_b_ = 1;
+  Place places_a_, places_b_;
+  std::function<int64_t(int sum)> place_y_;
+  double output_factor_ = 1;
+};
+
+}  // namespace assay

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay fingerprint: how the implementations of a backend add, measured by probes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/options.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/verbs.h"
+#include "harness/core/base/atomic_file.h"
+#include "harness/core/base/json_text.h"
+#include "harness/core/base/whole_file.h"
+#include "harness/plan/selection.h"
+#include "harness/tools/fingerprint/passport.h"
+#include "ops/bound_case.h"
+
+namespace assay::cli {
+namespace {
+
+struct FingerprintOptions {
+  RunOptions run;
+  std::vector<std::string> cases, ops, diff;
+  std::filesystem::path svg;
+  bool json = false;
+};
+
+// Results of whole tiles and of a single row, and lengths whose counts the 16-bit types hold.
+constexpr const char* kUsualCases[] = {
+    "matmul/f32/m=64,n=64,k=256/fill=normal/seed=0",
+    "matmul/f32/m=1,n=256,k=256/fill=normal/seed=0",
+    "matmul/f64/m=64,n=64,k=256/fill=normal/seed=0",
+    "matmul/bf16/m=64,n=64,k=256/fill=normal/seed=0",
+    "matmul/bf16-bf16-f32/m=64,n=64,k=256/fill=normal/seed=0",
+    "matmul/f16/m=64,n=64,k=256/fill=normal/seed=0",
+    "matmul/f16-f16-f32/m=64,n=64,k=256/fill=normal/seed=0",
+    "conv/f32/n=8,c=16,o=16,i=16x16,k=3x3/fill=normal/seed=0",
+    "conv/bf16/n=8,c=16,o=16,i=16x16,k=3x3/fill=normal/seed=0",
+    "reduce/f32/shape=64x1024,axes=1/fill=normal/seed=0",
+    "reduce/f64/shape=64x1024,axes=1/fill=normal/seed=0",
+    "reduce/bf16/shape=64x256,axes=1/fill=normal/seed=0",
+    "reduce/f16/shape=64x256,axes=1/fill=normal/seed=0",
+    "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
+    "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
+};
+
+struct Fingerprinted {
+  SharedCase bound;
+  SumCase sums;
+};
+
+Result<Fingerprinted> CaseOf(const std::string& id) {
+  auto spec = ParseId(id);
+  if (!spec) return tl::unexpected(spec.error());
+  const Operator* op = OperatorRegistry::Global().Find(spec->op);
+  if (op == nullptr) return UsageError(fmt::format("{}: there is no operator {}", id, spec->op));
+  auto canonical = Canonicalise(*std::move(spec), op->schema());
+  if (!canonical) return tl::unexpected(canonical.error());
+  auto bound = BindCase(*canonical);
+  if (!bound) return tl::unexpected(bound.error());
+  auto sums = SumCase::Make((*bound)->problem);
+  if (!sums) return tl::unexpected(sums.error());
+  return Fingerprinted{*std::move(bound), *std::move(sums)};
+}
+
+Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options) {
+  std::vector<std::string> ids = options.cases;
+  if (ids.empty()) ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
+  if (auto known = CheckDTypes(options.run.selection.dtypes); !known) return tl::unexpected(known.error());
+  std::vector<Fingerprinted> chosen;
+  for (const std::string& id : ids) {
+    auto made = CaseOf(id);
+    if (!made) return UsageError("--case " + made.error().message);
+    const CaseSpec& spec = made->bound->problem.spec;
+    const bool is_wanted = options.ops.empty() || std::ranges::find(options.ops, spec.op) != options.ops.end();
+    if (is_wanted && SelectsDTypes(options.run.selection.dtypes, spec.dtypes)) chosen.push_back(*std::move(made));
+  }
+  if (chosen.empty()) {
+    return UsageError(
+        "no case is left: fingerprints are taken of matmul, conv, reduce, cumsum and attention; --op and --dtype "
+        "choose "
+        "among the usual ones, --case names another");
+  }
+  return chosen;
+}
+
+class Taking {
+ public:
+  explicit Taking(const FingerprintOptions& options) : options_(options) {}
+
+  // Every implementation that a device has for one case. A backend that lacks it is told on standard error.
+  Status TakeOn(const Device& device, const Fingerprinted& of) {
+    const Problem& problem = of.bound->problem;
+    const auto offers = device.session->Query(device.device_index, problem);
+    if (!offers) return Told(device, problem, "", offers.error());
+    for (const ImplementationInfo& offer : *offers) {
+      const auto& wanted = options_.run.backend.implementations;
+      if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
+      const auto contract = ParseDeclaration(offer.contract_text);
+      if (contract && contract->alg != Algorithm::kDirect) {
+        Note(fmt::format("{} {} {}: it adds operands that were transformed, whose order no probe shows",
+                         device.selector, problem.spec.Id(), offer.name));
+        continue;
+      }
+      auto plan = PreparedPlan::Make(device, problem, offer.name);
+      if (!plan) {
+        if (auto told = Told(device, problem, offer.name, plan.error()); !told) return told;
+        continue;
+      }
+      Prober prober(problem, of.sums, *std::move(plan));
+      auto passport = TakePassport(prober, offer.name, offer.contract_text);
+      if (!passport) {
+        has_failed_ = true;
+        Note(fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), offer.name, passport.error().message));
+        continue;
+      }
+      if (auto kept = Keep(device, *passport); !kept) return kept;
+    }
+    return {};
+  }
+
+  int Finish() {
+    if (options_.json) Print(DumpJson(Json{{"schema_version", 1}, {"passports", passports_}}, 2) + "\n");
+    if (has_failed_) return kExitHarness;
+    if (passports_.empty())
+      return Complain(kExitNothing, "no implementation was fingerprinted: no backend takes the cases");
+    return contradictions_ > 0 ? kExitFailed : kExitOk;
+  }
+
+ private:
+  // A case that a backend does not offer is no failure.
+  Status Told(const Device& device, const Problem& problem, const std::string& implementation,
+              const WorkerFailure& failure) {
+    const bool is_lacking = failure.kind == FailureKind::kUnsupported;
+    has_failed_ = has_failed_ || !is_lacking;
+    if (!is_lacking || !options_.cases.empty()) {
+      Note(fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), implementation, failure.message));
+    }
+    return {};
+  }
+
+  Status Keep(const Device& device, const Passport& passport) {
+    Json json = {
+        {"backend", device.backend}, {"device", device.device.name}, {"library", device.description.library_version}};
+    json.update(ToJson(passport));
+    passports_.push_back(std::move(json));
+    contradictions_ += passport.contradictions.size();
+    if (!options_.json) Print(fmt::format("{} {}", device.selector, TextOf(passport)));
+    if (options_.svg.empty() || !passport.order) return {};
+    const std::string title = fmt::format("{} {} {}", device.selector, passport.case_id, passport.implementation);
+    std::string name = title + ".svg";
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == ' ' || c == ',' || c == '='; }, '-');
+    const std::string drawing = DrawSumTree(*passport.order, title);
+    return WriteFileAtomically(options_.svg / name, {{drawing.data(), drawing.size()}});
+  }
+
+  const FingerprintOptions& options_;
+  Json passports_ = Json::array();
+  size_t contradictions_ = 0;
+  bool has_failed_ = false;
+};
+
+Result<Json> ReadPassports(const std::string& path) {
+  const auto text = ReadWholeFile(path);
+  if (!text) return tl::unexpected(text.error());
+  Json json = ParseJson(*text);
+  if (json.is_discarded()) return UsageError(path + " is no JSON; give files that assay fingerprint --json printed");
+  return json;
+}
+
+int Diff(const FingerprintOptions& options) {
+  const auto a = ReadPassports(options.diff[0]), b = ReadPassports(options.diff[1]);
+  for (const auto* document : {&a, &b}) {
+    if (!*document) return Complain(kExitUsage, document->error().message);
+  }
+  const auto lines = ComparePassports(*a, *b);
+  if (!lines) return Complain(kExitUsage, lines.error().message);
+  for (const std::string& line : *lines) Print(line + "\n");
+  if (lines->empty()) Print("no difference\n");
+  return lines->empty() ? kExitOk : kExitFailed;
+}
+
+int Fingerprint(const FingerprintOptions& options) {
+  if (!options.diff.empty()) return Diff(options);
+  const auto cases = ChooseCases(options);
+  if (!cases) return Complain(kExitUsage, cases.error().message);
+  std::vector<std::string> absent;
+  const auto devices = OpenDevices(options.run.backend, absent);
+  if (!devices) return Complain(kExitUsage, devices.error().message);
+  Taking taking(options);
+  for (const Device& device : *devices) {
+    if (!device.problem.empty()) {
+      Note(fmt::format("{}: {}", device.selector, device.problem));
+      continue;
+    }
+    for (const Fingerprinted& of : *cases) {
+      if (auto taken = taking.TakeOn(device, of); !taken) return Complain(kExitHarness, taken.error().message);
+    }
+  }
+  if (!absent.empty()) {
+    return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
+  }
+  return taking.Finish();
+}
+
+}  // namespace
+
+void AddFingerprintVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<FingerprintOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "fingerprint",
+      "Measure how a backend adds: order, rounding, subnormal numbers, contraction; compare two of them");
+  AddBackends(*verb, o->run);
+  AddOptions(*verb, o->run, {"--impl", "--dtype"});
+  verb->add_option("--case", o->cases, "ids of the cases to probe instead of the usual ones, of any size")
+      ->delimiter('\0');
+  verb->add_option("--op", o->ops,
+                   "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention")
+      ->delimiter(',');
+  verb->add_option("--svg", o->svg, "folder for a drawing of each order");
+  verb->add_flag("--json", o->json, "print JSON instead of text, for --diff");
+  verb->add_option("--diff", o->diff, "two files of --json: print in which fields they differ; exit 1 if they do")
+      ->expected(2);
+  verb->callback([o, &action] { action = [o] { return Fingerprint(*o); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay fingerprint of kernels whose arithmetic is written down: fingerprint_test.py ASSAY [CLASS]."""
+import json
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from kernels_test import Program
+
+MATMUL = "matmul/f32/m=8,n=8,k=32/fill=normal/seed=0"
+REDUCE = "reduce/f32/shape=8x64,axes=1/fill=normal/seed=0"
+# Each adds in an order of its own; the last four break the contract that they declare.
+KERNELS = """
+    def in_lanes(products, lanes, dtype=np.float32):
+        sums = np.zeros(products.shape[:-1] + (lanes,), dtype)
+        for first in range(0, products.shape[-1], lanes):
+            sums = (sums + products[..., first:first + lanes].astype(dtype)).astype(dtype)
+        while sums.shape[-1] > 1:
+            half = sums.shape[-1] // 2
+            sums = (sums[..., :half] + sums[..., half:]).astype(dtype)
+        return sums[..., 0].astype(np.float32)
+
+    def products(a, b):
+        return a[:, None, :] * b.T[None, :, :]
+
+    def register(name, of, contract="f32acc;det=yes"):
+        assay.kernel("matmul", contract=contract, dtypes=["f32"], name=name)(of)
+
+    register("lanes", lambda a, b: in_lanes(products(a, b), 4))
+    register("wide", lambda a, b: np.matmul(a.astype(float), b.astype(float)).astype(np.float32))
+    register("narrow", lambda a, b: in_lanes(products(a, b), 1, np.float16))
+    register("tf32", lambda a, b: in_lanes(products(cut(a), cut(b)), 1))
+    register("flushes", lambda a, b: in_lanes(products(flush(a), flush(b)), 1))
+    register("changes", lambda a, b: in_lanes(products(a, b), 2 ** np.random.randint(1, 5)))
+
+    def cut(x):
+        return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+    def flush(x):
+        return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.float32(0), x)
+
+    @assay.kernel("reduce", contract="f32acc;det=yes", dtypes=["f32"])
+    def numpys(x, *, kind, axes):
+        return np.sum(x, axis=1)
+"""
+
+
+class Fingerprint(Program):
+    def take(self, *words, case=MATMUL, code=0):
+        done = self.assay("fingerprint", "--kernels", str(self.write(KERNELS)), "--python", sys.executable, "--backend", "mine",
+                          "--case", case, *words)
+        self.assertEqual(done.returncode, code, done.stdout[-2000:] + done.stderr[-2000:])
+        return done
+
+    def passports(self, *words, **how):
+        return {p["implementation"]: p for p in json.loads(self.take("--json", *words, **how).stdout)["passports"]}
+
+    def test_a_written_arithmetic_is_what_is_measured(self):
+        passports = self.passports(code=1)
+        lanes = passports["lanes"]
+        self.assertEqual(lanes["tree"], "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))")
+        self.assertEqual(lanes["order"], "4 sums, each with steps of 4")
+        self.assertEqual((lanes["sum_bits"], lanes["rounding"], lanes["operand_bits"], lanes["contraction"]),
+                         (24, "to nearest even", 24, False))
+        self.assertEqual(lanes["predicted"], {"agree": 1024, "sums": 1024})
+        self.assertEqual(lanes["contradictions"], [])
+        self.assertTrue(lanes["repeats"])
+        self.assertFalse(lanes["place_matters"])
+        self.assertEqual(passports["wide"]["contradictions"], [])
+        self.assertEqual((passports["narrow"]["sum_bits"], passports["narrow"]["rounding"]), (11, "to nearest even"))
+        self.assertEqual(passports["tf32"]["operand_bits"], 11)
+        self.assertEqual(passports["flushes"]["subnormal_operands"], "flushed")
+        self.assertFalse(passports["changes"]["repeats"])
+        self.assertIn("no one order explains the probes", passports["changes"]["no_order"])
+        for name, text in (("narrow", "sums keep 11 bits"), ("tf32", "operands keep 11 of 24 bits"),
+                           ("flushes", "subnormal operands are flushed"), ("changes", "the contract says det=yes")):
+            self.assertIn(text, "; ".join(passports[name]["contradictions"]), name)
+
+    def test_numpys_sum_is_predicted_to_the_bit(self):
+        passport = self.passports(case=REDUCE)["numpys"]
+        self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
+
+    def test_each_sum_of_the_reference_backend_is_predicted(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--op", "matmul,conv,reduce", "--dtype", "f32,f64,bf16", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        passports = json.loads(done.stdout)["passports"]
+        self.assertGreater(len(passports), 15)
+        for passport in passports:
+            self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024}, passport)
+
+    def test_it_is_printed_drawn_and_compared(self):
+        text = self.take("--impl", "lanes,narrow", "--svg", "drawings", code=1).stdout
+        self.assertRegex(text, r"order +4 sums, each with steps of 4 \([0-9a-f]{16}\)\n")
+        self.assertRegex(text, r"predicted +1024 of 1024 random sums to the bit")
+        self.assertRegex(text, r"CONTRADICTION +sums keep 11 bits, rounded to nearest even; the contract says f32acc;det=yes")
+        drawings = sorted((self.dir / "drawings").iterdir())
+        self.assertEqual(len(drawings), 2)
+        for drawing in drawings:
+            xml.etree.ElementTree.parse(drawing)
+        for name in ("lanes", "narrow"):
+            passports = json.loads(self.take("--json", "--impl", name, code=name == "narrow").stdout)
+            passports["passports"][0]["implementation"] = "one"
+            (self.dir / f"{name}.json").write_text(json.dumps(passports))
+        same = self.assay("fingerprint", "--diff", "lanes.json", "lanes.json")
+        self.assertEqual((same.returncode, same.stdout), (0, "no difference\n"))
+        other = self.assay("fingerprint", "--diff", "lanes.json", "narrow.json")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn(f"{MATMUL} one: sum_bits 24 -> 11\n", other.stdout)
+
+    def test_bad_input_is_refused_with_what_to_do(self):
+        for words, text in ((("--case", "softmax/f32/shape=4x4,axis=-1/fill=normal/seed=0"), "fingerprints are taken of matmul"),
+                            (("--case", "matmul/f32/m=4,n=4,k=4,beta=1/fill=normal/seed=0"), "beta=0"),
+                            (("--case", "nonsense"), "nonsense"), (("--op", "fft"), "--case names another"),
+                            (("--diff", "a.json", "b.json"), "a.json")):
+            done = self.assay("fingerprint", "--backend", "cpu", *words)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(text, done.stderr)
+        (self.dir / "broken.json").write_text("{")
+        (self.dir / "other.json").write_text("{}")
+        for name in ("broken.json", "other.json"):
+            done = self.assay("fingerprint", "--diff", name, name)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("assay fingerprint", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
