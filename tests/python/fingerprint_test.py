@@ -8,6 +8,7 @@ import xml.etree.ElementTree
 from kernels_test import Program
 
 MATMUL = "matmul/f32/m=8,n=8,k=32/fill=normal/seed=0"
+UNIT = "matmul/f16-f16-f32/m=8,n=8,k=32/fill=normal/seed=0"
 REDUCE = "reduce/f32/shape=8x64,axes=1/fill=normal/seed=0"
 # Each adds in an order of its own; the last four break the contract that they declare.
 KERNELS = """
@@ -38,6 +39,21 @@ KERNELS = """
 
     def flush(x):
         return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.float32(0), x)
+
+    # A simulated matrix unit: 8 products and the sum so far are cut at the largest one's bit 2^-13, and their sum at f32's last.
+    def cut_at(x, exponent):
+        return np.trunc(np.ldexp(x, -exponent)) * np.exp2(exponent.astype(float))
+
+    @assay.kernel("matmul", contract="acc=tc<13,8>", dtypes=["f16-f16-f32"])
+    def unit(a, b):
+        sums = np.zeros((a.shape[0], b.shape[1]))
+        for first in range(0, a.shape[1], 8):
+            parts = products(a[:, first:first + 8].astype(float), b[first:first + 8].astype(float))
+            parts = np.concatenate([sums[..., None], parts], -1)
+            most = np.frexp(np.abs(parts).max(-1, keepdims=True))[1] - 1
+            sums = cut_at(parts, most - 13).sum(-1)
+            sums = cut_at(sums, np.frexp(sums)[1] - 24)
+        return sums.astype(np.float32)
 
     @assay.kernel("reduce", contract="f32acc;det=yes", dtypes=["f32"])
     def numpys(x, *, kind, axes):
@@ -75,6 +91,14 @@ class Fingerprint(Program):
         for name, text in (("narrow", "sums keep 11 bits"), ("tf32", "operands keep 11 of 24 bits"),
                            ("flushes", "subnormal operands are flushed"), ("changes", "the contract says det=yes")):
             self.assertIn(text, "; ".join(passports[name]["contradictions"]), name)
+
+    def test_a_simulated_matrix_unit_is_recovered_and_predicted(self):
+        passport = self.passports(case=UNIT)["unit"]
+        self.assertTrue(passport["tree"].startswith("{{{{0, 1, 2, 3, 4, 5, 6, 7}, 8, 9, "), passport["tree"])
+        self.assertIn("up to 9 numbers at once", passport["order"])
+        self.assertEqual((passport["sum_bits"], passport["rounding"]), (14, "toward zero"))
+        self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
+        self.assertEqual(passport["contradictions"], [])
 
     def test_numpys_sum_is_predicted_to_the_bit(self):
         passport = self.passports(case=REDUCE)["numpys"]

@@ -71,6 +71,7 @@ void CollectTerms(const SumTree& tree, std::vector<bool>& has) {
 ProbePlaces ChoosePlaces(const std::optional<SumTree>& order, int terms) {
   const SumTree* pair = order ? Smallest(*order) : nullptr;
   if (pair == nullptr) return {};
+  if (pair->children.size() > 2) return {pair->children[0].term, pair->children[1].term, pair->children[2].term};
   std::vector<bool> below(static_cast<size_t>(terms), false);
   CollectTerms(*pair, below);
   ProbePlaces places{pair->children[0].term, pair->children[1].term, terms - 1};
@@ -103,9 +104,9 @@ Result<std::string> FindRounding(Prober& prober, const ProbePlaces& at, int bits
   if (bits == 0 || !*sums) return std::string(kNotShown);
   std::string code;  // of each: kept down or up
   for (const double sum : **sums) code += std::fabs(sum) == ulp ? '1' : sum == 0 ? '0' : '?';
-  const std::pair<const char*, const char*> known[] = {{"00101", "to nearest even"},
+  const std::pair<const char*, const char*> known[] = {{"00101", kNearestEven},
                                                        {"01101", "to nearest, away from zero"},
-                                                       {"00000", "toward zero"},
+                                                       {"00000", kTowardZero},
                                                        {"11100", "up"},
                                                        {"00011", "down"}};
   for (const auto& [of, name] : known) {

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Three terms of a sum: the first two meet before the third comes in, where the order is known and has such.
+// Three terms of a sum: the first two meet before the third comes in, or all three at once, where the order is known.
 struct ProbePlaces {
   int i = 0, j = 1, k = 2;
 };
@@ -19,6 +19,8 @@ ProbePlaces ChoosePlaces(const std::optional<SumTree>& order, int terms);
 // operands reach: that many.
 Result<int> FindSumBits(Prober& prober, const ProbePlaces& at);
 // kNotShown, or "to nearest even", "to nearest, away from zero", "toward zero", "up", "down", "otherwise (...)".
+inline constexpr const char* kNearestEven = "to nearest even";
+inline constexpr const char* kTowardZero = "toward zero";
 inline constexpr const char* kNotShown = "not shown by these types";
 Result<std::string> FindRounding(Prober& prober, const ProbePlaces& at, int bits);
 Result<int> FindOperandBits(Prober& prober, const ProbePlaces& at);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "harness/core/data/fill/rng.h"
+#include "harness/tools/fingerprint/arithmetic.h"
 
 namespace assay {
 namespace {
@@ -15,13 +16,22 @@ namespace {
 constexpr int kPredictedSums = 1024;
 constexpr uint64_t kSeed = 1;
 
-// Adds as a passport says, in formats whose sums of two numbers a double holds well enough to round once more.
+// Open questions about a passport, of which each answer is tried.
+struct Guess {
+  bool contracts = true;   // where products are not exact
+  bool cuts_sums = false;  // of several numbers at once: toward zero
+};
+
+// Adds as a passport says, in formats whose sums of two numbers a double holds well enough to round once more. Several
+// numbers at once are cut below the last bit that the largest of them keeps, as matrix units do.
 class Predicting {
  public:
-  Predicting(const Passport& passport, bool contracts, const FloatFormat& out)
-      : tree_(*passport.order), contracts_(contracts), out_(out), acc_(FormatOf(DType::kF32)) {
+  Predicting(const Passport& passport, const Guess& guess, const FloatFormat& out)
+      : tree_(*passport.order), guess_(guess), out_(out), acc_(FormatOf(DType::kF32)) {
+    bits_at_once_ = passport.sum_bits;
+    cuts_ = passport.rounding == kTowardZero;
     if (passport.sum_bits == FormatOf(DType::kF64).precision) acc_ = FormatOf(DType::kF64);
-    if (passport.sum_bits < acc_.precision) acc_.precision = passport.sum_bits;
+    if (passport.sum_bits < acc_.precision && WidestNode(tree_) == 2) acc_.precision = passport.sum_bits;
   }
 
   double Sum(const ProbeSum& terms) const {
@@ -32,25 +42,40 @@ class Predicting {
   }
 
  private:
-  double Round(double x) const { return RoundTo(acc_, x); }
-  bool IsDouble() const { return acc_.precision == 53; }
+  double Round(double x) const { return Round(x, cuts_ && WidestNode(tree_) == 2); }
+  double Round(double x, bool cuts) const {
+    const double nearest = RoundTo(acc_, x);
+    if (!cuts || std::fabs(nearest) <= std::fabs(x)) return nearest;
+    return Cut(x, std::ilogb(x) + 1 - acc_.precision);
+  }
+  // Without its bits below 2^exponent.
+  static double Cut(double x, int exponent) { return std::ldexp(std::trunc(std::ldexp(x, -exponent)), exponent); }
+  bool IsDouble() const { return acc_.precision == FormatOf(DType::kF64).precision; }
 
   double Add(const SumTree& node, std::span<const double> sums, const ProbeSum& terms) const {
+    if (node.children.size() > 2) return AddAtOnce(node, sums, terms);
     // The product that comes last is added with its own digits.
     const SumTree& last = node.children.back();
-    if (node.children.size() == 2 && contracts_ && (last.children.empty() || node.children[0].children.empty())) {
+    if (guess_.contracts && (last.children.empty() || node.children[0].children.empty())) {
       const bool is_last = last.children.empty();
       const ProbeTerm& term = terms[is_last ? last.term : node.children[0].term];
       const double other = sums[is_last ? 0 : 1];
       return IsDouble() ? std::fma(term.a, term.b, other) : Round(SumOf(term.value(), other));
     }
-    if (node.children.size() == 2) return IsDouble() ? sums[0] + sums[1] : Round(SumOf(sums[0], sums[1]));
-    double sum = 0;
+    return IsDouble() ? sums[0] + sums[1] : Round(SumOf(sums[0], sums[1]));
+  }
+
+  double AddAtOnce(const SumTree& node, std::span<const double> sums, const ProbeSum& terms) const {
+    std::vector<double> addends;
+    double most = 0;
     for (size_t c = 0; c < sums.size(); ++c) {
       const SumTree& child = node.children[c];
-      sum += child.children.empty() ? terms[child.term].value() : sums[c];
+      addends.push_back(child.children.empty() ? terms[child.term].value() : sums[c]);
+      most = std::max(most, std::fabs(addends.back()));
     }
-    return Round(sum);
+    double sum = 0;
+    for (const double x : addends) sum += cuts_ && most > 0 ? Cut(x, std::ilogb(most) + 1 - bits_at_once_) : x;
+    return Round(sum, guess_.cuts_sums);
   }
 
   // x + y rounded to odd, so that rounding it once more gives the nearest to the exact sum.
@@ -61,9 +86,11 @@ class Predicting {
   }
 
   const SumTree& tree_;
-  bool contracts_;
+  Guess guess_;
   const FloatFormat& out_;
   FloatFormat acc_;
+  int bits_at_once_ = 0;
+  bool cuts_ = false;
 };
 
 }  // namespace
@@ -85,14 +112,15 @@ std::vector<ProbeSum> RandomSums(const Prober& prober, int count) {
 }
 
 Status Predict(Prober& prober, Passport& passport) {
-  if (!passport.order || passport.rounding != "to nearest even" || !prober.sums().is_plain()) return {};
+  const bool is_known = passport.rounding == kNearestEven || passport.rounding == kTowardZero;
+  if (!passport.order || !is_known || !prober.sums().is_plain()) return {};
   const std::vector<ProbeSum> sums = RandomSums(prober, kPredictedSums);
   const auto results = prober.Execute(sums);
   if (!results) return tl::unexpected(results.error());
   Passport::Prediction prediction{0, static_cast<int>(sums.size())};
-  for (const bool contracts : {true, false}) {
-    if (contracts != passport.contracts.value_or(contracts)) continue;
-    const Predicting by(passport, contracts, FormatOf(prober.problem().outputs[0].dtype));
+  for (const Guess guess : {Guess{true, false}, Guess{true, true}, Guess{false, false}, Guess{false, true}}) {
+    if (guess.contracts != passport.contracts.value_or(guess.contracts)) continue;
+    const Predicting by(passport, guess, FormatOf(prober.problem().outputs[0].dtype));
     int agree = 0;
     for (size_t s = 0; s < sums.size(); ++s) agree += by.Sum(sums[s]) == (*results)[s] ? 1 : 0;
     prediction.agree = std::max(prediction.agree, agree);

@@ -120,12 +120,6 @@ std::optional<Summand> FindChain(const SumTree& tree) {
   return is_chain ? std::optional(parts.front()) : std::nullopt;
 }
 
-int WidestNode(const SumTree& tree) {
-  int widest = static_cast<int>(tree.children.size());
-  for (const SumTree& child : tree.children) widest = std::max(widest, WidestNode(child));
-  return widest;
-}
-
 // Chains that make up the tree from its root on, where nothing else is below.
 bool CollectChains(const SumTree& tree, std::vector<Summand>& chains) {
   if (const auto chain = FindChain(tree)) {
@@ -171,6 +165,12 @@ std::string TextOf(const SumTree& tree) {
     }
   }
   return text;
+}
+
+int WidestNode(const SumTree& tree) {
+  int widest = static_cast<int>(tree.children.size());
+  for (const SumTree& child : tree.children) widest = std::max(widest, WidestNode(child));
+  return widest;
 }
 
 int DepthOf(const SumTree& tree) {

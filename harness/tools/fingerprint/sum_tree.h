@@ -37,7 +37,8 @@ Result<SumTree> RevealSumTree(int terms, const AskSubtrees& ask);
 std::string TextOf(const SumTree& tree);
 // In words where it has one of a few common forms: "one after the other", "16 interleaved sums, ..."; else its depth.
 std::string DescribeSumTree(const SumTree& tree);
-int DepthOf(const SumTree& tree);  // levels of sums; 0 of a term
+int DepthOf(const SumTree& tree);     // levels of sums; 0 of a term
+int WidestNode(const SumTree& tree);  // most children of a sum
 // Equal orders have equal hashes.
 std::string HashOf(const SumTree& tree);
 // A drawing of its own, terms from left to right.
