@@ -103,7 +103,7 @@ class Taking {
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
       const auto contract = ParseDeclaration(offer.contract_text);
       if (contract && contract->alg != Algorithm::kDirect) {
-        Note(fmt::format("{} {} {}: it adds operands that were transformed, whose order no probe shows",
+        Complain(kExitOk, fmt::format("{} {} {}: it adds operands that were transformed, whose order no probe shows",
                          device.selector, problem.spec.Id(), offer.name));
         continue;
       }
@@ -116,7 +116,7 @@ class Taking {
       auto passport = TakePassport(prober, offer.name, offer.contract_text);
       if (!passport) {
         has_failed_ = true;
-        Note(fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), offer.name, passport.error().message));
+        Complain(kExitOk, fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), offer.name, passport.error().message));
         continue;
       }
       if (auto kept = Keep(device, *passport); !kept) return kept;
@@ -139,7 +139,7 @@ class Taking {
     const bool is_lacking = failure.kind == FailureKind::kUnsupported;
     has_failed_ = has_failed_ || !is_lacking;
     if (!is_lacking || !options_.cases.empty()) {
-      Note(fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), implementation, failure.message));
+      Complain(kExitOk, fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), implementation, failure.message));
     }
     return {};
   }
@@ -196,7 +196,7 @@ int Fingerprint(const FingerprintOptions& options) {
   Taking taking(options);
   for (const Device& device : *devices) {
     if (!device.problem.empty()) {
-      Note(fmt::format("{}: {}", device.selector, device.problem));
+      Complain(kExitOk, fmt::format("{}: {}", device.selector, device.problem));
       continue;
     }
     for (const Fingerprinted& of : *cases) {
