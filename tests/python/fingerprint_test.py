@@ -55,6 +55,16 @@ KERNELS = """
             sums = cut_at(sums, np.frexp(sums)[1] - 24)
         return sums.astype(np.float32)
 
+    assay.kernel("tanh", contract="f32acc;math=4", dtypes=["f32", "f16"], name="right")(
+        lambda x: np.tanh(x.astype(float)).astype(x.dtype))
+
+    @assay.kernel("tanh", contract="f32acc;math=4", dtypes=["f32", "f16"])
+    def wrong(x):
+        y = np.tanh(x.astype(float)).astype(x.dtype)
+        y[x == x.dtype.type(1.5)] = np.nextafter(y[x == x.dtype.type(1.5)], x.dtype.type(0)) - np.finfo(x.dtype).epsneg * 3
+        y[np.isinf(x)] = np.nan
+        return y
+
     @assay.kernel("reduce", contract="f32acc;det=yes", dtypes=["f32"])
     def numpys(x, *, kind, axes):
         return np.sum(x, axis=1)
@@ -100,6 +110,20 @@ class Fingerprint(Program):
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
         self.assertEqual(passport["contradictions"], [])
 
+    def test_each_number_of_a_16_bit_type_is_given_to_a_function(self):
+        for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0"):
+            passports = self.passports(case=case)
+            right, wrong = passports["right"], passports["wrong"]
+            self.assertLessEqual(right["max_ulp"], 0.5)
+            self.assertGreater(right["correctly_rounded"], 0.999999)
+            self.assertEqual((right["wrong_specials"], right["wrong_order"], right["symmetry"], right["asymmetric"]), (0, 0, "odd", 0))
+            self.assertEqual((wrong["worst_input"], wrong["wrong_specials"], wrong["symmetry"], wrong["asymmetric"]), (1.5, 2, "odd", 1))
+            self.assertTrue(3 < wrong["max_ulp"] < 5, wrong)
+            self.assertEqual(wrong["wrong_order"], 1)
+        done = self.take(case="tanh/f16/n=65536/fill=normal/seed=0")
+        self.assertRegex(done.stdout, r"accuracy +0\.\d+ ulp at most, at x = .*; all of 65536 results are correctly rounded")
+        self.assertRegex(done.stdout, r"inf and NaN +2 are wrong, first at x = -inf")
+
     def test_numpys_sum_is_predicted_to_the_bit(self):
         passport = self.passports(case=REDUCE)["numpys"]
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
@@ -134,7 +158,7 @@ class Fingerprint(Program):
     def test_bad_input_is_refused_with_what_to_do(self):
         for words, text in ((("--case", "softmax/f32/shape=4x4,axis=-1/fill=normal/seed=0"), "fingerprints are taken of matmul"),
                             (("--case", "matmul/f32/m=4,n=4,k=4,beta=1/fill=normal/seed=0"), "beta=0"),
-                            (("--case", "nonsense"), "nonsense"), (("--op", "fft"), "--case names another"),
+                            (("--case", "exp/f16/n=100/fill=normal/seed=0"), "n=65536"), (("--case", "nonsense"), "nonsense"), (("--op", "fft"), "--case names another"),
                             (("--diff", "a.json", "b.json"), "a.json")):
             done = self.assay("fingerprint", "--backend", "cpu", *words)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

@@ -82,7 +82,9 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     made.place_y_ = [columns, queries = o[2]](int sum) { return sum / columns * queries * columns + sum % columns; };
     made.output_factor_ = static_cast<double>(keys);
   } else {
-    plain = UsageError(op + ": fingerprints are taken of matmul, conv, reduce, cumsum and attention");
+    plain = UsageError(op +
+                       ": fingerprints are taken of matmul, conv, reduce, cumsum and attention, and of functions of "
+                       "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
   }
   if (!plain) return tl::unexpected(plain.error());
   made.sums_ = static_cast<int>(std::min<int64_t>(sums, kMostSums)), made.terms_ = static_cast<int>(terms);

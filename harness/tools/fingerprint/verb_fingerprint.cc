@@ -16,6 +16,7 @@
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/plan/selection.h"
+#include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
 #include "ops/bound_case.h"
 
@@ -48,10 +49,12 @@ constexpr const char* kUsualCases[] = {
     "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
 };
+// Functions of single elements, of which all numbers of a type or many of each power of two are tried.
+constexpr const char* kUsualFunctions[] = {"exp", "log", "sin", "cos", "tanh", "erf", "rsqrt", "gelu"};
 
 struct Fingerprinted {
   SharedCase bound;
-  SumCase sums;
+  std::optional<SumCase> sums;  // nothing: of a function
 };
 
 Result<Fingerprinted> CaseOf(const std::string& id) {
@@ -63,6 +66,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
   if (!bound) return tl::unexpected(bound.error());
+  if (IsFunction((*bound)->problem)) return Fingerprinted{*std::move(bound), std::nullopt};
   auto sums = SumCase::Make((*bound)->problem);
   if (!sums) return tl::unexpected(sums.error());
   return Fingerprinted{*std::move(bound), *std::move(sums)};
@@ -70,7 +74,14 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
 
 Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options) {
   std::vector<std::string> ids = options.cases;
-  if (ids.empty()) ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
+  if (ids.empty()) {
+    ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
+    for (const char* function : kUsualFunctions) {
+      for (const DType type : {DType::kF32, DType::kBF16, DType::kF16}) {
+        ids.push_back(fmt::format("{}/{}/n={}/fill=normal/seed=0", function, Name(type), FunctionInputs(type)));
+      }
+    }
+  }
   if (auto known = CheckDTypes(options.run.selection.dtypes); !known) return tl::unexpected(known.error());
   std::vector<Fingerprinted> chosen;
   for (const std::string& id : ids) {
@@ -82,9 +93,8 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
   }
   if (chosen.empty()) {
     return UsageError(
-        "no case is left: fingerprints are taken of matmul, conv, reduce, cumsum and attention; --op and --dtype "
-        "choose "
-        "among the usual ones, --case names another");
+        "no case is left: fingerprints are taken of matmul, conv, reduce, cumsum, attention and functions such as exp; "
+        "--op and --dtype choose among the usual ones, --case names another");
   }
   return chosen;
 }
@@ -93,33 +103,17 @@ class Taking {
  public:
   explicit Taking(const FingerprintOptions& options) : options_(options) {}
 
-  // Every implementation that a device has for one case. A backend that lacks it is told on standard error.
+  // Every implementation that a device has for one case. Errors: a drawing cannot be written.
   Status TakeOn(const Device& device, const Fingerprinted& of) {
-    const Problem& problem = of.bound->problem;
-    const auto offers = device.session->Query(device.device_index, problem);
-    if (!offers) return Told(device, problem, "", offers.error());
+    const auto offers = device.session->Query(device.device_index, of.bound->problem);
+    if (!offers) {
+      Tell(device, of, "", offers.error());
+      return {};
+    }
     for (const ImplementationInfo& offer : *offers) {
       const auto& wanted = options_.run.backend.implementations;
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
-      const auto contract = ParseDeclaration(offer.contract_text);
-      if (contract && contract->alg != Algorithm::kDirect) {
-        Complain(kExitOk, fmt::format("{} {} {}: it adds operands that were transformed, whose order no probe shows",
-                         device.selector, problem.spec.Id(), offer.name));
-        continue;
-      }
-      auto plan = PreparedPlan::Make(device, problem, offer.name);
-      if (!plan) {
-        if (auto told = Told(device, problem, offer.name, plan.error()); !told) return told;
-        continue;
-      }
-      Prober prober(problem, of.sums, *std::move(plan));
-      auto passport = TakePassport(prober, offer.name, offer.contract_text);
-      if (!passport) {
-        has_failed_ = true;
-        Complain(kExitOk, fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), offer.name, passport.error().message));
-        continue;
-      }
-      if (auto kept = Keep(device, *passport); !kept) return kept;
+      if (auto taken = TakeBy(device, of, offer); !taken) return taken;
     }
     return {};
   }
@@ -134,24 +128,53 @@ class Taking {
 
  private:
   // A case that a backend does not offer is no failure.
-  Status Told(const Device& device, const Problem& problem, const std::string& implementation,
-              const WorkerFailure& failure) {
+  void Tell(const Device& device, const Fingerprinted& of, const std::string& implementation,
+            const WorkerFailure& failure) {
     const bool is_lacking = failure.kind == FailureKind::kUnsupported;
     has_failed_ = has_failed_ || !is_lacking;
-    if (!is_lacking || !options_.cases.empty()) {
-      Complain(kExitOk, fmt::format("{} {} {}: {}", device.selector, problem.spec.Id(), implementation, failure.message));
+    if (is_lacking && implementation.empty() && options_.cases.empty()) return;
+    Complain(kExitOk, fmt::format("{} {} {}: {}", device.selector, of.bound->problem.spec.Id(), implementation,
+                                  failure.message));
+  }
+
+  Status TakeBy(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer) {
+    const Problem& problem = of.bound->problem;
+    const auto contract = ParseDeclaration(offer.contract_text);
+    if (of.sums && contract && contract->alg != Algorithm::kDirect) {
+      Tell(device, of, offer.name,
+           {FailureKind::kUnsupported, "it adds operands that were transformed, whose order no probe shows"});
+      return {};
     }
+    auto plan = PreparedPlan::Make(device, problem, offer.name);
+    if (!plan) {
+      Tell(device, of, offer.name, plan.error());
+      return {};
+    }
+    if (!of.sums)
+      return Keep(device, of, offer, TakeFunctionPassport(*of.bound, *plan, offer.name, offer.contract_text));
+    Prober prober(problem, *of.sums, *std::move(plan));
+    const auto passport = TakePassport(prober, offer.name, offer.contract_text);
+    if (passport) contradictions_ += passport->contradictions.size();
+    if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
+    return options_.svg.empty() ? Status() : Draw(device, *passport);
+  }
+
+  template <class P>
+  Status Keep(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer,
+              const Result<P>& passport) {
+    if (!passport) {
+      Tell(device, of, offer.name, {FailureKind::kError, passport.error().message});
+      return {};
+    }
+    Json json = {
+        {"backend", device.backend}, {"device", device.device.name}, {"library", device.description.library_version}};
+    json.update(ToJson(*passport));
+    passports_.push_back(std::move(json));
+    if (!options_.json) Print(fmt::format("{} {}", device.selector, TextOf(*passport)));
     return {};
   }
 
-  Status Keep(const Device& device, const Passport& passport) {
-    Json json = {
-        {"backend", device.backend}, {"device", device.device.name}, {"library", device.description.library_version}};
-    json.update(ToJson(passport));
-    passports_.push_back(std::move(json));
-    contradictions_ += passport.contradictions.size();
-    if (!options_.json) Print(fmt::format("{} {}", device.selector, TextOf(passport)));
-    if (options_.svg.empty() || !passport.order) return {};
+  Status Draw(const Device& device, const Passport& passport) const {
     const std::string title = fmt::format("{} {} {}", device.selector, passport.case_id, passport.implementation);
     std::string name = title + ".svg";
     std::ranges::replace_if(
@@ -215,13 +238,14 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<FingerprintOptions>();
   CLI::App* verb = app.add_subcommand(
       "fingerprint",
-      "Measure how a backend adds: order, rounding, subnormal numbers, contraction; compare two of them");
+      "Measure how a backend adds, in which order and rounding, and how accurate its functions are; compare two");
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--dtype"});
   verb->add_option("--case", o->cases, "ids of the cases to probe instead of the usual ones, of any size")
       ->delimiter('\0');
-  verb->add_option("--op", o->ops,
-                   "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention")
+  verb->add_option(
+          "--op", o->ops,
+          "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, exp, log, ...")
       ->delimiter(',');
   verb->add_option("--svg", o->svg, "folder for a drawing of each order");
   verb->add_flag("--json", o->json, "print JSON instead of text, for --diff");
