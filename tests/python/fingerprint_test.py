@@ -119,7 +119,7 @@ class Fingerprint(Program):
             self.assertEqual((right["wrong_specials"], right["wrong_order"], right["symmetry"], right["asymmetric"]), (0, 0, "odd", 0))
             self.assertEqual((wrong["worst_input"], wrong["wrong_specials"], wrong["symmetry"], wrong["asymmetric"]), (1.5, 2, "odd", 1))
             self.assertTrue(3 < wrong["max_ulp"] < 5, wrong)
-            self.assertEqual(wrong["wrong_order"], 1)
+            self.assertEqual(wrong["wrong_order"] > 0, "f16" in case)  # those of f32 lie further apart than the fault
         done = self.take(case="tanh/f16/n=65536/fill=normal/seed=0")
         self.assertRegex(done.stdout, r"accuracy +0\.\d+ ulp at most, at x = .*; all of 65536 results are correctly rounded")
         self.assertRegex(done.stdout, r"inf and NaN +2 are wrong, first at x = -inf")
