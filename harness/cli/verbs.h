@@ -23,6 +23,8 @@ void AddRunVerb(CLI::App& app, Action& action);
 void AddExploreVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
+void AddExplainVerb(CLI::App& app, Action& action);
+void AddShrinkVerb(CLI::App& app, Action& action);
 void AddInputsVerb(CLI::App& app, Action& action);
 void AddDefineVerb(CLI::App& app, Action& action);
 void AddImportVerb(CLI::App& app, Action& action);
