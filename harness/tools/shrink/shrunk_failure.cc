@@ -2,6 +2,7 @@
 #include "harness/tools/shrink/shrunk_failure.h"
 
 #include <algorithm>
+#include <map>
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/cases/prepared_case.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr double kFirstSearch = 5, kLaterSearch = 0.3;  // seconds for causes, of the first case and of smaller ones
 
 constexpr int kLeastExecutions = 10;  // by which the rate is measured
+constexpr uint64_t kSeeds = 8;        // that are tried of a case
 
 // Whether two changes are one mistake: values of attributes follow the shape (a scale of 1/d), and texts of a formula
 // have its extents.
@@ -47,6 +49,7 @@ class FailureShrinker {
         spec, (*bound)->op->schema(), settings_.most_cases,
         [](const CaseSpec& smaller) { return BindCase(smaller).has_value(); },
         [&](const CaseSpec& smaller) { return FailsAlike(smaller); });
+    if (const auto seed = seeds_.find(best_.spec.Id()); seed != seeds_.end()) best_.spec.seed = seed->second;
     best_.bound = BindCase(best_.spec).value();
     data = PrepareInputs(*best_.bound);
     if (!data) return std::nullopt;
@@ -63,10 +66,21 @@ class FailureShrinker {
  private:
   bool IsOver() const { return time_.Seconds() > settings_.seconds || settings_.interrupted(); }
 
-  // Fails by the same channel, and by one of the causes.
+  // Tries other data, too, where that of the case does not fail: few rows seldom have the number that it takes.
   bool FailsAlike(const CaseSpec& spec) {
-    if (IsOver()) return false;
     ++best_.tried_cases;
+    CaseSpec other = spec;
+    for (uint64_t seed = 0; seed < kSeeds && !IsOver(); ++seed) {
+      other.seed = seed == 0 ? spec.seed : seed;
+      if (!FailsWith(other)) continue;
+      seeds_[spec.Id()] = other.seed;
+      return true;
+    }
+    return false;
+  }
+
+  // Fails by the same channel, and by one of the causes.
+  bool FailsWith(const CaseSpec& spec) {
     const SharedCase bound = BindCase(spec).value();
     const auto data = PrepareInputs(*bound);
     if (!data) return false;
@@ -76,11 +90,19 @@ class FailureShrinker {
   }
 
   bool HasSameCause(const BoundCase& bound, const std::vector<Tensor>& inputs, const WrongNumbers& wrong) const {
-    if (causes_.empty() || !KeptCauses(bound.problem, inputs, wrong).empty()) return true;
-    const std::vector<Cause> found = FindCauses(wrong.AsResult(*bound.op, bound.problem, inputs), kLaterSearch);
-    return std::ranges::any_of(found, [&](const Cause& cause) {
-      return std::ranges::any_of(causes_, [&](const Cause& first) { return IsAlike(first.change, cause.change); });
+    return causes_.empty() || !KeptCauses(bound.problem, inputs, wrong).empty() ||
+           !FindAlike(bound.problem, inputs, wrong).empty();
+  }
+
+  // Causes that are those of the first case in another shape.
+  std::vector<Cause> FindAlike(const Problem& problem, const std::vector<Tensor>& inputs,
+                               const WrongNumbers& wrong) const {
+    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    std::vector<Cause> found = FindCauses(wrong.AsResult(op, problem, inputs), kLaterSearch);
+    std::erase_if(found, [&](const Cause& cause) {
+      return std::ranges::none_of(causes_, [&](const Cause& first) { return IsAlike(first.change, cause.change); });
     });
+    return found;
   }
 
   // The causes of the first case that explain this one too.
@@ -97,11 +119,9 @@ class FailureShrinker {
   std::vector<Tensor> ShrinkData(std::vector<Tensor> inputs) {
     const Operator& op = *best_.bound->op;
     const Problem& problem = best_.bound->problem;
-    // A cause that the shape has changed is looked for anew, as simple data seldom tell it from others.
-    if (const auto wrong = probe_.Execute(op, problem, inputs); wrong && KeptCauses(problem, inputs, *wrong).empty()) {
-      std::vector<Cause> found = FindCauses(wrong->AsResult(op, problem, inputs), kLaterSearch);
-      if (!found.empty()) causes_ = std::move(found);
-    }
+    // The values of attributes follow the shape. They are looked for now, as simple data seldom tell them from others.
+    const auto first = causes_.empty() ? std::nullopt : probe_.Execute(op, problem, inputs);
+    if (first && KeptCauses(problem, inputs, *first).empty()) causes_ = FindAlike(problem, inputs, *first);
     const auto fails = [&](const std::vector<Tensor>& data) {
       ++best_.tried_data;
       if (!op.CheckInputs(problem, data)) return false;
@@ -117,6 +137,7 @@ class FailureShrinker {
   const Stopwatch time_;
   bool nonfinite_ = false;
   std::vector<Cause> causes_;
+  std::map<std::string, uint64_t> seeds_;  // by which cases failed, by their ids
   ShrunkFailure best_;
 };
 
