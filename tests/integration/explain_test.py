@@ -211,6 +211,12 @@ class FromRuns(Explained):
         self.assertIn("unexplained: ", text)  # one lost term of one element is no weaker arithmetic
         self.assertRegex(text, "would pass by: --contract '.*', .*nothing shows that this is what was computed")
 
+    def test_results_of_several_contracts_are_ranked_by_their_distance(self):
+        found = json.loads(self.explain("--case", "softmax/bf16/shape=8x64/fill=normal/seed=0", "--backend", "cpu,opencl",
+                                        "--json", code=0).stdout)["ranking"]["order"]
+        self.assertGreater(len(found), 1)
+        self.assertEqual([r["rms_err"] for r in found], sorted(r["rms_err"] for r in found))
+
     def test_a_case_is_executed_on_other_data(self):
         self.write("a", (M, K), [0.0] * (M * K))
         found = json.loads(self.explain("--case", CASE, "--backend", "cpu", "--impl", "naive", "--input", "a=a.npy", "--json",

@@ -98,7 +98,9 @@ void MeasureDistance(const CaseWithOutputs& of, RankedResult& result) {
 Ranking RankResults(const CaseWithOutputs& of, std::vector<RankedResult> results) {
   Ranking ranking;
   for (RankedResult& result : results) MeasureDistance(of, result);
-  std::ranges::stable_sort(results, {}, [](const RankedResult& r) { return std::tuple(r.fails, r.share, r.rms); });
+  // Tolerances are those of each result's own contract: of two that differ they do not tell which is nearer.
+  std::ranges::stable_sort(results, {},
+                           [](const RankedResult& r) { return std::tuple(r.fails, std::isinf(r.share), r.rms); });
   ranking.order = std::move(results);
   for (size_t rank = 0; rank < ranking.order.size(); ++rank) {
     const auto outputs = [&](size_t other) -> const std::vector<Tensor>& {
@@ -128,10 +130,12 @@ Ranking RankResults(const CaseWithOutputs& of, std::vector<RankedResult> results
 std::string RankingText(const CaseWithOutputs& of, const Ranking& ranking) {
   if (ranking.order.size() < 2) return "";
   std::string text = "ranking, the nearest to the golden values first:\n";
-  text += fmt::format("  {:<24} {:<14} {:>12} {:<14} {:>10} {:>8}\n", "result", "verdict", "tolerances", "at",
+  size_t width = 0;
+  for (const NamedResult& result : of.results) width = std::max(width, result.name.size());
+  text += fmt::format("  {:<{}} {:<14} {:>12} {:<14} {:>10} {:>8}\n", "result", width, "verdict", "tolerances", "at",
                       "rms error", "wrong");
   for (const RankedResult& result : ranking.order) {
-    text += fmt::format("  {:<24} {:<14} {:>12.3g} {:<14} {:>10.3g} {:>8}\n", of.results[result.result].name,
+    text += fmt::format("  {:<{}} {:<14} {:>12.3g} {:<14} {:>10.3g} {:>8}\n", of.results[result.result].name, width,
                         result.verdict, result.share, result.place, result.rms, result.wrong);
   }
   for (const std::vector<size_t>& set : ranking.equal) {

@@ -17,7 +17,7 @@ struct RankedResult {
   std::string verdict;  // by itself
   bool fails = false;
   Contract contract;
-  double share = 0;   // its largest error, in tolerances; infinity for a wrong NaN or infinity
+  double share = 0;   // its largest error, in tolerances of its contract; infinity for a wrong NaN or infinity
   std::string place;  // where it is: "y[3,5]"
   double rms = 0;     // of the errors of all outputs
   int64_t wrong = 0;  // values
