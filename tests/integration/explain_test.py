@@ -119,6 +119,12 @@ class TwoOutputs(Explained):
         self.assertGreater(found["order"][1]["tolerances"], 1)
         self.assertLess(found["order"][0]["tolerances"], 1)
 
+    def test_each_may_be_nearer_in_some_places(self):
+        for name, places in (("p", {9: 0.25}), ("q", {200: 0.5, 201: 0.5})):
+            self.write(name, (M, N), [value + places.get(i, 0) for i, value in enumerate(self.y)])
+        text = self.tensors("p=p.npy", "q=q.npy").stdout
+        self.assertIn("p is nearer to the golden value in 2 of 3 that differ", text)
+
     def test_equal_bits_are_one_set(self):
         for name in ("p", "q"):
             self.write(name, (M, N), self.y)
