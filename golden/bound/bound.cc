@@ -83,12 +83,21 @@ double TruncatedOutput(const Contract& contract, double terms) {
   return std::ceil(terms / std::max(1, contract.tc_block)) * 0x1p-23;
 }
 
+SumDerivation Derive(const Contract& contract, const SumBoundSpec& spec, const InputError& input, double gamma) {
+  return {.terms = spec.terms,
+          .height = spec.height,
+          .u = contract.AccUnitRoundoff(),
+          .gamma = gamma,
+          .input = input.relative,
+          .inflation = input.inflation,
+          .cut = TruncatedOutput(contract, spec.terms),
+          .mid = spec.mid_roundings * RoundedIntermediates(contract).relative + spec.extra_relative};
+}
+
 // The relative error of a sum's accumulation and intermediates, of S, with rounded operands.
-double SumCoefficient(const Contract& contract, const SumBoundSpec& spec, const InputError& input, double gamma) {
-  // On sums of up to (1 + gamma) S.
-  const double once = spec.mid_roundings * RoundedIntermediates(contract).relative + spec.extra_relative;
-  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
-  return (input.relative + rounded) * input.inflation * kRoundUp;
+double SumCoefficient(const SumDerivation& d) {
+  const double rounded = d.gamma + d.cut + (d.mid > 0 ? d.mid * (1 + d.gamma) : 0);  // mid: of up to (1 + gamma) S
+  return (d.input + rounded) * d.inflation * kRoundUp;
 }
 
 // Integer terms and an integer output.
@@ -98,7 +107,7 @@ BoundModel IntegerSumBound(const Golden& golden, const Contract& contract, DType
   const InputError input = RoundedInputs(contract, spec);
   const double held = input.relative > 0 ? 0 : ExactIntegers(contract);
   const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());  // 2: the accumulator may truncate
-  const double coefficient = SumCoefficient(contract, spec, input, gamma);
+  const double coefficient = SumCoefficient(Derive(contract, spec, input, gamma));
   const double reach = std::min(contract.AccMaxFinite(), RoundedIntermediates(contract).max_finite);
   const double largest = std::ldexp(1.0, 8 * SizeOf(out) - 1) - 1;
   auto beyond = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
@@ -318,7 +327,8 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   // that a partial sum is at least growth times the negative terms.
   const bool keeps_terms = contract.alg == Algorithm::kDirect && contract.in != InputRounding::kBF16x3 && gamma < 1;
   if (keeps_terms) bound.partial_signs = PartialSigns::kOfTerms;
-  bound.terms.push_back({&golden.magnitude, SumCoefficient(contract, spec, input, gamma)});
+  bound.derivation = Derive(contract, spec, input, gamma);
+  bound.terms.push_back({&golden.magnitude, SumCoefficient(*bound.derivation)});
   const double mass = SubnormalMassCoefficient(contract, input);
   const Plane* lost = nullptr;
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {

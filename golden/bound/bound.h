@@ -88,6 +88,13 @@ enum class PartialSigns : uint8_t {
   kNonNegative,  // none is negative
 };
 
+// Numbers from which SumBound makes the coefficient of S (its comment has the formula).
+struct SumDerivation {
+  double terms = 0, height = 0;  // K and h
+  double u = 0;                  // of the accumulator
+  double gamma = 0, input = 0, inflation = 1, cut = 0, mid = 0;
+};
+
 struct BoundModel {
   // A_i: what all before the output's own rounding may cost. Rounded up; infinite where the contract promises nothing.
   double At(const Golden& golden, int64_t i) const;
@@ -123,6 +130,8 @@ struct BoundModel {
   // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the
   // contract promises nothing for this element, not even a finite result.
   std::vector<std::shared_ptr<const Plane>> owned;
+  // For people who ask; the operator may have changed the terms since.
+  std::optional<SumDerivation> derivation;
 };
 
 // gamma_h(u) = h u / (1 - h u); infinity when h u >= 1.

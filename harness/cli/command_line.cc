@@ -41,7 +41,7 @@ struct VerbGroup {
 };
 const VerbGroup kVerbs[] = {
     {"Judge", {AddRunVerb, AddCheckVerb, AddJudgeVerb, AddConformVerb, AddExploreVerb}},
-    {"Investigate", {AddFingerprintVerb}},
+    {"Investigate", {AddExplainVerb, AddShrinkVerb, AddFingerprintVerb}},
     {"Look", {AddListVerb, AddBackendsVerb, AddReportVerb, AddCompareVerb}},
     {"Exchange", {AddDefineVerb, AddInputsVerb, AddImportVerb, AddMergeVerb, AddBundleVerb, AddVerifyVerb}},
     {"Maintain", {AddCheckPluginVerb, AddExpectationsVerb, AddGoldenVerb, AddPowerVerb}},

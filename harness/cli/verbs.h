@@ -24,6 +24,8 @@ void AddExploreVerb(CLI::App& app, Action& action);
 void AddFingerprintVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
+void AddExplainVerb(CLI::App& app, Action& action);
+void AddShrinkVerb(CLI::App& app, Action& action);
 void AddInputsVerb(CLI::App& app, Action& action);
 void AddDefineVerb(CLI::App& app, Action& action);
 void AddImportVerb(CLI::App& app, Action& action);

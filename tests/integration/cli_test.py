@@ -34,7 +34,7 @@ class BadInput(Cli):
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
         self.fails(2, "not expected: --one f32 --two", "run", "--one", "f32", "--two")
-        for verb in ("explain", "fingerprint", "shrink", "runn"):
+        for verb in ("fingerprint", "bisect", "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, check, judge, conform, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")
@@ -390,7 +390,7 @@ class BadInput(Cli):
 
     def test_help_shows_what_people_use_and_help_all_the_rest(self):
         verbs, short, whole = (self.assay(*words).stdout for words in (("--help",), ("run", "--help"), ("run", "--help-all")))
-        self.assertEqual(re.findall(r"^(\w+):\n", verbs, re.M), ["Options", "Judge", "Look", "Exchange", "Maintain"])
+        self.assertEqual(re.findall(r"^(\w+):\n", verbs, re.M), ["Options", "Judge", "Investigate", "Look", "Exchange", "Maintain"])
         options = [re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M) for text in (short, whole)]
         self.assertTrue(20 <= len(options[0]) <= 30 and len(options[0]) + 20 < len(options[1]), options)
         self.assertEqual([name for name in options[1] if name in options[0]], options[0])

@@ -21,7 +21,8 @@ LAYERS = (("harness/core/base/",), ("harness/core/data/",), ("harness/core/model
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/engine/perf/"), ("harness/engine/cases/",),
           ("harness/engine/results/",), ("harness/engine/device/",), ("reports/compare/",), ("harness/engine/timing/",), ("harness/engine/trial/",),
           ("harness/engine/",), ("harness/tools/explain/",),
-          ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/candidate/", "harness/tools/fingerprint/"),
+          ("harness/tools/check/", "harness/tools/power/", "harness/tools/explore/", "harness/tools/shrink/",
+           "harness/tools/fingerprint/", "harness/tools/candidate/"),
           ("harness/c_api/",), ("harness/tools/bundle/", "harness/tools/import/"))
 
 
@@ -95,7 +96,7 @@ def self_test():
            ("harness/engine/device/a.cc", "harness/engine/timing/t.h"), ("harness/engine/timing/a.cc", "harness/engine/trial/t.h"),
            ("harness/engine/trial/a.cc", "harness/engine/r.h"), ("harness/engine/device/a.cc", "harness/engine/r.h"),
            ("harness/engine/a.cc", "harness/tools/check/k.h"), ("harness/tools/power/a.cc", "harness/tools/check/k.h"),
-           ("harness/tools/explore/a.cc", "harness/tools/check/k.h"), ("harness/tools/explain/a.cc", "harness/tools/check/k.h"), ("harness/tools/check/a.cc", "harness/cli/c.h"), ("harness/plan/verb_a.cc", "harness/cli/c.h"), ("harness/tools/check/a.cc", "harness/c_api/a.h"),
+           ("harness/tools/explore/a.cc", "harness/tools/check/k.h"), ("harness/tools/shrink/a.cc", "harness/tools/check/k.h"), ("harness/tools/explain/a.cc", "harness/tools/check/k.h"), ("harness/tools/check/a.cc", "harness/cli/c.h"), ("harness/plan/verb_a.cc", "harness/cli/c.h"), ("harness/tools/check/a.cc", "harness/c_api/a.h"),
            ("harness/c_api/a.cc", "harness/cli/c.h"), ("harness/c_api/a.cc", "reports/r.h"),
            ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/core/base/b.h"),
            ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>"), ("golden/a.cc", "reports/compare/c.h"), ("harness/judge/a.cc", "reports/compare/c.h")]

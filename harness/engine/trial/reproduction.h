@@ -41,6 +41,7 @@ struct CheckRequest {
   std::string requirement;           // that the contract has to meet; "": nothing
   std::string tier = "auto";         // of the golden values
   std::string explain = "quick";     // or "full": all causes of a failure are tried, however long it takes
+  std::optional<double> search_s;    // seconds for causes, whatever `explain` says
   std::optional<double> exact_ulp;   // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
 

@@ -22,7 +22,6 @@
 #include "harness/tools/check/check_exact.h"
 #include "harness/tools/check/intermediates.h"
 #include "harness/tools/check/tensor_args.h"
-#include "harness/tools/explain/cause.h"
 
 namespace assay {
 namespace {
@@ -287,7 +286,7 @@ void ComputeMissingGoldens(const CheckRequest& request, PreparedCase& data) {
 }
 
 // Causes of a failure; quick ones in the time that it may take beside a pass.
-std::string CauseText(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
+std::vector<Cause> CausesOf(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
   const PreparedCase& data = user.data;
   const double seconds = request.explain == "full" ? kInfinity : IsSmall(data.problem) ? 1 : 0.1;
   WrongResult wrong{.op = *data.op,
@@ -301,8 +300,7 @@ std::string CauseText(const CheckRequest& request, const UserTensors& user, cons
   const ErrorMetrics& metrics = result.worst().evidence.runs[0];
   if (metrics.nonfinite_example) wrong.elements.push_back(metrics.nonfinite_example->index);
   for (const WorstElement& worst : metrics.worst) wrong.elements.push_back(worst.index);
-  return DescribeCauses(wrong, seconds,
-                        [&](const CaseChange& change) { return AttributeWith(user.asker, change.key, change.value); });
+  return FindCauses(wrong, request.search_s.value_or(seconds));
 }
 
 std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& user, const CheckResult& result) {
@@ -317,6 +315,10 @@ std::string FindUnnoticedFaults(const CheckRequest& request, const UserTensors& 
 }
 
 }  // namespace
+
+AttributeText AttributeTextFor(Asker asker) {
+  return [asker](const CaseChange& change) { return AttributeWith(asker, change.key, change.value); };
+}
 
 Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user, const Begin& on_stage) {
   const Begin begin = on_stage ? on_stage : [](const char*) {};
@@ -340,7 +342,8 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user
   const auto verdict = ParseVerdict(result.record.verdict);
   if (verdict && IsFailingResult(*verdict) && !request.exact_ulp) {
     begin("looking for a case of which this is the right result");
-    result.record.reason += CauseText(request, user, result);
+    result.causes = CausesOf(request, user, result);
+    result.record.reason += DescribeCauses(data.problem, result.causes, AttributeTextFor(user.asker));
   }
   return result;
 }

@@ -13,6 +13,7 @@
 #include "harness/judge/verdict.h"
 #include "harness/plan/suite.h"
 #include "harness/tools/check/asker.h"
+#include "harness/tools/explain/cause.h"
 
 namespace assay {
 
@@ -66,12 +67,16 @@ struct CheckResult {
   // A contract that nobody stated passes it, and less than kWeakPower of single faults would be noticed. Absent: the
   // contract is stated.
   std::optional<bool> weak;
+  std::vector<Cause> causes;  // of a failure
   // Faults that would pass by the weaker arithmetic that explains the errors, so that the result is inconclusive by it;
   // "" if there are none.
   std::string unnoticed_faults;
 
   const OutputFindings& worst() const { return findings.outputs[findings.worst]; }
 };
+
+// Attributes in the words of whoever asks.
+AttributeText AttributeTextFor(Asker asker);
 
 // Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic fails elements
 // beyond kUserElementThreshold of data that look random, and else makes a result suspect; the share of omitted terms

@@ -171,6 +171,15 @@ std::string SizeText(const UserTensors& user) {
 
 }  // namespace
 
+Result<DerivedTolerance> DeriveElement(const std::string& element, const UserTensors& user, const CheckResult& result) {
+  const Problem& problem = user.data.problem;
+  const auto place = ParseElementPlace(element, problem, result.findings.worst);
+  if (!place) return UsageError("--derive " + place.error().message);
+  const Golden& golden = user.data.outputs[place->output].golden;
+  const BoundModel bound = user.data.op->Bound(problem, place->output, golden, user.contract);
+  return DeriveTolerance(problem, *place, golden, bound, user.contract, user.got[place->output]);
+}
+
 std::string CheckText(const UserTensors& user, const CheckResult& result) {
   const Record& r = result.record;
   const JudgeInputs& evidence = result.worst().evidence;

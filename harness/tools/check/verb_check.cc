@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/core/base/text.h"
 #include "harness/core/data/npy.h"
 #include "harness/core/data/safetensors.h"
 #include "harness/engine/trial/record_fields.h"
@@ -22,6 +20,7 @@
 #include "harness/tools/check/check_text.h"
 #include "harness/tools/check/tensor_args.h"
 #include "harness/tools/check/verb_check_manifest.h"
+#include "harness/tools/check/verb_tensors.h"
 
 namespace assay::cli {
 namespace {
@@ -31,6 +30,7 @@ struct CheckOptions {
   std::vector<std::string> operators;
   std::string python;  // of these
   std::filesystem::path write_golden;
+  std::string derive;  // an element
   bool json = false, strict = false;
   std::string progress = "auto";
   ManifestOptions manifest;
@@ -100,8 +100,14 @@ int Check(const CheckOptions& options) {
   progress.End();
   if (!judged) return Complain(kExitUsage, judged.error().message);
   CheckResult& result = *judged;
+  std::string derivation;
+  if (!options.derive.empty()) {
+    const auto derived = DeriveElement(options.derive, *user, result);
+    if (!derived) return Complain(kExitUsage, derived.error().message);
+    derivation = DerivationText(*derived);
+  }
   result.record.reproduce = CheckLine(ProgramWord(), options.request);
-  fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
+  fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result) + derivation);
   // After the verdict, which a full disk does not take back.
   if (!options.write_golden.empty()) {
     if (auto written = WriteGolden(options.write_golden, user->data); !written) {
@@ -118,26 +124,11 @@ int Check(const CheckOptions& options) {
 }
 
 void AddJudging(CLI::App& verb, CheckOptions& o) {
-  verb.add_option(
-      "--contract", o.request.contract,
-      fmt::format(
-          "arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'. Default: that of the dtype, with intermediates in a "
-          "16-bit type of the inputs; functions may be off by {} ulp unless math= says otherwise",
-          kDefaultMathUlp));
-  verb.add_option("--require", o.request.requirement,
-                  "arithmetic that --contract has to meet, else below_contract; with --manifest in place of what each "
-                  "case requires");
-  verb.add_option("--exact-ulp", o.request.exact_ulp,
-                  "for integer data on which every legal order is exact: largest distance from the rounded golden "
-                  "value in ulp (0: equal; -0 is 0)")
-      ->check([](const std::string& text) {
-        const auto ulp = ParseNumber<double>(text);
-        return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
-                                                       : "'" + text + "' is not a finite number of ulp; give 0 or more";
-      });
-  verb.add_option("--tier", o.request.tier, "how golden values are computed; auto: reproducible for f64, else fast")
-      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
-      ->capture_default_str();
+  AddJudgedByOptions(verb, o.request);
+  verb.get_option("--require")
+      ->description(
+          "arithmetic that --contract has to meet, else below_contract; with --manifest in place of what each case "
+          "requires");
   verb.add_option("--explain", o.request.explain,
                   "of a failure: causes that are found in a second (a tenth of one for large cases), or all")
       ->check(CLI::IsMember({"quick", "full"}))
@@ -146,7 +137,10 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                   "write the golden values as f64 or c128: .npy of a single output, .safetensors of all. Replaces such "
                   "a file, but no input")
       ->type_name("FILE");
-  verb.add_flag("--json", o.json, "print one JSON record instead of text");
+  CLI::Option* const derive =
+      verb.add_option("--derive", o.derive, "also derive the tolerance of one element: [3,5], or mean[3]")
+          ->type_name("ELEMENT");
+  verb.add_flag("--json", o.json, "print one JSON record instead of text")->excludes(derive);
   verb.add_flag("--strict", o.strict, "also fail on a suspect, weak or inconclusive result");
   verb.add_option("--progress", o.progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
@@ -172,8 +166,8 @@ void RequireOneKind(const CLI::App& verb) {
     if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
   }
   const std::vector<const char*> others =
-      manifest ? std::vector{"--op",        "--attr", "--input",   "--output",       "--dtype",
-                             "--exact-ulp", "--tier", "--explain", "--write-golden", "--json"}
+      manifest ? std::vector{"--op",   "--attr",    "--input",        "--output", "--dtype", "--exact-ulp",
+                             "--tier", "--explain", "--write-golden", "--json",   "--derive"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
     if (verb.count(name) == 0) continue;
@@ -198,16 +192,7 @@ void AddCheckVerb(CLI::App& app, Action& action) {
   AddOptionFor(*verb, "--operators", o->operators);
   AddOptionFor(*verb, "--python", o->python);
   RegisterOperators(*verb, o->operators, o->python);
-  verb->add_option("--op", o->request.op, "operator; assay list ops --verbose shows operands and attributes");
-  verb->add_option("--attr", o->request.attrs, "attribute, unless it follows from the shapes; may be repeated")
-      ->type_name("KEY=VALUE");
-  verb->add_option("--input", o->request.inputs,
-                   "input operand: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
-      ->type_name("NAME=FILE");
-  verb->add_option("--output", o->request.outputs, "output to judge; repeated for each output of the operator")
-      ->type_name("NAME=FILE");
-  verb->add_option("--dtype", o->request.dtypes, "type of an operand that its file does not state: x=bf16")
-      ->type_name("NAME=TYPE");
+  AddTensorOptions(*verb, o->request);
   AddJudging(*verb, *o);
   AddManifest(*verb, o->manifest);
   verb->callback([o, verb, &action] {

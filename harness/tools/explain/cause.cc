@@ -34,14 +34,17 @@ bool IsMostlyBounded(const ElementJudge& judge) {
 }
 
 // Whether `got` is right for these operands, and something else would not be: the right result of the case that was
-// meant, if it is known.
+// meant, if it is known. Sets `fit` then.
 bool IsRight(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-             Tensor got, const Golden* meant = nullptr) {
+             Tensor got, const Golden* meant = nullptr, ResultFit* fit = nullptr) {
   const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
   const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
-  if (!IsMostlyBounded(ElementJudge(golden, bound, result.contract, got.dtype()))) return false;
+  const ElementJudge judge(golden, bound, result.contract, got.dtype());
+  if (!IsMostlyBounded(judge)) return false;
   const JudgedBy by{result.op, problem, output, inputs, golden, bound, result.contract};
-  if (!Holds(JudgeOutput(by, got))) return false;
+  const ErrorMetrics metrics = JudgeOutput(by, got);
+  if (!Holds(metrics)) return false;
+  if (fit != nullptr) *fit = MeasureFit(judge, metrics, got);
   if (meant == nullptr) return true;
   Tensor other(got.dtype(), got.shape());
   other.SetDoubles(meant->value);
@@ -74,16 +77,19 @@ bool SayLittle(const WrongResult& result) {
   return bits < kEnoughBits;
 }
 
-// Whether the result is right for these operands, on slices around wrong elements first.
+// Whether the result is right for these operands, on slices around wrong elements first. Sets `fit` then.
 bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
-           const Golden* meant = nullptr) {
+           const Golden* meant = nullptr, ResultFit* fit = nullptr) {
   const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
   if (!part && problem.flops > kMostFlops) return false;
   const Tensor& wrong = result.got[result.output];
   if (part && !IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong))) return false;
   for (size_t k = 0; k < problem.outputs.size(); ++k) {
-    const Golden* const other = k == result.output ? meant : nullptr;
-    if (!IsRight(result, problem, k, inputs, result.got[k].Clone(), other)) return false;
+    const bool is_wrong = k == result.output;
+    if (!IsRight(result, problem, k, inputs, result.got[k].Clone(), is_wrong ? meant : nullptr,
+                 is_wrong ? fit : nullptr)) {
+      return false;
+    }
   }
   return true;
 }
@@ -129,12 +135,12 @@ class NearElements {
   std::vector<Element> elements_;
 };
 
-bool ExplainsByFormula(const WrongResult& result, const formula::GraphChange& change,
-                       const NearElements* near = nullptr) try {
+bool ExplainsByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
+                       ResultFit& fit) try {
   const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(change);
-  if (near != nullptr && !near->MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return false;
+  if (!near.MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return false;
   return Holds(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
-               &result.golden);
+               &result.golden, &fit);
 } catch (const formula::FormulaError&) {
   return false;  // some of its slices have another graph
 }
@@ -145,17 +151,18 @@ class FormulaCauses {
   FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds)
       : result_(result), time_(time), seconds_(seconds) {}
 
-  std::vector<CaseChange> Find() {
+  std::vector<Cause> Find() {
     TryChangesOf(result_);
     if (IsOver()) return std::move(causes_);
     const std::vector<Form> forms = FormsOf(result_.problem, result_.inputs, result_.got);
     for (const Form& form : forms) {
       if (IsOver()) break;
       const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
+      ResultFit fit;
       if (form.text.empty()) {
         TryChangesOf(as);
-      } else if (Holds(as, form.problem, form.inputs, &result_.golden)) {
-        causes_.push_back({.formula = formula::GraphChange{.text = form.text}});
+      } else if (Holds(as, form.problem, form.inputs, &result_.golden, &fit)) {
+        causes_.push_back({{.formula = formula::GraphChange{.text = form.text}}, fit});
       }
     }
     return std::move(causes_);
@@ -169,55 +176,78 @@ class FormulaCauses {
     const NearElements near(result);
     for (const CaseChange& change : changes) {
       if (IsOver()) return;
-      if (ExplainsByFormula(result, *change.formula, &near)) causes_.push_back(change);
+      ResultFit fit;
+      if (ExplainsByFormula(result, *change.formula, near, fit)) causes_.push_back({change, fit});
     }
   }
 
   const WrongResult& result_;
   const Stopwatch& time_;
   double seconds_;
-  std::vector<CaseChange> causes_;
+  std::vector<Cause> causes_;
 };
 
-bool Explains(const WrongResult& result, const CaseChange& change) {
+bool Explains(const WrongResult& result, const CaseChange& change, ResultFit& fit) {
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
   if (!problem) return false;
   if (!change.key.empty()) {
     const Golden* const meant =
         change.key == "tie" ? nullptr : &result.golden;  // any order takes the one that was meant
-    return result.op.CheckInputs(*problem, result.inputs) && Holds(result, *problem, result.inputs, meant);
+    return result.op.CheckInputs(*problem, result.inputs) && Holds(result, *problem, result.inputs, meant, &fit);
   }
   const std::vector<Tensor> inputs = ChangeInputs(result.inputs, change);
-  return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs, &result.golden);
+  return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs, &result.golden, &fit);
 }
 
 }  // namespace
 
-std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds) {
+ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, const Tensor& got) {
+  const std::vector<double> values = got.ToDoubles();
+  ResultFit fit{
+      .values = std::ssize(values), .wrong = metrics.violations + metrics.nonfinite_mismatch, .rms = metrics.rms_err};
+  for (int64_t i = 0; i < fit.values; ++i) {
+    const double rounded = judge.Rounded(i), value = values[static_cast<size_t>(i)];
+    fit.equal += value == rounded || (std::isnan(value) && std::isnan(rounded)) ? 1 : 0;
+  }
+  return fit;
+}
+
+std::vector<Cause> FindCauses(const WrongResult& result, double seconds) {
   const Stopwatch time;
-  std::vector<CaseChange> causes;
+  std::vector<Cause> causes;
   if (IsConstant(result.got[result.output]) || Holds(result, result.problem, result.inputs)) return causes;
   const bool say_little = SayLittle(result);
-  const auto try_all = [&](const std::vector<CaseChange>& changes) {
-    for (const CaseChange& change : changes) {
-      if (causes.size() == kMostCauses || time.Seconds() > seconds) return;
-      if (say_little && change.key != "tie") continue;
-      const bool is_known = !change.key.empty() && std::ranges::count(causes, change.key, &CaseChange::key) > 0;
-      if (!is_known && Explains(result, change)) causes.push_back(change);
-    }
-  };
-  try_all(ListChanges(result.op, result.problem));
+  for (const CaseChange& change : ListChanges(result.op, result.problem)) {
+    if (causes.size() == kMostCauses || time.Seconds() > seconds) break;
+    if (say_little && change.key != "tie") continue;
+    const auto is_known = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
+    ResultFit fit;
+    if (std::ranges::none_of(causes, is_known) && Explains(result, change, fit)) causes.push_back({change, fit});
+  }
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
   if (causes.empty() && !say_little) return FormulaCauses(result, time, seconds).Find();
   return causes;
 }
 
-std::string DescribeCauses(const WrongResult& result, double seconds,
-                           const std::function<std::string(const CaseChange&)>& attribute) {
-  std::vector<std::string> texts;
-  for (const CaseChange& change : FindCauses(result, seconds)) {
-    texts.push_back(change.key.empty() ? DescribeChange(result.problem, change) : attribute(change));
+bool IsCause(const WrongResult& result, const CaseChange& change) {
+  ResultFit fit;
+  if (!change.formula) return Explains(result, change, fit);
+  const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
+  for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
+    const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
+    if (form.text == change.formula->text) return Holds(as, form.problem, form.inputs, &result.golden, &fit);
+    if (!is_formula && form.text.empty()) return ExplainsByFormula(as, *change.formula, NearElements(as), fit);
   }
+  return is_formula && ExplainsByFormula(result, *change.formula, NearElements(result), fit);
+}
+
+std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute) {
+  return cause.change.key.empty() ? DescribeChange(problem, cause.change) : attribute(cause.change);
+}
+
+std::string DescribeCauses(const Problem& problem, const std::vector<Cause>& causes, const AttributeText& attribute) {
+  std::vector<std::string> texts;
+  for (const Cause& cause : causes) texts.push_back(DescribeCause(problem, cause, attribute));
   return texts.empty() ? "" : fmt::format("; it is the right result of {}", fmt::join(texts, ", or of "));
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/judge.h"
+#include "harness/judge/metrics.h"
 #include "harness/tools/explain/case_change.h"
 
 namespace assay {
@@ -27,16 +29,36 @@ struct WrongResult {
   std::vector<int64_t> elements;
 };
 
+// How near an output comes to golden values.
+struct ResultFit {
+  int64_t values = 0;  // two per complex element
+  int64_t wrong = 0;   // beyond their tolerance, or wrong among NaN and infinities
+  int64_t equal = 0;   // the golden value, rounded to the output's type
+  double rms = 0;      // of the errors
+};
+ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, const Tensor& got);
+
+struct Cause {
+  CaseChange change;
+  ResultFit fit;  // of the wrong output, to the golden values of the changed case
+};
+
 // Changes that explain the result, in the order of ListChanges, at most kMostCauses and one of each attribute; none if
 // nothing is wrong with it, or too little to say why.
 // Another one is tried only as long as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
-std::vector<CaseChange> FindCauses(const WrongResult& result, double seconds);
+std::vector<Cause> FindCauses(const WrongResult& result, double seconds);
 
-// "; it is the right result of causal=1, or of the operand k all 0"; "" where no cause is found. `attribute` writes an
-// attribute and its value, as in a command of whoever asks.
-std::string DescribeCauses(const WrongResult& result, double seconds,
-                           const std::function<std::string(const CaseChange&)>& attribute);
+// Whether this change explains the result, as the causes of FindCauses do. Of a change of the formula the case may have
+// other extents than the one for which it was found.
+bool IsCause(const WrongResult& result, const CaseChange& change);
+
+// Writes an attribute and its value, as in a command of whoever asks.
+using AttributeText = std::function<std::string(const CaseChange&)>;
+// "--attr causal=1", "the operand k all 0".
+std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute);
+// "; it is the right result of causal=1, or of the operand k all 0"; "" without causes.
+std::string DescribeCauses(const Problem& problem, const std::vector<Cause>& causes, const AttributeText& attribute);
 
 // Judged, and searched for causes, in a moment.
 bool IsSmall(const Problem& problem);

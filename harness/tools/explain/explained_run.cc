@@ -37,7 +37,7 @@ class RunExplainer {
     const Stopwatch time;
     std::string causes;
     try {
-      causes = DescribeCauses(wrong, kSecondsOfOne,
+      causes = DescribeCauses(data.problem, FindCauses(wrong, kSecondsOfOne),
                               [](const CaseChange& change) { return change.key + "=" + change.value; });
     } catch (const std::exception& fault) {  // a formula that cannot be changed is no fault of the result's
       causes = fmt::format("; its causes could not be searched: {}", fault.what());

@@ -11,8 +11,9 @@
 
 namespace assay {
 namespace {
+namespace written {
 
-using namespace formula;  // NOLINT: formulas read better without
+using namespace formula;  // NOLINT: formulas read better without; the engine has a Selection of its own
 
 using Author = formula::Definition::Author;
 struct Written {
@@ -133,6 +134,8 @@ constexpr FormRow kForms[] = {
     {"reduce", "", WriteReduce},
 };
 
+}  // namespace written
+
 std::vector<Tensor> InShapesOf(const std::vector<Operand>& operands, const std::vector<Tensor>& tensors) {
   std::vector<Tensor> shaped;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -146,21 +149,21 @@ std::vector<Tensor> InShapesOf(const std::vector<Operand>& operands, const std::
 
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got) {
   std::vector<Form> forms;
-  for (const FormRow& row : kForms) {
+  for (const written::FormRow& row : written::kForms) {
     if (problem.spec.op != row.op) continue;
-    const std::optional<Written> written = row.write(problem);
-    if (!written) continue;
+    const std::optional<written::Written> form = row.write(problem);
+    if (!form) continue;
     std::vector<DType> types = TypesOf(problem.inputs);
     types.push_back(problem.outputs[0].dtype);
     const std::string text = DTypeListText(types);
-    auto op = std::make_shared<FormulaOperator>(problem.spec.op, [author = written->author, text](Definition& d) {
+    auto op = std::make_shared<FormulaOperator>(problem.spec.op, [author = form->author, text](formula::Definition& d) {
       author(d);
       d.SetDoc("a formula of this operator");
       d.SetTypes({text});
     });
     CaseSpec spec = problem.spec;
     spec.dtypes = std::set(types.begin(), types.end()).size() == 1 ? std::vector{types[0]} : types;
-    spec.attrs = written->extents;
+    spec.attrs = form->extents;
     Result<Problem> bound = op->Bind(spec);
     if (!bound) continue;
     std::vector<Tensor> shaped = InShapesOf(bound->inputs, inputs), results = InShapesOf(bound->outputs, got);

@@ -11,7 +11,7 @@
 #include "harness/engine/results/exit_code.h"
 #include "harness/engine/schedule.h"
 #include "harness/plan/shrink.h"
-#include "harness/tools/explore/still_fails.h"
+#include "harness/tools/explain/still_fails.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/explore/still_fails.h"
+#include "harness/tools/explain/still_fails.h"
 
 #include <optional>
 #include <utility>

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// From where assay explain has its cases: files of tensors, or devices that compute them now. Failure folders are read
+// by ReadFailureFolder.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "harness/engine/prepared_run.h"
+#include "harness/tools/explain/case_with_outputs.h"
+
+namespace assay::cli {
+
+using ReadCases = tl::expected<std::vector<CaseWithOutputs>, Refusal>;
+
+// The outputs of `request` are those of one result, as assay check takes them; or, where one of them has another name
+// than an output of the operator, each of a result of that name: "a=FILE", or "a.mean=FILE" of one with several
+// outputs.
+ReadCases ReadTensors(const CheckRequest& request);
+
+// Executes the case by each implementation on each device that the options select, with the inputs that `request` names
+// in place of the case's own.
+ReadCases ExecuteCase(const std::string& id, const RunOptions& options, const CheckRequest& request);
+
+}  // namespace assay::cli
