@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "golden/store/store_files.h"
-#include "harness/plan/options.h"
+#include "harness/cli/option_table.h"
 #include "ops/bound_case.h"
 
 namespace assay::cli {

@@ -45,10 +45,6 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   return session;
 }
 
-bool IsInterrupted(const BackendOptions& options) {
-  return options.interrupted && options.interrupted();
-}
-
 // Number of extra workers per device: each takes a core, and the harness, which judges their results, needs one more.
 size_t CountExtraWorkers() {
   constexpr int kMost = 3;
@@ -295,7 +291,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) {
-    if (IsInterrupted(options)) {
+    if (options.IsInterrupted()) {
       devices.push_back(
           MakeUnusableDevice(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
     } else {
@@ -303,7 +299,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
     }
   }
   // Nothing is known of what was not loaded to its end: the run begins, and ends with reports that say so.
-  if (IsInterrupted(options)) {
+  if (options.IsInterrupted()) {
     std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
     return devices;
   }
