@@ -17,7 +17,7 @@
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/cases/prefetch.h"
 #include "harness/engine/device/device_queues.h"
-#include "harness/engine/device/pool_health.h"
+#include "harness/engine/device/health.h"
 #include "harness/engine/expected_cost.h"
 #include "harness/engine/interleaving.h"
 #include "harness/engine/later_passes.h"

@@ -14,7 +14,7 @@
 
 #include "harness/core/model/record.h"
 #include "harness/engine/device/device.h"
-#include "harness/engine/device/pool_health.h"
+#include "harness/engine/device/health.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/plan/suite.h"
 

@@ -12,7 +12,6 @@
 #include "harness/core/base/profile.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/data/tensor.h"
-#include "harness/engine/device/backend_names.h"
 #include "harness/engine/device/device_selection.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/engine/device/sandbox.h"
