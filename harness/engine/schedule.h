@@ -15,6 +15,8 @@
 #include "harness/core/model/record.h"
 #include "harness/engine/device/device.h"
 #include "harness/engine/device/health.h"
+#include "harness/engine/expected_cost.h"
+#include "harness/engine/result_store.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/plan/suite.h"
 
@@ -61,8 +63,6 @@ class Schedule {
 
   // All cases until now, by their places.
   const std::vector<PlannedCase>& cases() const { return cases_; }
-  // Frees a case but keeps its index: there may be a million cases, or a run that lasts for days.
-  void Forget(size_t index) { cases_[index] = PlannedCase(); }
 
   // Whether the resumed run already has all results of this case on this device.
   bool IsDone(size_t index, const Device& device) const;
@@ -77,12 +77,20 @@ class Schedule {
   // after the present one is freed: no case counts as too large because of its neighbours.
   bool FitTogether(const CaseGroup& present, const CaseGroup& next) const;
 
+  // Ends a group: frees its cases, of which there may be a million, unless later rounds or passes need them, and tells
+  // the source what they came to.
+  void End(const CaseGroup& group, ResultStore& results, const PoolHealth& health);
+
+  // Tells the observer of the run: `done` steps, each a case in a round, are behind it.
+  void TellProgress(size_t done, size_t failed, const std::string& current) const;
+
  private:
   bool IsDone(size_t index) const;  // on each device
   void AddGroups();                 // of the cases that are new
 
   std::vector<PlannedCase> cases_;  // grows where there is a source
   CaseSource* source_;
+  const ExpectedCost cost_;
   size_t grouped_ = 0;            // so many of the cases
   std::deque<CaseGroup> groups_;  // not yet begun
   const std::vector<Device>& devices_;
