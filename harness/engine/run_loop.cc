@@ -20,12 +20,9 @@
 #include "harness/engine/device/health.h"
 #include "harness/engine/interleaving.h"
 #include "harness/engine/later_passes.h"
-#include "harness/engine/result_store.h"
-#include "harness/engine/schedule.h"
 #include "harness/engine/timing/timing_fields.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/reproduction.h"
-#include "harness/engine/trial/retries.h"
 
 namespace assay {
 namespace {

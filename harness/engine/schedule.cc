@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "harness/engine/cases/host_memory.h"
-#include "harness/engine/run_loop.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of a run, and which of them come next. In the first pass a few together are judged before each is timed:
+// How cases are run, and which of them come next. In the first pass a few together are judged before each is timed:
 // devices then wait for each other once a group and not once a case, so that one that compiles for long keeps no core
 // idle. Later rounds and passes (LaterPasses) take one case at a time.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,11 +19,34 @@
 #include "harness/engine/expected_cost.h"
 #include "harness/engine/result_store.h"
 #include "harness/engine/results/resumed_run.h"
+#include "harness/engine/trial/retries.h"
 #include "harness/plan/suite.h"
 
 namespace assay {
 
-struct RunPolicy;
+// How often the cases are judged.
+struct Repetition {
+  int64_t passes = 1;  // over all cases, with the first one, which always comes to its end
+  double seconds = 0;  // of the run, after which no case of a further pass begins; 0: no such end
+};
+
+// How cases are run, whichever they are.
+struct RunPolicy {
+  RunnerSettings runner;
+  std::string tier;
+  int rounds = 1;  // of timing
+  RetrySettings retries;
+  Repetition repetition;
+  bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name
+  std::shared_ptr<ResumedRun> resumed;  // whose records are taken; null: the run begins
+  size_t set_aside_after = 0;           // see DeviceHealth
+  size_t most_failures = 0;             // beside those of a run that is continued, where this one stops; 0: none
+  size_t devices_at_once = 1;           // most that are judged at a time, and workers that judge
+  std::vector<Expectation> expectations;
+  size_t most_passes = std::numeric_limits<size_t>::max();  // see ResultStore
+  GoldenStore store{std::filesystem::path()};
+  RunObserver* observer = nullptr;  // outlives the run
+};
 
 // Gives a run its cases while it lasts, when what comes next depends on what others came to. All calls come from the
 // thread of the run, and no device is at work in them.
