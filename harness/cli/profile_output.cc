@@ -9,8 +9,7 @@
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/atomic_file.h"
-#include "harness/engine/perf/chrome_trace.h"
-#include "harness/engine/perf/profile_totals.h"
+#include "harness/engine/perf/profile_files.h"
 #include "reports/profile.h"
 
 namespace assay::cli {

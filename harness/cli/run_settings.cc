@@ -17,7 +17,6 @@
 #include "harness/engine/device/sandbox.h"
 #include "harness/engine/perf/machine_state.h"
 #include "harness/engine/results/environment.h"
-#include "harness/engine/results/processor_class.h"
 #include "harness/engine/timing/witnesses.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/reproduction.h"
