@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "harness/cli/options.h"
+#include "harness/cli/process.h"
 #include "harness/cli/resume.h"
 #include "harness/cli/run_settings.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"

@@ -10,7 +10,7 @@
 
 #include "golden/store/store_files.h"
 #include "harness/cli/options.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/parallel.h"

@@ -11,8 +11,8 @@
 
 #include "harness/cli/evidence_option.h"
 #include "harness/cli/options.h"
+#include "harness/cli/process.h"
 #include "harness/cli/run_flow.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/engine/results/environment.h"
