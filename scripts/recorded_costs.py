@@ -14,7 +14,7 @@ from collections import defaultdict
 
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // scripts/recorded_costs.py has written this file.
-#include "harness/engine/recorded_costs.h"
+#include "harness/engine/expected_cost.h"
 
 #include <array>
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -25,12 +26,15 @@
 #include "harness/core/base/nearest_word.h"
 #include "harness/core/base/vectors.h"
 #include "harness/engine/results/environment.h"
+#include "harness/exec/clean_text.h"
 #include "harness/tools/bundle/source_revision.h"
 #include "reports/table.h"
 
 namespace assay::cli {
 
 namespace {
+
+constexpr size_t kMostMessageBytes = 1 << 16;  // of a message
 
 constexpr size_t kUnknownWidth = 80, kLeastWidth = 60;
 
@@ -248,6 +252,12 @@ int Main(int argc, char** argv) {
   if (const int code = RefuseMistakes(); code != kExitOk) return code;
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
   return FinishOutput(RunVerb(action));
+}
+
+int Complain(int exit_code, const std::string& message) {
+  if (std::fflush(stdout) != 0) NoteOutputError(errno);
+  Note(CleanText(message, kMostMessageBytes, Lines::kKeep));
+  return exit_code;
 }
 
 }  // namespace assay::cli

@@ -32,20 +32,20 @@ Result<std::string> ReadSecret(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<std::string> FindSecret(const RunOptions& options) {
-  return options.evidence_seed ? ReadSecret(*options.evidence_seed) : Result<std::string>(DrawSecret());
+Result<std::string> FindSecret(const EvidenceOptions& options) {
+  return options.seed ? ReadSecret(*options.seed) : Result<std::string>(DrawSecret());
 }
 
-Result<BegunEvidence> BeginEvidence(const RunOptions& options, BegunRun& run) {
-  if (options.evidence == 0) return BegunEvidence();
+Result<BegunEvidence> BeginEvidence(const EvidenceOptions& options, BegunRun& run) {
+  if (options.results == 0) return BegunEvidence();
   auto secret = FindSecret(options);
   if (!secret) return tl::unexpected(secret.error());
   return BeginEvidence(options, *std::move(secret), run);
 }
 
-Result<BegunEvidence> BeginEvidence(const RunOptions& options, std::string secret, BegunRun& run) {
+Result<BegunEvidence> BeginEvidence(const EvidenceOptions& options, std::string secret, BegunRun& run) {
   BegunEvidence evidence{
-      .draw = MakeDraw(std::move(secret), options.challenge, options.evidence, run.prepared.plan.shard),
+      .draw = MakeDraw(std::move(secret), options.challenge, options.results, run.prepared.plan.shard),
       .stored = std::make_shared<StoredOutputs>(run.folder.path())};
   EvidenceDraw without_secret = evidence.draw;
   without_secret.secret.clear();
@@ -61,7 +61,7 @@ Result<BegunEvidence> BeginEvidence(const RunOptions& options, std::string secre
     return tl::unexpected(status.error());
   }
   Note(fmt::format("evidence: outputs are kept, and assay bundle draws those of {}; commitment {}",
-                   Counted(static_cast<int64_t>(options.evidence), "result"), evidence.draw.commitment));
+                   Counted(static_cast<int64_t>(options.results), "result"), evidence.draw.commitment));
   run.policy.runner.keep_outputs = [stored = evidence.stored](const Record& record, const Problem& problem,
                                                               const std::vector<Tensor>& outputs) {
     stored->Keep(record, problem, outputs);

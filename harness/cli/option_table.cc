@@ -103,7 +103,7 @@ Rows MakeCasesRows() {
        "seed in place of that of every case; random: a new one, which case ids and reports name",
        {.value = "NUMBER|random", .limits = {0, 0x1p64}, .check = DrawSeed, .everyday = true, .recorded = true}},
       {"--allow-unused",
-       Field<&RunOptions::allow_unused>(),
+       Field<&RunOptions::selection, &PlanOptions::allow_unused>(),
        "also run where a kernel of --kernels, an operator that a --plugin lists, or a name of --op or --impl meets no "
        "case; else that ends the run before it begins, with exit code 4",
        {.everyday = true}},
@@ -162,7 +162,7 @@ Rows MakeBackendsRows() {
        "only devices whose name matches the glob, e.g. 'NVIDIA*'; may be repeated",
        {.value = "GLOB"}},
       {"--devices",
-       Field<&RunOptions::devices>(),
+       Field<&RunOptions::backend, &BackendOptions::sharing>(),
        "each: every device runs every case; pool: devices of one backend, which must be alike, share the cases",
        {.choices = {kEach, kPool}}},
   };
@@ -278,7 +278,7 @@ Rows MakeTimesRows() {
        "seconds for timing one implementation on one case in one round; less if the median is known to 2 % earlier",
        {.limits = kSecondsLimits, .everyday = true, .effect = Effect::kCarried, .counts = HasRounds}},
       {"--sweep",
-       Field<&RunOptions::sweep>(),
+       Field<&RunOptions::selection, &PlanOptions::sweep>(),
        "run the cases of --case at many sizes: b=1..256 (doubling), b=1..256*4, l=64..512+64, b=1,3,5, shape.0=1..64",
        {.value = "KEY=VALUES"}},
       {"--cold,!--no-cold",
@@ -306,15 +306,15 @@ Rows MakeTimesRows() {
 Rows MakeEvidenceRows() {
   return {
       {"--evidence",
-       Field<&RunOptions::evidence>(),
+       Field<&RunOptions::evidence, &EvidenceOptions::results>(),
        "keep outputs for assay bundle: those of this many results, drawn after the run, and of all failures",
        {.limits = kCount}},
       {"--evidence-seed",
-       Field<&RunOptions::evidence_seed>(),
+       Field<&RunOptions::evidence, &EvidenceOptions::seed>(),
        "file with the secret by which results are drawn; its SHA-256 may be published before. Default: a secret of "
        "this run",
        {.value = "FILE"}},
-      {"--challenge", Field<&RunOptions::challenge>(),
+      {"--challenge", Field<&RunOptions::evidence, &EvidenceOptions::challenge>(),
        "text from whoever gets the evidence, which goes into the draw too"},
   };
 }

@@ -13,9 +13,46 @@
 #include <vector>
 
 #include "harness/cli/number_option.h"
-#include "harness/plan/options.h"
+#include "harness/engine/prepared_run.h"
 
 namespace assay::cli {
+
+struct EvidenceOptions {
+  size_t results = 0;                         // --evidence: results whose outputs are kept; 0: none are
+  std::optional<std::filesystem::path> seed;  // a file whose hash was handed in before
+  std::string challenge;                      // what whoever gets the evidence adds to the draw
+};
+
+// Options of `assay run`, of which other verbs have some: what runs, and how.
+struct RunOptions : RunRequest {
+  std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
+  bool resume = false;                       // the run in `out` goes on
+  bool allow_changed = false;                // also where the environment is another one than before
+  int jobs = 0;                              // host threads; 0: all cores
+  bool perf = true;
+  double perf_time_s = 0.02;  // per implementation, case and round
+  // Both take longer than everything else of a short case; a sweep is about them.
+  std::optional<bool> cold;  // the first round also with cold caches
+  std::optional<bool> roofline;
+  std::optional<std::filesystem::path> ceilings;  // a data sheet
+  std::vector<std::string> launches_us;           // NUMBER, or BACKEND=NUMBER; else what is usual
+  int rounds = 1;
+  int set_aside_after = 8;          // results in a row that end with their worker; 0: never
+  int most_failures = 0;            // after which the run stops; 0: never
+  std::optional<int> retries;       // of crashes, timeouts, errors and changing results; without: 1, of the first two
+  std::optional<int64_t> repeat;    // passes over all cases
+  std::string device_lost_command;  // for a shell; "": none
+  bool until_fails = false;         // without end, until something fails
+  std::optional<std::string> time;  // how long passes are repeated: "8h"
+  bool strict = false;
+  std::string relations = "quick";  // all | quick | none
+  bool store = true;
+  EvidenceOptions evidence;
+  std::string progress = "auto";  // auto | bar | lines | none
+  std::string color = "auto";     // auto | always | never
+  bool profile = false;
+  std::optional<std::filesystem::path> trace;
+};
 
 template <class T>
 using FieldOf = T& (*)(RunOptions&);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <csignal>
+#include <mutex>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -33,6 +35,15 @@ void KeepSpareMemory() {
   constexpr size_t kBytes = size_t{1} << 20;
   spare_memory = new char[kBytes];
   std::set_new_handler(GiveSpareMemoryBack);
+}
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// A closing terminal may send SIGHUP twice: by the shell, and by the kernel when the shell has gone.
+void OnInterrupt(int number) {
+  interrupted = true;
+  std::signal(number, number == SIGHUP ? SIG_IGN : SIG_DFL);
 }
 
 }  // namespace
@@ -93,6 +104,24 @@ int ComplainOfException(const std::exception& exception) {
   }
   const bool is_mistake = dynamic_cast<const formula::FormulaError*>(&exception) != nullptr;
   return Complain(kExitHarness, (is_mistake ? "" : "internal error: ") + std::string(exception.what()));
+}
+
+void WatchForInterrupts() {
+  static std::once_flag watched;  // else a second Ctrl-C would only be noted as well
+  std::call_once(watched, [] {
+    std::signal(SIGINT, OnInterrupt);
+    std::signal(SIGTERM, OnInterrupt);
+    if (std::signal(SIGHUP, OnInterrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  });
+}
+
+bool WatchAndAsk() {
+  WatchForInterrupts();
+  return Interrupted();
+}
+
+bool Interrupted() {
+  return interrupted;
 }
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-up of every program of this project, and its exit codes.
+// Set-up of every program of this project, its exit codes, and its end by the user.
 #pragma once
 
 #include <exception>
@@ -22,5 +22,12 @@ int RefuseMistakes();
 
 // Prints an exception that nothing has caught, and returns its exit code.
 int ComplainOfException(const std::exception& exception);
+
+// Takes note, from now on, of the user's wish to end a long command, which then writes what it has: Ctrl-C, SIGTERM,
+// and SIGHUP, which the end of a terminal or of a remote session sends, unless the command was started to outlive it
+// (nohup). A second Ctrl-C or SIGTERM ends the process at once.
+void WatchForInterrupts();
+bool Interrupted();
+bool WatchAndAsk();  // Interrupted(), and watches from its first call on
 
 }  // namespace assay::cli

@@ -9,8 +9,7 @@
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/atomic_file.h"
-#include "harness/engine/perf/chrome_trace.h"
-#include "harness/engine/perf/profile_totals.h"
+#include "harness/engine/perf/profile_files.h"
 #include "reports/profile.h"
 
 namespace assay::cli {
@@ -18,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ReadFile> ListReadFiles(const RunOptions& options) {
-  std::vector<ReadFile> files{SuiteFile(options.selection)};
-  for (const std::string& file : options.expectations) files.push_back({file, "a list of expectations"});
-  for (const std::string& plugin : options.backend.plugins) {
+std::vector<ReadFile> ListReadFiles(const RunRequest& request) {
+  std::vector<ReadFile> files{SuiteFile(request.selection)};
+  for (const std::string& file : request.expectations) files.push_back({file, "a list of expectations"});
+  for (const std::string& plugin : request.backend.plugins) {
     files.push_back({plugin.substr(plugin.find('=') + 1), "a plugin"});
   }
-  for (const std::string& kernels : options.backend.kernels) {
+  for (const std::string& kernels : request.backend.kernels) {
     files.push_back({kernels.substr(kernels.find('=') + 1), "a file of kernels"});
   }
   return files;

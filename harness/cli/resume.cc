@@ -94,7 +94,7 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
   // The secret was in the memory of the first part, and which outputs it kept is not known.
   std::error_code error;
-  if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence > 0) {
+  if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence.results > 0) {
     return UsageError(
         "a run with --evidence cannot be continued: run it again with another --out, or continue it without evidence "
         "after you have removed evidence.json and outputs/");

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/option_table.h"
 #include "harness/core/base/json.h"
 #include "harness/core/base/result.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/engine/results/resumed_run.h"
 #include "harness/engine/results/run_folder.h"
-#include "harness/plan/options.h"
 
 namespace assay::cli {
 

@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "harness/cli/options.h"
+#include "harness/cli/process.h"
 #include "harness/cli/resume.h"
 #include "harness/cli/run_settings.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
@@ -147,7 +147,7 @@ Status WritePlan(const BegunRun& run) {
 
 std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options) {
   std::vector<std::filesystem::path> files = {options.out.value_or("out")};
-  if (options.evidence_seed) files.push_back(*options.evidence_seed);
+  if (options.evidence.seed) files.push_back(*options.evidence.seed);
   return files;
 }
 
@@ -163,7 +163,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const 
   if (!prepared) return end(Complain(prepared.error().code, prepared.error().message));
 
   WatchForInterrupts();
-  Json environment = RunEnvironment(options, prepared->devices, prepared->expectations, prepared->absent);
+  Json environment = RunEnvironment(options, *prepared);
   environment.update(verb_environment);
   auto opened = OpenFolder(options, *prepared, environment);
   if (!opened) return end(Complain(kExitUsage, opened.error().message));
@@ -173,7 +173,7 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions options, const 
   const RunEnding ending = {.coloured = UseColour(options.color, STDOUT_FILENO),
                             .strict = options.strict,
                             .at_first_failure = options.until_fails,
-                            .can_go_on = options.evidence == 0};
+                            .can_go_on = options.evidence.results == 0};
   std::unique_ptr<BegunRun> run(new BegunRun{*std::move(prepared), std::move(opened->folder), std::move(environment),
                                              std::move(policy), ending, RunWatch(mode, colour)});
   if (auto status = WritePlan(*run); !status) return end(Complain(kExitHarness, status.error().message));

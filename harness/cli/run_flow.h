@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cli/option_table.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/terminal/run_watch.h"
 #include "harness/core/base/json.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/engine/run_loop.h"
-#include "harness/plan/options.h"
 
 namespace assay::cli {
 
@@ -49,7 +49,7 @@ struct BegunRun {
 };
 
 using PrepareFunction =
-    std::function<tl::expected<PreparedRun, Refusal>(const RunOptions&, std::vector<std::string>& notes)>;
+    std::function<tl::expected<PreparedRun, Refusal>(const RunRequest&, std::vector<std::string>& notes)>;
 
 // Lists what no worker may read: the folders of runs, and the file of a secret.
 std::vector<std::filesystem::path> ListHiddenFiles(const RunOptions& options);

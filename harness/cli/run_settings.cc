@@ -10,14 +10,13 @@
 
 #include "golden/store/store_files.h"
 #include "harness/cli/options.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/parallel.h"
 #include "harness/engine/device/sandbox.h"
 #include "harness/engine/perf/machine_state.h"
 #include "harness/engine/results/environment.h"
-#include "harness/engine/results/processor_class.h"
 #include "harness/engine/timing/witnesses.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/reproduction.h"
@@ -57,17 +56,17 @@ Json DescribeDevices(const std::vector<Device>& devices) {
   return out;
 }
 
-Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
-                    const std::vector<std::string>& absent) {
+Json RunEnvironment(const RunOptions& options, const PreparedRun& prepared) {
+  const std::vector<Device>& devices = prepared.devices;
   Json out = DescribeEnvironment();
   RunOptions used = options;
   used.launches_us = KeepUsed(options.launches_us, BackendsOf(devices));
   RecordOptions(used, out);
   if (IsConformance(options.selection.suite) && !options.selection.seed) out[kPublishedSeedKey] = true;
-  if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
-  out["expectations"] = expectations.files;
+  if (!prepared.absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(prepared.absent, "; "));
+  out["expectations"] = prepared.expectations.files;
   out["processor_class"] = ProcessorClass();
-  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
+  if (const std::string unknown = UnknownProcessor(prepared.expectations, BackendsOnHost(devices), ProcessorClass());
       !unknown.empty()) {
     out["unknown_processor"] = unknown;
     Note(unknown);

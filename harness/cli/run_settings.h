@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/option_table.h"
 #include "harness/core/base/json.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/engine/run_loop.h"
-#include "harness/plan/options.h"
 
 namespace assay::cli {
 
@@ -19,8 +19,7 @@ std::set<std::string> BackendsOf(const std::vector<Device>& devices);
 Json DescribeDevices(const std::vector<Device>& devices);
 
 // Makes environment.json as it is before anything runs, and prints notes for the user.
-Json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices, const ExpectationSet& expectations,
-                    const std::vector<std::string>& absent);
+Json RunEnvironment(const RunOptions& options, const PreparedRun& prepared);
 
 RunPolicy MakePolicy(const RunOptions& options, const PreparedRun& prepared);
 

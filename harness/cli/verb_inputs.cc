@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "harness/cli/options.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"

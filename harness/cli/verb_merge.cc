@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/cli/merged_report.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"

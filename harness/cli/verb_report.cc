@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/merged_report.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"

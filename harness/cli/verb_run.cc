@@ -54,7 +54,7 @@ void Settle(RunOptions& options) {
     if (options.tier == RunOptions().tier) options.tier = Name(Tier::kReproducible);
   }
   if (options.until_fails) options.most_failures = 1;
-  const bool is_sweep = !options.sweep.empty();
+  const bool is_sweep = !options.selection.sweep.empty();
   options.cold = options.cold.value_or(is_sweep) ? std::optional(true) : std::nullopt;  // --no-cold is as usual
   options.roofline = options.roofline.value_or(is_sweep || options.ceilings);
 }
@@ -76,7 +76,7 @@ int Run(RunOptions options) {
     runner.ceilings =
         std::make_shared<Ceilings>(run.devices(), runner.implementations, runner.interrupted, std::move(*sheet));
   }
-  const auto evidence = BeginEvidence(options, run);
+  const auto evidence = BeginEvidence(options.evidence, run);
   if (!evidence) return Complain(kExitUsage, evidence.error().message);
   LoopResult result = run.RunAll(std::move(run.prepared.selection.cases));
   if (runner.ceilings && result.write_error.empty()) {

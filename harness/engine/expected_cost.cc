@@ -6,8 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/engine/recorded_costs.h"
-
 namespace assay {
 namespace {
 

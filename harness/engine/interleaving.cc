@@ -5,7 +5,6 @@
 #include <map>
 
 #include "harness/engine/cases/host_memory.h"
-#include "harness/engine/run_loop.h"
 #include "harness/engine/trial/retries.h"
 
 namespace assay {

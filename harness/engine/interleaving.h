@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/engine/result_store.h"
-#include "harness/engine/trial/trial_runner.h"
+#include "harness/engine/schedule.h"
 
 namespace assay {
-
-struct RunPolicy;
 
 class Interleaving {
  public:

@@ -8,7 +8,6 @@
 
 #include "harness/core/base/amounts.h"
 #include "harness/engine/cases/host_memory.h"
-#include "harness/engine/run_loop.h"
 #include "harness/engine/trial/tries.h"
 
 namespace assay {

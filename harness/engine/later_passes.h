@@ -17,7 +17,7 @@
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/device/device_queues.h"
-#include "harness/engine/device/pool_health.h"
+#include "harness/engine/device/health.h"
 #include "harness/engine/interleaving.h"
 #include "harness/engine/result_store.h"
 #include "harness/plan/suite.h"

@@ -2,7 +2,6 @@
 // Everything that `assay run` is about to do, checked as a whole before anything runs.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -10,14 +9,18 @@
 #include "harness/engine/device/device.h"
 #include "harness/engine/results/expected.h"
 #include "harness/plan/catalog.h"
-#include "harness/plan/sweep.h"
 
 namespace assay {
 
-struct PreparedRun {
-  Selection selection;
-  Plan plan;
-  std::optional<Sweep> sweep;
+// The user's wish, before anything is looked up.
+struct RunRequest {
+  PlanOptions selection;
+  BackendOptions backend;
+  std::vector<std::string> expectations;  // files; empty: the shipped ones
+  std::string tier = "auto";              // auto | fast | reproducible
+};
+
+struct PreparedRun : PlannedRun {
   std::vector<Device> devices;
   std::vector<std::string> absent;  // required backends that are not there, already complained of
   ExpectationSet expectations;
@@ -32,9 +35,9 @@ struct Refusal {
 };
 
 // `notes` gets what the user should know beside the result or the refusal, a text each.
-tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes);
+tl::expected<PreparedRun, Refusal> PrepareRun(const RunRequest& request, std::vector<std::string>& notes);
 
 // Prepares a run without cases yet: fills devices, absent, expectations, and the plan's devices.
-tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunOptions& options, std::vector<std::string>& notes);
+tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunRequest& request, std::vector<std::string>& notes);
 
 }  // namespace assay

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scripts/recorded_costs.py has written this file.
-#include "harness/engine/recorded_costs.h"
-
 #include <array>
+
+#include "harness/engine/expected_cost.h"
 
 namespace assay {
 namespace {

@@ -17,16 +17,12 @@
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/cases/prefetch.h"
 #include "harness/engine/device/device_queues.h"
-#include "harness/engine/device/pool_health.h"
-#include "harness/engine/expected_cost.h"
+#include "harness/engine/device/health.h"
 #include "harness/engine/interleaving.h"
 #include "harness/engine/later_passes.h"
-#include "harness/engine/result_store.h"
-#include "harness/engine/schedule.h"
 #include "harness/engine/timing/timing_fields.h"
 #include "harness/engine/trial/record_fields.h"
 #include "harness/engine/trial/reproduction.h"
-#include "harness/engine/trial/retries.h"
 
 namespace assay {
 namespace {
@@ -51,29 +47,16 @@ bool AreAllUnavailable(const std::vector<Device>& devices) {
   });
 }
 
-// Names the devices that run every case: the first one of a pool, and none that is unavailable.
-std::vector<std::string> BackendsOf(const std::vector<Device>& devices) {
-  std::vector<std::string> backends;
-  std::set<std::string> pools;
-  for (const Device& device : devices) {
-    if (!device.problem.empty() || (!device.pool.empty() && !pools.insert(device.pool).second)) continue;
-    backends.push_back(device.backend);
-  }
-  return backends;
-}
-
 class Loop {
  public:
   Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices, const RunPolicy& policy,
        RunFolder& folder)
       : schedule_(std::move(cases), source, devices, policy),
-        source_(source),
         devices_(devices),
         policy_(policy),
         health_(devices, policy.set_aside_after),
         results_(folder, policy.expectations, *policy.observer, {policy.most_passes, source != nullptr}),
         queues_(devices, policy.devices_at_once),
-        cost_(schedule_.cases(), BackendsOf(devices), policy.runner.perf_time_s > 0, policy.rounds),
         prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices)),
         interleaving_(devices, policy),
         later_(schedule_.cases(), devices, policy, results_, queues_, health_, random_) {
@@ -96,7 +79,7 @@ class Loop {
       std::optional<CaseGroup> next = schedule_.NextGroup();
       const bool beside = next && schedule_.FitTogether(*group, *next);
       if (beside) Prepare(*next);
-      RunGroup(group->begin, std::move(data));
+      RunGroup(*group, std::move(data));
       if (!next) next = schedule_.NextGroup();  // what the judgement of the last ones led to
       if (next && !beside) Prepare(*next);
       group = next;
@@ -150,24 +133,19 @@ class Loop {
   }
 
   // Consumes the prepared cases.
-  void RunGroup(size_t first, PreparedCases prepared) {
-    std::deque<InFlight> group;
-    for (size_t i = 0; i < prepared.size(); ++i) {
-      if (!prepared[i]) {
-        AddUnrunCase(first + i, prepared[i].error().message);
+  void RunGroup(const CaseGroup& group, PreparedCases prepared) {
+    std::deque<InFlight> works;
+    for (size_t i = group.begin; i < group.end; ++i) {
+      const auto& data = prepared[i - group.begin];
+      if (!data) {
+        AddUnrunCase(i, data.error().message);
         continue;
       }
-      group.emplace_back(first + i, CaseAt(first + i), *prepared[i], policy_.runner);
-      NoteStore(*prepared[i]);
+      works.emplace_back(i, CaseAt(i), *data, policy_.runner);
+      NoteStore(*data);
     }
-    JudgeAndTime(group);
-    if (source_ == nullptr && (policy_.rounds > 1 || policy_.repetition.passes > 1)) return;
-    std::vector<std::string> ids;
-    for (size_t i = 0; i < prepared.size(); ++i) {
-      if (source_ != nullptr) ids.push_back(CaseAt(first + i).spec.Id());
-      schedule_.Forget(first + i);
-    }
-    if (source_ != nullptr && !policy_.runner.interrupted()) source_->Judged(ids, results_.TakeNewRecords(), health_);
+    JudgeAndTime(works);
+    schedule_.End(group, results_, health_);
   }
 
   void JudgeAndTime(std::deque<InFlight>& group) {
@@ -188,15 +166,8 @@ class Loop {
     }
   }
 
-  void TellProgress(size_t done, const std::string& current) {
-    const size_t rounds = static_cast<size_t>(policy_.rounds);
-    const size_t total = source_ != nullptr ? source_->total() : schedule_.cases().size() * rounds;
-    const std::string status = source_ != nullptr ? source_->StatusText() + "  " : "";
-    // Nothing is known of the cases that a source will give: each counts as a second.
-    const double behind_s = source_ != nullptr ? static_cast<double>(done) : cost_.Until(done);
-    const double all_s = source_ != nullptr ? static_cast<double>(total) : cost_.Total();
-    policy_.observer->Expected(behind_s, std::max(0.0, all_s - behind_s));
-    policy_.observer->Progressed(done, total, results_.failed(), status + current);
+  void TellProgress(size_t done, const std::string& current) const {
+    schedule_.TellProgress(done, results_.failed(), current);
   }
 
   void NoteStore(const PreparedCase& data) {
@@ -340,13 +311,11 @@ class Loop {
   }
 
   Schedule schedule_;
-  CaseSource* source_;  // null: there is none
   const std::vector<Device>& devices_;
   const RunPolicy& policy_;
   PoolHealth health_;
   ResultStore results_;
   DeviceQueues queues_;
-  const ExpectedCost cost_;
   Prefetch prefetch_;
   size_t failed_before_ = 0;  // results of a run that is continued
   bool said_unsaved_ = false;

@@ -5,19 +5,11 @@
 // anything is timed.
 #pragma once
 
-#include <cstdint>
-#include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "harness/engine/observer.h"
-#include "harness/engine/results/expected.h"
-#include "harness/engine/results/resumed_run.h"
 #include "harness/engine/results/run_folder.h"
 #include "harness/engine/schedule.h"
-#include "harness/engine/trial/retries.h"
-#include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
 
@@ -31,30 +23,6 @@ struct LoopResult {
   std::string
       lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
-};
-
-// How often the cases are judged.
-struct Repetition {
-  int64_t passes = 1;  // over all cases, with the first one, which always comes to its end
-  double seconds = 0;  // of the run, after which no case of a further pass begins; 0: no such end
-};
-
-// How cases are run, whichever they are.
-struct RunPolicy {
-  RunnerSettings runner;
-  std::string tier;
-  int rounds = 1;  // of timing
-  RetrySettings retries;
-  Repetition repetition;
-  bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name
-  std::shared_ptr<ResumedRun> resumed;  // whose records are taken; null: the run begins
-  size_t set_aside_after = 0;           // see DeviceHealth
-  size_t most_failures = 0;             // beside those of a run that is continued, where this one stops; 0: none
-  size_t devices_at_once = 1;           // most that are judged at a time, and workers that judge
-  std::vector<Expectation> expectations;
-  size_t most_passes = std::numeric_limits<size_t>::max();  // see ResultStore
-  GoldenStore store{std::filesystem::path()};
-  RunObserver* observer = nullptr;  // outlives the run
 };
 
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.

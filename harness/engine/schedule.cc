@@ -3,12 +3,26 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "harness/engine/cases/host_memory.h"
-#include "harness/engine/run_loop.h"
 
 namespace assay {
+namespace {
+
+// Names the devices that run every case: the first one of a pool, and none that is unavailable.
+std::vector<std::string> ListRunningBackends(const std::vector<Device>& devices) {
+  std::vector<std::string> backends;
+  std::set<std::string> pools;
+  for (const Device& device : devices) {
+    if (!device.problem.empty() || (!device.pool.empty() && !pools.insert(device.pool).second)) continue;
+    backends.push_back(device.backend);
+  }
+  return backends;
+}
+
+}  // namespace
 
 std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std::string& tier, double most_bytes) {
   std::vector<CaseGroup> groups;
@@ -31,7 +45,11 @@ std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases, const std:
 
 Schedule::Schedule(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
                    const RunPolicy& policy)
-    : cases_(std::move(cases)), source_(source), devices_(devices), policy_(policy) {}
+    : cases_(std::move(cases)),
+      source_(source),
+      cost_(cases_, ListRunningBackends(devices), policy.runner.perf_time_s > 0, policy.rounds),
+      devices_(devices),
+      policy_(policy) {}
 
 bool Schedule::IsDone(size_t index, const Device& device) const {
   return policy_.resumed && policy_.resumed->Has(cases_[index].spec.Id(), device.backend, device.PlannedName());
@@ -73,6 +91,25 @@ bool Schedule::FitTogether(const CaseGroup& present, const CaseGroup& next) cons
   if (both <= kBytesNotAskedFor || both <= AvailableBytes()) return true;
   ReturnFreedMemory();
   return both <= AvailableBytes();
+}
+
+void Schedule::End(const CaseGroup& group, ResultStore& results, const PoolHealth& health) {
+  if (source_ == nullptr && (policy_.rounds > 1 || policy_.repetition.passes > 1)) return;
+  std::vector<std::string> ids;
+  for (size_t i = group.begin; i < group.end; ++i) {
+    const PlannedCase ended = std::exchange(cases_[i], PlannedCase());
+    if (source_ != nullptr) ids.push_back(ended.spec.Id());
+  }
+  if (source_ != nullptr && !policy_.runner.interrupted()) source_->Judged(ids, results.TakeNewRecords(), health);
+}
+
+// Nothing is known of the cases that a source will give: each counts as a second.
+void Schedule::TellProgress(size_t done, size_t failed, const std::string& current) const {
+  const size_t total = source_ != nullptr ? source_->total() : cases_.size() * static_cast<size_t>(policy_.rounds);
+  const double behind_s = source_ != nullptr ? static_cast<double>(done) : cost_.Until(done);
+  const double all_s = source_ != nullptr ? static_cast<double>(total) : cost_.Total();
+  policy_.observer->Expected(behind_s, std::max(0.0, all_s - behind_s));
+  policy_.observer->Progressed(done, total, failed, (source_ != nullptr ? source_->StatusText() + "  " : "") + current);
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of a run, and which of them come next. In the first pass a few together are judged before each is timed:
+// How cases are run, and which of them come next. In the first pass a few together are judged before each is timed:
 // devices then wait for each other once a group and not once a case, so that one that compiles for long keeps no core
 // idle. Later rounds and passes (LaterPasses) take one case at a time.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,13 +15,38 @@
 
 #include "harness/core/model/record.h"
 #include "harness/engine/device/device.h"
-#include "harness/engine/device/pool_health.h"
+#include "harness/engine/device/health.h"
+#include "harness/engine/expected_cost.h"
+#include "harness/engine/result_store.h"
 #include "harness/engine/results/resumed_run.h"
+#include "harness/engine/trial/retries.h"
 #include "harness/plan/suite.h"
 
 namespace assay {
 
-struct RunPolicy;
+// How often the cases are judged.
+struct Repetition {
+  int64_t passes = 1;  // over all cases, with the first one, which always comes to its end
+  double seconds = 0;  // of the run, after which no case of a further pass begins; 0: no such end
+};
+
+// How cases are run, whichever they are.
+struct RunPolicy {
+  RunnerSettings runner;
+  std::string tier;
+  int rounds = 1;  // of timing
+  RetrySettings retries;
+  Repetition repetition;
+  bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name
+  std::shared_ptr<ResumedRun> resumed;  // whose records are taken; null: the run begins
+  size_t set_aside_after = 0;           // see DeviceHealth
+  size_t most_failures = 0;             // beside those of a run that is continued, where this one stops; 0: none
+  size_t devices_at_once = 1;           // most that are judged at a time, and workers that judge
+  std::vector<Expectation> expectations;
+  size_t most_passes = std::numeric_limits<size_t>::max();  // see ResultStore
+  GoldenStore store{std::filesystem::path()};
+  RunObserver* observer = nullptr;  // outlives the run
+};
 
 // Gives a run its cases while it lasts, when what comes next depends on what others came to. All calls come from the
 // thread of the run, and no device is at work in them.
@@ -61,8 +87,6 @@ class Schedule {
 
   // All cases until now, by their places.
   const std::vector<PlannedCase>& cases() const { return cases_; }
-  // Frees a case but keeps its index: there may be a million cases, or a run that lasts for days.
-  void Forget(size_t index) { cases_[index] = PlannedCase(); }
 
   // Whether the resumed run already has all results of this case on this device.
   bool IsDone(size_t index, const Device& device) const;
@@ -77,12 +101,20 @@ class Schedule {
   // after the present one is freed: no case counts as too large because of its neighbours.
   bool FitTogether(const CaseGroup& present, const CaseGroup& next) const;
 
+  // Ends a group: frees its cases, of which there may be a million, unless later rounds or passes need them, and tells
+  // the source what they came to.
+  void End(const CaseGroup& group, ResultStore& results, const PoolHealth& health);
+
+  // Tells the observer of the run: `done` steps, each a case in a round, are behind it.
+  void TellProgress(size_t done, size_t failed, const std::string& current) const;
+
  private:
   bool IsDone(size_t index) const;  // on each device
   void AddGroups();                 // of the cases that are new
 
   std::vector<PlannedCase> cases_;  // grows where there is a source
   CaseSource* source_;
+  const ExpectedCost cost_;
   size_t grouped_ = 0;            // so many of the cases
   std::deque<CaseGroup> groups_;  // not yet begun
   const std::vector<Device>& devices_;

@@ -75,6 +75,22 @@ Result<CaseSource> CasesOf(const PlanOptions& options, const OpCatalog& ops) {
   return source;
 }
 
+// Takes the swept cases in place of those of --case.
+Result<std::optional<Sweep>> ApplySweep(const OpCatalog& ops, PlanOptions& options) {
+  if (options.sweep.empty()) return std::optional<Sweep>();
+  auto sweep = ParseSweep(options.sweep);
+  if (!sweep) return UsageError("--sweep: " + sweep.error().message);
+  if (options.cases.empty()) return UsageError("--sweep: name the case whose attribute it sets with --case");
+  std::vector<std::string> swept;
+  for (const std::string& id : options.cases) {
+    auto ids = MakeSweptCases(id, *sweep, ops);
+    if (!ids) return UsageError("--sweep: " + ids.error().message);
+    swept.insert(swept.end(), ids->begin(), ids->end());
+  }
+  options.cases = std::move(swept);
+  return std::optional<Sweep>(*std::move(sweep));
+}
+
 bool HasAny(const std::vector<PlannedCase>& cases, const std::vector<std::string>& ops) {
   return std::ranges::any_of(
       cases, [&](const PlannedCase& planned) { return std::ranges::find(ops, planned.spec.op) != ops.end(); });
@@ -181,9 +197,11 @@ Result<PlannedRun> PlanCases(const PlanOptions& options) {
   return PlanCases(options, [](const char* name) { return std::getenv(name); });
 }
 
-Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env) {
+Result<PlannedRun> PlanCases(PlanOptions options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
   const OpCatalog ops = Catalog();
+  auto sweep = ApplySweep(ops, options);
+  if (!sweep) return tl::unexpected(sweep.error());
   auto source = CasesOf(options, ops);
   if (!source) return tl::unexpected(source.error());
   if (!options.contract.empty()) {
@@ -206,7 +224,7 @@ Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env) {
   if (!selection) return tl::unexpected(selection.error());
   if (selection->empty == EmptyReason::kNoMatch && !has_any) selection->empty_message += SuggestSuites(options.ops, "");
   Plan plan = MakePlan(source->name, select, *selection);
-  return PlannedRun{std::move(*selection), std::move(plan)};
+  return PlannedRun{std::move(*selection), std::move(plan), *std::move(sweep)};
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "harness/plan/plan.h"
 #include "harness/plan/selection.h"
 #include "harness/plan/suite.h"
+#include "harness/plan/sweep.h"
 
 namespace assay {
 
@@ -51,9 +53,10 @@ std::string ExplainMissingSuites();
 struct PlannedRun {
   Selection selection;
   Plan plan;
+  std::optional<Sweep> sweep;
 };
 // `env`: where a shard may be stated; null: nobody has one but the options.
-Result<PlannedRun> PlanCases(const PlanOptions& options, const EnvLookup& env);
+Result<PlannedRun> PlanCases(PlanOptions options, const EnvLookup& env);
 Result<PlannedRun> PlanCases(const PlanOptions& options);  // std::getenv
 
 }  // namespace assay

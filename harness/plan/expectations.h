@@ -31,7 +31,7 @@
 // rules do not outlive their reason. A rule of [[known_flake]] covers failing results and lets passing ones pass. No
 // rule covers a fault of memory, and a rule that has expired covers nothing. The first that covers a result decides.
 // established = ["x86-64-avx2", "x86-64-amx"], at the file's top, says on which classes of processors
-// (results/processor_class.h) its rules were found to be complete.
+// (results/environment.h) its rules were found to be complete.
 #pragma once
 
 #include <string>

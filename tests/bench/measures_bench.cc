@@ -114,7 +114,7 @@ class FewestCalls {
 
 // In a process of its own: its exit code.
 int RunSuite(const std::string& suite, bool with_measures, const std::filesystem::path& folder_path) {
-  RunOptions options;
+  cli::RunOptions options;
   options.selection.suite = suite;
   std::vector<std::string> notes;
   auto prepared = PrepareRun(options, notes);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "harness/cli/golden/verb_golden.h"
-#include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/parallel.h"

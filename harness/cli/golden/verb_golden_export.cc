@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include "harness/cli/golden/verb_golden.h"
-#include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/golden/verb_golden_manifest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/golden/verb_golden.h"
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"

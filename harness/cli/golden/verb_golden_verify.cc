@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/golden/verb_golden.h"
-#include "harness/cli/golden/verb_golden_manifest.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"

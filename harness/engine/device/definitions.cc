@@ -9,7 +9,7 @@
 #include "harness/core/base/scratch.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/engine/device/interpreter.h"
-#include "harness/engine/device/limited_output.h"
+#include "harness/engine/device/program_group.h"
 #include "harness/plan/catalog.h"
 #include "ops/definition_file.h"
 

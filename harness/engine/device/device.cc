@@ -12,7 +12,6 @@
 #include "harness/core/base/profile.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/data/tensor.h"
-#include "harness/engine/device/backend_names.h"
 #include "harness/engine/device/device_selection.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/engine/device/sandbox.h"
@@ -43,10 +42,6 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   auto session = std::make_shared<WorkerSession>(std::move(options));
   session->EndWhen(backend.interrupted);
   return session;
-}
-
-bool IsInterrupted(const BackendOptions& options) {
-  return options.interrupted && options.interrupted();
 }
 
 // Number of extra workers per device: each takes a core, and the harness, which judges their results, needs one more.
@@ -295,7 +290,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) {
-    if (IsInterrupted(options)) {
+    if (options.IsInterrupted()) {
       devices.push_back(
           MakeUnusableDevice(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
     } else {
@@ -303,7 +298,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
     }
   }
   // Nothing is known of what was not loaded to its end: the run begins, and ends with reports that say so.
-  if (IsInterrupted(options)) {
+  if (options.IsInterrupted()) {
     std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
     return devices;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that --backend and --device name, among those that were found.
+// The devices that --backend and --device name, among those that were found, and that each name means one plugin.
 #pragma once
 
 #include <string>
@@ -19,5 +19,11 @@ std::string AbsentText(const std::vector<Device>& devices, const std::string& wa
 // Sorts devices as the user named them with --backend; else "cpu", which the others are looked at beside, then by name.
 // Devices of one backend stay as they are.
 void OrderDevices(const std::vector<std::string>& wanted, std::vector<Device>& devices);
+
+// "; did you mean 'onednn'?" of a name that no plugin and no backend of this build has; "" where nothing is near.
+std::string SuggestBackend(const std::vector<Device>& devices, const std::string& wanted);
+
+// Two plugins of one name would be one column of the report, and --backend could not tell them apart.
+Status CheckOnePluginEach(const std::vector<Device>& devices);
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/nearest_word.h"
-#include "harness/engine/device/limited_output.h"
+#include "harness/engine/device/program_group.h"
 #include "harness/plan/catalog.h"
 #include "ops/definition_file.h"
 #include "ops/operator.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs in a process group of its own, so that all that it starts can be ended with it.
+// Programs that run in a process group of their own, so that all that they start can be ended with them.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,17 @@ class ProgramGroup {
   int problem_ = 0;
   std::optional<int> status_;
 };
+
+enum class ProgramEnd : uint8_t { kWell, kBadly, kLate, kInterrupted };  // kBadly: also where it could not begin
+
+struct LimitedOutput {
+  ProgramEnd end = ProgramEnd::kBadly;
+  std::string text;  // the last mebibyte of standard output
+};
+
+// Runs the program `words[0]`, found on the PATH, with the other words as arguments. It has no input, and its error
+// output is dropped. It is killed with all that it started after `limit_s` seconds, or if a signal interrupts this
+// thread.
+LimitedOutput RunWithin(double limit_s, std::vector<std::string> words);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks, temperature, throttling and package power of the host, as the operating system reports them. Most virtual
-// machines report nothing. Accelerators are left out, since their libraries would have to be loaded for it.
+// Clocks, temperature, throttling, package power and caches of the host, as the operating system reports them. Most
+// virtual machines report only caches. Accelerators are left out, since their libraries would have to be loaded for it.
 #pragma once
 
 #include <chrono>
@@ -32,5 +32,9 @@ Number MeanPackagePower(const PackageState& before, const PackageState& after);
 
 // For environment.json: clock frequencies, temperature, throttling, load and the time that the hypervisor took away.
 Json DescribeMachineState(const std::filesystem::path& root = "/");
+
+// Bytes of all last-level caches of data that the processors below `cpus` reach; 0 where the system does not tell. A
+// plugin is not asked: what it says would move its own limits.
+double HostCacheBytes(const std::filesystem::path& cpus = "/sys/devices/system/cpu");
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The roofline of a device (Williams, Waterman and Patterson 2009): a case takes at least the time in which its bytes
-// pass the memory, and at least the one in which its operations are done.
+// pass the memory, and at least the one in which its operations are done. Contradictions are reasons why a time cannot
+// be true. Record::timing_invalid keeps every one. A record with a contradiction has no rate and no share of a ceiling,
+// so that it is not ranked by them. Its times stay, to be struck out.
 #pragma once
 
 #include <string>
@@ -46,5 +48,16 @@ struct Above {
 // the cold time, since the model takes every byte from memory; of the warm one where there is no cold. `fewest_flops`:
 // what surely is computed, 0 where that is not known (Winograd, FFT). Without a time it does nothing.
 Above SetRoofline(Record& record, const Ceiling& ceiling, double fewest_flops);
+
+inline constexpr std::string_view kBetweenContradictions = " | ";
+
+// Adds a reason to those that the record has, each once.
+void AddContradiction(Record& record, std::string_view reason);
+
+// Removes the reasons that begin with `begin`, for a check that repeats with better knowledge.
+void WithdrawContradictions(Record& record, std::string_view begin);
+
+// The rates that follow from its time (GetBelievedSeconds); none without a time that can be true.
+void SetRates(Record& record);
 
 }  // namespace assay

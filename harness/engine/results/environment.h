@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "harness/core/base/json.h"
 
@@ -24,5 +25,11 @@ inline constexpr const char* kEvidenceKey = "evidence";
 Json DescribeEnvironment();
 std::string TimestampUtc();  // 2026-01-31T12:00:00Z
 std::string ToolVersion();   // 0.1.0
+
+// Class of a machine from its name by uname and the flags in /proc/cpuinfo: "x86-64-avx2", "x86-64-amx", "aarch64-sve".
+// Returns the machine alone if its flags are unknown.
+std::string ProcessorClassOf(std::string_view machine, std::string_view flags);
+
+std::string ProcessorClass();  // of this host
 
 }  // namespace assay

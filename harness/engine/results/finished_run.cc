@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/core/model/record_file.h"
-#include "harness/engine/results/doubled.h"
 #include "harness/engine/results/environment.h"
 #include "harness/engine/results/missing.h"
 #include "harness/plan/plan.h"
@@ -17,7 +18,6 @@
 
 namespace assay {
 namespace fs = std::filesystem;
-
 namespace {
 
 // Where cases were joined to a suite, "--case" stands behind its name, which may have spaces of its own.
@@ -108,6 +108,27 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
   return run;
+}
+
+std::vector<std::string> FindDoubled(const RecordView& records) {
+  std::vector<std::string> doubled;
+  std::unordered_set<size_t> seen;  // hashes: there may be a million
+  seen.reserve(records.size());
+  std::string key;
+  for (const Record& r : records) {
+    key.clear();
+    for (const std::string* part : {&r.case_id, &r.backend, &PlannedDevice(r), &r.implementation}) key += *part + '\n';
+    if (seen.insert(std::hash<std::string>()(key)).second) continue;
+    doubled.push_back(fmt::format("{} of {} {}", r.case_id, r.backend, r.implementation));
+  }
+  return doubled;
+}
+
+std::string DoubledText(const std::vector<std::string>& doubled) {
+  return fmt::format(
+      "results.jsonl: {} {} the result of another record, the first {}: files were joined or changed. All count; "
+      "assay run --resume runs results again whose records differ",
+      doubled.size(), doubled.size() == 1 ? "record repeats" : "records repeat", doubled[0]);
 }
 
 }  // namespace assay

@@ -40,4 +40,11 @@ Result<FinishedRun> ReadRun(const std::filesystem::path& dir);
 // A file of records by itself: what else was planned is not known.
 Result<FinishedRun> ReadRecordsAlone(const std::filesystem::path& jsonl);
 
+// Finds records that no run writes, since somebody joined files or changed one: "CASE of BACKEND IMPLEMENTATION" of
+// each record that is not the first of its result. The devices of a pool are one.
+std::vector<std::string> FindDoubled(const RecordView& records);
+
+// One line about them. Precondition: there are some.
+std::string DoubledText(const std::vector<std::string>& doubled);
+
 }  // namespace assay

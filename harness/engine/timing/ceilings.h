@@ -18,8 +18,8 @@
 #include "harness/engine/device/device.h"
 #include "harness/engine/perf/data_sheet.h"
 #include "harness/engine/perf/host_bandwidth.h"
-#include "harness/engine/perf/host_cache.h"
 #include "harness/engine/perf/host_peak.h"
+#include "harness/engine/perf/machine_state.h"
 #include "harness/engine/perf/roofline.h"
 #include "harness/engine/timing/witnesses.h"
 

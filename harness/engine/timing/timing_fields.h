@@ -6,8 +6,8 @@
 
 #include "harness/core/base/statistics.h"
 #include "harness/core/model/record.h"
-#include "harness/engine/perf/contradiction.h"
 #include "harness/engine/perf/machine_state.h"
+#include "harness/engine/perf/roofline.h"
 #include "harness/engine/timing/timing.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/core/base/text.h"
-#include "harness/engine/perf/host_cache.h"
+#include "harness/engine/perf/machine_state.h"
 
 namespace assay {
 namespace {

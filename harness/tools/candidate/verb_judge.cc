@@ -21,9 +21,9 @@
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/scratch.h"
 #include "harness/engine/device/sandbox.h"
+#include "harness/engine/preflight.h"
 #include "harness/engine/results/environment.h"
 #include "harness/engine/trial/reproduction.h"
-#include "harness/engine/unmet.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/per_backend.h"
 #include "harness/tools/bundle/sha256.h"
@@ -159,7 +159,7 @@ std::string ExplainBrokenRun(const LoopResult& result) {
 }
 
 PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& reference, const JudgeSelection& cases) {
-  return [&](const RunOptions&, std::vector<std::string>&) {
+  return [&](const RunRequest&, std::vector<std::string>&) {
     PreparedRun prepared;
     prepared.plan.suite = "judge";
     for (const JudgeSide* side : {&candidate, &reference}) {

@@ -210,13 +210,13 @@ class FirstProblems {
   SharedCase bound_;
 };
 
-tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, const ExploreSettings& explore,
+tl::expected<PreparedRun, Refusal> PrepareExploring(const RunRequest& request, const ExploreSettings& explore,
                                                     std::vector<std::string>& notes) {
-  auto prepared = PrepareWithoutCases(options, notes);
+  auto prepared = PrepareWithoutCases(request, notes);
   if (!prepared) return prepared;
   FirstProblems problems(explore);
   const auto offered = CheckImplementations(
-      options.backend.implementations, prepared->devices, [&] { return problems.Next(); }, notes);
+      request.backend.implementations, prepared->devices, [&] { return problems.Next(); }, notes);
   if (!offered) return tl::unexpected(Refusal{kExitUsage, offered.error().message});
   prepared->plan.suite = kExploring;
   CompletePlan(prepared->plan);
@@ -228,7 +228,7 @@ int Explore(ExploreOptions options) {
   if (!explore) return Complain(kExitUsage, explore.error().message);
   auto begun = BeginRun(
       options.run,
-      [&](const RunOptions& run, std::vector<std::string>& notes) { return PrepareExploring(run, *explore, notes); },
+      [&](const RunRequest& run, std::vector<std::string>& notes) { return PrepareExploring(run, *explore, notes); },
       {{"explore", {{"seed", explore->seed}}}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;

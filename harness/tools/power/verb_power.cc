@@ -15,7 +15,7 @@
 
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/json_text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/perf/contradiction.h"
-
 #include <gtest/gtest.h>
+
+#include "harness/engine/perf/roofline.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/engine/perf/host_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+
+#include "harness/engine/perf/machine_state.h"
 
 namespace assay {
 namespace {

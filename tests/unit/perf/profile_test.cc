@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/engine/perf/chrome_trace.h"
-#include "harness/engine/perf/profile_totals.h"
+#include "harness/engine/perf/profile_files.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/engine/results/processor_class.h"
+#include "harness/engine/results/environment.h"
 #include "harness/plan/catalog.h"
 
 namespace assay {

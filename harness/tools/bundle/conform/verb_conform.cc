@@ -11,8 +11,8 @@
 
 #include "harness/cli/evidence_option.h"
 #include "harness/cli/options.h"
+#include "harness/cli/process.h"
 #include "harness/cli/run_flow.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/engine/results/environment.h"
@@ -36,7 +36,7 @@ void Fix(const fs::path& suite, uint64_t seed, RunOptions& run) {
   run.selection.suite = suite.string();
   run.selection.seed = seed;
   run.strict = true;
-  run.allow_unused = true;  // the profile says what counts
+  run.selection.allow_unused = true;  // the profile says what counts
   run.perf = false;
   run.tier = Name(Tier::kReproducible);
 }
@@ -49,8 +49,8 @@ std::string RefusePool(const std::string& devices) {
 }
 
 // Requires a single device, since a statement is about one.
-tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunOptions& run, std::vector<std::string>& notes) {
-  auto prepared = PrepareRun(run, notes);
+tl::expected<PreparedRun, Refusal> PrepareOneDevice(const RunRequest& request, std::vector<std::string>& notes) {
+  auto prepared = PrepareRun(request, notes);
   if (!prepared) return prepared;
   const std::vector<Device>& devices = prepared->devices;
   if (Interrupted())
@@ -136,14 +136,14 @@ int Conform(ConformOptions options) {
   if (!profile) return Complain(kExitUsage, profile.error().message);
   if (const Status control = CheckControlIsThere(*profile); !control)
     return Complain(kExitUsage, control.error().message);
-  auto secret = FindSecret(options.run);
+  auto secret = FindSecret(options.run.evidence);
   if (!secret) return Complain(kExitUsage, secret.error().message);
-  const uint64_t seed = SeedOf(*secret, options.run.challenge, kDrawnSeeds);
+  const uint64_t seed = SeedOf(*secret, options.run.evidence.challenge, kDrawnSeeds);
   Fix(profile->cases, seed, options.run);
   auto begun = BeginRun(options.run, PrepareOneDevice, {{kProfileKey, profile->name}});
   if (!begun) return begun.error();
   BegunRun& run = **begun;
-  const auto evidence = BeginEvidence(options.run, *std::move(secret), run);
+  const auto evidence = BeginEvidence(options.run.evidence, *std::move(secret), run);
   if (!evidence) return Complain(kExitUsage, evidence.error().message);
   auto control = RunControl(*profile, ControlOptions(*profile, options.run, run.folder.path() / "control", seed));
   if (control && !control->Holds()) {
@@ -171,7 +171,7 @@ int Conform(ConformOptions options) {
 
 void AddConformVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<ConformOptions>();
-  o->run.evidence = kConformanceSample;
+  o->run.evidence.results = kConformanceSample;
   CLI::App* verb = app.add_subcommand(
       "conform", "Judge one backend by a profile: frozen cases, a hidden seed, a negative control; one sentence");
   verb->add_option("--profile", o->profile, "version of the profile, or path of a .toml file of your own")

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "harness/core/base/json_text.h"
-#include "harness/engine/results/doubled.h"
+#include "harness/engine/results/finished_run.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/bundle/draw.h"
 #include "harness/tools/bundle/stored_outputs.h"

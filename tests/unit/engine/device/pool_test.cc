@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/engine/device/pool_health.h"
+#include "harness/engine/device/health.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Totals of the spans of a run.
+// Files that a profile is written to: totals of the spans of a run, and the JSON of Chrome's trace events, which
+// Perfetto and chrome://tracing open.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,5 +30,13 @@ ProfileTotals TotalsOf(const std::vector<ThreadProfile>& threads, Nanoseconds be
 
 // profile.json of a run folder; indented, with a newline at the end.
 std::string ProfileJson(const ProfileTotals& totals);
+
+// Beginning of every trace.
+inline constexpr const char* kChromeTraceBeginning = R"({"displayTimeUnit":"ms","traceEvents":[)";
+
+// Microseconds since `begin`. Process 1 is the host with a track for each thread; each backend is a process of its own,
+// with what its plugin did by the worker's clock; an arrow leads there from the call. A timed loop is one event: when
+// its repetitions began is not known, their number and measured time are arguments.
+void WriteChromeTrace(std::ostream& out, const std::vector<ThreadProfile>& threads, Nanoseconds begin);
 
 }  // namespace assay
