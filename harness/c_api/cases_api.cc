@@ -56,7 +56,7 @@ Status JudgeCase(assay_case& one, uint64_t count, const assay_array* const* outp
                  assay_verdict** verdict) {
   const auto given = TakeArrays(one.user.data.op->schema(), outputs, count, true);
   if (!given) return tl::unexpected(given.error());
-  auto copied = CopyArrays(*given);
+  auto copied = ReadArrays(*given, false);
   if (!copied) return tl::unexpected(copied.error());
   auto judged = JudgeOutputs(one.user, *std::move(copied), TextOr(contract));
   if (!judged) return tl::unexpected(judged.error());

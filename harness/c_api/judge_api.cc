@@ -10,6 +10,8 @@
 namespace assay::c_api {
 namespace {
 
+constexpr uint64_t kMostSampled = uint64_t{1} << 62;
+
 Status CheckTier(const std::string& tier) {
   if (tier == "auto" || tier == "fast" || tier == "reproducible") return {};
   return UsageError(fmt::format("tier '{}' is not auto, fast or reproducible", tier));
@@ -36,6 +38,11 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   if (auto known = CheckTier(request.tier); !known) return tl::unexpected(known.error());
   request.explain = TextOr(question.explain, "quick");
   if (auto known = CheckExplain(request.explain); !known) return tl::unexpected(known.error());
+  if (question.sample > kMostSampled || question.sample_seed > kMostSampled) {
+    return UsageError(fmt::format("sample and sample_seed are at most 2^62; they are {} and {}", question.sample,
+                                  question.sample_seed));
+  }
+  request.sample = {static_cast<int64_t>(question.sample), question.sample_seed};
   return request;
 }
 
@@ -53,9 +60,9 @@ Result<UserTensors> Bind(const assay_question& question, const CheckRequest& req
   }
   TensorSet set;
   for (const auto& [from, to] : {std::pair(&*inputs, &set.inputs), std::pair(&*outputs, &set.outputs)}) {
-    auto copied = CopyArrays(*from);
-    if (!copied) return Fail(copied.error().code, request.op + ": " + copied.error().message);
-    *to = *std::move(copied);
+    auto read = ReadArrays(*from, request.sample.elements > 0);
+    if (!read) return Fail(read.error().code, request.op + ": " + read.error().message);
+    *to = *std::move(read);
   }
   return BindTensors(request, std::move(set), Asker::kProgram);
 }

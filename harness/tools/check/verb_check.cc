@@ -100,7 +100,9 @@ int Check(const CheckOptions& options) {
   progress.End();
   if (!judged) return Complain(kExitUsage, judged.error().message);
   CheckResult& result = *judged;
-  result.record.reproduce = CheckLine(ProgramWord(), options.request);
+  CheckRequest again = options.request;
+  if (user->sample) again.sample.seed = user->sample->seed;
+  result.record.reproduce = CheckLine(ProgramWord(), again);
   fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
   // After the verdict, which a full disk does not take back.
   if (!options.write_golden.empty()) {
@@ -135,6 +137,15 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
         return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
                                                        : "'" + text + "' is not a finite number of ulp; give 0 or more";
       });
+  verb.add_option("--sample", o.request.sample.elements,
+                  "judge about so many elements of a large output alone, on a grid of drawn slices. Default: all")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_option("--sample-seed", o.request.sample.seed,
+                  "with --sample: what is drawn, as an answer states it. Default: it follows from the operands")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->needs("--sample");
   verb.add_option("--tier", o.request.tier, "how golden values are computed; auto: reproducible for f64, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
@@ -165,6 +176,13 @@ void AddManifest(CLI::App& verb, ManifestOptions& o) {
   AddOptionFor(verb, "--color", o.color);
 }
 
+// Golden values of a sample are none of the whole.
+void ForbidGoldenOfSample(const CLI::App& verb) {
+  if (verb.count("--sample") > 0 && verb.count("--write-golden") > 0) {
+    throw CLI::ExcludesError("--write-golden", "--sample");
+  }
+}
+
 // Single tensors, or a manifest.
 void RequireOneKind(const CLI::App& verb) {
   const bool manifest = verb.count("--manifest") > 0;
@@ -172,8 +190,8 @@ void RequireOneKind(const CLI::App& verb) {
     if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
   }
   const std::vector<const char*> others =
-      manifest ? std::vector{"--op",        "--attr", "--input",   "--output",       "--dtype",
-                             "--exact-ulp", "--tier", "--explain", "--write-golden", "--json"}
+      manifest ? std::vector{"--op",   "--attr",    "--input",        "--output", "--dtype", "--exact-ulp",
+                             "--tier", "--explain", "--write-golden", "--json",   "--sample"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
     if (verb.count(name) == 0) continue;
@@ -212,6 +230,7 @@ void AddCheckVerb(CLI::App& app, Action& action) {
   AddManifest(*verb, o->manifest);
   verb->callback([o, verb, &action] {
     RequireOneKind(*verb);
+    ForbidGoldenOfSample(*verb);
     action = [o] { return o->manifest.manifest.empty() ? Check(*o) : CheckManifest(CompleteManifest(*o)); };
   });
 }
