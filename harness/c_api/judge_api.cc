@@ -10,8 +10,6 @@
 namespace assay::c_api {
 namespace {
 
-constexpr uint64_t kMostSampled = uint64_t{1} << 62;
-
 Status CheckTier(const std::string& tier) {
   if (tier == "auto" || tier == "fast" || tier == "reproducible") return {};
   return UsageError(fmt::format("tier '{}' is not auto, fast or reproducible", tier));
@@ -38,11 +36,9 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   if (auto known = CheckTier(request.tier); !known) return tl::unexpected(known.error());
   request.explain = TextOr(question.explain, "quick");
   if (auto known = CheckExplain(request.explain); !known) return tl::unexpected(known.error());
-  if (question.sample > kMostSampled || question.sample_seed > kMostSampled) {
-    return UsageError(fmt::format("sample and sample_seed are at most 2^62; they are {} and {}", question.sample,
-                                  question.sample_seed));
-  }
-  request.sample = {static_cast<int64_t>(question.sample), question.sample_seed};
+  const auto sample = SampleOf(question.sample, question.sample_seed);
+  if (!sample) return tl::unexpected(sample.error());
+  request.sample = *sample;
   return request;
 }
 
@@ -68,6 +64,12 @@ Result<UserTensors> Bind(const assay_question& question, const CheckRequest& req
 }
 
 }  // namespace
+
+Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  if (elements <= kMost && seed <= kMost) return SampleRequest{static_cast<int64_t>(elements), seed};
+  return UsageError(fmt::format("sample and sample_seed are at most 2^62; they are {} and {}", elements, seed));
+}
 
 std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged) {
   const Record& record = judged.record;

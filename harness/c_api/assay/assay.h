@@ -151,6 +151,11 @@ ASSAY_API int32_t assay_case_output(const assay_case* one, uint64_t index, assay
 ASSAY_API int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs,
                                    const char* contract, assay_verdict** verdict);
 
+/* Judges a sample: `sample` and `sample_seed` as in assay_question. Golden values are not kept for the next call. */
+ASSAY_API int32_t assay_case_judge_sample(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs,
+                                          const char* contract, uint64_t sample, uint64_t sample_seed,
+                                          assay_verdict** verdict);
+
 /* ---- Operators ---- */
 
 /* JSON of all of them: [{"op", "doc", "inputs", "optional_inputs", "outputs", "layouts": {name: text}, "attrs":

@@ -32,7 +32,7 @@ def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[st
     return [(name, take(array, f"{what} {name}" if name else what), dtypes.get(name or "")) for name, array in named]
 
 
-def _positive(number: Optional[int], what: str) -> int:
+def positive_or_zero(number: Optional[int], what: str) -> int:
     """A positive integer for C, 0 for None."""
     if number is None:
         return 0
@@ -92,8 +92,8 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     question = _library.Question(
         ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
         c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract, "contract"),
-        _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"), _positive(sample, "sample"),
-        _positive(sample_seed, "sample_seed"))
+        _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"), positive_or_zero(sample, "sample"),
+        positive_or_zero(sample_seed, "sample_seed"))
     library = _library.load()
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 

@@ -50,6 +50,7 @@ _PROTOTYPES = {
     "case_text": (c_char_p, [c_void_p]),
     "case_input": (c_int32, [c_void_p, c_uint64, POINTER(Array)]),
     "case_judge": (c_int32, [c_void_p, c_uint64, POINTER(POINTER(Array)), c_char_p, POINTER(c_void_p)]),
+    "case_judge_sample": (c_int32, [c_void_p, c_uint64, POINTER(POINTER(Array)), c_char_p, c_uint64, c_uint64, POINTER(c_void_p)]),
     "operators": (c_int32, [POINTER(c_char_p)]),
     "add_operators": (c_int32, [c_char_p]),
 }

@@ -300,28 +300,6 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& g
                                 ShapeText(got.shape()), ShapeText(expected.shape), attrs, layout));
 }
 
-// Leaves a sample of the case to be judged. By default places follow from the operands, so that they are the same each
-// time, and no kernel knows them.
-Status TakeSample(const CheckRequest& request, UserTensors& user) {
-  SampleRequest sample = request.sample;
-  if (sample.seed == 0)
-    sample.seed = HashBytes(user.data.input_hash.data(), user.data.input_hash.size()) % 0xFFFFFFFF + 1;
-  auto drawn = DrawSample(*user.data.op, user.data.problem, user.data.inputs, user.got, sample);
-  if (drawn) {
-    user.data.problem = std::move(drawn->part.problem);
-    user.data.inputs = std::move(drawn->part.inputs);
-    user.got = std::move(drawn->got);
-    user.sample = std::move(drawn->sample);
-  }
-  auto fits = CheckFitsHost(user.data.problem, MemoryUse::kJudgement, request.tier);
-  if (!fits) return UsageError(fits.error().message);
-  // Operators read whole vectors of aligned memory.
-  for (std::vector<Tensor>* borrowed : {&user.data.inputs, &user.got}) {
-    if (!drawn) *borrowed = ClonesOf(*borrowed);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<const Operator*> FindOperator(const std::string& name) {
@@ -372,6 +350,26 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
                                   fmt::join(names, ", "), got.name, kWhatOperatorsTake));
   }
   return tensors;
+}
+
+Status TakeSample(const CheckRequest& request, UserTensors& user) {
+  SampleRequest sample = request.sample;
+  if (sample.seed == 0)
+    sample.seed = HashBytes(user.data.input_hash.data(), user.data.input_hash.size()) % 0xFFFFFFFF + 1;
+  auto drawn = DrawSample(*user.data.op, user.data.problem, user.data.inputs, user.got, sample);
+  if (drawn) {
+    user.data.problem = std::move(drawn->part.problem);
+    user.data.inputs = std::move(drawn->part.inputs);
+    user.got = std::move(drawn->got);
+    user.sample = std::move(drawn->sample);
+  }
+  auto fits = CheckFitsHost(user.data.problem, MemoryUse::kJudgement, request.tier);
+  if (!fits) return UsageError(fits.error().message);
+  // Operators read whole vectors of aligned memory.
+  for (std::vector<Tensor>* borrowed : {&user.data.inputs, &user.got}) {
+    if (!drawn) *borrowed = ClonesOf(*borrowed);
+  }
+  return {};
 }
 
 Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Asker asker) {
