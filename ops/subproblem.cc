@@ -23,65 +23,104 @@ std::vector<int64_t> ChooseSlices(const Shape& shape, const SliceAxes& axes, std
   return {chosen.begin(), chosen.end()};
 }
 
-// Extents that are required attributes follow from the operands. One with a default, such as batch, stays, so that
-// there is no part along its axis.
-AttrList DropExtents(const OpSchema& schema, AttrList attrs) {
-  std::erase_if(attrs, [&](const auto& attr) {
-    const AttrDef* def = schema.Find(attr.first);
+// Extents that are attributes follow from the operands where they are required. Others stay as they are stated, but
+// for those that the operands show to have become `count`, such as batch.
+std::optional<AttrList> InferPart(const Operator& op, const std::vector<Operand>& operands, const AttrList& stated,
+                                  int64_t extent, int64_t count) {
+  AttrList kept, defaults;
+  for (const auto& attr : stated) {
+    const AttrDef* def = op.schema().Find(attr.first);
     const bool counts = def != nullptr && (def->type == AttrType::kInt || def->type == AttrType::kDims);
-    return counts && def->default_value.empty();
-  });
-  return attrs;
+    if (counts && def->default_value.empty()) continue;
+    (counts && attr.second == std::to_string(extent) ? defaults : kept).push_back(attr);
+  }
+  auto inferred = op.InferAttrs(operands, kept);
+  if (!inferred) return std::nullopt;
+  for (const auto& [key, value] : defaults) {
+    const auto shown = std::ranges::find(*inferred, key, &AttrList::value_type::first);
+    if (shown != inferred->end() && shown->second == std::to_string(count)) continue;
+    if (shown != inferred->end()) inferred->erase(shown);
+    inferred->emplace_back(key, value);
+  }
+  return *std::move(inferred);
 }
 
-std::optional<Problem> BindPart(const Operator& op, const Problem& problem, size_t output, const SliceAxes& axes,
-                                int64_t count) {
-  std::vector<Operand> operands = problem.inputs;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (axes.inputs[i] >= 0) operands[i].shape[axes.inputs[i]] = count;
+bool Fit(const std::vector<Operand>& a, const std::vector<Operand>& b) {
+  const auto fits = [](const Operand& x, const Operand& y) { return x.shape == y.shape && x.dtype == y.dtype; };
+  return std::ranges::equal(a, b, fits);
+}
+
+std::vector<Operand> WithSlices(std::vector<Operand> operands, const std::vector<int64_t>& axes, int64_t count) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] >= 0) operands[i].shape[axes[i]] = count;
   }
-  Shape shape = problem.outputs[output].shape;
-  shape[axes.output] = count;
+  return operands;
+}
+
+// The problem with `count` slices in place of `extent`. Of the outputs those are looked at whose axes the cut has.
+std::optional<Problem> BindPart(const Operator& op, const Problem& problem, const SliceCut& cut, int64_t extent,
+                                int64_t count) {
+  const std::vector<Operand> inputs = WithSlices(problem.inputs, cut.inputs, count);
   CaseSpec spec = problem.spec;
-  auto attrs = op.InferAttrs(operands, DropExtents(op.schema(), spec.attrs));
+  auto attrs = InferPart(op, inputs, spec.attrs, extent, count);
   if (!attrs) return std::nullopt;
   spec.attrs = *std::move(attrs);
   auto bound = op.Bind(spec);
-  if (!bound || bound->inputs.size() != operands.size() || output >= bound->outputs.size()) return std::nullopt;
-  const auto fits = [](const Operand& a, const Operand& b) { return a.shape == b.shape && a.dtype == b.dtype; };
-  if (!std::ranges::equal(bound->inputs, operands, fits) || bound->outputs[output].shape != shape) return std::nullopt;
+  if (!bound || bound->outputs.size() != problem.outputs.size() || !Fit(bound->inputs, inputs)) return std::nullopt;
+  const std::vector<Operand> outputs = WithSlices(problem.outputs, cut.outputs, count);
+  for (size_t k = 0; k < cut.outputs.size(); ++k) {
+    if (bound->outputs[k].shape != outputs[k].shape) return std::nullopt;
+  }
   return *std::move(bound);
 }
 
-// The part along one axis.
+// The operands, each cut along all its axes; none is copied before it is cut.
+std::vector<Tensor> CutInputs(std::span<const Tensor> inputs, std::span<const SliceCut> cuts) {
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::optional<Tensor> part;
+    for (const SliceCut& cut : cuts) {
+      if (cut.inputs[i] >= 0) part = TakeAlong(part ? *part : inputs[i], cut.inputs[i], cut.indices);
+    }
+    parts.push_back(part ? *std::move(part) : inputs[i].Clone());
+  }
+  return parts;
+}
+
+bool AllHave(const std::vector<Operand>& operands, const std::vector<int64_t>& axes, int64_t extent) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] >= 0 && operands[i].shape[axes[i]] != extent) return false;
+  }
+  return true;
+}
+
+// The part along one axis of the first output.
 std::optional<Subproblem> TakeAlongOne(const Operator& op, const Problem& problem, size_t output,
                                        std::span<const Tensor> inputs, std::span<const int64_t> elements,
                                        int64_t more) {
-  if (output != 0) return std::nullopt;  // slices are those of the first output
+  if (output != 0) return std::nullopt;
   std::vector<SliceAxes> slices = op.Slices(problem, output);
   std::ranges::stable_sort(slices, std::greater(), &SliceAxes::extent);
   for (const SliceAxes& axes : slices) {
-    if (axes.output < 0 || !axes.alone || problem.outputs[output].shape[axes.output] != axes.extent) continue;
-    const std::vector<int64_t> indices = ChooseSlices(problem.outputs[output].shape, axes, elements, more);
-    if (std::ssize(indices) * kLeastSaving > axes.extent) continue;
-    const auto has_slices = [&](size_t i) {
-      return axes.inputs[i] < 0 || inputs[i].shape()[axes.inputs[i]] == axes.extent;
-    };
-    if (!std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), has_slices)) continue;
-    std::optional<Problem> bound = BindPart(op, problem, output, axes, std::ssize(indices));
-    if (!bound) continue;
-    Subproblem part{*std::move(bound), {}, {{axes.output, indices}}};
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      part.inputs.push_back(axes.inputs[i] < 0 ? inputs[i].Clone() : TakeAlong(inputs[i], axes.inputs[i], indices));
+    if (axes.output < 0 || !axes.alone) continue;
+    SliceCut cut{axes.inputs, {axes.output}, {}};
+    if (!AllHave(problem.outputs, cut.outputs, axes.extent) || !AllHave(problem.inputs, cut.inputs, axes.extent)) {
+      continue;
     }
-    return part;
+    cut.indices = ChooseSlices(problem.outputs[output].shape, axes, elements, more);
+    if (std::ssize(cut.indices) * kLeastSaving > axes.extent) continue;
+    std::optional<Problem> bound = BindPart(op, problem, cut, axes.extent, std::ssize(cut.indices));
+    if (!bound) continue;
+    std::vector<Tensor> parts = CutInputs(inputs, std::span(&cut, 1));
+    return Subproblem{*std::move(bound), std::move(parts), {std::move(cut)}};
   }
   return std::nullopt;
 }
 
 // Where the elements are in the part.
-std::vector<int64_t> PlacesAfter(const Subproblem::Cut& cut, const Shape& shape, std::span<const int64_t> elements) {
-  const int64_t inner = NumElements(Shape(shape.begin() + cut.axis + 1, shape.end())), extent = shape[cut.axis];
+std::vector<int64_t> PlacesAfter(const SliceCut& cut, const Shape& shape, std::span<const int64_t> elements) {
+  const int64_t axis = cut.outputs[0], extent = shape[axis];
+  const int64_t inner = NumElements(Shape(shape.begin() + axis + 1, shape.end()));
   std::vector<int64_t> places;
   for (const int64_t element : elements) {
     const int64_t outer = element / inner / extent, index = element / inner % extent;
@@ -91,11 +130,25 @@ std::vector<int64_t> PlacesAfter(const Subproblem::Cut& cut, const Shape& shape,
   return places;
 }
 
+// Where each output has the axes along which slices of these inputs move; empty where one of them has none.
+std::vector<int64_t> AxesOfOutputs(const Operator& op, const Problem& problem, const SliceAxes& along) {
+  std::vector<int64_t> axes = {along.output};
+  for (size_t output = 1; output < problem.outputs.size(); ++output) {
+    const std::vector<SliceAxes> others = op.Slices(problem, output);
+    const auto same = std::ranges::find_if(others, [&](const SliceAxes& other) {
+      return other.output >= 0 && other.alone && other.inputs == along.inputs && other.extent == along.extent;
+    });
+    if (same == others.end()) return {};
+    axes.push_back(same->output);
+  }
+  return axes;
+}
+
 }  // namespace
 
-Tensor Subproblem::TakeOutput(const Tensor& output) const {
-  Tensor part = TakeAlong(output, cuts[0].axis, cuts[0].indices);
-  for (size_t i = 1; i < cuts.size(); ++i) part = TakeAlong(part, cuts[i].axis, cuts[i].indices);
+Tensor Subproblem::TakeOutput(const Tensor& output, size_t number) const {
+  Tensor part = TakeAlong(output, cuts[0].outputs[number], cuts[0].indices);
+  for (size_t i = 1; i < cuts.size(); ++i) part = TakeAlong(part, cuts[i].outputs[number], cuts[i].indices);
   return part;
 }
 
@@ -109,6 +162,32 @@ std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, s
     smaller->cuts.insert(smaller->cuts.begin(), part->cuts.begin(), part->cuts.end());
     part = std::move(smaller);
   }
+  return part;
+}
+
+std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& problem) {
+  std::vector<SliceableAxis> sliceable;
+  for (const SliceAxes& axes : op.Slices(problem, 0)) {
+    if (axes.output < 0 || !axes.alone || axes.extent <= 2) continue;
+    const SliceCut cut{axes.inputs, AxesOfOutputs(op, problem, axes), {}};
+    const bool have_it = !cut.outputs.empty() && AllHave(problem.inputs, cut.inputs, axes.extent) &&
+                         AllHave(problem.outputs, cut.outputs, axes.extent);
+    if (have_it && BindPart(op, problem, cut, axes.extent, 2)) sliceable.push_back({cut, axes.extent});
+  }
+  return sliceable;
+}
+
+std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                     std::vector<SliceCut> cuts) {
+  Subproblem part{problem, {}, {}};
+  for (const SliceCut& cut : cuts) {
+    const int64_t extent = problem.outputs[0].shape[cut.outputs[0]];
+    std::optional<Problem> bound = BindPart(op, part.problem, cut, extent, std::ssize(cut.indices));
+    if (!bound) return std::nullopt;
+    part.problem = *std::move(bound);
+  }
+  part.inputs = CutInputs(inputs, cuts);
+  part.cuts = std::move(cuts);
   return part;
 }
 

@@ -11,21 +11,35 @@
 
 namespace assay {
 
+// Slices that are taken along one axis of the outputs.
+struct SliceCut {
+  std::vector<int64_t> inputs, outputs;  // the axis of each operand; -1: it has none, and stays whole
+  std::vector<int64_t> indices;          // of the slices, ascending
+};
+
 struct Subproblem {
   Problem problem;
   std::vector<Tensor> inputs;
-  struct Cut {
-    int64_t axis = 0;              // of the output, along which slices were taken
-    std::vector<int64_t> indices;  // of these slices, ascending
-  };
-  std::vector<Cut> cuts;  // one after the other
+  std::vector<SliceCut> cuts;  // one after the other
 
-  Tensor TakeOutput(const Tensor& output) const;
+  Tensor TakeOutput(const Tensor& output, size_t number = 0) const;
 };
 
 // The slices that hold these output elements, and `more` others at even distances, along every axis that allows it,
 // from the longest on. nullopt: the operator has no such axis, or none whose part would be below a quarter of it.
 std::optional<Subproblem> TakePart(const Operator& op, const Problem& problem, size_t output,
                                    std::span<const Tensor> inputs, std::span<const int64_t> elements, int64_t more);
+
+// An axis along which slices of all outputs need the same slices of the inputs alone.
+struct SliceableAxis {
+  SliceCut cut;  // without indices
+  int64_t extent = 0;
+};
+std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& problem);
+
+// The slices of all these cuts, which are along different axes of ListSliceableAxes. nullopt: the operator has no case
+// of their extents.
+std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                     std::vector<SliceCut> cuts);
 
 }  // namespace assay

@@ -66,7 +66,8 @@ template <class Struct, uint64_t end = kFirstSize<Struct>>
 inline constexpr bool kEndsWithoutPadding = kFirstSize<Struct> % 8 == 0 &&
                                             sizeof(Struct) % 8 == 0 && end == sizeof(Struct);
 static_assert(kEndsWithoutPadding<assay_array>);
-static_assert(kEndsWithoutPadding<assay_question, offsetof(assay_question, explain) + sizeof(assay_question::explain)>);
+static_assert(
+    kEndsWithoutPadding<assay_question, offsetof(assay_question, sample_seed) + sizeof(assay_question::sample_seed)>);
 static_assert(kEndsWithoutPadding<assay_selection>);
 
 // No struct will ever have so many bytes.

@@ -53,12 +53,18 @@ Result<std::unique_ptr<assay_case>> Make(const PlannedCase& planned) {
 }
 
 Status JudgeCase(assay_case& one, uint64_t count, const assay_array* const* outputs, const char* contract,
-                 assay_verdict** verdict) {
+                 const SampleRequest& sample, assay_verdict** verdict) {
   const auto given = TakeArrays(one.user.data.op->schema(), outputs, count, true);
   if (!given) return tl::unexpected(given.error());
-  auto copied = CopyArrays(*given);
-  if (!copied) return tl::unexpected(copied.error());
-  auto judged = JudgeOutputs(one.user, *std::move(copied), TextOr(contract));
+  auto read = ReadArrays(*given, sample.elements > 0);
+  if (!read) return tl::unexpected(read.error());
+  if (sample.elements > 0) {
+    const auto judged = JudgeSample(one.user, *std::move(read), TextOr(contract), sample);
+    if (!judged) return tl::unexpected(judged.error());
+    *verdict = MakeVerdict(judged->user, judged->result).release();
+    return {};
+  }
+  auto judged = JudgeOutputs(one.user, *std::move(read), TextOr(contract));
   if (!judged) return tl::unexpected(judged.error());
   *verdict = MakeVerdict(one.user, *judged).release();
   one.user.got.clear();
@@ -162,10 +168,17 @@ int32_t assay_case_output(const assay_case* one, uint64_t index, assay_array* ar
 
 int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs, const char* contract,
                          assay_verdict** verdict) {
+  return assay_case_judge_sample(one, n_outputs, outputs, contract, 0, 0, verdict);
+}
+
+int32_t assay_case_judge_sample(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs,
+                                const char* contract, uint64_t sample, uint64_t sample_seed, assay_verdict** verdict) {
   if (verdict != nullptr) *verdict = nullptr;
   return Call([&]() -> Status {
     if (verdict == nullptr) return UsageError("there is nowhere to put the verdict: it is NULL");
     if (one == nullptr) return UsageError("the case is NULL");
-    return assay::c_api::JudgeCase(*one, n_outputs, outputs, contract, verdict);
+    const auto drawn = assay::c_api::SampleOf(sample, sample_seed);
+    if (!drawn) return tl::unexpected(drawn.error());
+    return assay::c_api::JudgeCase(*one, n_outputs, outputs, contract, *drawn, verdict);
   });
 }

@@ -66,36 +66,51 @@ Result<ReadAs> TypesOf(const assay_array& array) {
 // Below it nobody is asked whether it fits: that takes longer than the copy.
 constexpr double kAskedBytes = 0x1p24;
 
-// The elements, or an error where they cannot be in this machine's memory.
-Result<Shape> ShapeOf(const assay_array& array, DType stored) {
+Result<Shape> ShapeOf(const assay_array& array) {
   if (array.rank < 0 || array.rank > kMaxRank) {
     return UsageError(fmt::format("it has {} axes; 0 to {} are possible", array.rank, kMaxRank));
   }
   if (array.rank > 0 && array.shape == nullptr) return UsageError("its shape is NULL");
   Shape shape(array.shape, array.shape + array.rank);
-  double bytes = SizeOf(stored);
   for (const int64_t extent : shape) {
     if (extent < 0) return UsageError(fmt::format("its shape has an axis of {} elements", extent));
-    bytes *= static_cast<double>(extent);
   }
-  if (bytes == 0) {
+  if (std::ranges::find(shape, 0) != shape.end()) {
     return UsageError(
         fmt::format("its shape is {}: there is no element to judge; leave empty tensors out", ShapeText(shape)));
-  }
-  if (bytes > kAskedBytes && bytes > AvailableBytes()) {
-    return Fail(ErrorCode::kIo, fmt::format("its {:.3g} bytes do not fit into this host's memory", bytes));
   }
   if (array.data == nullptr) return UsageError("its data are NULL");
   return shape;
 }
 
-Result<Tensor> Copy(const assay_array& array) {
+// An error where a copy cannot be in this machine's memory.
+Status CheckCopyFits(const Shape& shape, DType stored) {
+  double bytes = SizeOf(stored);
+  for (const int64_t extent : shape) bytes *= static_cast<double>(extent);
+  if (bytes <= kAskedBytes || bytes <= AvailableBytes()) return {};
+  return Fail(ErrorCode::kIo, fmt::format("its {:.3g} bytes do not fit into this host's memory", bytes));
+}
+
+bool IsDense(const Shape& shape, const Shape& strides) {
+  const Shape dense = RowMajorStrides(shape);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
+Result<Tensor> Read(const assay_array& array, bool may_borrow) {
   const auto types = TypesOf(array);
   if (!types) return tl::unexpected(types.error());
-  const auto shape = ShapeOf(array, types->stored);
+  const auto shape = ShapeOf(array);
   if (!shape) return tl::unexpected(shape.error());
   const Shape strides =
       array.strides == nullptr ? RowMajorStrides(*shape) : Shape(array.strides, array.strides + array.rank);
+  const bool is_aligned = reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(SizeOf(types->stored)) == 0;
+  if (may_borrow && types->stored == types->wanted && is_aligned && IsDense(*shape, strides)) {
+    return Tensor::Borrow(types->stored, *shape, static_cast<const std::byte*>(array.data));
+  }
+  if (auto fits = CheckCopyFits(*shape, types->stored); !fits) return tl::unexpected(fits.error());
   Tensor tensor(types->stored, *shape);
   // Gather only reads.
   auto* data = const_cast<std::byte*>(static_cast<const std::byte*>(array.data));
@@ -147,10 +162,10 @@ Result<GivenArrays> TakeArrays(const OpSchema& schema, const assay_array* const*
   return given;
 }
 
-Result<std::vector<NamedTensor>> CopyArrays(const GivenArrays& given) {
+Result<std::vector<NamedTensor>> ReadArrays(const GivenArrays& given, bool may_borrow) {
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < given.arrays.size(); ++i) {
-    auto tensor = Copy(given.arrays[i]);
+    auto tensor = Read(given.arrays[i], may_borrow);
     if (!tensor) return Fail(tensor.error().code, given.names[i] + ": " + tensor.error().message);
     tensors.push_back({given.names[i], *std::move(tensor)});
   }

@@ -19,8 +19,9 @@ struct GivenArrays {
 Result<GivenArrays> TakeArrays(const OpSchema& schema, const assay_array* const* arrays, uint64_t count,
                                bool are_outputs);
 
-// Dense copies. Errors say which array is wrong, and how.
-Result<std::vector<NamedTensor>> CopyArrays(const GivenArrays& given);
+// Dense tensors: copies, or where they may borrow, and elements lie as in a tensor, the arrays themselves. Errors say
+// which array is wrong, and how.
+Result<std::vector<NamedTensor>> ReadArrays(const GivenArrays& given, bool may_borrow);
 
 // A view of a tensor for the caller, without data where `data` is null; `name` and `shape` outlive it. Writes what the
 // caller's struct has.

@@ -36,6 +36,9 @@ Result<CheckRequest> RequestOf(const assay_question& question) {
   if (auto known = CheckTier(request.tier); !known) return tl::unexpected(known.error());
   request.explain = TextOr(question.explain, "quick");
   if (auto known = CheckExplain(request.explain); !known) return tl::unexpected(known.error());
+  const auto sample = SampleOf(question.sample, question.sample_seed);
+  if (!sample) return tl::unexpected(sample.error());
+  request.sample = *sample;
   return request;
 }
 
@@ -53,14 +56,20 @@ Result<UserTensors> Bind(const assay_question& question, const CheckRequest& req
   }
   TensorSet set;
   for (const auto& [from, to] : {std::pair(&*inputs, &set.inputs), std::pair(&*outputs, &set.outputs)}) {
-    auto copied = CopyArrays(*from);
-    if (!copied) return Fail(copied.error().code, request.op + ": " + copied.error().message);
-    *to = *std::move(copied);
+    auto read = ReadArrays(*from, request.sample.elements > 0);
+    if (!read) return Fail(read.error().code, request.op + ": " + read.error().message);
+    *to = *std::move(read);
   }
   return BindTensors(request, std::move(set), Asker::kProgram);
 }
 
 }  // namespace
+
+Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  if (elements <= kMost && seed <= kMost) return SampleRequest{static_cast<int64_t>(elements), seed};
+  return UsageError(fmt::format("sample and sample_seed are at most 2^62; they are {} and {}", elements, seed));
+}
 
 std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged) {
   const Record& record = judged.record;

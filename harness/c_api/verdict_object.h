@@ -15,6 +15,9 @@ struct assay_verdict {
 
 namespace assay::c_api {
 
+// A caller's `sample` and `sample_seed`.
+Result<SampleRequest> SampleOf(uint64_t elements, uint64_t seed);
+
 std::unique_ptr<assay_verdict> MakeVerdict(const UserTensors& user, const CheckResult& judged);
 
 }  // namespace assay::c_api

@@ -3,9 +3,9 @@
 
 namespace assay {
 
-ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output) {
+ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output, const MeasureOptions& options) {
   by.op.Canonicalise(by.problem, by.number, by.inputs, output);
-  return Measure(by.golden, by.bound, by.contract, output);
+  return Measure(by.golden, by.bound, by.contract, output, options);
 }
 
 TwinResult JudgeTwin(const Operator& op, const Problem& problem, size_t number, const Twin& twin, int variant,

@@ -23,7 +23,7 @@ struct JudgedBy {
 };
 
 // `output` is canonical afterwards.
-ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output);
+ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output, const MeasureOptions& options = {});
 
 // Judges the output for a twin's inputs, the `variant`-th of its contract.
 TwinResult JudgeTwin(const Operator& op, const Problem& problem, size_t number, const Twin& twin, int variant,

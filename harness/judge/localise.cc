@@ -36,7 +36,7 @@ std::string RangeText(const AxisName& name, int64_t first, int64_t last, int64_t
 }
 
 // Describes the failing coordinates of one axis; "" if every coordinate fails.
-std::string AxisText(const AxisName& name, const std::vector<bool>& hit) {
+std::string AxisText(const AxisName& name, const std::vector<bool>& hit, bool of_sample) {
   const auto size = static_cast<int64_t>(hit.size());
   std::vector<int64_t> coordinates;
   for (int64_t k = 0; k < size; ++k) {
@@ -44,6 +44,7 @@ std::string AxisText(const AxisName& name, const std::vector<bool>& hit) {
   }
   const auto count = static_cast<int64_t>(coordinates.size());
   if (count == size) return "";
+  if (of_sample) return fmt::format("in {} of {} {}", count, size, name.many);
   if (count == 1 && coordinates[0] == size - 1) return fmt::format("last {} only", name.one);
   if (count == 1) return fmt::format("all in {} {}", name.one, coordinates[0]);
   const int64_t step = CommonStep(coordinates);
@@ -69,18 +70,19 @@ void FailureMap::Add(int64_t index) {
   }
 }
 
-std::string FailureMap::Text() const {
+std::string FailureMap::Text(bool of_sample) const {
   if (count_ == 0) return "";
   const int64_t elements = NumElements(shape_);
-  if (count_ == elements) return elements == 1 ? "the only element" : fmt::format("all {} elements", elements);
-  if (count_ == 1) return fmt::format("1 of {} elements, {}", elements, IndexText(shape_, first_));
+  const char* noun = of_sample ? "judged elements" : "elements";
+  if (count_ == elements) return elements == 1 ? "the only element" : fmt::format("all {} {}", elements, noun);
+  if (count_ == 1) return fmt::format("1 of {} {}, {}", elements, noun, IndexText(shape_, first_));
   std::string places;
   for (size_t axis = 0; axis < shape_.size(); ++axis) {
-    const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis]);
+    const std::string text = AxisText(NameOf(axis, shape_.size()), hit_[axis], of_sample);
     if (!text.empty()) places += ", " + text;
   }
-  if (places.empty()) places = ", spread over the whole tensor";
-  return fmt::format("{} of {} elements{}; first {}, last {}", count_, elements, places, IndexText(shape_, first_),
+  if (places.empty()) places = of_sample ? ", spread over all of them" : ", spread over the whole tensor";
+  return fmt::format("{} of {} {}{}; first {}, last {}", count_, elements, noun, places, IndexText(shape_, first_),
                      IndexText(shape_, last_));
 }
 

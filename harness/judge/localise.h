@@ -17,7 +17,8 @@ class FailureMap {
   explicit FailureMap(const Shape& shape);
   void Add(int64_t index);
   int64_t count() const { return count_; }
-  std::string Text() const;  // "" when there are none
+  // "" when there are none. `of_sample`: neighbours in the tensor are none in what it was drawn from.
+  std::string Text(bool of_sample = false) const;
 
  private:
   Shape shape_;

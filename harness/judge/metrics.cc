@@ -77,9 +77,9 @@ ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contra
   FillErrors(total, metrics);
   metrics.range = FillRange(total, values);
   if (options.only_if_holds && !metrics.Holds()) return metrics;
-  if (statistic) metrics.statistic = JudgeStatistic(judge, got, chunks, total, &groups);
+  if (statistic) metrics.statistic = JudgeStatistic(judge, got, chunks, total, &groups, options.of_sample);
   FindWorst(judge, got, chunks, metrics);
-  if (!metrics.Holds()) metrics.where = FindFailures(judge, got, chunks);
+  if (!metrics.Holds()) metrics.where = FindFailures(judge, got, chunks, options.of_sample);
   return metrics;
 }
 

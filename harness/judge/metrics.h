@@ -67,6 +67,7 @@ struct MeasureOptions {
   bool even_if_stagnating = false;  // as for StatisticApplies
   // Gathers only what the judging pass yields if the result breaks its bound: no statistic, worst elements or places.
   bool only_if_holds = false;
+  bool of_sample = false;  // `got` are slices of a larger output
 };
 
 // Precondition: got has the golden's shape.

@@ -123,7 +123,8 @@ void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<C
   FindNonFiniteExample(judge, reader, chunks, metrics);
 }
 
-std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks) {
+std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+                         bool of_sample) {
   std::vector<int64_t> failing;
   for (size_t k = 0; k < chunks.size(); ++k) {
     if (chunks[k].sum[kViolations] > 0 || chunks[k].nonfinite_mismatch > 0) failing.push_back(static_cast<int64_t>(k));
@@ -143,7 +144,7 @@ std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std
   for (const auto& indices : found) {
     for (const int64_t index : indices) map.Add(index);
   }
-  return map.Text();
+  return map.Text(of_sample);
 }
 
 std::string PlaceText(const Shape& shape, const WorstElement& worst) {

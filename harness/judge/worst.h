@@ -15,7 +15,8 @@ void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<C
                ErrorMetrics& metrics);
 
 // Where the failing elements lie, in words.
-std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks);
+std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+                         bool of_sample);
 
 // "[3,4]"; of an imaginary part "[3,4] imag".
 std::string PlaceText(const Shape& shape, const WorstElement& worst);

@@ -52,6 +52,28 @@ class Check(Matmul):
         self.assertEqual((again.returncode, again.stdout), (1, done.stdout))
         self.refused("--require: ", "--require", "acc=f99")
 
+    def test_of_a_large_output_a_sample_is_judged(self):
+        m, n, k = 48, 40, 3
+        random = randoms.Random(0)
+        a, b = normals(random, m * k), normals(random, k * n)
+        y = product(a, b, m, n, k)
+        write_npy(self.dir / "a.npy", "f4", (m, k), a)
+        write_npy(self.dir / "b.npy", "f4", (k, n), b)
+        write_npy(self.dir / "y.npy", "f4", (m, n), y)
+        done = self.matmul("--sample", "100", "--sample-seed", "5")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout.splitlines()[0], r"^pass .*, 1920 elements; judged 100 of 1,920 elements, drawn by seed 5$")
+        for i in range(m * n):
+            y[i] += 1
+        write_npy(self.dir / "y.npy", "f4", (m, n), y)
+        record = json.loads(self.matmul("--sample", "100", "--json").stdout)
+        self.assertEqual((record["verdict"], record["sample_judged"], record["sample_elements"]), ("mismatch", 100, 1920))
+        self.assertIn(f" --sample 100 --sample-seed {record['sample_seed']}", record["reproduce"])
+        self.assertIn(record["where"], self.shell(record["reproduce"]).stdout)
+        self.refused("--write-golden excludes --sample", "--sample", "100", "--write-golden", str(self.dir / "g.npy"))
+        self.refused("--sample-seed requires --sample", "--sample-seed", "3")
+        self.refused("--sample", "--sample", "0")
+
     def test_exact_data_may_not_round(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), [Y[0], math.nextafter(16.5, 17) + 2e-6, Y[2], Y[3]])
         self.assertEqual(self.matmul("--contract", "bf16acc").returncode, 0)

@@ -117,6 +117,18 @@ def test_it(assay_case):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("below_contract", done.stdout)
 
+    def test_the_mark_may_ask_for_a_sample(self):
+        done = self.pytest(tests=TESTS.partition("@assay")[0] + f"""
+@assay.mark.suite({SUITE}, sample=2000)
+@pytest.mark.parametrize("factor", [1, 1.01])
+def test_it(assay_case, factor):
+    right = assay_case.judge(softmax(assay_case), sample=2000)
+    assert right and right.sample.judged <= 2000, right
+    return softmax(assay_case) * np.float32(factor)
+""")
+        self.assertIn(f"{CASES} failed, {CASES} passed", done.stdout)
+        self.assertRegex(done.stdout, r"; judged 1,\d+ of 32,768 elements, drawn by seed \d+")
+
     def test_types_that_numpy_lacks_are_named_before_a_test_computes_with_their_bits(self):
         (self.dir / "conftest.py").write_text("import sys\nsys.modules['ml_dtypes'] = None\n")  # as if it were missing
         test = TESTS.partition("@assay")[0] + f"""
@@ -238,7 +250,7 @@ def test_it(assay_case):
         written = r"; write it as in @assay\.mark\.suite\(\"smoke\", op=\"softmax\"\)"
         for decorator, said in (
                 ('mark.suite("smoke", opp="softmax")', r"assay\.mark\.suite takes no opp=; it takes op, dtype, filter, "
-                                                       r"contract, strict, bits; did you mean 'op'\?" + written),
+                                                       r"contract, strict, bits, sample; did you mean 'op'\?" + written),
                 ('mark.suite("smoke", "softmax")', "assay.mark.suite takes nothing but suite without a name, and 'softmax' "
                                                    "has none; names are op, dtype"),
                 ('mark.suite("smoke", suite="smoke")', "assay.mark.suite is given suite twice, without its name and as suite="),

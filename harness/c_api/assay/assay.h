@@ -90,6 +90,10 @@ typedef struct assay_question {
   const char* require;  /* a contract that `contract` has to meet; NULL: none */
   const char* tier;     /* of golden values: "auto", "fast" or "reproducible"; NULL: auto */
   const char* explain;  /* of a failure: "quick", causes that are found in a second, or "full", all; NULL: quick */
+  /* About so many elements of a large output are judged, on a grid of drawn slices; 0: all. The verdict's reason says
+   * how many they were, of how many, and the seed that they were drawn by. */
+  uint64_t sample;
+  uint64_t sample_seed; /* of what is drawn; 0: it follows from the operands */
 } assay_question;
 
 typedef struct assay_verdict assay_verdict;
@@ -146,6 +150,11 @@ ASSAY_API int32_t assay_case_output(const assay_case* one, uint64_t index, assay
  * assumes. A contract that does not meet what the case requires gives "below_contract". */
 ASSAY_API int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs,
                                    const char* contract, assay_verdict** verdict);
+
+/* Judges a sample: `sample` and `sample_seed` as in assay_question. Golden values are not kept for the next call. */
+ASSAY_API int32_t assay_case_judge_sample(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs,
+                                          const char* contract, uint64_t sample, uint64_t sample_seed,
+                                          assay_verdict** verdict);
 
 /* ---- Operators ---- */
 

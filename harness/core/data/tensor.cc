@@ -69,8 +69,17 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
   AdviseBigPages(data(), bytes());
 }
 
+Tensor Tensor::Borrow(DType dtype, Shape shape, const std::byte* data) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.size_ = NumElements(shape);
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = {const_cast<std::byte*>(data), Free{true}};
+  return tensor;
+}
+
 void Tensor::Free::operator()(std::byte* p) const {
-  ::operator delete(p, kTensorAlignment);
+  if (!is_borrowed) ::operator delete(p, kTensorAlignment);
 }
 
 Tensor Tensor::Clone() const {

@@ -26,6 +26,9 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(DType dtype, Shape shape);
+  // Refers to elements that somebody else keeps as long as this lives; they are only read. Their alignment is that of
+  // the type.
+  static Tensor Borrow(DType dtype, Shape shape, const std::byte* data);
   Tensor Clone() const;
   void Reshape(Shape shape);  // precondition: as many elements
   Tensor(Tensor&&) noexcept = default;
@@ -52,6 +55,7 @@ class Tensor {
 
  private:
   struct Free {
+    bool is_borrowed;  // false where nothing is said: a std::unique_ptr value-initialises it
     void operator()(std::byte* p) const;
   };
   DType dtype_ = DType::kF32;

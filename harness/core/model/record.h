@@ -158,6 +158,9 @@ struct Record {
   std::optional<bool> weak_pass;
   // The next step for a user's result that fails, is inconclusive, suspect or weak, in a phrase. "": a run, or a pass.
   std::string advice;
+  // For a user's result of which a sample was judged: how many elements, of how many of all outputs, and the seed by
+  // which they were drawn. Null: all were judged.
+  std::optional<int64_t> sample_judged, sample_elements, sample_seed;
   // For a user's result: attributes that neither the user stated nor the shapes give, "eps=1e-05 stats=0".
   std::string default_attrs;
   // Results of each output, and the name of the one that decides: the fields above that describe a single output are
@@ -235,7 +238,8 @@ void VisitFields(R& r, F&& f) {
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
   f("stricter_contract", r.stricter_contract), f("stricter_holds", r.stricter_holds);
   f("stricter_reason", r.stricter_reason), f("weak_pass", r.weak_pass), f("advice", r.advice);
-  f("default_attrs", r.default_attrs);
+  f("default_attrs", r.default_attrs), f("sample_judged", r.sample_judged);
+  f("sample_elements", r.sample_elements), f("sample_seed", r.sample_seed);
 }
 
 // The device as plan.json has it: the pool, where there is one. Reports have a column for each.

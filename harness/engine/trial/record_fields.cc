@@ -25,14 +25,6 @@ const ErrorMetrics& FindWorstRun(const std::vector<ErrorMetrics>& runs) {
   return *worst;
 }
 
-std::string WorstText(const std::vector<WorstElement>& worst) {
-  std::string text;
-  for (const WorstElement& w : worst) {
-    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", w.index, w.got, w.golden, w.tolerance);
-  }
-  return text;
-}
-
 std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& worst) {
   std::string text;
   for (const WorstElement& w : worst) {
@@ -76,6 +68,14 @@ void SetWeakerArithmetic(Record& record, const WeakerArithmetic& found) {
 }
 
 }  // namespace
+
+std::string WorstText(const std::vector<WorstElement>& worst) {
+  std::string text;
+  for (const WorstElement& w : worst) {
+    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", w.index, w.got, w.golden, w.tolerance);
+  }
+  return text;
+}
 
 Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, const Device& device) {
   Record r;

@@ -14,6 +14,8 @@
 namespace assay {
 
 Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, const Device& device);
+// The elements as Record::worst_elements has them.
+std::string WorstText(const std::vector<WorstElement>& worst);
 // Sets the metrics of one output.
 void SetMetrics(Record& record, const OutputFindings& found);
 // Sets the metrics of the worst output and, if there are several, adds an entry for each.

@@ -77,6 +77,8 @@ std::string CheckLine(const std::string& program, const CheckRequest& request, L
   if (!request.requirement.empty()) add("--require", {request.requirement});
   if (request.tier != "auto") add("--tier", {request.tier});
   if (request.exact_ulp) add("--exact-ulp", {fmt::format("{}", *request.exact_ulp)});
+  if (request.sample.elements > 0) add("--sample", {std::to_string(request.sample.elements)});
+  if (request.sample.seed > 0) add("--sample-seed", {std::to_string(request.sample.seed)});
   return line;
 }
 

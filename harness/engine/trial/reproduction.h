@@ -31,6 +31,11 @@ struct NamedFile {
 Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional);
 
 // The options of `assay check`, as given.
+struct SampleRequest {
+  int64_t elements = 0;  // of the first output, about so many; 0: all are judged
+  uint64_t seed = 0;     // of what is drawn; 0: it follows from the operands
+};
+
 struct CheckRequest {
   std::string op;
   std::vector<std::string> attrs;    // "axis=-1"
@@ -43,6 +48,7 @@ struct CheckRequest {
   std::string explain = "quick";     // or "full": all causes of a failure are tried, however long it takes
   std::optional<double> search_s;    // seconds for causes, whatever `explain` says
   std::optional<double> exact_ulp;   // the data are such that every legal order gives the same bits; see JudgeUserCase
+  SampleRequest sample;
 };
 
 // Formats the request as a shell line, with paths that hold in any directory or as they are given. `program` is assay

@@ -25,7 +25,7 @@ std::optional<double> EffectiveBits(double mean_e2, double mean_ulp2, double mea
 }
 
 // Describes the elements beyond the element threshold; "" if there are none.
-std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const Outliers& outliers) {
+std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const Outliers& outliers, bool of_sample) {
   if (outliers.extremes.count() == 0) return "";
   const int64_t worst = outliers.worst;
   TileReader reader(judge, got);
@@ -34,7 +34,8 @@ std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const
       "{} beyond {:g} standard deviations of the contract's roundings, worst element {} got {:.9g}, golden {:.9g}, "
       "{:.3g} standard deviations off; {}",
       outliers.extremes.count(), kElementThreshold, IndexText(got.shape(), worst / (IsComplex(judge.dtype()) ? 2 : 1)),
-      reader.Got(0), judge.golden().value[static_cast<size_t>(worst)], outliers.worst_r, outliers.extremes.Text());
+      reader.Got(0), judge.golden().value[static_cast<size_t>(worst)], outliers.worst_r,
+      outliers.extremes.Text(of_sample));
 }
 
 void AddReason(StatisticOutcome& outcome, const std::string& reason) {
@@ -43,12 +44,12 @@ void AddReason(StatisticOutcome& outcome, const std::string& reason) {
 }
 
 // Single values, and where they cluster. A row that shares its errors exceeds any level as a whole: no scan.
-void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks, bool of_sample,
                    StatisticOutcome& outcome) {
   const Outliers outliers = FindOutliers(judge, got, chunks);
   outcome.outliers = outliers.count;
   outcome.furthest = outliers.worst;
-  outcome.reason = DescribeExtremes(judge, got, outliers);
+  outcome.reason = DescribeExtremes(judge, got, outliers, of_sample);
   if (judge.bound().statistic.shared) return;
   const int parts = IsComplex(got.dtype()) ? 2 : 1;
   outcome.cluster = outliers.count > kMostScanned ? WholeCluster(got.shape(), parts, outliers.count)
@@ -102,7 +103,7 @@ bool StatisticFits(const FillSpec& fill, const StatisticModel& model) {
 }
 
 StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
-                                const ChunkTotals& total, GroupSums* groups) {
+                                const ChunkTotals& total, GroupSums* groups, bool of_sample) {
   StatisticOutcome outcome;
   outcome.applicable = total.finite > 0;
   if (!outcome.applicable) return outcome;
@@ -114,7 +115,7 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   outcome.effective_bits = EffectiveBits(sum[kSumE2] / n, sum[kSumUlp2] / n, sum[kSumSigma2] / n, judge.params().u_acc);
   outcome.bias_z = sum[kSumBias] / std::sqrt(n);
   outcome.margin = outcome.max_r / kElementThreshold;
-  if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, outcome);
+  if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, of_sample, outcome);
   if (judge.bound().statistic.lean) JudgeBias(judge, sum[kSumBias], total.finite, outcome);
   if (judge.bound().statistic.partial_sums) JudgeGranularity(judge, got, outcome);
   if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);

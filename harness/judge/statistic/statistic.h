@@ -54,9 +54,9 @@ bool StatisticApplies(const ElementJudge& judge, bool even_if_stagnating = false
 // behave like independent ones. TOSA's sets are, for the sums that they are made for.
 bool StatisticFits(const FillSpec& fill, const StatisticModel& model);
 
-// `groups` may be null: no group is tested then.
+// `groups` may be null: no group is tested then. `of_sample`: as of FailureMap::Text.
 StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
-                                const ChunkTotals& total, GroupSums* groups);
+                                const ChunkTotals& total, GroupSums* groups, bool of_sample);
 
 // The error of every part of an output against the median of its own: sigma_i^2 and the variance of the output's
 // rounding scale each |e_i|, and the larger of median / 0.6745 and 99 % quantile / 2.576 over up to 8192 of them in

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ._marks import mark as mark
     from ._namespace import namespace as namespace
     from ._operators import operators as operators
-    from ._verdict import (Arithmetic as Arithmetic, Stricter as Stricter, Verdict as Verdict,
+    from ._verdict import (Arithmetic as Arithmetic, Sample as Sample, Stricter as Stricter, Verdict as Verdict,
                            WorstElement as WorstElement)
 
 # Where each name is: importing assay is to cost nothing where no test needs it.
 _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Definition": "_define", "Error": "_errors",
-          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "Stricter": "_verdict",
+          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "Mismatch": "_errors", "Sample": "_verdict", "Stricter": "_verdict",
           "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
           "check": "_check", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, S
 
 from . import _library
 from ._arrays import CArrays, GivenArray
-from ._check import Arrays, demand_pass, take_all
+from ._check import Arrays, demand_pass, positive_or_zero, take_all
 from ._errors import UsageError
 from ._types import BY_NAME
 from ._verdict import Verdict, take_verdict
@@ -67,6 +67,7 @@ class Case:
         self._handle, self._library = handle, _library.load()
         self._lock = threading.Lock()  # the library takes one caller of a case at a time, and ctypes releases the GIL
         self._defaults: tuple[Optional[str], bool] = (None, False)
+        self._sample: Optional[int] = None
         text = json.loads(self._library.assay_case_text(handle).decode())
         self.id: str = text["id"]
         self.op: str = text["op"]
@@ -105,15 +106,18 @@ class Case:
             raw = ctypes.string_at(array.data, size)
         return numpy.frombuffer(bytearray(raw), _dtype(operand["dtype"])[0]).reshape(operand["shape"])
 
-    def judge(self, outputs: Arrays, contract: Optional[str] = None) -> Verdict:
+    def judge(self, outputs: Arrays, contract: Optional[str] = None, *, sample: Optional[int] = None) -> Verdict:
         """The verdict on outputs for these inputs: a single array, or several by name. `contract`: the arithmetic to judge
-        by; None: what the suite demands, else that of the types. uint16 and uint8 hold bits of the type expected."""
+        by; None: what the suite demands, else that of the types. uint16 and uint8 hold bits of the type expected.
+        `sample`: as of ``check``."""
         __tracebackhide__ = True
+        elements = positive_or_zero(self._sample if sample is None else sample, "sample")
         given = take_all(outputs, list(self.outputs), "output", {})
         arrays = CArrays([(name, array, self._bits_of(name, array)) for name, array, _ in given])
         text = _library.encoded(self._defaults[0] if contract is None else contract, "contract")
         with self._lock:
-            made = _library.made(self._library.assay_case_judge, self._handle, arrays.count, arrays.pointers, text)
+            made = _library.made(self._library.assay_case_judge_sample, self._handle, arrays.count, arrays.pointers, text,
+                                 elements, 0)
         return take_verdict(made)
 
     def _bits_of(self, name: Optional[str], array: GivenArray) -> Optional[str]:
@@ -126,11 +130,12 @@ class Case:
                              "does")
         return expected
 
-    def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None) -> Verdict:
+    def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: Optional[bool] = None,
+              sample: Optional[int] = None) -> Verdict:
         """Calls ``judge`` and raises Mismatch unless the result passed; see ``assert_close``."""
         __tracebackhide__ = True
         self.checked += 1
-        verdict = self.judge(outputs, contract)
+        verdict = self.judge(outputs, contract, sample=sample)
         demand_pass(verdict, self._defaults[1] if strict is None else strict, 3, self.note)
         return verdict
 

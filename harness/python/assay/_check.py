@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from numbers import Integral
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from . import _library
@@ -31,8 +32,19 @@ def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[st
     return [(name, take(array, f"{what} {name}" if name else what), dtypes.get(name or "")) for name, array in named]
 
 
+def positive_or_zero(number: Optional[int], what: str) -> int:
+    """A positive integer for C, 0 for None."""
+    if number is None:
+        return 0
+    if not isinstance(number, Integral) or isinstance(number, bool) or not 0 < number <= 2**62:
+        raise UsageError(f"{what}={number!r} is no integer from 1 to 2^62; leave it out to judge all elements"
+                         if what == "sample" else f"{what}={number!r} is no integer from 1 to 2^62")
+    return int(number)
+
+
 def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
-          tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, explain: str = "quick", **attrs: Any) -> Verdict:
+          tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, explain: str = "quick",
+          sample: Optional[int] = None, sample_seed: Optional[int] = None, **attrs: Any) -> Verdict:
     """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
 
     op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes. Or a formula: what
@@ -47,6 +59,10 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...; uint8 is else u8), or the narrower type that
         the values of a float array are of.
     explain: of a failure, "quick": the causes that are found in a second, a tenth of one for large cases; "full": all.
+    sample: about how many elements of a large output are judged, at the cost of these alone; None: all. They lie on a grid:
+        the ends of each axis, both sides of borders of blocks, slices at random, and the extreme and the first and last
+        non-finite elements. `sample` of the verdict and its reason say how many they were. Causes are not looked for.
+    sample_seed: what is drawn, as an earlier verdict has it; None: it follows from the inputs.
     attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
         the shapes may be left out. A value of another kind is refused: axis=True, axis=None where there is one axis.
 
@@ -76,7 +92,8 @@ def check(op: Union[str, Callable[..., Any]], inputs: Arrays, outputs: Arrays, *
     question = _library.Question(
         ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
         c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract, "contract"),
-        _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"))
+        _library.encoded(require, "require"), _library.encoded(tier, "tier"), _library.encoded(explain, "explain"), positive_or_zero(sample, "sample"),
+        positive_or_zero(sample_seed, "sample_seed"))
     library = _library.load()
     return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
 

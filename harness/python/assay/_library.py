@@ -23,7 +23,7 @@ class Question(Structure):
     _fields_ = [("struct_size", c_uint64), ("op", c_char_p), ("n_attrs", c_uint64), ("attrs", POINTER(c_char_p)),
                 ("n_inputs", c_uint64), ("inputs", POINTER(POINTER(Array))), ("n_outputs", c_uint64),
                 ("outputs", POINTER(POINTER(Array))), ("contract", c_char_p), ("require", c_char_p), ("tier", c_char_p),
-                ("explain", c_char_p)]
+                ("explain", c_char_p), ("sample", c_uint64), ("sample_seed", c_uint64)]
 
 
 class Selection(Structure):
@@ -50,6 +50,7 @@ _PROTOTYPES = {
     "case_text": (c_char_p, [c_void_p]),
     "case_input": (c_int32, [c_void_p, c_uint64, POINTER(Array)]),
     "case_judge": (c_int32, [c_void_p, c_uint64, POINTER(POINTER(Array)), c_char_p, POINTER(c_void_p)]),
+    "case_judge_sample": (c_int32, [c_void_p, c_uint64, POINTER(POINTER(Array)), c_char_p, c_uint64, c_uint64, POINTER(c_void_p)]),
     "operators": (c_int32, [POINTER(c_char_p)]),
     "add_operators": (c_int32, [c_char_p]),
 }

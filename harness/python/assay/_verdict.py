@@ -52,6 +52,13 @@ class Stricter(NamedTuple):
     reason: str
 
 
+class Sample(NamedTuple):
+    """Which part of a large output was judged: how many elements, of how many, and the seed that they were drawn by."""
+    judged: int
+    elements: int
+    seed: int
+
+
 def _worst(record: dict[str, Any]) -> list[WorstElement]:
     elements = [text.split(":") for text in record["worst_elements"].split(";") if text]
     errors = [text.rsplit(":", 1) for text in record["worst_errors"].split(";") if text]
@@ -126,6 +133,14 @@ class Verdict:
         if record.get("stricter_holds") is None:
             return None
         return Stricter(record["stricter_contract"], record["stricter_holds"], record["stricter_reason"])
+
+    @property
+    def sample(self) -> Optional[Sample]:
+        """Which part of a large output was judged where `sample=` asked for one; None: all."""
+        record = self._fields()
+        if record.get("sample_seed") is None:
+            return None
+        return Sample(record["sample_judged"], record["sample_elements"], record["sample_seed"])
 
     @property
     def margins(self) -> dict[str, Optional[float]]:

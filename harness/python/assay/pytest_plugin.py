@@ -62,6 +62,7 @@ def assay_case(request: Any) -> assay.Case:
     case, mark = found[index], request.node.get_closest_marker(_MARK)
     if mark is not None:  # what the mark says holds for what the test checks itself, too
         case._defaults = (mark.kwargs.get("contract"), mark.kwargs.get("strict", False))
+        case._sample = mark.kwargs.get("sample")
     if case.note and not (mark is not None and mark.kwargs.get("bits")):
         pytest.fail(f"{case.note}: pip install ml_dtypes, or say bits=True in assay.mark.suite if the test computes with bits, "
                     "or choose other types with dtype=", pytrace=False)

@@ -36,8 +36,30 @@ Twin ExactExpectation(const PreparedCase& data, const PreparedOutput& output, co
   return twin;
 }
 
+// Places of the sample become those of the whole case.
+void SetSample(const OutputSample& sample, const CheckResult& result, Record& record) {
+  const size_t worst = result.findings.worst;
+  record.sample_judged = sample.judged, record.sample_elements = sample.elements;
+  record.sample_seed = static_cast<int64_t>(sample.seed);
+  record.elements = NumElements(sample.whole.outputs[worst].shape);
+  record.flops = sample.whole.flops, record.bytes = sample.whole.bytes;
+  for (std::string* text : {&record.reason, &record.where, &record.worst_errors, &record.mutation_power_missed,
+                            &record.stat_group, &record.stat_reason}) {
+    *text = sample.Relocate(worst, *text);
+  }
+  std::vector<WorstElement> elements = result.worst().evidence.runs[0].worst;
+  for (WorstElement& element : elements) element.index = sample.ElementOf(worst, element.index);
+  record.worst_elements = WorstText(elements);
+  if (record.worst_index) record.worst_index = sample.ElementOf(worst, *record.worst_index);
+  for (size_t k = 0; k < record.outputs.size(); ++k) {
+    record.outputs[k].where = sample.Relocate(k, record.outputs[k].where);
+  }
+  record.reason += (record.reason.empty() ? "" : "; ") + sample.Text();
+}
+
 Record UserRecord(const UserTensors& user, const CheckResult& result) {
-  PlannedCase planned = user.planned.value_or(PlannedCase{.spec = user.data.problem.spec});
+  const Problem& whole = user.whole();
+  PlannedCase planned = user.planned.value_or(PlannedCase{.spec = whole.spec});
   if (!user.planned) planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
   Device column;
   column.backend = "user";
@@ -47,13 +69,15 @@ Record UserRecord(const UserTensors& user, const CheckResult& result) {
   record.output_hash = HashOf(user.got);
   record.default_attrs = fmt::format("{}", fmt::join(user.defaults, " "));
   const Decision& decision = result.worst().decision;
-  const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
+  const std::string named = decision.reason.empty() ? "" : NamingOutput(whole, result.findings.worst);
   SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
-  SetOutputs(record, user.data.problem, result.findings);
+  SetOutputs(record, whole, result.findings);
+  if (user.sample) SetSample(*user.sample, result, record);
   if (result.stricter) {
     record.stricter_contract = ToText(result.stricter->contract);
     record.stricter_holds = result.stricter->holds;
-    record.stricter_reason = result.stricter->holds ? "" : result.stricter->reason;
+    const std::string why = result.stricter->holds ? "" : result.stricter->reason;
+    record.stricter_reason = user.sample ? user.sample->Relocate(result.findings.worst, why) : why;
   }
   record.weak_pass = result.weak;
   // One execution says nothing about it.
@@ -148,8 +172,8 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserTensors& u
   JudgeInputs& evidence = found.evidence;
   evidence.shape = problem.outputs[number].shape;
   evidence.declared = by.contract, evidence.required = by.required;
-  evidence.runs.push_back(
-      JudgeOutput({*data.op, problem, number, data.inputs, output.golden, bound, by.contract}, got));
+  evidence.runs.push_back(JudgeOutput({*data.op, problem, number, data.inputs, output.golden, bound, by.contract}, got,
+                                      {.of_sample = user.sample.has_value()}));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
     exact.push_back(ExactExpectation(data, output, bound, by.contract, *request.exact_ulp));
@@ -340,7 +364,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserTensors& user
   result.record = UserRecord(user, result);
   result.record.advice = AdviceFor(user, result);
   const auto verdict = ParseVerdict(result.record.verdict);
-  if (verdict && IsFailingResult(*verdict) && !request.exact_ulp) {
+  if (verdict && IsFailingResult(*verdict) && !request.exact_ulp && !user.sample) {
     begin("looking for a case of which this is the right result");
     result.causes = CausesOf(request, user, result);
     result.record.reason += DescribeCauses(data.problem, result.causes, AttributeTextFor(user.asker));

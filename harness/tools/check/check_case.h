@@ -13,6 +13,7 @@
 #include "harness/judge/verdict.h"
 #include "harness/plan/suite.h"
 #include "harness/tools/check/asker.h"
+#include "harness/tools/check/sample.h"
 #include "harness/tools/explain/cause.h"
 
 namespace assay {
@@ -38,6 +39,9 @@ struct UserTensors {
   Contract required;                   // the same where nothing is required
   std::string required_text;           // as it goes into the record
   std::optional<PlannedCase> planned;  // where a suite has made the inputs
+  std::optional<OutputSample> sample;  // `data` and `got` are that alone; none: they are the whole case
+
+  const Problem& whole() const { return sample ? sample->whole : data.problem; }
 };
 
 // The contracts that the request states, or their defaults, in the words of user.asker where it is wrong.

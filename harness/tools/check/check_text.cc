@@ -72,11 +72,13 @@ std::string MetricLines(const Record& r, const ErrorMetrics& metrics) {
                      number(r.max_ulp_err), number(r.rms_err), number(r.nmse), number(r.effective_bits));
 }
 
-std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
+std::string WorstLines(const UserTensors& user, size_t output, const ErrorMetrics& metrics) {
   if (metrics.worst.empty()) return "";
+  const Shape& shape = user.whole().outputs[output].shape;
   std::string text = fmt::format("worst elements:\n  {:<16} {:>16} {:>16} {:>10} {:>10} {:>8}\n", "index", "got",
                                  "golden", "error", "tolerance", "margin");
-  for (const WorstElement& w : metrics.worst) {
+  for (WorstElement w : metrics.worst) {
+    if (user.sample) w.index = user.sample->ElementOf(output, w.index);
     const std::string margin = std::isfinite(w.margin) ? fmt::format("{:.3g}", w.margin) : "-";
     text += fmt::format("  {:<16} {:>16.9g} {:>16.9g} {:>10.3g} {:>10.3g} {:>8}\n", PlaceText(shape, w), w.got,
                         w.golden, w.error, w.tolerance, margin);
@@ -151,22 +153,26 @@ std::string FewFaultsLine(const CheckResult& result) {
       Counted(evidence.power->omitted_total, "single fault"), kFewestFaults);
 }
 
-std::string MutationPowerLine(const JudgeInputs& evidence, bool passes) {
+std::string MutationPowerLine(const CheckResult& result) {
+  const JudgeInputs& evidence = result.worst().evidence;
+
   if (!evidence.power || !evidence.power->DescribeMissedFaults().empty() ||
       evidence.power->power >= kRequiredMutationPower)
     return "";
-  const std::string result = passes ? evidence.power->blank_result : "";
+  const bool passes = result.record.verdict == Name(Verdict::kPass);
+  const std::string blank = passes ? evidence.power->blank_result : "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}{}\n",
-                     100 * evidence.power->power, evidence.power->missed,
-                     result.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", result));
+                     100 * evidence.power->power, result.record.mutation_power_missed,
+                     blank.empty() ? "" : fmt::format("; {} is the right result of these data, and passes", blank));
 }
 
 // "128 elements", "144 elements of 3 outputs".
 std::string SizeText(const UserTensors& user) {
   int64_t elements = 0;
-  for (const Operand& output : user.data.problem.outputs) elements += NumElements(output.shape);
+  for (const Operand& output : user.whole().outputs) elements += NumElements(output.shape);
   const size_t outputs = user.data.outputs.size();
-  return Counted(elements, "element") + (outputs > 1 ? " of " + Counted(outputs, "output") : "");
+  const std::string all = Counted(elements, "element") + (outputs > 1 ? " of " + Counted(outputs, "output") : "");
+  return user.sample ? all + "; " + user.sample->Text() : all;
 }
 
 }  // namespace
@@ -191,11 +197,12 @@ std::string CheckText(const UserTensors& user, const CheckResult& result) {
   std::string text = fmt::format("{}{}  {} {} {}, {}\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype, r.shape,
                                  SizeText(user), r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
-  if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
+  if (r.reason.find(r.where) == std::string::npos) text += "where: " + r.where + "\n";
   text += SuspectLine(r) + DefaultsLine(user, r) + StricterLine(result) + WeakerArithmeticLines(result, user.asker) +
           OutputLines(r);
-  return text + ChannelLines(r, user, result) + MetricLines(r, metrics) + WorstLines(evidence.shape, metrics) +
-         OpenLine(evidence) + FewFaultsLine(result) + MutationPowerLine(evidence, r.verdict == Name(Verdict::kPass));
+  return text + ChannelLines(r, user, result) + MetricLines(r, metrics) +
+         WorstLines(user, result.findings.worst, metrics) + OpenLine(evidence) + FewFaultsLine(result) +
+         MutationPowerLine(result);
 }
 
 }  // namespace assay

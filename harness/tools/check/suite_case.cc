@@ -39,7 +39,10 @@ Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
   return user;
 }
 
-Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
+namespace {
+
+// Takes the outputs and sets the contracts.
+Result<CheckRequest> BindOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
   const PlannedCase& planned = *user.planned;
   const Problem& problem = user.data.problem;
   auto got = TakeTensors(problem, problem.outputs, problem.outputs.size(), std::move(outputs), user.asker);
@@ -51,7 +54,33 @@ Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> out
   if (auto set = SetContracts(request, problem, user); !set) return tl::unexpected(set.error());
   user.contract_is_default = contract.empty() && planned.requirement.empty();
   user.got = *std::move(got);
-  return JudgeUserCase(request, user, {});
+  return request;
+}
+
+}  // namespace
+
+Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract) {
+  const auto request = BindOutputs(user, std::move(outputs), contract);
+  if (!request) return tl::unexpected(request.error());
+  return JudgeUserCase(*request, user, {});
+}
+
+Result<JudgedSample> JudgeSample(const UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract,
+                                 const SampleRequest& sample) {
+  UserTensors own;
+  own.asker = user.asker, own.planned = user.planned;
+  own.data.op = user.data.op, own.data.problem = user.data.problem, own.data.input_hash = user.data.input_hash;
+  for (size_t k = 0; k < own.data.problem.outputs.size(); ++k) own.data.outputs.push_back({k});
+  for (const Tensor& input : user.data.inputs) {
+    own.data.inputs.push_back(Tensor::Borrow(input.dtype(), input.shape(), input.data()));
+  }
+  auto request = BindOutputs(own, std::move(outputs), contract);
+  if (!request) return tl::unexpected(request.error());
+  request->sample = sample;
+  if (auto fits = TakeSample(*request, own); !fits) return tl::unexpected(fits.error());
+  auto result = JudgeUserCase(*request, own, {});
+  if (!result) return tl::unexpected(result.error());
+  return JudgedSample{std::move(own), *std::move(result)};
 }
 
 Json DescribeSuiteCase(const PlannedCase& planned, const PreparedCase& data) {

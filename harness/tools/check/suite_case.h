@@ -22,6 +22,14 @@ Result<UserTensors> MakeSuiteCase(const PlannedCase& planned, Asker asker);
 // stay with `user` for the next time.
 Result<CheckResult> JudgeOutputs(UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract);
 
+// Judges a sample of these outputs, or all where the case has none; golden values are those of the sample.
+struct JudgedSample {
+  UserTensors user;
+  CheckResult result;
+};
+Result<JudgedSample> JudgeSample(const UserTensors& user, std::vector<NamedTensor> outputs, const std::string& contract,
+                                 const SampleRequest& sample);
+
 // Keys id, op, dtype, fill, seed, requirement, attrs (all, as texts), inputs and outputs (name, dtype, shape).
 Json DescribeSuiteCase(const PlannedCase& planned, const PreparedCase& data);
 

@@ -12,6 +12,7 @@
 
 #include "harness/core/model/other_names.h"
 #include "harness/engine/cases/host_memory.h"
+#include "harness/engine/device/executions.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/check/tensor_args.h"
 
@@ -351,6 +352,26 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
   return tensors;
 }
 
+Status TakeSample(const CheckRequest& request, UserTensors& user) {
+  SampleRequest sample = request.sample;
+  if (sample.seed == 0)
+    sample.seed = HashBytes(user.data.input_hash.data(), user.data.input_hash.size()) % 0xFFFFFFFF + 1;
+  auto drawn = DrawSample(*user.data.op, user.data.problem, user.data.inputs, user.got, sample);
+  if (drawn) {
+    user.data.problem = std::move(drawn->part.problem);
+    user.data.inputs = std::move(drawn->part.inputs);
+    user.got = std::move(drawn->got);
+    user.sample = std::move(drawn->sample);
+  }
+  auto fits = CheckFitsHost(user.data.problem, MemoryUse::kJudgement, request.tier);
+  if (!fits) return UsageError(fits.error().message);
+  // Operators read whole vectors of aligned memory.
+  for (std::vector<Tensor>* borrowed : {&user.data.inputs, &user.got}) {
+    if (!drawn) *borrowed = ClonesOf(*borrowed);
+  }
+  return {};
+}
+
 Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Asker asker) {
   UserTensors user;
   user.asker = asker;
@@ -370,10 +391,11 @@ Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Aske
 
   std::vector<NamedTensor> given = std::move(set.inputs);
   given.insert(given.end(), std::make_move_iterator(set.outputs.begin()), std::make_move_iterator(set.outputs.end()));
+  const bool samples = request.sample.elements > 0;
   double held = 0;  // of what the case needs, and no longer available
   for (const NamedTensor& one : given) held += static_cast<double>(one.tensor.bytes());
   // Asking takes longer than to judge a small case.
-  if (BytesNeeded(*problem, MemoryUse::kJudgement, request.tier) > kBytesNotAskedFor) {
+  if (!samples && BytesNeeded(*problem, MemoryUse::kJudgement, request.tier) > kBytesNotAskedFor) {
     auto fits =
         CheckFitsHost(*problem, MemoryUse::kJudgement, request.tier, [held] { return AvailableBytes() + held; });
     if (!fits) return UsageError(fits.error().message);
@@ -395,6 +417,9 @@ Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Aske
   user.data.problem = *std::move(problem);
   user.data.inputs = *std::move(tensors);
   user.data.input_hash = HashInputs(user.data.inputs);
+  if (samples) {
+    if (auto fits = TakeSample(request, user); !fits) return tl::unexpected(fits.error());
+  }
   return user;
 }
 

@@ -28,6 +28,10 @@ Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> in
 // do not count. Errors name what the operator takes.
 Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Asker asker);
 
+// Leaves the sample that is asked for to be judged, or the whole case where it has none, which then owns its tensors.
+// By default places follow from the operands, so that they are the same each time, and no kernel knows them.
+Status TakeSample(const CheckRequest& request, UserTensors& user);
+
 // The tensors of those operands, in their order and shapes; axes of extent 1 are repeated where the operator allows it.
 // `expected` are of the problem, `outputs` the last of them.
 Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vector<Operand>& expected, size_t outputs,

@@ -106,7 +106,9 @@ int Check(const CheckOptions& options) {
     if (!derived) return Complain(kExitUsage, derived.error().message);
     derivation = DerivationText(*derived);
   }
-  result.record.reproduce = CheckLine(ProgramWord(), options.request);
+  CheckRequest again = options.request;
+  if (user->sample) again.sample.seed = user->sample->seed;
+  result.record.reproduce = CheckLine(ProgramWord(), again);
   fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result) + derivation);
   // After the verdict, which a full disk does not take back.
   if (!options.write_golden.empty()) {
@@ -129,6 +131,15 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->description(
           "arithmetic that --contract has to meet, else below_contract; with --manifest in place of what each case "
           "requires");
+  verb.add_option("--sample", o.request.sample.elements,
+                  "judge about so many elements of a large output alone, on a grid of drawn slices. Default: all")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb.add_option("--sample-seed", o.request.sample.seed,
+                  "with --sample: what is drawn, as an answer states it. Default: it follows from the operands")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->needs("--sample");
   verb.add_option("--explain", o.request.explain,
                   "of a failure: causes that are found in a second (a tenth of one for large cases), or all")
       ->check(CLI::IsMember({"quick", "full"}))
@@ -139,7 +150,8 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->type_name("FILE");
   CLI::Option* const derive =
       verb.add_option("--derive", o.derive, "also derive the tolerance of one element: [3,5], or mean[3]")
-          ->type_name("ELEMENT");
+          ->type_name("ELEMENT")
+          ->excludes(verb.get_option("--sample"));
   verb.add_flag("--json", o.json, "print one JSON record instead of text")->excludes(derive);
   verb.add_flag("--strict", o.strict, "also fail on a suspect, weak or inconclusive result");
   verb.add_option("--progress", o.progress)
@@ -159,6 +171,13 @@ void AddManifest(CLI::App& verb, ManifestOptions& o) {
   AddOptionFor(verb, "--color", o.color);
 }
 
+// Golden values of a sample are none of the whole.
+void ForbidGoldenOfSample(const CLI::App& verb) {
+  if (verb.count("--sample") > 0 && verb.count("--write-golden") > 0) {
+    throw CLI::ExcludesError("--write-golden", "--sample");
+  }
+}
+
 // Single tensors, or a manifest.
 void RequireOneKind(const CLI::App& verb) {
   const bool manifest = verb.count("--manifest") > 0;
@@ -166,8 +185,8 @@ void RequireOneKind(const CLI::App& verb) {
     if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
   }
   const std::vector<const char*> others =
-      manifest ? std::vector{"--op",   "--attr",    "--input",        "--output", "--dtype", "--exact-ulp",
-                             "--tier", "--explain", "--write-golden", "--json",   "--derive"}
+      manifest ? std::vector{"--op",   "--attr",    "--input",        "--output", "--dtype",  "--exact-ulp",
+                             "--tier", "--explain", "--write-golden", "--json",   "--sample", "--derive"}
                : std::vector{"--backend", "--out", "--color"};
   for (const char* name : others) {
     if (verb.count(name) == 0) continue;
@@ -197,6 +216,7 @@ void AddCheckVerb(CLI::App& app, Action& action) {
   AddManifest(*verb, o->manifest);
   verb->callback([o, verb, &action] {
     RequireOneKind(*verb);
+    ForbidGoldenOfSample(*verb);
     action = [o] { return o->manifest.manifest.empty() ? Check(*o) : CheckManifest(CompleteManifest(*o)); };
   });
 }

@@ -158,6 +158,13 @@ TEST(Conformance, OneCaseOfAHundredMayBeInconclusiveAndNoneSuspect) {
   EXPECT_THAT(suspect.Judge().Sentence(), HasSubstr("of 10 cases 1 suspect"));
 }
 
+TEST(Conformance, AResultOfWhichASampleWasJudgedMeetsNoCase) {
+  Submission s;
+  EXPECT_THAT(s.Judge().Sentence(), StartsWith("CONFORMANT core"));
+  s.records[0].sample_judged = 400;
+  EXPECT_THAT(s.Judge().Sentence(), HasSubstr("of 10 cases 1 suspect"));
+}
+
 TEST(Conformance, RecordsOfAnotherDeviceHelpNobody) {
   Submission s;
   s.records.back().verdict = s.records.back().outcome = "unsupported";

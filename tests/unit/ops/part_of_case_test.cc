@@ -38,7 +38,7 @@ TEST(PartOfCase, HasTheValuesAndBoundsOfTheWhole) {
     const int64_t last = whole.size() - 1;
     const auto part = TakePart(op, problem, 0, inputs, std::vector<int64_t>{last, 0, last}, 3);
     ASSERT_TRUE(part.has_value());
-    for (const Subproblem::Cut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
+    for (const SliceCut& cut : part->cuts) EXPECT_LE(cut.indices.size(), 5u);
     const Golden of_part = op.ComputeGolden(part->problem, 0, part->inputs, Tier::kReproducible);
     const Contract contract = Declared("acc=f32");
     const BoundModel bound = op.Bound(problem, 0, whole, contract);

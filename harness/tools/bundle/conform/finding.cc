@@ -18,8 +18,9 @@
 namespace assay {
 namespace {
 
+// A result of which only a sample was judged shows no more.
 bool IsSuspect(const Record& r) {
-  return r.result_class == "suspect";
+  return r.result_class == "suspect" || r.sample_judged.has_value();
 }
 
 // Correct in what it declares, which is less than the case requires.
