@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN CONTROL_PLUGIN
-PACK_BUNDLE"""
+"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CONTROL_PLUGIN PACK_BUNDLE"""
 import json
 import pathlib
 import re
@@ -13,7 +12,7 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, CPU, CORPUS, CONTROL, PACK_BUNDLE = sys.argv[1:6]
+ASSAY, CPU, CONTROL, PACK_BUNDLE = sys.argv[1:5]
 PROFILES = pathlib.Path(__file__).resolve().parents[2] / "ops/profiles"
 PROFILE = """cases = "mine.suite"
 mandatory = ["matmul/f32", "softmax/f32"]
@@ -86,7 +85,7 @@ class Conform(OwnFolder):
         self.assertNotEqual(seeds[0], seeds[2])
 
     def conform_once(self, *more, out, code=0, **named):
-        """What conform() prints; a later test with the same arguments gets a copy of the first one's folder."""
+        """Returns the text that conform() prints; a later test with the same arguments gets a copy of the first one's folder."""
         if more not in self.kept:
             printed = self.conform(*more, out=out, code=code, **named).stdout
             folder = tempfile.TemporaryDirectory()
@@ -237,4 +236,4 @@ class Shipped(OwnFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
