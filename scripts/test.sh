@@ -18,6 +18,12 @@ failed=0
 failures=""
 alone=""
 
+# A preset and target to build while tests run, some of which wait at any time, and the process that does so. It is silent:
+# run_tests waits for it, builds what it has left and says what fails.
+build_beside=()
+beside=""
+trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || true' EXIT
+
 # run_tests PRESET TARGET [ctest arguments]: a test that fails does not keep the next preset from its turn. One test more than
 # there are processors: a fifth of their time tests wait for processes that sleep, hang or are killed. A few that fail are run
 # once more, each alone: on a slow machine some wait in vain for processes that others crowd out. Such a test is named at the
@@ -25,10 +31,19 @@ alone=""
 run_tests() {
   local preset=$1 target=$2 status=0
   shift 2
+  if [ -n "$beside" ]; then
+    wait "$beside" || true
+    beside=""
+  fi
   if ! "$here/build.sh" "$preset" "$target"; then
     failed=1
     failures+="  $preset: the build"$'\n'
     return 0
+  fi
+  if [ ${#build_beside[@]} -gt 0 ]; then
+    nice -n 19 "$here/build.sh" "${build_beside[@]}" >/dev/null 2>&1 &
+    beside=$!
+    build_beside=()
   fi
   local list=$root/build/$preset/Testing/Temporary/LastTestsFailed.log  # beside LastTest.log
   rm -f "$list"
@@ -59,6 +74,7 @@ else
   if grep -qs '^ASSAY_LONG_TESTS:BOOL=ON' "$root/build/release/CMakeCache.txt"; then
     "$here/build.sh" release product -DASSAY_LONG_TESTS=OFF
   fi
+  [ $# -gt 0 ] || build_beside=(asan tests_bytes)
   run_tests release all -LE full "$@"
 fi
 if [ $# -eq 0 ]; then

@@ -6,6 +6,7 @@ The altered plugin has two devices, of which the second computes wrongly, so tha
 import json
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import unittest
@@ -127,6 +128,23 @@ class Backends(OwnFolder):
         reasons = {b["backend"]: b["reason"] for b in json.loads(done.stdout)}
         self.assertIn("libassay_cpu.so is not in lib/assay/plugins", reasons["cpu"])
         self.assertEqual(done.returncode, 4)
+
+    def test_a_backend_that_is_named_is_found_by_its_file_and_else_in_all_of_them(self):
+        """Two files of one backend are refused where both are loaded."""
+        (self.dir / "bin").mkdir()
+        plugins = self.dir / "lib/assay/plugins"
+        plugins.mkdir(parents=True)
+        program = shutil.copy(ASSAY, self.dir / "bin")
+        shutil.copy(pathlib.Path(ASSAY).parents[1] / "lib/assay/plugins/libassay_cpu.so", plugins / "libassay_other.so")
+        shutil.copy(plugins / "libassay_other.so", plugins / "libassay_cpu.so")
+
+        def run(out, *words):
+            return subprocess.run([program, "run", "--case", CASE, "--no-perf", "--out", out, *words], cwd=self.dir, env=self.env,
+                                  capture_output=True, text=True, timeout=60)
+        self.assertIn("two plugins have the name 'cpu'", run("both").stderr)
+        self.assertEqual(run("named", "--backend", "cpu").returncode, 0)
+        (plugins / "libassay_cpu.so").unlink()
+        self.assertEqual(run("elsewhere", "--backend", "cpu").returncode, 0)
 
     def test_objects_are_destroyed_once_and_before_their_device(self):
         report = self.shared / "closed"

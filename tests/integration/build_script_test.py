@@ -202,6 +202,17 @@ class TestScript(Scripts):
     def test_many_failures_are_no_matter_of_others(self):
         self.assertEqual(self.run_tests(fails=6, alone=0).returncode, 8)
 
+    def test_the_sanitized_build_begins_while_tests_run(self):
+        """Tests of the release build wait for it."""
+        (self.root / "build/asan").mkdir()
+        (self.root / "build/asan/build.ninja").touch()
+        for name, text in (("ninja", 'case "$*" in *build/asan*) touch "$0.asan" ;; esac\n'),
+                           ("ctest", 'until [ -e "${0%/*}/ninja.asan" ]; do sleep 0.05; done\n')):
+            (self.root / "bin" / name).write_text("#!/bin/sh\n" + text)
+            (self.root / "bin" / name).chmod(0o755)
+        done = subprocess.run([self.root / "scripts/test.sh"], env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -167,10 +167,10 @@ class Ends(WithPlugins):
     def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
         for alter, (check, outcome) in CRASHING.items():
             with self.subTest(alter):
-                code, statuses, findings = self.check(ALTERED, "--timeout", "2", alter=alter)
+                code, statuses, findings = self.check(ALTERED, "--timeout", "1", alter=alter)
                 ended = [name for name, status in statuses.items() if status in ("crash", "timeout")]
                 self.assertEqual((ended[:1], statuses[check]), ([check], outcome), findings)
-                self.assertIn("SIG" if outcome == "crash" else "2 s", findings[check])
+                self.assertIn("SIG" if outcome == "crash" else "1 s", findings[check])
                 self.assertIn(f"--only {check}", findings[check])
                 self.assertEqual((statuses["loads"], statuses["buffer-range"], statuses["plan-unknown"]),
                                  ("ok", "ok", "ok"))

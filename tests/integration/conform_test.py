@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN CONTROL_PLUGIN
-PACK_BUNDLE"""
+"""assay conform, its bundle, and what verifying that finds: conform_test.py ASSAY CPU_PLUGIN CONTROL_PLUGIN PACK_BUNDLE"""
 import json
 import pathlib
 import re
@@ -13,7 +12,7 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, CPU, CORPUS, CONTROL, PACK_BUNDLE = sys.argv[1:6]
+ASSAY, CPU, CONTROL, PACK_BUNDLE = sys.argv[1:5]
 PROFILES = pathlib.Path(__file__).resolve().parents[2] / "ops/profiles"
 PROFILE = """cases = "mine.suite"
 mandatory = ["matmul/f32", "softmax/f32"]
@@ -26,7 +25,8 @@ SUITE = "matmul dtypes=f32|f16 m=7|33 n=5 k=129 fill=normal\nsoftmax dtypes=f32 
 
 
 class Conform(OwnFolder):
-    honest = None  # the folder of a run that is forged in several ways
+    BAD = ("--plugin", f"bad={CONTROL}")  # the kernels of the control, as somebody's
+    kept = {}  # folders of runs that several tests need, which forge them
 
     def setUp(self):
         super().setUp()
@@ -84,6 +84,16 @@ class Conform(OwnFolder):
         self.assertEqual(seeds[0], seeds[1])
         self.assertNotEqual(seeds[0], seeds[2])
 
+    def conform_once(self, *more, out, code=0, **named):
+        """Returns the text that conform() prints; a later test with the same arguments gets a copy of the first one's folder."""
+        if more not in self.kept:
+            printed = self.conform(*more, out=out, code=code, **named).stdout
+            folder = tempfile.TemporaryDirectory()
+            shutil.copytree(self.dir / out, folder.name + "/run")
+            self.kept[more] = folder, printed
+        shutil.copytree(self.kept[more][0].name + "/run", self.dir / out, dirs_exist_ok=True)
+        return self.kept[more][1]
+
     def pack(self, run):
         subprocess.run([PACK_BUNDLE, run, f"{run}.assay.tar.zst"], cwd=self.dir, env=self.env, check=True)
 
@@ -91,11 +101,7 @@ class Conform(OwnFolder):
         """Returns the answer of verify to a bundle of a run that `change` forged."""
         shutil.rmtree(self.dir / "forged", True)
         (self.dir / "forged.assay.tar.zst").unlink(missing_ok=True)
-        if not Conform.honest:
-            self.conform(out="honest")
-            Conform.honest = tempfile.TemporaryDirectory()
-            shutil.copytree(self.dir / "honest", Conform.honest.name + "/run")
-        shutil.copytree(Conform.honest.name + "/run", self.dir / "forged")
+        self.conform_once(out="forged")
         change(self.dir / "forged")
         self.pack("forged")
         return self.assay("verify", "forged.assay.tar.zst", "--profile", "mine.toml", "--progress", "none", code=1).stdout
@@ -150,7 +156,7 @@ class Conform(OwnFolder):
 
     def test_a_failing_run_does_not_become_conformant(self):
         """Wrong and unsupported records become passes, with invented inputs, golden values and outputs."""
-        self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1, out="forged")
+        self.conform_once(*self.BAD, backend="bad", code=1, out="forged")
         path = self.dir / "forged/results.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         for r in lines:
@@ -171,8 +177,8 @@ class Conform(OwnFolder):
         self.assertNotIn("conformance, with a seed", verified)
 
     def test_wrong_kernels_do_not_conform(self):
-        done = self.conform("--plugin", f"bad={CORPUS}", backend="bad", code=1)
-        self.assertRegex(done.stdout, r"\nNOT CONFORMANT mine .*matmul/f32: of 2 cases 2 wrong or missing")
+        printed = self.conform_once(*self.BAD, backend="bad", code=1, out="out")
+        self.assertRegex(printed, r"\nNOT CONFORMANT mine .*matmul/f32: of 2 cases 2 wrong or missing")
         self.assertFalse(self.finding()["conforms"])
 
     def test_what_skips_a_mandatory_feature_does_not_conform(self):
@@ -230,4 +236,4 @@ class Shipped(OwnFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -143,7 +143,7 @@ class OfOnePlugin(Cli):
     # Both hang for as long as they may: that they overlap does not depend on the speed of the machine.
     def test_they_run_at_the_same_time(self):
         self.CASES = self.CASES[:1]
-        first, other, spans = self.run_both("two_devices", "--impl", "hang", "--timeout", "3")
+        first, other, spans = self.run_both("two_devices", "--impl", "hang", "--timeout", "2", "--retries", "0")
         self.assertEqual([r["verdict"] for r in first + other], ["timeout"] * 2)
         begin, end = zip(*(spans("execute", device)[0] for device in (0, 1)))
         self.assertLess(max(begin), min(end))

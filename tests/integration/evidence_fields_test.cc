@@ -274,7 +274,7 @@ class EvidenceFields : public testing::Test {
     Walk(json, Json::json_pointer(), [&](const Json::json_pointer& path) {
       const size_t turn = number++;
       for (size_t k = 0; k < std::size(kKinds); ++k) {
-        if (!all_kinds_ && k > 0 && turn % 4 != k) continue;  // each is changed, some are removed or emptied
+        if (!all_kinds_ && k > 0 && turn % 8 != k) continue;  // each is changed, some are removed or emptied
         const auto changed = Apply(json, path, kKinds[k]);
         if (!changed) continue;
         const int indent = in_lines ? -1 : file == kEvidenceFile || file == "plan.json" ? 1 : 2;

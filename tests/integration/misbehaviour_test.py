@@ -19,7 +19,7 @@ from program import ASSAY, CASE, Cli, PLUGIN
 
 class Misbehaviour(Cli):
     def test_every_fault_has_its_verdict_and_the_run_completes(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "cpu,misbehaving", "--timeout", "2", "--perf-time",
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "cpu,misbehaving", "--timeout", "1", "--perf-time",
                                        "0.02", "--relations", "all")
         by_name = {r["implementation"]: r for r in records if r["backend"] == "misbehaving"}
         expected = {
@@ -27,7 +27,7 @@ class Misbehaviour(Cli):
             "segfault": ("crash", "SIGSEGV"),
             "abort": ("crash", "SIGABRT"),
             "exit": ("crash", "exit"),
-            "hang": ("timeout", "2 s"),
+            "hang": ("timeout", "1 s"),
             "write_before": ("mismatch", "before"),
             "write_after": ("mismatch", "after"),
             "write_gap": ("mismatch", ""),
@@ -174,9 +174,9 @@ class Misbehaviour(Cli):
         for how, verdict, text in [("crash_on_load", "crash", "SIG"), ("no_device", "unavailable", ""),
                                    ("wrong_major", "error", "ABI")]:
             with self.subTest(how):
-                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--no-perf", out=how,
-                                               env={"ASSAY_MISBEHAVE": how})
-                bad = [r for r in records if r["backend"] == "misbehaving" or "misbehaving" in r["backend"]]
+                done, records = self.run_cases("--case", CASE, "--plugin", f"misbehaving={PLUGIN}", "--backend", "cpu,misbehaving",
+                                               "--no-perf", out=how, env={"ASSAY_MISBEHAVE": how})
+                bad = [r for r in records if r["backend"] == "misbehaving"]
                 self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
                 self.assertIn(text, bad[0]["reason"])
                 self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))

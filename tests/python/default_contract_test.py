@@ -194,10 +194,11 @@ class Leaning(unittest.TestCase):
                 "equal rows": (np.repeat(normal[:8], 16, 0), 1e-5), "alike": (row + 0.01 * normal, 1e-5),
                 "odd n": (self.rng.standard_normal((128, 1001)), 1e-5), "short": (normal[:, :8], 1e-5),
                 "many rows": (self.rng.standard_normal((4096, 64)), 1e-5)}
-        for dtype, store in narrow.ROUND.items():
-            for name, (values, epsilon) in data.items():
+        for i, (dtype, store) in enumerate(narrow.ROUND.items()):
+            for j, (name, (values, epsilon)) in enumerate(data.items()):
                 x = store(values.astype(np.float32))
-                for step, y in self.stored_steps(x, store, epsilon).items():
+                steps = list(self.stored_steps(x, store, epsilon).items())
+                for step, y in steps[(i + j) % 2::2]:  # every one in one of the types
                     with self.subTest(data=name, step=step, dtype=dtype):
                         self.is_quiet("rms_norm", {"x": x, "gamma": np.ones(x.shape[1], np.float32)}, store(y), dtype,
                                       eps=epsilon)

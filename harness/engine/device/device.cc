@@ -199,6 +199,31 @@ Result<std::vector<PluginArgument>> ReadNamedPlugins(const BackendOptions& optio
   return plugins;
 }
 
+// An installed plugin's file is named after its backend, so that one whose name no option gives need not be loaded.
+bool IsAskedFor(const BackendOptions& options, const PluginCandidate& candidate) {
+  if (candidate.origin != kInstalledOrigin || options.backends.empty()) return true;
+  const std::string name = NameOfPluginFile(candidate.path);
+  const auto is_its = [&](const std::string& wanted) { return wanted.substr(0, wanted.find(':')) == name; };
+  return std::ranges::any_of(options.backends, is_its) || std::ranges::any_of(options.required_backends, is_its);
+}
+
+void OpenCandidates(const std::vector<PluginCandidate>& candidates, const BackendOptions& options, bool asked_for,
+                    std::vector<Device>& devices) {
+  for (const PluginCandidate& candidate : candidates) {
+    if (IsAskedFor(options, candidate) != asked_for) continue;
+    if (options.IsInterrupted()) {
+      devices.push_back(
+          MakeUnusableDevice(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
+    } else {
+      AppendDevices(candidate, options, devices);
+    }
+  }
+}
+
+bool IsUsable(const std::vector<Device>& devices, const std::string& name) {
+  return std::ranges::any_of(devices, [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); });
+}
+
 }  // namespace
 
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options) {
@@ -289,13 +314,11 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(*std::move(plugins)));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
-  for (const PluginCandidate& candidate : candidates) {
-    if (options.IsInterrupted()) {
-      devices.push_back(
-          MakeUnusableDevice(candidate, FailureKind::kInterrupted, "the run was interrupted before it was loaded"));
-    } else {
-      AppendDevices(candidate, options, devices);
-    }
+  OpenCandidates(candidates, options, true, devices);
+  const auto is_usable = [&](const std::string& name) { return IsUsable(devices, name); };
+  // A plugin of another name may have the backend, and a message lists all that there are.
+  if (!CheckSelection(options, devices) || !std::ranges::all_of(options.required_backends, is_usable)) {
+    OpenCandidates(candidates, options, false, devices);
   }
   // Nothing is known of what was not loaded to its end: the run begins, and ends with reports that say so.
   if (options.IsInterrupted()) {
@@ -308,8 +331,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
     if (auto each = CheckOnePluginEach(devices); !each) return tl::unexpected(each.error());
   }
   for (const std::string& name : options.required_backends) {
-    const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };
-    if (std::none_of(devices.begin(), devices.end(), usable)) absent.push_back(AbsentText(devices, name));
+    if (!is_usable(name)) absent.push_back(AbsentText(devices, name));
   }
   if (Status selection = CheckSelection(options, devices); !selection) return tl::unexpected(selection.error());
   std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });

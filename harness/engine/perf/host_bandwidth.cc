@@ -6,12 +6,14 @@
 #include <cstring>
 #include <memory>
 
+#include "harness/core/base/stopwatch.h"
 #include "harness/engine/perf/all_threads.h"
 
 namespace assay {
 namespace {
 
-constexpr int kPasses = 5;
+constexpr int kFewestPasses = 2, kMostPasses = 5;
+constexpr double kEnoughSeconds = 0.5;  // where caches are large, a pass takes longer
 
 // Independent sums, so that the additions do not hold the loads up.
 uint64_t Sum(const uint64_t* words, size_t count) {
@@ -41,7 +43,8 @@ HostBandwidth MeasureHostBandwidth(uint64_t bytes, int threads) {
   });
   HostBandwidth best;
   const double moved = static_cast<double>(2 * words * sizeof(uint64_t)) * 1e-9;
-  for (int pass = 0; pass < kPasses; ++pass) {
+  const Stopwatch watch;
+  for (int pass = 0; pass < kFewestPasses || (pass < kMostPasses && watch.Seconds() < kEnoughSeconds); ++pass) {
     const double read =
         SecondsOfAll(threads, [&](int t) { sink += Sum(from + part(t), each) + Sum(to + part(t), each); });
     const double copy =

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace assay {
 namespace {
@@ -45,15 +46,14 @@ constexpr std::string_view kOfSession[] = {"USER",  "LOGNAME", "SHELL", "SHLVL",
                                            "MAIL",  "EDITOR",  "PAGER", "LINES", "COLUMNS", "DISPLAY", "HOSTNAME",
                                            "TMOUT", "VISUAL",  "LESS",  "PS1",   "PS2",     "IFS",     "VIRTUAL_ENV"};
 
-// Finds the name as a text of its own: between quotes in a script, at the end of a string in a library.
+// Finds the name as a text of its own: between quotes in a script, at the end of a string in a library. memmem() is
+// many times as quick as std::string_view::find() in libraries of megabytes, in which first letters abound.
 bool Names(std::string_view file, std::string_view name, bool is_script) {
-  for (size_t at = file.find(name); at != file.npos; at = file.find(name, at + 1)) {
-    const char before = at == 0 ? '\0' : file[at - 1];
-    const char behind = at + name.size() < file.size() ? file[at + name.size()] : '\0';
-    const bool quoted = (before == '"' || before == '\'') && behind == before;
-    if (is_script ? quoted : before == '\0' && behind == '\0') return true;
-  }
-  return false;
+  const auto has = [&](char around) {
+    const std::string text = around + std::string(name) + around;
+    return ::memmem(file.data(), file.size(), text.data(), text.size()) != nullptr;
+  };
+  return is_script ? has('"') || has('\'') : has('\0');
 }
 
 std::string_view NameOf(std::string_view variable) {

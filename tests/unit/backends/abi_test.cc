@@ -12,6 +12,9 @@ namespace {
 
 class Abi : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    if (!HasDevice(GetParam())) GTEST_SKIP() << "no device of " << GetParam();
+  }
   Plugin& plugin() { return PluginAt(GetParam()); }
   const assay_backend_api& api() { return plugin().api(); }
   assay_device* device() { return plugin().device(); }

@@ -264,7 +264,7 @@ std::string Plugin::TryRun(Op& op, const std::string& implementation, const std:
 }
 
 std::vector<const char*> PluginPaths() {
-  std::vector<const char*> paths{
+  return {
       ASSAY_CPU_PLUGIN,
 #ifdef ASSAY_ONEDNN_PLUGIN
       ASSAY_ONEDNN_PLUGIN,
@@ -276,8 +276,6 @@ std::vector<const char*> PluginPaths() {
       ASSAY_VULKAN_PLUGIN,
 #endif
   };
-  std::erase_if(paths, [](const char* path) { return !HasDevice(path); });
-  return paths;
 }
 
 bool HasDevice(const char* path) {

@@ -98,7 +98,7 @@ class Plugin {
 // Whether a plugin's device_count says that there is one.
 bool HasDevice(const char* path);
 
-// The plugins under test: those that were built and have a device here. Loaded once, never unloaded.
+// The plugins under test: those that were built, whether or not they have a device here. Loaded once, never unloaded.
 std::vector<const char*> PluginPaths();
 Plugin& Cpu();
 Plugin& PluginAt(const char* path);

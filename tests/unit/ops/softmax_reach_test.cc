@@ -29,7 +29,8 @@ WrittenOut WriteOut(const Problem& problem, const Contract& contract, const std:
   if (!reach) return out;
   out.applies = true;
   std::vector<double> distance;
-  for (const double x : row) distance.push_back(std::ranges::max(row) - x);
+  const double most = std::ranges::max(row);
+  for (const double x : row) distance.push_back(most - x);
   std::vector<double> y;
   for (const double d : distance) y.push_back(std::exp(-d));
   const double sum = std::accumulate(y.begin(), y.end(), 0.0);
