@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/verb_case_on_devices.h"
 
+#include "harness/cli/process.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/run_settings.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/core/base/parallel.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/tools/check/check_case.h"
 #include "harness/tools/check/tensor_args.h"
 #include "harness/tools/check/tensor_set.h"

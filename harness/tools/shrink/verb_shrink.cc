@@ -8,7 +8,7 @@
 
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
