@@ -149,7 +149,9 @@ std::string TextOf(const Passport& passport) {
                                                    at_least ? " or more" : "", passport.rounding));
   add("operands", fmt::format("keep {} bits", passport.operand_bits));
   if (passport.has_products) {
-    add("products", !passport.contracts   ? "exact in the sum, or not shown by it"
+    const bool exact = 2 * passport.operand_bits <= passport.sum_bits;
+    add("products", exact                 ? "exact in the sum"
+                    : !passport.contracts ? "not known to be rounded or not"
                     : *passport.contracts ? "added without a rounding of their own"
                                           : "rounded before they are added");
   }
