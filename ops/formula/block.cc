@@ -11,12 +11,6 @@ namespace {
 constexpr int64_t kBlockElements = 8192;  // of a node with all axes: arrays of a few nodes stay in a second-level cache
 constexpr int64_t kMostLanes = 1024;
 
-std::vector<int> AxesOf(AxisSet set) {
-  std::vector<int> axes;
-  for (; set != 0; set &= set - 1) axes.push_back(std::countr_zero(set));
-  return axes;
-}
-
 // Calls visit(index) for all index tuples of these axes, the last one fastest; index has one entry per axis of the
 // graph.
 template <class Visit>
@@ -41,6 +35,12 @@ int64_t PlaceOf(const Graph& graph, const std::vector<int>& axes, const std::vec
 
 }  // namespace
 
+std::vector<int> ListAxes(AxisSet set) {
+  std::vector<int> axes;
+  for (; set != 0; set &= set - 1) axes.push_back(std::countr_zero(set));
+  return axes;
+}
+
 BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&graph), output_(&output) {
   for (const Node& node : graph.nodes) {
     inner_ |= node.reduced;
@@ -53,7 +53,7 @@ BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&gra
   ASSAY_CHECK((graph.At(output.node).axes & ~layout) == 0);
   // An axis that nothing reduces and that this output lacks belongs to other outputs.
   lane_set_ = layout & ~inner_;
-  lane_axes_ = AxesOf(lane_set_);
+  lane_axes_ = ListAxes(lane_set_);
   lanes_ = graph.ExtentOf(lane_set_);
   block_lanes_ = std::clamp<int64_t>(kBlockElements / graph.ExtentOf(all & inner_), 1, std::min(kMostLanes, lanes_));
 }
@@ -77,7 +77,7 @@ std::vector<int64_t> BlockPlan::InnerOffsets(const ArrayLayout& layout) const {
   for (const int axis : layout.axes) set |= SetOf(axis);
   const std::vector<int64_t> strides = StridesOf(layout);
   std::vector<int64_t> offsets;
-  ForEachIndex(*graph_, AxesOf(InnerOf(set)), [&](const std::vector<int64_t>& index) {
+  ForEachIndex(*graph_, ListAxes(InnerOf(set)), [&](const std::vector<int64_t>& index) {
     int64_t offset = 0;
     for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * strides[axis];
     offsets.push_back(offset);
@@ -142,20 +142,20 @@ std::vector<int64_t> BlockPlan::LanesOf(std::span<const int64_t> elements) const
 }
 
 std::vector<int64_t> Projection(const BlockPlan& plan, AxisSet from, AxisSet to) {
-  const std::vector<int> kept = AxesOf(plan.InnerOf(to));
+  const std::vector<int> kept = ListAxes(plan.InnerOf(to));
   std::vector<int64_t> places;
-  ForEachIndex(plan.graph(), AxesOf(plan.InnerOf(from)),
+  ForEachIndex(plan.graph(), ListAxes(plan.InnerOf(from)),
                [&](const std::vector<int64_t>& index) { places.push_back(PlaceOf(plan.graph(), kept, index)); });
   return places;
 }
 
 std::vector<int64_t> Source(const BlockPlan& plan, const Node& node, AxisSet operand) {
-  const std::vector<int> axes = AxesOf(plan.InnerOf(operand));
+  const std::vector<int> axes = ListAxes(plan.InnerOf(operand));
   std::vector<int> to = {node.axis}, from = {node.from_axis};
   to.insert(to.end(), node.more_axes.begin(), node.more_axes.end());
   from.insert(from.end(), node.more_from.begin(), node.more_from.end());
   std::vector<int64_t> places;
-  ForEachIndex(plan.graph(), AxesOf(plan.InnerOf(node.axes)), [&](std::vector<int64_t> index) {
+  ForEachIndex(plan.graph(), ListAxes(plan.InnerOf(node.axes)), [&](std::vector<int64_t> index) {
     const int64_t at = node.index[static_cast<size_t>(PlaceOf(plan.graph(), to, index))];
     int64_t rest = std::max<int64_t>(at, 0);
     for (size_t k = from.size(); k-- > 0; rest /= plan.graph().Extent(from[k])) {
@@ -170,9 +170,9 @@ std::vector<int64_t> Places(const BlockPlan& plan, const Node& node, std::span<c
   const Graph& graph = plan.graph();
   const bool gathers = node.kind == Kind::kGather;
   const AxisSet updates = graph.At(node.args[1]).axes;
-  const std::vector<int> walked = AxesOf(plan.InnerOf(gathers ? node.axes : updates));
-  const std::vector<int> target = AxesOf(plan.InnerOf(gathers ? graph.At(node.args[0]).axes : node.axes));
-  const std::vector<int> of_index = AxesOf(node.reduced);
+  const std::vector<int> walked = ListAxes(plan.InnerOf(gathers ? node.axes : updates));
+  const std::vector<int> target = ListAxes(plan.InnerOf(gathers ? graph.At(node.args[0]).axes : node.axes));
+  const std::vector<int> of_index = ListAxes(node.reduced);
   const int along = gathers ? node.from_axis : node.axis;
   std::vector<int64_t> places;
   ForEachIndex(graph, walked, [&](std::vector<int64_t> at) {

@@ -11,6 +11,8 @@
 
 namespace assay::formula {
 
+std::vector<int> ListAxes(AxisSet set);  // in ascending order
+
 // Lanes that make a block: `count` of them from `first` on, or those of a list.
 struct LaneRange {
   int64_t first = 0, count = 1;

@@ -16,12 +16,6 @@ namespace {
 constexpr int64_t kLeastProducts = 1 << 15;
 constexpr int64_t kLeastExtent = 4;  // of rows and of columns
 
-std::vector<int> AxesIn(AxisSet set) {
-  std::vector<int> axes;
-  for (; set != 0; set &= set - 1) axes.push_back(std::countr_zero(set));
-  return axes;
-}
-
 std::vector<int> Concatenated(std::vector<int> first, const std::vector<int>& second, const std::vector<int>& third) {
   first.insert(first.end(), second.begin(), second.end());
   first.insert(first.end(), third.begin(), third.end());
@@ -42,8 +36,8 @@ std::optional<MatrixProduct> MatrixProductAt(const Graph& graph, int sum) {
   if (std::min(rows, columns) < kLeastExtent || graph.ExtentOf(reduced) < 2) return std::nullopt;
   if (graph.ExtentOf(left.axes | right.axes) < kLeastProducts) return std::nullopt;
   MatrixProduct found{.sum = sum, .product = product, .left = terms.args[0], .right = terms.args[1]};
-  found.batch = AxesIn(common & ~reduced), found.rows = AxesIn(left.axes & ~common);
-  found.columns = AxesIn(right.axes & ~common), found.terms = AxesIn(reduced);
+  found.batch = ListAxes(common & ~reduced), found.rows = ListAxes(left.axes & ~common);
+  found.columns = ListAxes(right.axes & ~common), found.terms = ListAxes(reduced);
   CollectFactors(graph, found.left, false, found.left_parts);
   CollectFactors(graph, found.right, false, found.right_parts);
   return found;
