@@ -6,6 +6,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "harness/cli/option_table.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/engine/run_loop.h"
 

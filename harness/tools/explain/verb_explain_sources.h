@@ -7,6 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "harness/cli/option_table.h"
 #include "harness/engine/prepared_run.h"
 #include "harness/tools/explain/case_with_outputs.h"
 
