@@ -66,7 +66,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
   if (!bound) return tl::unexpected(bound.error());
-  if (IsFunction((*bound)->problem)) return Fingerprinted{*std::move(bound), std::nullopt};
+  if (IsFunction(**bound)) return Fingerprinted{*std::move(bound), std::nullopt};
   auto sums = SumCase::Make((*bound)->problem);
   if (!sums) return tl::unexpected(sums.error());
   return Fingerprinted{*std::move(bound), *std::move(sums)};
