@@ -78,8 +78,15 @@ class Tensors(Explained):
         self.assertEqual(rows[3], "  " + "#" * N)
         self.assertEqual(rows[7], "  ..!" + "." * (N - 3))
         self.assertEqual(rows[8], "  " + "." * N)
-        self.assertIn("unexplained: ", text)
+        self.assertRegex(text, "unexplained: .* was found within 10 s")
         self.assertFalse(json.loads(self.tensors(attrs=["--json"]).stdout)["results"][0]["explained"])
+
+    def test_a_search_that_was_not_made_is_not_claimed(self):
+        for wrong, why in ((self.y[:-1] + [self.y[-1] + 1], "its wrong values are too few"), ([3] * (M * N), "all its values are one number")):
+            self.write("y", (M, N), wrong)
+            text = self.tensors().stdout
+            self.assertIn(f"unexplained: other causes than a weaker arithmetic were not looked for: {why}", text)
+            self.assertIn(why, json.loads(self.tensors(attrs=["--json"]).stdout)["results"][0]["not_searched"])
 
     def test_a_weaker_arithmetic_explains_and_a_wider_bound_does_not(self):
         narrow = [to_bf16(x) for x in self.a], [to_bf16(x) for x in self.b]

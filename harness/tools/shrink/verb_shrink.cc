@@ -261,7 +261,8 @@ void AddShrinkVerb(CLI::App& app, Action& action) {
   verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->required();
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--operators", "--out", "--jobs", "--tier", "--progress"});
-  verb->get_option("--out")->description("folder for the data, the outputs and the script, new or empty; default: shrunk");
+  verb->get_option("--out")->description(
+      "folder for the data, the outputs and the script, new or empty; default: shrunk");
   AddNumber<int>(*verb, "--repeat", o->repeat, {1, 100'000},
                  "executions of each try, of which one has to fail, for failures that seldom come");
   AddNumber<double>(*verb, "--seconds", o->seconds, {1, 100'000}, "time for the search");
