@@ -116,7 +116,7 @@ class TwoOutputs(Explained):
         other[3 * N + 5] += 0.25
         self.write("b_y", (M, N), other)
         done = self.tensors("first=b_y.npy", "second=y.npy")
-        ranking = done.stdout.split("ranking, ")[1]
+        ranking = done.stdout.split("ranking: ")[1]
         self.assertLess(ranking.index("\n  second "), ranking.index("\n  first "))
         self.assertIn("second and first differ:\n  y: 1 of 256 elements, [3,5]\n    furthest apart at [3,5]:", ranking)
         self.assertIn("second is nearer to the golden value in 1 of 1 that differ", ranking)

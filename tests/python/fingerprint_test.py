@@ -201,7 +201,9 @@ class Fingerprint(Program):
         for name in ("broken.json", "other.json"):
             done = self.assay("fingerprint", "--diff", name, name)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("assay fingerprint", done.stderr)
+            self.assertIn("give files that assay fingerprint --json printed", done.stderr)
+        done = self.assay("fingerprint", "--backend", "cpu", "--case", MATMUL, "--impl", "none")
+        self.assertEqual((done.returncode, done.stderr.count("leave it out to take all")), (4, 1), done.stderr)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ std::string TextOf(const Passport& passport) {
 Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) {
   const auto by_name = [](const Json& document) -> Result<std::map<std::string, Json>> {
     if (!document.is_object() || !document.contains("passports") || !document["passports"].is_array()) {
-      return UsageError("no list of passports is in it; give files that assay fingerprint --out wrote");
+      return UsageError("no list of passports is in it; give files that assay fingerprint --json printed");
     }
     std::map<std::string, Json> found;
     std::map<std::string, int> seen;
@@ -178,7 +178,7 @@ Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) 
       if (!passport.is_object() || !passport.contains("case") || !passport["case"].is_string() ||
           !passport.contains("implementation") || !passport["implementation"].is_string()) {
         return UsageError(
-            "a passport without case or implementation is in it; give files that assay fingerprint --out wrote");
+            "a passport without case or implementation is in it; give files that assay fingerprint --json printed");
       }
       // Backends and devices may have implementations of one name: the first of one file beside that of the other.
       const std::string name =

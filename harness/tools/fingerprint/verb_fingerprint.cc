@@ -122,7 +122,10 @@ class Taking {
     if (options_.json) Print(DumpJson(Json{{"schema_version", 1}, {"passports", passports_}}, 2) + "\n");
     if (has_failed_) return kExitHarness;
     if (passports_.empty())
-      return Complain(kExitNothing, "no implementation was fingerprinted: no backend takes the cases");
+      return Complain(kExitNothing, options_.run.backend.implementations.empty()
+                                        ? "no implementation was fingerprinted: no backend takes the cases"
+                                        : "no implementation was fingerprinted: none of --impl takes the cases; "
+                                          "leave it out to take all that there are");
     return contradictions_ > 0 ? kExitFailed : kExitOk;
   }
 
