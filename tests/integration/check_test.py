@@ -72,7 +72,9 @@ class Check(Matmul):
         self.assertIn(record["where"], self.shell(record["reproduce"]).stdout)
         self.refused("--write-golden excludes --sample", "--sample", "100", "--write-golden", str(self.dir / "g.npy"))
         self.refused("--sample-seed requires --sample", "--sample-seed", "3")
-        self.refused("--sample", "--sample", "0")
+        for option in ("--sample", "--sample-seed"):
+            for number in ("0", "-1", "1.5", "18446744073709551615", "x"):
+                self.refused("give an integer from 1 to", *(() if option == "--sample" else ("--sample", "9")), option, number)
 
     def test_exact_data_may_not_round(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), [Y[0], math.nextafter(16.5, 17) + 2e-6, Y[2], Y[3]])

@@ -78,8 +78,15 @@ class Tensors(Explained):
         self.assertEqual(rows[3], "  " + "#" * N)
         self.assertEqual(rows[7], "  ..!" + "." * (N - 3))
         self.assertEqual(rows[8], "  " + "." * N)
-        self.assertIn("unexplained: ", text)
+        self.assertRegex(text, "unexplained: .* was found within 10 s")
         self.assertFalse(json.loads(self.tensors(attrs=["--json"]).stdout)["results"][0]["explained"])
+
+    def test_a_search_that_was_not_made_is_not_claimed(self):
+        for wrong, why in ((self.y[:-1] + [self.y[-1] + 1], "its wrong values are too few"), ([3] * (M * N), "all its values are one number")):
+            self.write("y", (M, N), wrong)
+            text = self.tensors().stdout
+            self.assertIn(f"unexplained: other causes than a weaker arithmetic were not looked for: {why}", text)
+            self.assertIn(why, json.loads(self.tensors(attrs=["--json"]).stdout)["results"][0]["not_searched"])
 
     def test_a_weaker_arithmetic_explains_and_a_wider_bound_does_not(self):
         narrow = [to_bf16(x) for x in self.a], [to_bf16(x) for x in self.b]
@@ -109,7 +116,7 @@ class TwoOutputs(Explained):
         other[3 * N + 5] += 0.25
         self.write("b_y", (M, N), other)
         done = self.tensors("first=b_y.npy", "second=y.npy")
-        ranking = done.stdout.split("ranking, ")[1]
+        ranking = done.stdout.split("ranking: ")[1]
         self.assertLess(ranking.index("\n  second "), ranking.index("\n  first "))
         self.assertIn("second and first differ:\n  y: 1 of 256 elements, [3,5]\n    furthest apart at [3,5]:", ranking)
         self.assertIn("second is nearer to the golden value in 1 of 1 that differ", ranking)
@@ -201,6 +208,30 @@ class FromRuns(Explained):
         text = self.explain(str(folder)).stdout
         self.assertRegex(text, r"== misbehaving nan_result.*: mismatch")
         self.assertIn("map of y:", text)
+
+    def write_folder(self, case, inputs, outputs):
+        """A failure folder by hand: tensors by name, each a type, a shape and its bytes."""
+        folder = self.dir / "folder"
+        folder.mkdir(exist_ok=True)
+        said = {"case_id": case, "backend": "b", "implementation": "i", "verdict": "mismatch", "reason": "r"}
+        for name, tensors in (("inputs", inputs), ("got-b-i", outputs)):
+            header, data = {"__metadata__": said}, b""
+            for tensor, (dtype, shape, raw) in tensors.items():
+                header[tensor] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+                data += raw
+            text = json.dumps(header).encode()
+            (folder / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+        return str(folder)
+
+    def test_a_folder_that_is_not_as_a_run_left_it_is_refused(self):
+        spectrum, few = ("F32", [2, 16, 2], bytes(256)), ("F32", [2], bytes(8))
+        for x, y in ((few, spectrum), (spectrum, few), (("F64", [2, 16, 2], bytes(512)), spectrum)):
+            folder = self.write_folder("fft/c64/kind=c2c,n=16,batch=2/fill=normal/seed=0", {"x": x}, {"y": y})
+            self.assertRegex(self.explain(folder, code=2).stderr, "[xy] is f.*, and the case has f32 of 2x16x2; give the folder")
+        table, far = ("F32", [5, 2], bytes(40)), ("I64", [3], struct.pack("<3q", 0, 5, 1))
+        folder = self.write_folder("gather/f32-i64-f32/v=5,n=3,d=2/fill=normal/seed=0", {"table": table, "indices": far},
+                                   {"y": ("F32", [3, 2], bytes(24))})
+        self.assertIn("indices[1] is 5", self.explain(folder, code=2).stderr)
 
     def test_a_case_is_executed_by_each_implementation(self):
         options = ["--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving,cpu"]

@@ -34,6 +34,8 @@ KERNELS = """
     register("flushes", lambda a, b: in_lanes(products(flush(a), flush(b)), 1))
     register("changes", lambda a, b: in_lanes(products(a, b), 2 ** np.random.randint(1, 5)))
 
+    register("tf32b", lambda a, b: in_lanes(products(a, cut(b)), 1))
+
     def cut(x):
         return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
 
@@ -54,6 +56,17 @@ KERNELS = """
             sums = cut_at(parts, most - 13).sum(-1)
             sums = cut_at(sums, np.frexp(sums)[1] - 24)
         return sums.astype(np.float32)
+
+    # An accumulator of 30 bits, of which results in f16 do not show all.
+    @assay.kernel("matmul", contract="acc=f32", dtypes=["f16"])
+    def thirty(a, b):
+        sums = np.zeros((a.shape[0], b.shape[1]))
+        for product in np.moveaxis(products(a.astype(float), b.astype(float)), -1, 0):
+            sums = cut_at(sums + product, np.frexp(sums + product)[1] - 30)
+        return sums.astype(np.float16)
+
+    assay.kernel("tanh", contract="f64", dtypes=["f64"], name="longer")(
+        lambda x: np.tanh(x.astype(np.longdouble)).astype(float))
 
     assay.kernel("tanh", contract="f32acc;math=4", dtypes=["f32", "f16"], name="right")(
         lambda x: np.tanh(x.astype(float)).astype(x.dtype))
@@ -94,7 +107,7 @@ class Fingerprint(Program):
         self.assertFalse(lanes["place_matters"])
         self.assertEqual(passports["wide"]["contradictions"], [])
         self.assertEqual((passports["narrow"]["sum_bits"], passports["narrow"]["rounding"]), (11, "to nearest even"))
-        self.assertEqual(passports["tf32"]["operand_bits"], 11)
+        self.assertEqual([passports[name]["operand_bits"] for name in ("tf32", "tf32b")], [11, 11])
         self.assertEqual(passports["flushes"]["subnormal_operands"], "flushed")
         self.assertFalse(passports["changes"]["repeats"])
         self.assertIn("no one order explains the probes", passports["changes"]["no_order"])
@@ -109,6 +122,16 @@ class Fingerprint(Program):
         self.assertEqual((passport["sum_bits"], passport["rounding"]), (14, "toward zero"))
         self.assertEqual(passport["predicted"], {"agree": 1024, "sums": 1024})
         self.assertEqual(passport["contradictions"], [])
+
+    def test_bits_that_the_output_does_not_show_are_not_stated(self):
+        passport = self.passports(case="matmul/f16/m=8,n=8,k=32/fill=normal/seed=0")["thirty"]
+        self.assertEqual((passport["order"], passport["sum_bits"], passport["rounding"]),
+                         ("one after the other", 25, "not shown by these types"))
+        self.assertEqual(passport["contradictions"], [])
+
+    def test_a_function_of_f64_is_held_against_more_digits_than_its_own(self):
+        passport = self.passports(case="tanh/f64/n=4194304/fill=normal/seed=0")["longer"]
+        self.assertTrue(0.49 < passport["max_ulp"] < 0.51, passport)
 
     def test_each_number_of_a_16_bit_type_is_given_to_a_function(self):
         for case in ("tanh/f16/n=65536/fill=normal/seed=0", "tanh/f32/n=4194304/fill=normal/seed=0"):
@@ -154,11 +177,21 @@ class Fingerprint(Program):
         other = self.assay("fingerprint", "--diff", "lanes.json", "narrow.json")
         self.assertEqual(other.returncode, 1)
         self.assertIn(f"{MATMUL} one: sum_bits 24 -> 11\n", other.stdout)
+        for name, bits in (("lanes", 24), ("narrow", 23)):  # of two devices, whose second ones differ
+            same = [{"case": MATMUL, "implementation": "one", "sum_bits": of} for of in (24, bits)]
+            (self.dir / f"{name}.json").write_text(json.dumps({"passports": same}))
+        other = self.assay("fingerprint", "--diff", "lanes.json", "narrow.json")
+        self.assertEqual(other.stdout, f"{MATMUL} one (2): sum_bits 24 -> 23\n")
 
     def test_bad_input_is_refused_with_what_to_do(self):
         for words, text in ((("--case", "softmax/f32/shape=4x4,axis=-1/fill=normal/seed=0"), "fingerprints are taken of matmul"),
                             (("--case", "matmul/f32/m=4,n=4,k=4,beta=1/fill=normal/seed=0"), "beta=0"),
-                            (("--case", "exp/f16/n=100/fill=normal/seed=0"), "n=65536"), (("--case", "nonsense"), "nonsense"), (("--op", "fft"), "--case names another"),
+                            (("--case", "exp/f16/n=100/fill=normal/seed=0"), "n=65536"), (("--case", "nonsense"), "nonsense"),
+                            (("--case", "softmax/f16/shape=65536/fill=normal/seed=0"), "functions of [n] elements"),
+                            (("--case", "matmul/i8-i8-i32/m=4,n=4,k=16/fill=normal/seed=0"), "are taken of floats"),
+                            (("--case", "matmul/f32/m=4,n=4,k=1/fill=normal/seed=0"), "have 1 terms; the order of 2 to 16384"),
+                            (("--case", "matmul/bf16/m=4,n=4,k=257/fill=normal/seed=0"), "2 to 256 can be found with results of bf16"),
+                            (("--case", "matmul/f32/m=4,n=4,k=16385/fill=normal/seed=0"), "2 to 16384"), (("--op", "fft"), "--case names another"),
                             (("--diff", "a.json", "b.json"), "a.json")):
             done = self.assay("fingerprint", "--backend", "cpu", *words)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
@@ -168,7 +201,9 @@ class Fingerprint(Program):
         for name in ("broken.json", "other.json"):
             done = self.assay("fingerprint", "--diff", name, name)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("assay fingerprint", done.stderr)
+            self.assertIn("give files that assay fingerprint --json printed", done.stderr)
+        done = self.assay("fingerprint", "--backend", "cpu", "--case", MATMUL, "--impl", "none")
+        self.assertEqual((done.returncode, done.stderr.count("leave it out to take all")), (4, 1), done.stderr)
 
 
 if __name__ == "__main__":

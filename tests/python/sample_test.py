@@ -85,6 +85,16 @@ class Samples(unittest.TestCase):
         soft[4000] *= 1.01
         self.assertEqual(assay.check("softmax", x, soft, sample=100).verdict, "mismatch")
 
+    def test_a_row_whose_elements_err_apart_is_named_by_its_place_in_the_whole(self):
+        x = np.random.default_rng(0).standard_normal((20, 100, 256), np.float32)
+        e = np.exp(x.astype(float) - x.max(-1, keepdims=True))
+        y = (e / e.sum(-1, keepdims=True)).astype(np.float32)
+        y[19, 99, ::2] *= np.float32(1 + 4e-6)
+        y[19, 99, 1::2] *= np.float32(1 - 4e-6)
+        for words in ({}, {"sample": 6000}):
+            reason = assay.check("softmax", [x], y, **words).reason
+            self.assertIn("the row at [19,99,0] has no error in common", reason)
+
     def test_other_operators_and_traced_functions_have_samples(self):
         x = np.random.default_rng(1).standard_normal((600, 50), np.float32)
         rms = (x / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-6)).astype(np.float32)

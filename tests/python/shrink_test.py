@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -40,6 +41,7 @@ class Shrinking(unittest.TestCase):
         return done.stdout + done.stderr
 
     def shrink(self, kernel, case, *args, code=1):
+        shutil.rmtree(self.dir / "shrunk", ignore_errors=True)
         (self.dir / "mine.py").write_text("import os\nimport numpy as np\nimport assay\n" + textwrap.dedent(kernel))
         return self.command([ASSAY, "shrink", "--case", case, "--kernels", "mine.py", "--python", sys.executable, "--backend",
                              "mine", "--progress", "none", *args], code)
@@ -158,6 +160,12 @@ class Failing(Shrinking):
 
 
 class Passing(Shrinking):
+    def test_an_earlier_folder_is_kept(self):
+        (self.dir / "earlier").mkdir()
+        (self.dir / "earlier/got-mine-right.safetensors").write_bytes(b"")
+        said = self.shrink("", "exp/f32/n=50/fill=normal/seed=0", "--out", "earlier", code=2)
+        self.assertIn("--out earlier: it is not empty (it has got-mine-right.safetensors): give a new or an empty folder", said)
+
     def test_nothing_fails(self):
         said = self.shrink("""
             @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"])

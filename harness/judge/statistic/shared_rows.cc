@@ -142,11 +142,11 @@ class RowReader {
 
 }  // namespace
 
-std::string SharedRowFinding::Text() const {
+std::string SharedRowFinding::Text(const Shape& shape) const {
   return fmt::format(
-      "row {} has no error in common that explains its elements: what is left of some is {:.3g} times what "
+      "the row at {} has no error in common that explains its elements: what is left of some is {:.3g} times what "
       "one exponential and its roundings may be off",
-      row, margin);
+      IndexText(shape, row * shape.back()), margin);
 }
 
 SharedRowFinding JudgeSharedRows(const ElementJudge& judge, const Tensor& got) {

@@ -16,9 +16,9 @@
 namespace assay {
 
 struct SharedRowFinding {
-  double margin = 0;  // the largest t
-  int64_t row = -1;   // numbered row-major over the other axes; -1: none was judged
-  std::string Text() const;
+  double margin = 0;                           // the largest t
+  int64_t row = -1;                            // numbered row-major over the other axes; -1: none was judged
+  std::string Text(const Shape& shape) const;  // of the output
 };
 
 // At most kMostSharedElements, of rows at equal distances. Precondition: the bound's statistic has a SharedRow.

@@ -122,7 +122,7 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   if (judge.bound().statistic.shared_row) {
     outcome.shared_row = JudgeSharedRows(judge, got);
     outcome.margin = std::max(outcome.margin, outcome.shared_row.margin);
-    if (outcome.shared_row.margin > 1) AddReason(outcome, outcome.shared_row.Text());
+    if (outcome.shared_row.margin > 1) AddReason(outcome, outcome.shared_row.Text(got.shape()));
   }
   CalibrateOnItself(judge, got, chunks, outcome);
   return outcome;

@@ -184,7 +184,12 @@ std::string OutputSample::Relocate(size_t output, const std::string& text) const
     }
   }
   moved.append(from, text.end());
-  return moved;
+  // Neighbours among the judged elements are none in the whole.
+  static const std::regex last(R"(the last (\d+) (rows|columns))");
+  static const std::regex lanes(R"(th column from )"), tile(R"( tile at )");
+  moved = std::regex_replace(moved, last, "the last $1 judged $2");
+  moved = std::regex_replace(moved, lanes, "th judged column from number ");
+  return std::regex_replace(moved, tile, " tile of judged elements at ");
 }
 
 std::vector<int64_t> DrawIndices(int64_t extent, int64_t count, const std::vector<int64_t>& wanted, uint64_t seed,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/stage_progress.h"
@@ -131,14 +132,12 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->description(
           "arithmetic that --contract has to meet, else below_contract; with --manifest in place of what each case "
           "requires");
-  verb.add_option("--sample", o.request.sample.elements,
-                  "judge about so many elements of a large output alone, on a grid of drawn slices. Default: all")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  verb.add_option("--sample-seed", o.request.sample.seed,
-                  "with --sample: what is drawn, as an answer states it. Default: it follows from the operands")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N")
+  constexpr int64_t kMost = int64_t{1} << 62;
+  AddNumber<int64_t>(verb, "--sample", o.request.sample.elements, {1, kMost},
+                     "judge about so many elements of a large output alone, on a grid of drawn slices. Default: all")
+      ->default_str("");
+  AddNumber<int64_t>(verb, "--sample-seed", o.request.sample.seed, {1, kMost},
+                     "with --sample: what is drawn, as an answer states it. Default: it follows from the operands")
       ->needs("--sample");
   verb.add_option("--explain", o.request.explain,
                   "of a failure: causes that are found in a second (a tenth of one for large cases), or all")

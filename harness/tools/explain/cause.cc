@@ -229,6 +229,12 @@ std::vector<Cause> FindCauses(const WrongResult& result, double seconds) {
   return causes;
 }
 
+std::string ExplainNoSearch(const WrongResult& result) {
+  if (IsConstant(result.got[result.output]))
+    return "all its values are one number, as in memory that nobody has written";
+  return SayLittle(result) ? "its wrong values are too few to tell one cause from another" : "";
+}
+
 bool IsCause(const WrongResult& result, const CaseChange& change) {
   ResultFit fit;
   if (!change.formula) return Explains(result, change, fit);

@@ -49,6 +49,9 @@ struct Cause {
 inline constexpr size_t kMostCauses = 3;
 std::vector<Cause> FindCauses(const WrongResult& result, double seconds);
 
+// Why no cause of this result is looked for, in words; "": one is.
+std::string ExplainNoSearch(const WrongResult& result);
+
 // Whether this change explains the result, as the causes of FindCauses do. Of a change of the formula the case may have
 // other extents than the one for which it was found.
 bool IsCause(const WrongResult& result, const CaseChange& change);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "harness/core/base/text.h"
 #include "harness/core/base/whole_file.h"
@@ -41,6 +42,14 @@ CheckRequest RequestOf(const std::string& lines, const std::string& file) {
   return request;
 }
 
+// safetensors has no complex types: their parts lie along a last axis of 2.
+std::pair<DType, Shape> StoredAs(const Operand& operand) {
+  if (!IsComplex(operand.dtype)) return {operand.dtype, operand.shape};
+  Shape shape = operand.shape;
+  shape.push_back(2);
+  return {operand.dtype == DType::kC64 ? DType::kF32 : DType::kF64, shape};
+}
+
 Result<std::vector<Tensor>> TakeOperands(const fs::path& path, SafetensorsFile& file,
                                          const std::vector<Operand>& operands) {
   std::vector<Tensor> taken;
@@ -50,16 +59,18 @@ Result<std::vector<Tensor>> TakeOperands(const fs::path& path, SafetensorsFile& 
       return UsageError(fmt::format("{} has no tensor {}", path.string(), operand.name));
     }
     Tensor& tensor = found->tensor;
-    if (IsComplex(operand.dtype)) {  // stored with a last axis of 2
+    const auto [dtype, shape] = StoredAs(operand);
+    if (tensor.dtype() != dtype || tensor.shape() != shape) {
+      return UsageError(fmt::format("{}: {} is {} of {}, and the case has {} of {}; give the folder as the run left it",
+                                    path.string(), operand.name, Name(tensor.dtype()), ShapeText(tensor.shape()),
+                                    Name(dtype), ShapeText(shape)));
+    }
+    if (IsComplex(operand.dtype)) {
       Tensor complex(operand.dtype, operand.shape);
       complex.SetDoubles(tensor.ToDoubles());
       taken.push_back(std::move(complex));
-    } else if (tensor.dtype() == operand.dtype && tensor.shape() == operand.shape) {
-      taken.push_back(std::move(tensor));
     } else {
-      return UsageError(fmt::format("{}: {} is {} of {}, and the case has {} of {}", path.string(), operand.name,
-                                    Name(tensor.dtype()), ShapeText(tensor.shape()), Name(operand.dtype),
-                                    ShapeText(operand.shape)));
+      taken.push_back(std::move(tensor));
     }
   }
   return taken;
@@ -76,9 +87,12 @@ Result<CaseWithOutputs> ReadCase(const fs::path& path) {
                                   path.string(), spec->op));
   }
   auto bound = BindCase(*spec);
-  if (!bound) return tl::unexpected(bound.error());
+  if (!bound) return UsageError(fmt::format("{}: {}", path.string(), bound.error().message));
   auto inputs = TakeOperands(path, *file, (*bound)->problem.inputs);
   if (!inputs) return tl::unexpected(inputs.error());
+  if (const Status valid = (*bound)->op->CheckInputs((*bound)->problem, *inputs); !valid) {
+    return UsageError(fmt::format("{}: {}", path.string(), valid.error().message));
+  }
   CaseWithOutputs read;
   read.planned = PlannedCase{.spec = *spec};
   read.data.op = (*bound)->op, read.data.problem = (*bound)->problem;

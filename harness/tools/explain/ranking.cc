@@ -129,7 +129,7 @@ Ranking RankResults(const CaseWithOutputs& of, std::vector<RankedResult> results
 
 std::string RankingText(const CaseWithOutputs& of, const Ranking& ranking) {
   if (ranking.order.size() < 2) return "";
-  std::string text = "ranking, the nearest to the golden values first:\n";
+  std::string text = "ranking: what holds before what fails, and of these the nearest to the golden values first:\n";
   size_t width = 0;
   for (const NamedResult& result : of.results) width = std::max(width, result.name.size());
   text += fmt::format("  {:<{}} {:<14} {:>12} {:<14} {:>10} {:>8}\n", "result", width, "verdict", "tolerances", "at",

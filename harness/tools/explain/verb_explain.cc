@@ -82,25 +82,32 @@ class ResultExplainer {
     explained.json["explained"] = explains;
     explained.json["holds_by"] = Json();
     if (explains) return;
-    explained.text += fmt::format(
-        "unexplained: no other value of an attribute, no changed operand, no one place of the formula and no weaker "
-        "arithmetic was found within {:g} s that makes these numbers\n",
-        options_.search_s);
-    if (!judged_.record.exact_margin) AddHoldingContract(explained);
+    const WrongResult wrong{.op = *data().op,
+                            .problem = data().problem,
+                            .inputs = data().inputs,
+                            .got = user_.got,
+                            .contract = user_.contract,
+                            .golden = golden(),
+                            .tier = golden().tier,
+                            .output = output_};
+    const std::string no_search = ExplainNoSearch(wrong);
+    explained.json["not_searched"] = no_search;
+    explained.text +=
+        no_search.empty()
+            ? fmt::format(
+                  "unexplained: no other value of an attribute, no changed operand, no one place of the formula and no "
+                  "weaker arithmetic was found within {:g} s that makes these numbers\n",
+                  options_.search_s)
+            : fmt::format("unexplained: other causes than a weaker arithmetic were not looked for: {}\n", no_search);
+    if (!judged_.record.exact_margin) AddHoldingContract(wrong, explained);
   }
 
   // A bound that is wide enough proves nothing: it is said beside, and explains nothing.
-  void AddHoldingContract(ExplainedResult& explained) const {
-    const auto found = FindHoldingContract({.op = *data().op,
-                                            .problem = data().problem,
-                                            .inputs = data().inputs,
-                                            .got = user_.got,
-                                            .contract = user_.contract,
-                                            .golden = golden(),
-                                            .tier = golden().tier,
-                                            .output = output_});
+  void AddHoldingContract(const WrongResult& wrong, ExplainedResult& explained) const {
+    const auto found = FindHoldingContract(wrong);
     if (!found) {
-      explained.text += fmt::format("would pass by: none of {}\n", UsualContractsText());
+      explained.text +=
+          fmt::format("would pass by: none of {} that would notice half of single faults\n", UsualContractsText());
       return;
     }
     explained.text += fmt::format(

@@ -2,9 +2,11 @@
 #include "harness/tools/explain/verb_explain_sources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "harness/cli/process.h"
 #include "harness/tools/check/check_case.h"
@@ -75,7 +77,8 @@ Status TakeInputs(const CheckRequest& request, PreparedCase& data) {
     if (!file) return UsageError("--input " + file.error().message);
     const auto operand = std::ranges::find(data.problem.inputs, file->name, &Operand::name);
     if (operand == data.problem.inputs.end())
-      return UsageError(fmt::format("--input {}: the case has no such input", text));
+      return UsageError(fmt::format("--input {}: the case has no such input, but {}", text,
+                                    fmt::join(data.problem.inputs | std::views::transform(&Operand::name), ", ")));
     auto tensor = LoadOperand(*file, std::string(Name(operand->dtype)));
     if (!tensor) return tl::unexpected(tensor.error());
     if (tensor->shape() != operand->shape) {
@@ -85,13 +88,14 @@ Status TakeInputs(const CheckRequest& request, PreparedCase& data) {
     data.inputs[static_cast<size_t>(operand - data.problem.inputs.begin())] = *std::move(tensor);
   }
   if (request.inputs.empty()) return {};
+  if (Status valid = data.op->CheckInputs(data.problem, data.inputs); !valid) return valid;
   data.input_hash = HashInputs(data.inputs);
   for (PreparedOutput& output : data.outputs) {
     output.golden =
         data.op->ComputeGolden(data.problem, output.number, data.inputs, ChooseTier(request.tier, data.problem));
   }
   data.golden_hash = GoldenHashOf(data);
-  return data.op->CheckInputs(data.problem, data.inputs);
+  return {};
 }
 
 }  // namespace

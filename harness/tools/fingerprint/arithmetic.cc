@@ -96,6 +96,8 @@ Result<int> FindSumBits(Prober& prober, const ProbePlaces& at) {
 }
 
 Result<std::string> FindRounding(Prober& prober, const ProbePlaces& at, int bits) {
+  // The search for bits may have ended at the smallest number of the output's type.
+  if (RoundTo(OutputFormat(prober), std::ldexp(1, -bits)) == 0) return std::string(kNotShown);
   const double ulp = std::ldexp(1, 1 - bits);
   const auto sums =
       Sums(prober, at,
@@ -119,9 +121,15 @@ Result<int> FindOperandBits(Prober& prober, const ProbePlaces& at) {
   const int most = OperandFormat(prober).precision;
   int bits = 1;
   for (int e = 1; e < most; ++e) {
-    const auto sums = Sums(prober, at, {{1 + std::ldexp(1, -e), -1, 0}});
-    if (!sums) return tl::unexpected(sums.error());
-    if (!*sums || (**sums)[0] != std::ldexp(1, -e)) break;
+    // Each factor by itself: a unit may round one operand alone.
+    const double part = std::ldexp(1, -e), x = 1 + part;
+    std::vector<ProbeSum> sums(prober.sums().has_products() ? 2 : 1, Zeros(prober));
+    for (ProbeSum& sum : sums) sum[at.j] = {-1};
+    sums.front()[at.i] = {x};
+    if (prober.sums().has_products()) sums.back()[at.i] = {1, x};
+    const auto results = prober.Execute(sums);
+    if (!results) return tl::unexpected(results.error());
+    if (std::ranges::any_of(*results, [&](double result) { return result != part; })) break;
     bits = e + 1;
   }
   return bits;

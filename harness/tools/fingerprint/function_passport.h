@@ -12,7 +12,7 @@
 namespace assay {
 
 // Whether the operator maps each element of one operand of floats to one of the output, and takes this many.
-bool IsFunction(const Problem& problem);
+bool IsFunction(const BoundCase& bound);
 // The elements that a case has to have: 65,536 of 16-bit types, else 2^22.
 int64_t FunctionInputs(DType type);
 

@@ -144,7 +144,7 @@ std::string TextOf(const Passport& passport) {
     add("order", "unknown: " + passport.why_no_order);
   }
   const bool at_least = passport.rounding == kNotShown;
-  add("sums", passport.sum_bits == 0 ? "not known without the order"
+  add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
                                      : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
                                                    at_least ? " or more" : "", passport.rounding));
   add("operands", fmt::format("keep {} bits", passport.operand_bits));
@@ -158,10 +158,9 @@ std::string TextOf(const Passport& passport) {
   add("subnormals", fmt::format("operands {}, results {}", passport.keeps_subnormal_operands ? "kept" : "flushed",
                                 passport.keeps_subnormal_results ? "kept" : "flushed"));
   add("edges", fmt::format("the sum of -0 is {}; overflow gives {}", passport.zero, passport.overflow));
-  add("calls",
-      fmt::format("{} of {} give equal bits; {}", passport.repeats ? Passport::kRepeats : 1, Passport::kRepeats,
-                  passport.place_matters ? "the same sum has other bits elsewhere in the output"
-                                         : "the place in the output does not matter"));
+  add("calls", fmt::format("{} of {} give equal bits; {}", passport.repeats ? "all" : "not all", Passport::kRepeats,
+                           passport.place_matters ? "the same sum has other bits elsewhere in the output"
+                                                  : "the place in the output does not matter"));
   if (passport.predicted) {
     add("predicted", fmt::format("{} of {} random sums to the bit, from the lines above", passport.predicted->agree,
                                  passport.predicted->sums));
@@ -173,16 +172,21 @@ std::string TextOf(const Passport& passport) {
 Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) {
   const auto by_name = [](const Json& document) -> Result<std::map<std::string, Json>> {
     if (!document.is_object() || !document.contains("passports") || !document["passports"].is_array()) {
-      return UsageError("no list of passports is in it; give files that assay fingerprint --out wrote");
+      return UsageError("no list of passports is in it; give files that assay fingerprint --json printed");
     }
     std::map<std::string, Json> found;
+    std::map<std::string, int> seen;
     for (const Json& passport : document["passports"]) {
       if (!passport.is_object() || !passport.contains("case") || !passport["case"].is_string() ||
           !passport.contains("implementation") || !passport["implementation"].is_string()) {
         return UsageError(
-            "a passport without case or implementation is in it; give files that assay fingerprint --out wrote");
+            "a passport without case or implementation is in it; give files that assay fingerprint --json printed");
       }
-      found[passport["case"].get<std::string>() + " " + passport["implementation"].get<std::string>()] = passport;
+      // Backends and devices may have implementations of one name: the first of one file beside that of the other.
+      const std::string name =
+          passport["case"].get<std::string>() + " " + passport["implementation"].get<std::string>();
+      const int number = ++seen[name];
+      found[number == 1 ? name : fmt::format("{} ({})", name, number)] = passport;
     }
     return found;
   };

@@ -10,6 +10,17 @@ namespace assay {
 namespace {
 
 constexpr int kMostSums = 256;
+// An order takes as many probes as a sum has terms, and each fills all of them.
+constexpr int64_t kMostTerms = int64_t{1} << 14;
+
+// Results are counts of terms, which the output's type holds exactly up to 2^precision.
+Status CheckTerms(const Problem& problem, int64_t terms) {
+  const DType out = problem.outputs[0].dtype;
+  const int64_t most = std::min(kMostTerms, int64_t{1} << std::min(FormatOf(out).precision, 62));
+  if (2 <= terms && terms <= most) return {};
+  return UsageError(fmt::format("{}: its sums have {} terms; the order of 2 to {} can be found with results of {}",
+                                problem.spec.Id(), terms, most, Name(out)));
+}
 
 Status CheckPlain(const Problem& problem, std::initializer_list<std::pair<const char*, int64_t>> needed) {
   for (const auto& [key, value] : needed) {
@@ -24,6 +35,10 @@ Status CheckPlain(const Problem& problem, std::initializer_list<std::pair<const 
 
 Result<SumCase> SumCase::Make(const Problem& problem) {
   const std::string& op = problem.spec.op;
+  const auto is_float = [](const Operand& operand) { return IsFloat(operand.dtype); };
+  if (!std::ranges::all_of(problem.inputs, is_float) || !std::ranges::all_of(problem.outputs, is_float)) {
+    return UsageError(problem.spec.Id() + ": fingerprints are taken of floats; integers add exactly in any order");
+  }
   const auto extent = [&](const char* key) { return problem.Int(key); };
   SumCase made;
   Status plain;
@@ -86,6 +101,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
                        ": fingerprints are taken of matmul, conv, reduce, cumsum and attention, and of functions of "
                        "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
   }
+  if (plain) plain = CheckTerms(problem, terms);
   if (!plain) return tl::unexpected(plain.error());
   made.sums_ = static_cast<int>(std::min<int64_t>(sums, kMostSums)), made.terms_ = static_cast<int>(terms);
   return made;

@@ -9,6 +9,13 @@
 namespace assay {
 namespace {
 
+// Names of devices and kernels are somebody's own.
+std::string EscapeXml(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+  return escaped;
+}
+
 class Drawing {
  public:
   explicit Drawing(int depth) : depth_(depth) {}
@@ -42,7 +49,7 @@ class Drawing {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
         "font-size=\"6\" text-anchor=\"middle\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" "
         "fill=\"#fff\"/>\n<g fill=\"none\" stroke=\"#357\" stroke-width=\"0.8\">\n{}</g>\n</svg>\n",
-        width, height, title, lines_);
+        width, height, EscapeXml(title), lines_);
   }
 
  private:

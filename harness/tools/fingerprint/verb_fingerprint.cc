@@ -66,7 +66,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
   if (!bound) return tl::unexpected(bound.error());
-  if (IsFunction((*bound)->problem)) return Fingerprinted{*std::move(bound), std::nullopt};
+  if (IsFunction(**bound)) return Fingerprinted{*std::move(bound), std::nullopt};
   auto sums = SumCase::Make((*bound)->problem);
   if (!sums) return tl::unexpected(sums.error());
   return Fingerprinted{*std::move(bound), *std::move(sums)};
@@ -122,7 +122,10 @@ class Taking {
     if (options_.json) Print(DumpJson(Json{{"schema_version", 1}, {"passports", passports_}}, 2) + "\n");
     if (has_failed_) return kExitHarness;
     if (passports_.empty())
-      return Complain(kExitNothing, "no implementation was fingerprinted: no backend takes the cases");
+      return Complain(kExitNothing, options_.run.backend.implementations.empty()
+                                        ? "no implementation was fingerprinted: no backend takes the cases"
+                                        : "no implementation was fingerprinted: none of --impl takes the cases; "
+                                          "leave it out to take all that there are");
     return contradictions_ > 0 ? kExitFailed : kExitOk;
   }
 

@@ -16,6 +16,7 @@
 #include "harness/core/data/safetensors.h"
 #include "harness/engine/trial/failure_tensors.h"
 #include "harness/plan/shrink.h"
+#include "harness/tools/check/manifest_parts.h"
 #include "harness/tools/explain/still_fails.h"
 #include "harness/tools/explain/verb_case_on_devices.h"
 #include "harness/tools/shrink/exact_script.h"
@@ -210,8 +211,7 @@ class ShrinkFlow {
   }
 
   int EndWithNumbers(const ShrunkFailure& shrunk, const Suspect& suspect) {
-    const fs::path out = options_.run.out.value_or("shrunk");
-    const ShrunkFolder folder{out, shrunk, suspect, SelectionOf(suspect)};
+    const ShrunkFolder folder{*options_.run.out, shrunk, suspect, SelectionOf(suspect)};
     std::string said;
     if (auto written = WriteFolder(folder, said); !written) return Complain(kExitHarness, written.error().message);
     Print(DescribeShrunk(shrunk, on_.data.problem, suspect) + said);
@@ -243,7 +243,10 @@ class ShrinkFlow {
   const CaseOnDevices& on_;
 };
 
-int Shrink(const ShrinkOptions& options) {
+int Shrink(ShrinkOptions options) {
+  if (!options.run.out) options.run.out = "shrunk";
+  // An earlier failure's files would be taken for results of this one's data.
+  if (auto empty = CheckEmptyFolder(*options.run.out); !empty) return Complain(kExitUsage, empty.error().message);
   auto opened = OpenCase(options.case_id, options.run);
   if (!opened) return Complain(opened.error().code, opened.error().message);
   return ShrinkFlow(options, **opened).Run();
@@ -258,7 +261,8 @@ void AddShrinkVerb(CLI::App& app, Action& action) {
   verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->required();
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--operators", "--out", "--jobs", "--tier", "--progress"});
-  verb->get_option("--out")->description("folder for the data, the outputs and the script; default: shrunk");
+  verb->get_option("--out")->description(
+      "folder for the data, the outputs and the script, new or empty; default: shrunk");
   AddNumber<int>(*verb, "--repeat", o->repeat, {1, 100'000},
                  "executions of each try, of which one has to fail, for failures that seldom come");
   AddNumber<double>(*verb, "--seconds", o->seconds, {1, 100'000}, "time for the search");

@@ -188,6 +188,9 @@ TEST(OutputSample, LeavesTextsThatNameNoPlaceOfTheOutput) {
             fmt::format("element [{},0] of [7] in [1,2,3]", rows[3]));
   EXPECT_EQ(sample.Relocate(0, "column 1 of 3 columns"),
             fmt::format("column {} of 3 columns", sample.cuts[1].indices[1]));
+  EXPECT_EQ(
+      sample.Relocate(0, "the last 3 rows, every 8th column from 5, the 16 x 16 tile at [0,0]"),
+      "the last 3 judged rows, every 8th judged column from number 5, the 16 x 16 tile of judged elements at [0,0]");
 }
 
 }  // namespace

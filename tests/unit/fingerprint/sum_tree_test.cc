@@ -139,8 +139,8 @@ TEST(SumTree, IsAddedInItsOrder) {
 }
 
 TEST(SumTree, IsDrawn) {
-  const std::string svg = DrawSumTree(Chain(0, 1, 3), "three");
-  EXPECT_NE(svg.find("<title>three</title>"), std::string::npos);
+  const std::string svg = DrawSumTree(Chain(0, 1, 3), "a<3> & b");
+  EXPECT_NE(svg.find("<title>a&lt;3> &amp; b</title>"), std::string::npos);
   EXPECT_NE(svg.find(">2</text>"), std::string::npos);
 }
 
