@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay history and assay bisect on real runs: history_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR GROUP."""
 import json
+import pathlib
 import shutil
+import subprocess
 import sys
 import unittest
+import zipfile
+
+import numpy
 
 from program import CASE, Cli
 
@@ -146,7 +151,7 @@ class Bisect(Runs):
         self.write_kernel(BY_VARIABLE)
         said = self.bisect(0, "0,1,2,3,4,5,6,7,8").stdout
         self.assertIn("the verdict changes between MINE_LEVEL=5 and MINE_LEVEL=6\nlast good: MINE_LEVEL=5\n", said)
-        self.assertEqual(said.count(": product "), 5, "both ends, and 4, 6, 5 of nine settings\n" + said)
+        self.assertEqual(said.count(": mine:product "), 5, "both ends, and 4, 6, 5 of nine settings\n" + said)
         line = said.split("first bad: MINE_LEVEL=6\n  ")[1].splitlines()[0]
         self.assertIn("MINE_LEVEL=6 ", line)
         bits = json.loads(self.bisect(0, "0,1,2,3,4,5", "--json").stdout)
@@ -161,6 +166,8 @@ class Bisect(Runs):
         self.write_kernel(BY_VARIABLE)
         self.assertIn("MINE_LEVEL=0 and MINE_LEVEL=2 agree: neither fails", self.bisect(4, "0,1,2").stderr)
         self.assertIn("MINE_LEVEL=6 and MINE_LEVEL=7 agree: both fail", self.bisect(4, "6,7").stderr)
+        self.write_kernel(BY_VARIABLE.replace('int(os.environ["MINE_LEVEL"])', 'os.environ["MINE_LEVEL"].count("/") * 6'))
+        self.assertIn("the verdict changes between MINE_LEVEL=_ and MINE_LEVEL=/", self.bisect(0, "_,/").stdout)
         self.write_kernel("return (a @ b) * np.float32(1 + os.getpid() * 2.0**-22)")
         done = self.bisect(4, "0,9")
         self.assertIn("MINE_LEVEL=0 does not give the same twice, so no setting can be told from another", done.stderr)
@@ -179,9 +186,13 @@ class Bisect(Runs):
         for env, text in (("A", "--env 'A' is no NAME=a,b,c"), ("A=1", "--env A has one value"),
                           ("A=1,2,1", "--env A: the value '1' is given twice"), ("=1,2", "is no NAME=a,b,c")):
             self.fails(2, text, "bisect", "--case", PRODUCT, "--backend", "cpu", "--env", env)
+        self.fails(2, "give what to search", "bisect", "--case", PRODUCT, "--backend", "cpu")
+        self.fails(2, "--pip requires --venvs", "bisect", "--case", PRODUCT, "--backend", "cpu", "--pip", "numpy==1..2")
         (self.dir / "full").mkdir()
         (self.dir / "full/file").write_text("")
-        self.fails(2, "--out full: the folder is not empty", "bisect", "--case", PRODUCT, "--env", "A=1,2", "--out", "full")
+        self.fails(2, "--out full: the folder is not empty", "bisect", "--case", PRODUCT, "--env", "A=1,2", "--out", "full",
+                   "--backend", "cpu")
+        self.fails(2, "give the backend whose results are compared", "bisect", "--case", PRODUCT, "--env", "A=1,2")
 
     def test_the_instruction_set_with_which_onednn_changes_bits(self):
         done, _ = self.run_cases("--case", PRODUCT, "--backend", "onednn", "--no-perf")
@@ -194,6 +205,49 @@ class Bisect(Runs):
         for change in found["changes"]:
             self.assertNotEqual(bits[change["before"]], bits[change["after"]])
         self.assertNotEqual(bits["ONEDNN_MAX_CPU_ISA=SSE41"], bits["ONEDNN_MAX_CPU_ISA=AVX512_CORE"])
+
+
+class Versions(Runs):
+    def make_wheel(self, name, version, files):
+        """A wheel of these files, which pip installs without a network."""
+        info = f"{name}-{version}.dist-info"
+        files = files | {f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+                         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+        records = "".join(f"{file},,\n" for file in [*files, f"{info}/RECORD"])
+        (self.dir / "wheels").mkdir(exist_ok=True)
+        with zipfile.ZipFile(self.dir / f"wheels/{name}-{version}-py3-none-any.whl", "w") as wheel:
+            for file, text in (files | {f"{info}/RECORD": records}).items():
+                wheel.writestr(file, text)
+
+    def test_the_version_of_a_package_with_which_a_kernel_fails(self):
+        if subprocess.run([sys.executable, "-m", "venv", self.dir / "probe"], capture_output=True).returncode != 0:
+            self.skipTest("this interpreter makes no virtual environments with pip")
+        modules = pathlib.Path(numpy.__file__).parents[1]
+        self.make_wheel("numpy", numpy.__version__, {"of_system.pth": f"{modules}\n"})
+        for version, level in (("1.8", 0), ("1.9", 3), ("1.10", 4), ("1.11", 5), ("1.12", 6), ("2.0", 7)):
+            self.make_wheel("minelevel", version, {"minelevel.py": f"LEVEL = {level}\n"})
+        (self.dir / "wheels/minelevel-1.11-py3-none-any.whl").write_bytes(b"damaged")
+        self.write_kernel(BY_VARIABLE.replace('int(os.environ["MINE_LEVEL"])', "minelevel.LEVEL"))
+        path = self.dir / "mine.py"
+        path.write_text("import minelevel\n" + path.read_text())
+        def bisect(code, versions, *more):
+            done = self.assay("bisect", "--case", PRODUCT, "--kernels", "mine.py", "--backend", "mine", "--python",
+                              sys.executable, "--pip", f"minelevel=={versions}", "--venvs", "venvs", *more,
+                              env={"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.dir / "wheels")})
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done
+        said = bisect(0, "1.8..2.0").stdout
+        self.assertIn("the verdict changes between minelevel==1.10 and minelevel==1.12\n"
+                      "skipped between them: minelevel==1.11\nlast good: minelevel==1.10\n", said)
+        self.assertIn("--python " + str(self.dir / "venvs/minelevel==1.12/bin/python"), said.split("first bad: ")[1])
+        self.assertFalse((self.dir / "venvs/minelevel==1.9").exists(), "a version that was not asked for is installed")
+        shutil.rmtree(self.dir / "wheels")
+        self.make_wheel("minelevel", "1.8", {})
+        self.make_wheel("minelevel", "1.10", {})
+        self.assertIn("the output bits change between minelevel==1.8 and minelevel==1.10", bisect(0, "1.8..1.10").stdout)
+        self.assertIn("pip does not offer minelevel 2.0 for this interpreter; it offers 1.8, 1.10", bisect(2, "1.8..2.0").stderr)
+        self.assertIn("1.10 is not older than 1.8", bisect(2, "1.10..1.8").stderr)
+        self.assertIn("is no PACKAGE==FIRST..LAST", bisect(2, "1.8").stderr)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ namespace assay {
 
 // Result of one implementation.
 struct SettingResult {
-  std::string implementation, verdict, bits;  // the last: the hash of its output
+  std::string implementation, verdict;  // the first: with its backend, "cpu:naive"
+  std::string bits;                     // hash of its output
   std::string reason, reproduce;
 
   bool Fails() const;

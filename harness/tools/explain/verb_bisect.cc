@@ -8,18 +8,18 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "harness/cli/options.h"
 #include "harness/cli/process.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/json_text.h"
-#include "harness/core/base/text.h"
-#include "harness/exec/sandbox/environment.h"
+#include "harness/engine/device/interpreter.h"
 #include "harness/tools/explain/bisection.h"
+#include "harness/tools/explain/verb_bisect_settings.h"
 #include "harness/tools/explain/verb_setting_run.h"
 
 namespace assay::cli {
@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 
 struct BisectOptions {
   std::string case_id, env, out;
+  PackageSearch packages;
   RunOptions run;
   bool each = false, json = false;
 };
@@ -69,27 +70,6 @@ class RunsFolder {
   bool temporary_ = false;
 };
 
-// "NAME=a,b,c".
-Result<std::vector<CaseSetting>> ListVariableSettings(const std::string& env) {
-  const size_t equals = env.find('=');
-  const std::string name = env.substr(0, equals);
-  if (equals == env.npos || name.empty()) {
-    return UsageError(fmt::format("--env '{}' is no NAME=a,b,c; give the values to try in their order", env));
-  }
-  std::vector<CaseSetting> settings;
-  std::set<std::string_view> met;
-  for (const std::string_view value : Split(std::string_view(env).substr(equals + 1), ',')) {
-    if (!met.insert(value).second) {
-      return UsageError(fmt::format("--env {}: the value '{}' is given twice; give each once", name, value));
-    }
-    const std::string variable = fmt::format("{}={}", name, value);
-    settings.push_back({.name = variable, .variables = {variable}});
-    if (!IsPassed(name)) settings.back().words = {"--pass-env", name};
-  }
-  if (settings.size() > 1) return settings;
-  return UsageError(fmt::format("--env {} has one value; give two or more, NAME=a,b", name));
-}
-
 std::string DescribeTrial(const SettingTrial& trial) {
   if (!trial.not_tried.empty())
     return fmt::format("{}: skipped, it cannot be tried: {}\n", trial.setting, trial.not_tried);
@@ -113,9 +93,16 @@ std::string FindLine(const SettingTrial& trial, const SettingTrial& other, Sough
 
 class BisectFlow {
  public:
-  BisectFlow(const BisectOptions& options, std::vector<CaseSetting> settings, const fs::path& out)
-      : options_(options), settings_(std::move(settings)), out_(out), trials_(settings_.size()) {
-    words_ = WriteWords(options.run, Effect::kNone);
+  BisectFlow(const BisectOptions& options, SettingsToTry settings, const fs::path& out)
+      : options_(options),
+        settings_(std::move(settings.list)),
+        prepare_(std::move(settings.prepare)),
+        out_(out),
+        trials_(settings_.size()) {
+    RunOptions run = options.run;
+    if (!options.packages.range.empty()) run.backend.python.clear();  // each setting has its own
+    if (run.backend.backends.empty()) run.backend.backends = run.backend.frameworks;
+    words_ = WriteWords(run, Effect::kNone);
     words_.insert(words_.begin(), {"--case", options.case_id});
   }
 
@@ -140,6 +127,7 @@ class BisectFlow {
       trial = {.setting = settings_[place].name, .results = {}, .not_tried = "interrupted", .unsteady = {}};
       return trial;
     }
+    if (prepare_) prepare_(settings_[place]);
     trial = TryCase(settings_[place], words_, out_);
     order_.push_back(place);
     if (!options_.json) Print(DescribeTrial(trial));
@@ -201,18 +189,33 @@ class BisectFlow {
 
   const BisectOptions& options_;
   std::vector<CaseSetting> settings_;
+  std::function<void(CaseSetting&)> prepare_;
   fs::path out_;
   std::vector<std::string> words_;
   std::deque<SettingTrial> trials_;
   std::vector<size_t> order_;
 };
 
+Result<SettingsToTry> ListSettings(const BisectOptions& options) {
+  // Other backends would be results that no setting of this one moves, and hide that it is absent.
+  if (options.run.backend.backends.empty() && options.run.backend.frameworks.empty()) {
+    return UsageError("give the backend whose results are compared: --backend NAME, or --framework NAME");
+  }
+  if (!options.env.empty()) return ListVariableSettings(options.env);
+  if (options.packages.range.empty()) {
+    return UsageError("give what to search: --env NAME=a,b,c, or --pip PACKAGE==FIRST..LAST with --venvs DIR");
+  }
+  PackageSearch packages = options.packages;
+  packages.python = ChoosePython(options.run.backend.python);
+  return ListPackageSettings(packages);
+}
+
 int RunBisect(const BisectOptions& options) {
-  auto settings = ListVariableSettings(options.env);
+  WatchForInterrupts();
+  auto settings = ListSettings(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
   auto folder = RunsFolder::Make(options.out);
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  WatchForInterrupts();
   return BisectFlow(options, *std::move(settings), folder->path()).Run();
 }
 
@@ -223,9 +226,19 @@ void AddBisectVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand(
       "bisect", "Find the setting with which a case begins to fail or to give other bits; exit 4 if there is none");
   verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->required();
-  verb->add_option("--env", o->env, "an environment variable and the values to try, in their order")
-      ->type_name("NAME=a,b,c")
-      ->required();
+  CLI::Option* env = verb->add_option("--env", o->env, "an environment variable and the values to try, in their order")
+                         ->type_name("NAME=a,b,c");
+  CLI::Option* pip = verb->add_option("--pip", o->packages.range, "versions of a package for --kernels or --framework")
+                         ->type_name("PACKAGE==FIRST..LAST")
+                         ->excludes(env);
+  CLI::Option* venvs = verb->add_option("--venvs", o->packages.folder,
+                                        "folder of the virtual environments, one a version, which are kept")
+                           ->type_name("DIR")
+                           ->needs(pip);
+  pip->needs(venvs);
+  verb->add_option("--with", o->packages.with, "further requirement of each of them; may be repeated")
+      ->type_name("REQUIREMENT")
+      ->needs(pip);
   verb->add_flag("--each", o->each, "try all settings, and tell each change between neighbours");
   verb->add_option("--out", o->out, "keep the runs in this folder, for assay history")->type_name("DIR");
   verb->add_flag("--json", o->json, "print JSON instead of text");

@@ -31,7 +31,7 @@ std::vector<SettingResult> ReadResults(const CaseSetting& setting, const RecordL
     if (r.verdict == "unsupported" || r.verdict == "unavailable" || r.verdict == "missing") {
       why_none = fmt::format("{}: {}", r.verdict, r.reason);
     } else {
-      results.push_back({r.implementation, r.verdict, r.output_hash, r.reason, MakeLine(setting, r)});
+      results.push_back({r.backend + ":" + r.implementation, r.verdict, r.output_hash, r.reason, MakeLine(setting, r)});
     }
   }
   if (!results.empty()) why_none = "";
@@ -87,6 +87,8 @@ SettingTrial TryCase(const CaseSetting& setting, const std::vector<std::string>&
     return {.setting = setting.name, .results = {}, .not_tried = setting.problem, .unsteady = {}};
   std::string folder = setting.name;
   std::ranges::replace(folder, '/', '_');
+  // Values that differ in a '/' alone may not read each other's runs.
+  while (fs::exists(out / folder)) folder += '_';
   SettingTrial first = RunOnce(setting, words, out / folder);
   if (!first.not_tried.empty()) return first;
   const SettingTrial second = RunOnce(setting, words, out / (folder + ".again"));

@@ -37,13 +37,13 @@ TEST(ChangePointTest, AStepIsFoundAtItsRun) {
 
 TEST(ChangePointTest, TwoStepsOfOneSeriesAreFound) {
   std::mt19937 random(2);
-  const Histories all = Simulate(random, 1, 60, [](size_t, size_t r) { return r < 20 ? 1.0 : r < 40 ? 1.5 : 0.8; });
+  const Histories all = Simulate(random, 1, 60, [](size_t, size_t r) { return r < 20 ? 0.5 : r < 40 ? 1.5 : 1.2; });
   auto found = FindChangePoints(all, kMinimumEffect);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].first, 40u);
-  EXPECT_EQ(found[1].first, 20u);
-  EXPECT_EQ(found[0].time.verdict, TimeVerdict::kFaster);
-  EXPECT_EQ(found[1].time.verdict, TimeVerdict::kSlower);
+  EXPECT_EQ(found[0].first, 20u);
+  EXPECT_EQ(found[1].first, 40u);
+  EXPECT_EQ(found[0].time.verdict, TimeVerdict::kSlower);
+  EXPECT_EQ(found[1].time.verdict, TimeVerdict::kFaster);
 }
 
 // A step of 2 % is real and found by the test, but less than --min-effect.
