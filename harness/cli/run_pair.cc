@@ -74,32 +74,6 @@ std::string PluginName(const Json& environment, std::string_view backend) {
   return "";
 }
 
-Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
-  auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
-  if (!run) return tl::unexpected(run.error());
-  for (const std::string& note : run->notes) Note(note);
-  if (run->records.empty()) {
-    return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
-                                         : fmt::format("{}: {}", path.string(), run->empty));
-  }
-  const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
-  const Json environment = is_folder ? EnvironmentOf(path) : Json();
-  if (is_folder && !environment.is_object() && fs::exists(path / "environment.json", error)) {
-    Note(fmt::format("{} is damaged, so the host of that run is unknown; only records are compared",
-                     (path / "environment.json").string()));
-  }
-  std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
-  return RunToCompare{.name = path.string(),
-                      .records = run->records.ToVector(),
-                      .offers_known = offers_known,
-                      .host = HostOf(environment),
-                      .torn = is_folder ? "" : run->torn,
-                      .launches_us = std::move(launches_us),
-                      .definitions = std::move(run->definitions)};
-}
-
 std::string BackendsIn(const RecordView& records) {
   std::set<std::string> known;
   for (const Record& r : records) known.insert(r.backend);
@@ -142,6 +116,32 @@ Status CheckAreBuildsOfOne(const Json& environment, std::string_view base, std::
 }
 
 }  // namespace
+
+Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
+  if (!run) return tl::unexpected(run.error());
+  for (const std::string& note : run->notes) Note(note);
+  if (run->records.empty()) {
+    return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
+                                         : fmt::format("{}: {}", path.string(), run->empty));
+  }
+  const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
+  const Json environment = is_folder ? EnvironmentOf(path) : Json();
+  if (is_folder && !environment.is_object() && fs::exists(path / "environment.json", error)) {
+    Note(fmt::format("{} is damaged, so the host of that run is unknown; only records are compared",
+                     (path / "environment.json").string()));
+  }
+  std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
+  return RunToCompare{.name = path.string(),
+                      .records = run->records.ToVector(),
+                      .offers_known = offers_known,
+                      .host = HostOf(environment),
+                      .torn = is_folder ? "" : run->torn,
+                      .launches_us = std::move(launches_us),
+                      .definitions = std::move(run->definitions)};
+}
 
 Result<RunPair> ReadRuns(const fs::path& base, const fs::path& now) {
   auto before = ReadRunToCompare(base);

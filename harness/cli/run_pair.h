@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two sides of `assay compare`: two runs, or two builds of one backend in one run.
+// The runs of `assay compare` and `assay history`: folders of runs, or two builds of one backend in one run.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,9 @@ struct RunPair {
   RunToCompare base, now;
   std::string note;  // what a reader must know of how they were found; "": nothing
 };
+
+// The output folder of a run, or its results.jsonl. Says notes on standard error.
+Result<RunToCompare> ReadRunToCompare(const std::filesystem::path& path);
 
 // The output folders of two runs, or their results.jsonl.
 Result<RunPair> ReadRuns(const std::filesystem::path& base, const std::filesystem::path& now);

@@ -76,15 +76,6 @@ std::string WhatText(const Change& c) {
   return c.field == "outcome" ? Name(c.aspect) : c.field;
 }
 
-std::string AmountText(const Change& c) {
-  if (!c.amount) return c.detail;
-  const std::string text = c.aspect == Aspect::kPerformance     ? PercentText(*c.amount)
-                           : c.aspect == Aspect::kEffectiveBits ? fmt::format("{:+.1f}", *c.amount)
-                           : std::isfinite(*c.amount)           ? fmt::format("x{:.2f}", *c.amount)
-                                                                : std::string("was exact");
-  return c.detail.empty() ? text : text + " " + c.detail;
-}
-
 }  // namespace
 
 bool IsGrave(const ResultComparison& r) {
@@ -103,6 +94,15 @@ std::vector<const ResultComparison*> ChangedResults(const RunComparison& compari
 
 std::string PercentText(double ratio) {
   return fmt::format("{:+.1f} %", (ratio - 1) * 100);
+}
+
+std::string DescribeAmount(const Change& c) {
+  if (!c.amount) return c.detail;
+  const std::string text = c.aspect == Aspect::kPerformance     ? PercentText(*c.amount)
+                           : c.aspect == Aspect::kEffectiveBits ? fmt::format("{:+.1f}", *c.amount)
+                           : std::isfinite(*c.amount)           ? fmt::format("x{:.2f}", *c.amount)
+                                                                : std::string("was exact");
+  return c.detail.empty() ? text : text + " " + c.detail;
 }
 
 std::string ComparisonLine(const RunComparison& comparison) {
@@ -184,7 +184,7 @@ Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t l
         continue;
       }
       table.rows.push_back(
-          {WhatText(c), ValueText(c, c.base), ValueText(c, c.now), AmountText(c), r->column, r->case_id});
+          {WhatText(c), ValueText(c, c.base), ValueText(c, c.now), DescribeAmount(c), r->column, r->case_id});
     }
   }
   return table;

@@ -38,6 +38,9 @@ std::vector<ChangesOfKind> ChangesByKind(const std::vector<const ResultCompariso
 // "+12.3 %" for a ratio of 1.123.
 std::string PercentText(double ratio);
 
+// By how much it changed, with its detail: "x2.00", "+12.3 % SLOWER".
+std::string DescribeAmount(const Change& change);
+
 struct ComparisonStyle {
   bool colour = false;
   size_t rows = 50;

@@ -110,6 +110,10 @@ void NoteGroups(const std::vector<TimeComparison>& groups, RunComparison& compar
 
 }  // namespace
 
+std::vector<double> RunTimes::ListCountedRounds(const Record& record) {
+  return HasTime(record) ? RoundsOf(record) : std::vector<double>();
+}
+
 void RunTimes::Add(size_t result, const Record& base, const Record& now, std::string not_comparable) {
   if (!HasTime(base) || !HasTime(now)) return;
   results_.push_back(result);

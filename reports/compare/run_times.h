@@ -18,6 +18,9 @@ class RunTimes {
   // Where both have a time that counts: a wrong or suspect result has no speed.
   void Add(size_t result, const Record& base, const Record& now, std::string not_comparable);
 
+  // The seconds of each round, if the record's times count; else none.
+  static std::vector<double> ListCountedRounds(const Record& record);
+
   // Says so where a time of either cannot be true; neither is then a time or the base of a ratio.
   static bool MarkInvalid(const Record* base, const Record& now, ResultComparison& result);
   // Says so where a time of either is in doubt since its host was busy: neither is worse for it.
