@@ -36,6 +36,11 @@ KERNELS = """
 
     register("tf32b", lambda a, b: in_lanes(products(a, cut(b)), 1))
 
+    register("narrow_as_said", lambda a, b: in_lanes(products(a, b), 1, np.float16), "acc=f16;det=yes")
+    register("odd_rows_backwards", lambda a, b: np.where(np.arange(a.shape[0])[:, None] % 2 == 0, in_lanes(products(a, b), 1),
+                                                         in_lanes(products(a, b)[..., ::-1], 1)), "f32acc;batchinv=yes")
+    register("twice", lambda a, b: 2 * in_lanes(products(a, b), 1))
+
     def cut(x):
         return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
 
@@ -114,6 +119,25 @@ class Fingerprint(Program):
         for name, text in (("narrow", "sums keep 11 bits"), ("tf32", "operands keep 11 of 24 bits"),
                            ("flushes", "subnormal operands are flushed"), ("changes", "the contract says det=yes")):
             self.assertIn(text, "; ".join(passports[name]["contradictions"]), name)
+
+    def test_a_narrow_accumulator_that_is_declared_is_no_contradiction(self):
+        passport = self.passports("--impl", "narrow_as_said")["narrow_as_said"]
+        self.assertEqual((passport["sum_bits"], passport["contradictions"]), (11, []))
+
+    def test_rows_of_another_order_are_seen_in_a_single_column_too(self):
+        for case in (MATMUL, "matmul/f32/m=8,n=1,k=32/fill=normal/seed=0"):
+            passport = self.passports("--impl", "odd_rows_backwards", case=case, code=1)["odd_rows_backwards"]
+            self.assertTrue(passport["place_matters"])
+            self.assertIn("the contract says batchinv=yes", passport["contradictions"][0])
+
+    def test_a_wrong_sum_has_no_fingerprint(self):
+        done = self.take("--impl", "twice", code=3)
+        self.assertIn("no sum of these terms: 1 of them 1 and the others 0 came back as 2; assay run --case", done.stderr)
+
+    def test_attention_whose_weights_make_results_subnormal_is_no_contradiction(self):
+        done = self.assay("fingerprint", "--backend", "cpu", "--op", "attention", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual({p["subnormal_operands"] for p in json.loads(done.stdout)["passports"]}, {"not tried"})
 
     def test_a_simulated_matrix_unit_is_recovered_and_predicted(self):
         passport = self.passports(case=UNIT)["unit"]

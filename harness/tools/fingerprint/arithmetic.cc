@@ -82,6 +82,24 @@ ProbePlaces ChoosePlaces(const std::optional<SumTree>& order, int terms) {
   return places;
 }
 
+Status CheckAdds(Prober& prober) {
+  const int terms = prober.sums().terms();
+  const std::pair<int, int> places[] = {{0, 0}, {terms - 1, terms - 1}, {0, terms / 2}, {terms / 2, terms - 1}};
+  for (const auto& [i, j] : places) {
+    ProbeSum sum = Zeros(prober);
+    sum[i].a = sum[j].a = 1;
+    const auto result = prober.Execute(sum);
+    if (!result) return tl::unexpected(result.error());
+    const int ones = i == j ? 1 : 2;
+    if (*result == ones) continue;
+    return Fail(ErrorCode::kUnsupported,
+                fmt::format("it is no sum of these terms: {} of them 1 and the others 0 came back as {:g}; assay run "
+                            "--case {} judges it",
+                            ones, *result, prober.problem().spec.Id()));
+  }
+  return {};
+}
+
 Result<int> FindSumBits(Prober& prober, const ProbePlaces& at) {
   constexpr int kMostBits = 120;
   int bits = 0;
@@ -114,7 +132,7 @@ Result<std::string> FindRounding(Prober& prober, const ProbePlaces& at, int bits
   for (const auto& [of, name] : known) {
     if (code == of) return std::string(name);
   }
-  return "otherwise (" + code + ")";
+  return std::string("otherwise");
 }
 
 Result<int> FindOperandBits(Prober& prober, const ProbePlaces& at) {

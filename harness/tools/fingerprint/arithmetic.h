@@ -15,6 +15,9 @@ struct ProbePlaces {
 };
 ProbePlaces ChoosePlaces(const std::optional<SumTree>& order, int terms);
 
+// An error where a term alone, or two of them, do not come back: what was executed is no sum of them.
+Status CheckAdds(Prober& prober);
+
 // 1 + 2^-e keeps its last bit for e below the result. 0: it is lost from the first on; nothing is lost as far as the
 // operands reach: that many.
 Result<int> FindSumBits(Prober& prober, const ProbePlaces& at);

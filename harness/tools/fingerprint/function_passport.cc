@@ -70,6 +70,7 @@ class Measuring {
     to_.turns += (b.exact > a.exact && b.got < a.got) || (b.exact < a.exact && b.got > a.got) ? 1 : 0;
   }
   void Finish() {
+    to_.finite = finite_;
     to_.correctly_rounded = finite_ > 0 ? static_cast<double>(correct_) / static_cast<double>(finite_) : 0;
   }
 
@@ -159,8 +160,9 @@ std::string TextOf(const FunctionPassport& p) {
     text += fmt::format("  {:<15} {}\n", name, value);
   };
   const std::string share = p.correctly_rounded == 1 ? "all" : fmt::format("{:.4f} %", 100 * p.correctly_rounded);
-  add("accuracy", fmt::format("{:.3f} ulp at most, at x = {:g}; {} of {} results are correctly rounded", p.most_ulp,
-                              p.worst_input, share, p.inputs));
+  add("accuracy", p.finite == 0 ? "no result is finite where it should be"
+                                : fmt::format("{:.3f} ulp at most, at x = {:g}; {} of {} results are correctly rounded",
+                                              p.most_ulp, p.worst_input, share, p.inputs));
   add("subnormals", fmt::format("{:.3g} ulp at most, in or out", p.most_subnormal_ulp));
   add("inf and NaN", p.wrong_specials == 0
                          ? "where they should be"

@@ -18,7 +18,7 @@ int64_t FunctionInputs(DType type);
 
 struct FunctionPassport {
   std::string case_id, implementation, contract;
-  int64_t inputs = 0;
+  int64_t inputs = 0, finite = 0;        // finite: of exact and measured results, both
   double most_ulp = 0, worst_input = 0;  // of normal inputs and results; an ulp is the spacing at the exact result
   double most_subnormal_ulp = 0;         // of the others
   double correctly_rounded = 0;          // share of all finite results

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 // Sets `to` where the call worked; else keeps the first error.
-template <class T>
-void Set(Result<T> from, T& to, Status& status) {
+template <class T, class To>
+void Set(Result<T> from, To& to, Status& status) {
   if (from) {
     to = *std::move(from);
   } else if (status) {
@@ -35,11 +35,14 @@ Status CompareCalls(Prober& prober, Passport& passport) {
     hashes.insert(*std::move(hash));
   }
   passport.repeats = hashes.size() == 1;
-  const std::vector<ProbeSum> same(static_cast<size_t>(count), random.front());
-  const auto results = prober.Execute(same);
-  if (!results) return tl::unexpected(results.error());
-  passport.place_matters = std::ranges::any_of(*results, [&](double x) { return x != results->front(); });
+  const auto equal = prober.IsEqualEverywhere(random.front());
+  if (!equal) return tl::unexpected(equal.error());
+  passport.place_matters = !*equal;
   return {};
+}
+
+const char* NameOfKept(std::optional<bool> kept) {
+  return !kept ? "not tried" : *kept ? "kept" : "flushed";
 }
 
 void FindContradictions(const Prober& prober, Passport& passport) {
@@ -53,17 +56,25 @@ void FindContradictions(const Prober& prober, Passport& passport) {
     found.push_back(fmt::format("sums keep {} bits, rounded {}; the contract says {}", passport.sum_bits,
                                 passport.rounding, passport.contract));
   }
+  // A narrow accumulator loses digits of an operand, and has subnormal numbers of its own.
   const int operand = FormatOf(prober.problem().inputs[0].dtype).precision;
-  if (contract->in == InputRounding::kExact && passport.operand_bits < operand) {
+  const int shown = passport.sum_bits > 0 ? std::min(operand, passport.sum_bits) : operand;
+  if (contract->in == InputRounding::kExact && passport.operand_bits < shown) {
     found.push_back(
         fmt::format("operands keep {} of {} bits; the contract does not say so", passport.operand_bits, operand));
   }
-  const bool in = contract->ftz == Flush::kIn || contract->ftz == Flush::kAll;
-  const bool out = contract->ftz == Flush::kOut || contract->ftz == Flush::kAll;
-  if (!passport.keeps_subnormal_operands && !in)
+  const bool is_wide = contract->AccMinNormal() <= FormatOf(prober.problem().inputs[0].dtype).MinNormal();
+  const bool in = contract->ftz == Flush::kIn || contract->ftz == Flush::kAll || !is_wide;
+  const bool out = contract->ftz == Flush::kOut || contract->ftz == Flush::kAll || !is_wide;
+  if (!passport.keeps_subnormal_operands.value_or(true) && !in) {
     found.emplace_back("subnormal operands are flushed; the contract does not say so");
-  if (!passport.keeps_subnormal_results && !out)
+  }
+  if (!passport.keeps_subnormal_results.value_or(true) && !out) {
     found.emplace_back("subnormal results are flushed; the contract does not say so");
+  }
+  if (contract->batch_invariant && passport.place_matters) {
+    found.emplace_back("the same sum has other bits elsewhere in the output; the contract says batchinv=yes");
+  }
   if (contract->deterministic && !passport.repeats)
     found.emplace_back("calls on equal data differ in their bits; the contract says det=yes");
 }
@@ -75,12 +86,15 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   passport.case_id = prober.problem().spec.Id();
   passport.implementation = implementation, passport.contract = contract;
   passport.has_products = prober.sums().has_products();
+  if (auto adds = CheckAdds(prober); !adds) return tl::unexpected(adds.error());
   auto order = RevealOrder(prober);
   if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
   if (!order) {
     passport.why_no_order = order.error().message;
   } else if (order->keeps_all) {
-    passport.why_no_order = "the accumulator loses nothing of the widest numbers that the operands can make";
+    passport.why_no_order =
+        "each two terms seem to meet first: the accumulator loses nothing of the widest numbers that the operands can "
+        "make, or the order depends on the data";
   } else {
     passport.order = std::move(order->tree);
   }
@@ -92,8 +106,10 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
     if (status) Set(FindContraction(prober, at, passport.sum_bits), passport.contracts, status);
   }
   if (status) Set(FindOperandBits(prober, at), passport.operand_bits, status);
-  if (status) Set(KeepsSubnormalOperands(prober, at), passport.keeps_subnormal_operands, status);
-  if (status) Set(KeepsSubnormalResults(prober, at), passport.keeps_subnormal_results, status);
+  if (status && prober.sums().is_plain()) {
+    Set(KeepsSubnormalOperands(prober, at), passport.keeps_subnormal_operands, status);
+    if (status) Set(KeepsSubnormalResults(prober, at), passport.keeps_subnormal_results, status);
+  }
   if (status) Set(FindZero(prober), passport.zero, status);
   if (status) Set(FindOverflow(prober, at), passport.overflow, status);
   if (status) status = CompareCalls(prober, passport);
@@ -117,8 +133,8 @@ Json ToJson(const Passport& passport) {
   json["sum_bits"] = passport.sum_bits, json["rounding"] = passport.rounding;
   json["operand_bits"] = passport.operand_bits;
   json["contraction"] = passport.contracts ? Json(*passport.contracts) : Json(nullptr);
-  json["subnormal_operands"] = passport.keeps_subnormal_operands ? "kept" : "flushed";
-  json["subnormal_results"] = passport.keeps_subnormal_results ? "kept" : "flushed";
+  json["subnormal_operands"] = NameOfKept(passport.keeps_subnormal_operands);
+  json["subnormal_results"] = NameOfKept(passport.keeps_subnormal_results);
   json["sum_of_negative_zeros"] = passport.zero, json["overflow"] = passport.overflow;
   json["repeats"] = passport.repeats, json["place_matters"] = passport.place_matters;
   if (passport.predicted)
@@ -147,7 +163,8 @@ std::string TextOf(const Passport& passport) {
   add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
                                      : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
                                                    at_least ? " or more" : "", passport.rounding));
-  add("operands", fmt::format("keep {} bits", passport.operand_bits));
+  const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits;
+  add("operands", fmt::format("keep {} bits{}", passport.operand_bits, is_cut ? " or more, which sums hide" : ""));
   if (passport.has_products) {
     const bool exact = 2 * passport.operand_bits <= passport.sum_bits;
     add("products", exact                 ? "exact in the sum"
@@ -155,8 +172,8 @@ std::string TextOf(const Passport& passport) {
                     : *passport.contracts ? "added without a rounding of their own"
                                           : "rounded before they are added");
   }
-  add("subnormals", fmt::format("operands {}, results {}", passport.keeps_subnormal_operands ? "kept" : "flushed",
-                                passport.keeps_subnormal_results ? "kept" : "flushed"));
+  add("subnormals", fmt::format("operands {}, results {}", NameOfKept(passport.keeps_subnormal_operands),
+                                NameOfKept(passport.keeps_subnormal_results)));
   add("edges", fmt::format("the sum of -0 is {}; overflow gives {}", passport.zero, passport.overflow));
   add("calls", fmt::format("{} of {} give equal bits; {}", passport.repeats ? "all" : "not all", Passport::kRepeats,
                            passport.place_matters ? "the same sum has other bits elsewhere in the output"

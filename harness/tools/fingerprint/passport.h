@@ -24,7 +24,8 @@ struct Passport {
   int operand_bits = 0;  // significand bits of an operand that reach its product
   bool has_products = false;
   std::optional<bool> contracts;  // a product is added without a rounding of its own; nothing: products are exact
-  bool keeps_subnormal_operands = false, keeps_subnormal_results = false;
+  // Nothing: weights of terms take them below the normal numbers.
+  std::optional<bool> keeps_subnormal_operands, keeps_subnormal_results;
   std::string zero, overflow;  // of sums of -0; of two largest numbers
   bool repeats = false;        // equal bits in each of kRepeats calls
   bool place_matters = false;  // the same sum has other bits elsewhere in the output

@@ -57,9 +57,9 @@ Result<std::vector<int>> AskBy(Prober& prober, const Sizes& sizes, const TermPai
 
 }  // namespace
 
-Result<Tensor> Prober::Output(std::span<const ProbeSum> sums) {
+Result<Tensor> Prober::Output(const std::vector<Tensor>& inputs) {
   ++executions_;
-  auto execution = plan_.Execute(case_.MakeInputs(problem_, sums), Prefill::kNanPayload);
+  auto execution = plan_.Execute(inputs, Prefill::kNanPayload);
   if (!execution) return Fail(ErrorCode::kUnavailable, execution.error().message);
   return std::move(execution->outputs.front());
 }
@@ -68,7 +68,7 @@ Result<std::vector<double>> Prober::Execute(std::span<const ProbeSum> sums) {
   std::vector<double> results;
   for (size_t first = 0; first < sums.size(); first += static_cast<size_t>(case_.sums())) {
     const auto some = sums.subspan(first, std::min(sums.size() - first, static_cast<size_t>(case_.sums())));
-    const auto output = Output(some);
+    const auto output = Output(case_.MakeInputs(problem_, some));
     if (!output) return tl::unexpected(output.error());
     const std::vector<double> values = output->ToDoubles();
     for (int sum = 0; sum < std::ssize(some); ++sum) results.push_back(case_.Read(values, sum));
@@ -82,8 +82,14 @@ Result<double> Prober::Execute(const ProbeSum& sum) {
   return results->front();
 }
 
+Result<bool> Prober::IsEqualEverywhere(const ProbeSum& sum) {
+  const auto output = Output(case_.MakeAlike(problem_, sum));
+  if (!output) return tl::unexpected(output.error());
+  return case_.AreAlike(output->ToDoubles());
+}
+
 Result<std::string> Prober::HashOf(std::span<const ProbeSum> sums) {
-  const auto output = Output(sums);
+  const auto output = Output(case_.MakeInputs(problem_, sums));
   if (!output) return tl::unexpected(output.error());
   return assay::HashOf(*output);
 }

@@ -21,6 +21,9 @@ class Prober {
   // The result of each sum, in as few executions as hold them. Errors: the backend's.
   Result<std::vector<double>> Execute(std::span<const ProbeSum> sums);
   Result<double> Execute(const ProbeSum& sum);
+  // Whether the sum has the same bits wherever the output has it: in all rows and columns, of convolutions in several
+  // images and channels.
+  Result<bool> IsEqualEverywhere(const ProbeSum& sum);
   // The bits of the whole output for these sums.
   Result<std::string> HashOf(std::span<const ProbeSum> sums);
 
@@ -29,7 +32,7 @@ class Prober {
   const SumCase& sums() const { return case_; }
 
  private:
-  Result<Tensor> Output(std::span<const ProbeSum> sums);
+  Result<Tensor> Output(const std::vector<Tensor>& inputs);
 
   const Problem& problem_;
   const SumCase& case_;

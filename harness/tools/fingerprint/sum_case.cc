@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace assay {
 namespace {
@@ -31,6 +32,15 @@ Status CheckPlain(const Problem& problem, std::initializer_list<std::pair<const 
   return {};
 }
 
+std::vector<Tensor> RoundedTo(const Problem& problem, const std::vector<std::vector<double>>& values) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
+    inputs.back().SetDoubles(values[i]);
+  }
+  return inputs;
+}
+
 }  // namespace
 
 Result<SumCase> SumCase::Make(const Problem& problem) {
@@ -42,7 +52,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
   const auto extent = [&](const char* key) { return problem.Int(key); };
   SumCase made;
   Status plain;
-  int64_t sums = 0, terms = 0;
+  int64_t sums = 0, terms = 0, all_a = 0, all_b = 0;  // all_*: of each operand, where they are more than sums
   if (op == "matmul") {
     plain = CheckPlain(problem, {{"batch", 1}, {"transa", 0}, {"transb", 0}, {"bias", 0}});
     if (plain && (problem.Float("alpha") != 1 || problem.Float("beta") != 0)) {
@@ -50,6 +60,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     }
     const int64_t m = extent("m"), n = extent("n"), k = extent("k");
     sums = std::min(m, n), terms = k;
+    all_a = m, all_b = n;
     made.places_a_ = [k](int sum, int term) { return sum * k + term; };
     made.places_b_ = [n](int sum, int term) { return term * n + sum; };
     made.place_y_ = [n](int sum) { return sum * n + sum; };
@@ -64,6 +75,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     made.places_a_ = [n = terms](int sum, int term) { return sum * n + term; };
     made.place_y_ = op == "reduce" ? std::function<int64_t(int)>([](int sum) { return sum; })
                                    : [n = terms](int sum) { return (sum + 1) * n - 1; };
+    for (int64_t row = 0; op == "cumsum" && row < sums; ++row) made.places_y_.push_back((row + 1) * terms - 1);
   } else if (op == "conv") {
     plain = CheckPlain(problem, {{"groups", 1}, {"bias", 0}});
     const Shape &x = problem.inputs[0].shape, &w = problem.inputs[1].shape, &y = problem.outputs[0].shape;
@@ -79,6 +91,8 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     };
     made.places_b_ = [terms](int sum, int term) { return sum * terms + term; };
     made.place_y_ = [y](int sum) { return (sum * y[1] + sum) * y[2] * y[3]; };
+    all_a = x[0], all_b = w[0];
+    for (int64_t i = 0; i < y[0] * y[1]; ++i) made.places_y_.push_back(i * y[2] * y[3]);
   } else if (op == "attention") {
     plain = CheckPlain(problem, {{"causal", 0}, {"window", 0}});
     const Shape &v = problem.inputs[2].shape, &o = problem.outputs[0].shape;
@@ -89,7 +103,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     }
     // Scores are all zero, so that each weight is a power of two, before the division or after it.
     const int64_t keys = v[2], columns = v[3];
-    sums = v[1] * columns, terms = keys;
+    sums = v[0] * v[1] * columns, terms = keys;
     made.operand_a_ = 2;
     made.places_a_ = [keys, columns](int sum, int term) {
       return (sum / columns * keys + term) * columns + sum % columns;
@@ -103,8 +117,26 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
   }
   if (plain) plain = CheckTerms(problem, terms);
   if (!plain) return tl::unexpected(plain.error());
+  made.all_a_ = static_cast<int>(std::max(all_a, sums)), made.all_b_ = static_cast<int>(std::max(all_b, sums));
   made.sums_ = static_cast<int>(std::min<int64_t>(sums, kMostSums)), made.terms_ = static_cast<int>(terms);
   return made;
+}
+
+std::vector<Tensor> SumCase::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
+  std::vector<std::vector<double>> values;
+  for (const Operand& operand : problem.inputs) values.emplace_back(static_cast<size_t>(NumElements(operand.shape)));
+  for (int term = 0; term < terms_; ++term) {
+    for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = sum[term].a;
+    for (int s = 0; places_b_ && s < all_b_; ++s) values[operand_b_][places_b_(s, term)] = sum[term].b;
+  }
+  return RoundedTo(problem, values);
+}
+
+bool SumCase::AreAlike(std::span<const double> output) const {
+  const double first = output[places_y_.empty() ? 0 : places_y_.front()];
+  const auto same = [&](double y) { return y == first || (std::isnan(y) && std::isnan(first)); };
+  if (places_y_.empty()) return std::ranges::all_of(output, same);
+  return std::ranges::all_of(places_y_, [&](int64_t i) { return same(output[i]); });
 }
 
 std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
@@ -116,12 +148,7 @@ std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const 
       if (places_b_) values[operand_b_][places_b_(sum, term)] = sums[sum][term].b;
     }
   }
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < values.size(); ++i) {
-    inputs.emplace_back(problem.inputs[i].dtype, problem.inputs[i].shape);
-    inputs.back().SetDoubles(values[i]);
-  }
-  return inputs;
+  return RoundedTo(problem, values);
 }
 
 }  // namespace assay

@@ -32,12 +32,17 @@ class SumCase {
 
   // At most sums() of them. Other elements are zero, but for factors that the terms share.
   std::vector<Tensor> MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const;
+  // The same sum in all of the operands, and whether it came out alike at each of its places.
+  std::vector<Tensor> MakeAlike(const Problem& problem, const ProbeSum& sum) const;
+  bool AreAlike(std::span<const double> output) const;
   double Read(std::span<const double> output, int sum) const { return output[place_y_(sum)] * output_factor_; }
 
  private:
   using Place = std::function<int64_t(int sum, int term)>;
 
   int terms_ = 0, sums_ = 0;
+  int all_a_ = 0, all_b_ = 0;      // sums that the operands have room for
+  std::vector<int64_t> places_y_;  // of equal sums in the output; empty: all of it
   size_t operand_a_ = 0, operand_b_ = 1;
   Place places_a_, places_b_;
   std::function<int64_t(int sum)> place_y_;
