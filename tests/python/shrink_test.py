@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay shrink on faulty kernels: shrink_test.py ASSAY [CLASS]."""
 import json
+import math
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+from fractions import Fraction
 
 import numpy as np
 
@@ -146,6 +148,37 @@ class Failing(Shrinking):
         said = self.shrink(kernel, "softmax/f32/shape=16x64/fill=normal/seed=0", "--repeat", "42")
         self.assertIn("rate    6 of 42 executions", said)
         self.assertIn("to      softmax/f32/shape=1x1/", said)
+
+    def test_functions_of_a_script_are_exact_from_the_smallest_numbers_of_f64_to_the_largest(self):
+        said = self.shrink("""
+            @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"])
+            def wrong(x):
+                return 2 * np.exp(x)
+            """, "exp/f32/n=9/fill=normal/seed=0")
+        self.assertIn("script  python3", said)
+        script = self.dir / "shrunk/exact.py"
+        known = {"__file__": str(script)}
+        exec(script.read_text().partition("\nEXTENTS")[0], known)
+        for name, like in (("tanh", math.tanh), ("log1p", math.log1p), ("exp", math.exp), ("erf", math.erf), ("sqrt", math.sqrt)):
+            for x in (5e-324, 1e-300, 1e-40, 1e-19, 0.3, 3.0):
+                self.assertAlmostEqual(float(known[name](Fraction(x))) / like(x), 1, 14, (name, x))
+        for x in (0.3, 14.0, 26.0):
+            self.assertAlmostEqual(float(1 - known["erf"](Fraction(x))) / math.erfc(x), 1, 12, x)
+        for x in (-300.0, -1.0, 0.3, 100.0, 300.0):
+            self.assertAlmostEqual(float(known["one_minus_tanh"](Fraction(x))) / (2 / (math.exp(2 * x) + 1)), 1, 13, x)
+        for x in (0.3, -5.0, 1e22, 1e300):
+            for quarter, like in ((0, math.sin), (1, math.cos)):
+                self.assertAlmostEqual(float(known["sine"](Fraction(x), quarter)), like(x), 14, (x, quarter))
+
+    def test_a_value_that_is_not_finite_has_no_script(self):
+        said = self.shrink("""
+            @assay.kernel("log", contract="f32acc;math=4", dtypes=["f32"])
+            def blind(x):
+                return np.where(x == 0, np.float32(np.nan), np.log(x, where=x > 0, out=np.full_like(x, np.nan)))
+            """, "log/f32/n=300/fill=special/seed=0")
+        self.assertIn("fails by its NaN and infinities", said)
+        self.assertRegex(said, "script  none: ")
+        self.assertFalse((self.dir / "shrunk/exact.py").exists())
 
     def test_a_crash_is_made_small_without_data(self):
         said = self.shrink("""

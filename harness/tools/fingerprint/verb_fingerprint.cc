@@ -244,7 +244,8 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
       "Measure how a backend adds, in which order and rounding, and how accurate its functions are; compare two");
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--dtype"});
-  verb->add_option("--case", o->cases, "ids of the cases to probe instead of the usual ones, of any size")
+  verb->add_option("--case", o->cases,
+                   "ids of the cases to probe instead of the usual ones, of sums of 2 to 16384 terms")
       ->delimiter('\0');
   verb->add_option(
           "--op", o->ops,

@@ -67,9 +67,23 @@ def sqrt(x):
     return Fraction(decimal(x).sqrt())
 
 
+TINY = Fraction(1, 10 ** 20)  # of which the next term of a series is below 60 digits
+
+
+def log1p(x):
+    return x - x ** 2 / 2 + x ** 3 / 3 if abs(x) < TINY else log(1 + x)
+
+
 def tanh(x):
+    if abs(x) < TINY:
+        return x - x ** 3 / 3
     e = exp(-2 * abs(x))
     return (1 - e) / (1 + e) * (1 if x > 0 else -1)
+
+
+def one_minus_tanh(x):
+    e = exp(-2 * abs(x))
+    return (2 * e if x > 0 else 2) / (1 + e)
 
 
 def sigmoid(x):
@@ -85,9 +99,9 @@ def series(first, ratio):
 
 
 def erf(x):
-    if abs(x) > 13:
+    if abs(x) > 28:
         return Fraction(1 if x > 0 else -1)
-    getcontext().prec = 220  # its terms grow to e^(x x)
+    getcontext().prec = 220 if abs(x) < 13 else 800  # its terms grow to e^(x x), and 1 - erf(x) falls to e^(-x x)
     square = decimal(x * x)
     total = decimal(x) * series(1, lambda k: 2 * square / (2 * k + 1)) * (-square).exp()
     result = Fraction(2 * total / pi().sqrt())
@@ -106,7 +120,7 @@ def pi():
 
 
 def sine(x, quarter):
-    getcontext().prec = 100
+    getcontext().prec = 100 + len(str(int(x)))  # turns take the digits before the point
     turn = 2 * pi()
     angle = decimal(x) + quarter * turn / 4
     angle -= turn * (angle / turn).to_integral_value()

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -144,9 +145,13 @@ Status WriteFolder(const ShrunkFolder& folder, std::string& said) {
   const std::string reason = DescribeFailure(wrong.metrics, folder.problem().outputs[wrong.output].shape);
   if (auto written = WriteOutputs(folder, reason); !written) return written;
   const WorstElement worst = wrong.Worst();
-  const auto script = WriteExactScript(
-      *folder.failure.bound->op, folder.problem(), folder.failure.inputs, wrong.outputs,
-      {.output = wrong.output, .element = worst.index, .got = worst.got, .tolerance = worst.tolerance});
+  const bool is_finite = std::isfinite(worst.golden);
+  const auto script =
+      !is_finite
+          ? std::nullopt
+          : WriteExactScript(
+                *folder.failure.bound->op, folder.problem(), folder.failure.inputs, wrong.outputs,
+                {.output = wrong.output, .element = worst.index, .got = worst.got, .tolerance = worst.tolerance});
   const std::string text =
       fmt::format("# {}\n# executes the data again\n{}\n# judges the kept outputs, for a shell in this folder\n{}\n",
                   folder.failure.spec.Id(), ExecutionLine(folder), JudgementLine(folder));
@@ -155,7 +160,8 @@ Status WriteFolder(const ShrunkFolder& folder, std::string& said) {
   }
   said = fmt::format("folder  {}\nagain   {}\n", folder.path.string(), ExecutionLine(folder));
   if (!script) {
-    said += "script  none: this case has no formula that a script of its own could compute exactly\n";
+    said += is_finite ? "script  none: this case has no formula that a script of its own could compute exactly\n"
+                      : "script  none: the exact value is no finite number\n";
     return {};
   }
   said += fmt::format("script  python3 {}\n", (folder.path / "exact.py").string());

@@ -14,7 +14,7 @@ namespace assay::test {
 namespace {
 
 struct ProductCase : StatisticCase {
-  explicit ProductCase(const std::string& id, const char* contract = "acc=tc<24,8>") : StatisticCase(id, contract) {}
+  explicit ProductCase(const std::string& id, const char* declared = "acc=tc<24,8>") : StatisticCase(id, declared) {}
 
   ElementJudge Judge() const { return {golden, bound, contract, problem.outputs[0].dtype}; }
   // Outputs of golden values that this has changed.
