@@ -207,6 +207,16 @@ class Passing(Shrinking):
             """, "exp/f32/n=50/fill=normal/seed=0", code=4)
         self.assertIn("no implementation fails on exp/f32/n=50", said)
 
+    def test_a_kernel_that_raises_is_named_and_left_as_it_is(self):
+        kernel = """
+            @assay.kernel("exp", contract="f32acc;math=4", dtypes=["f32"])
+            def raises(x):
+                raise ValueError("too large")
+            """
+        said = self.shrink(kernel, "exp/f32/n=50/fill=normal/seed=0", code=3)
+        self.assertIn("errors and timeouts are not made smaller:\n", said)
+        self.assertRegex(said, r"raises ends in error: .*too large")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

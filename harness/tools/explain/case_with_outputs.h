@@ -19,6 +19,7 @@ struct NamedResult {
   std::vector<Tensor> outputs;  // all of the case
   CheckRequest judged_by;       // contract, requirement, tier and ulp of exact data
   std::string said;             // by the run that it comes from: "mismatch: 3 elements ..."; "": nobody has judged it
+  bool has_failed = false;      // it ended in a crash, an error or a timeout, and has no outputs
 };
 
 struct CaseWithOutputs {

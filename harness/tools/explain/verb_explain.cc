@@ -248,7 +248,7 @@ int Explain(const ExplainOptions& options) {
     return Complain(cases.error().code, cases.error().message);
   }
   std::string text;
-  bool fails = false, any = false;
+  bool fails = false, any = false, breaks = false;
   for (CaseWithOutputs& of : *cases) {
     auto explained = ExplainCase(options, of, begin);
     if (!explained) {
@@ -258,11 +258,12 @@ int Explain(const ExplainOptions& options) {
     if (of.results.empty()) continue;
     text += options.json ? DumpJson(explained->json) + "\n" : explained->text;
     fails = fails || explained->fails;
+    breaks = breaks || std::ranges::any_of(of.results, &NamedResult::has_failed);
     any = any || std::ranges::any_of(of.results, [](const NamedResult& r) { return !r.outputs.empty(); });
   }
   progress.End();
   Print(text);
-  return fails ? kExitFailed : any ? kExitOk : kExitNothing;
+  return fails ? kExitFailed : breaks ? kExitHarness : any ? kExitOk : kExitNothing;
 }
 
 // A folder, a case or tensors.

@@ -98,6 +98,11 @@ Status TakeInputs(const CheckRequest& request, PreparedCase& data) {
   return {};
 }
 
+bool IsBreakdown(const Record& record) {
+  const auto verdict = ParseVerdict(record.verdict);
+  return verdict == Verdict::kCrash || verdict == Verdict::kError || verdict == Verdict::kTimeout;
+}
+
 }  // namespace
 
 ReadCases ReadTensors(const CheckRequest& request) {
@@ -130,7 +135,8 @@ ReadCases ExecuteCase(const std::string& id, const RunOptions& options, const Ch
       const std::string reason = record.reason.empty() ? "" : ": " + record.reason;
       NamedResult result{.name = device.selector + (attempt.implementation.empty() ? "" : " " + attempt.implementation),
                          .outputs = std::move(attempt.outputs),
-                         .said = record.verdict + reason};
+                         .said = record.verdict + reason,
+                         .has_failed = IsBreakdown(record)};
       result.judged_by.contract = ContractToJudgeBy(attempt);
       result.judged_by.tier = options.tier;
       read.results.push_back(std::move(result));

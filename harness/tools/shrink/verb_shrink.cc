@@ -200,6 +200,11 @@ class ShrinkFlow {
       if (shrunk) return EndWithNumbers(*shrunk, suspect);
       if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return code;
     }
+    if (!broken_.empty()) {
+      return Complain(kExitHarness,
+                      fmt::format("no result on {} is wrong, and errors and timeouts are not made smaller:{}",
+                                  on_.planned().spec.Id(), broken_));
+    }
     return Complain(kExitNothing, fmt::format("no implementation fails on {}{}", on_.planned().spec.Id(),
                                               suspects.empty() ? ": none takes it"
                                                                : "; a failure that seldom comes needs --repeat N"));
@@ -229,6 +234,9 @@ class ShrinkFlow {
     TrialRunner runner(on_.planned(), on_.data, on_.policy.runner);
     const Record failed = runner.JudgeAgain(*suspect.device, suspect.implementation).record;
     const auto verdict = ParseVerdict(failed.verdict);
+    if (verdict == Verdict::kError || verdict == Verdict::kTimeout) {
+      broken_ += fmt::format("\n{} ends in {}: {}", suspect.Name(), failed.verdict, failed.reason);
+    }
     if (!verdict || (!IsFailingResult(*verdict) && *verdict != Verdict::kCrash)) return kExitNothing;
     const auto fails = [&](const CaseSpec& spec) {
       PlannedCase planned = on_.planned();
@@ -245,6 +253,7 @@ class ShrinkFlow {
   }
 
   static constexpr int kMostTrials = 150;
+  std::string broken_;  // implementations that end without a result
   const ShrinkOptions& options_;
   const CaseOnDevices& on_;
 };
