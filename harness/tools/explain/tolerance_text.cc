@@ -129,6 +129,7 @@ Result<ElementPlace> ParseElementPlace(const std::string& text, const Problem& p
     if (!numbers.ends_with(']')) return bad("it has no ]");
     numbers.pop_back();
   }
+  std::erase(numbers, ' ');  // "[3, 5]", as Python prints places
   ElementPlace place{output, 0};
   if (bracket != std::string::npos && bracket > 0) {
     const std::string name = text.substr(0, bracket);
