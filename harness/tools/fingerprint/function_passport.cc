@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "golden/element.h"
 #include "harness/engine/cases/prepared_case.h"
 #include "ops/subproblem.h"
 
@@ -42,7 +43,8 @@ std::vector<double> Inputs(DType type) {
 
 struct Element {
   double x, exact, got;
-  double rest = 0;  // of the golden value, where it has more digits than a double
+  double rest = 0;   // of the golden value, where it has more digits than a double
+  double error = 0;  // its own, which near underflow is as large as an ulp
 };
 
 class Measuring {
@@ -58,7 +60,7 @@ class Measuring {
     }
     ++finite_;
     correct_ += e.got == rounded ? 1 : 0;
-    const double ulp = std::fabs((e.got - e.exact) - e.rest) / UlpAt(out_, e.exact);
+    const double ulp = std::max(0.0, std::fabs((e.got - e.exact) - e.rest) - e.error) / UlpAt(out_, e.exact);
     const bool normal = std::fabs(e.x) >= in_.MinNormal() && std::fabs(e.exact) >= out_.MinNormal();
     if (!normal) {
       to_.most_subnormal_ulp = std::max(to_.most_subnormal_ulp, ulp);
@@ -128,7 +130,8 @@ Result<FunctionPassport> TakeFunctionPassport(const BoundCase& bound, const Prep
   Measuring measuring(passport, in, out);
   std::vector<Element> elements;
   for (size_t i = 0; i < x.size(); ++i) {
-    elements.push_back({x[i], golden.value[i], got[i], golden.value_lo.empty() ? 0 : golden.value_lo[i]});
+    elements.push_back({x[i], golden.value[i], got[i], golden.value_lo.empty() ? 0 : golden.value_lo[i],
+                        PlaneAt(golden.error, static_cast<int64_t>(i), golden.size())});
   }
   for (size_t i = 0; i < x.size(); ++i) {
     measuring.Add(elements[i]);
