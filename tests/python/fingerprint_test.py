@@ -102,7 +102,7 @@ class Fingerprint(Program):
         return {p["implementation"]: p for p in json.loads(self.take("--json", *words, **how).stdout)["passports"]}
 
     def test_a_written_arithmetic_is_what_is_measured(self):
-        passports = self.passports("--impl", "lanes,wide,narrow,tf32,flushes,changes", code=1)
+        passports = self.passports("--impl", "lanes,wide,narrow,tf32,tf32b,flushes,changes", code=1)
         lanes = passports["lanes"]
         self.assertEqual(lanes["tree"], "0:4:28 + (2:4:30) + (1:4:29 + (3:4:31))")
         self.assertEqual(lanes["order"], "4 sums, each with steps of 4")
