@@ -88,7 +88,8 @@ SettingTrial TryCase(const CaseSetting& setting, const std::vector<std::string>&
   std::string folder = setting.name;
   std::ranges::replace(folder, '/', '_');
   // Values that differ in a '/' alone may not read each other's runs.
-  while (fs::exists(out / folder)) folder += '_';
+  std::error_code error;
+  while (fs::exists(out / folder, error)) folder += '_';
   SettingTrial first = RunOnce(setting, words, out / folder);
   if (!first.not_tried.empty()) return first;
   const SettingTrial second = RunOnce(setting, words, out / (folder + ".again"));
