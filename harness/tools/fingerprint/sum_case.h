@@ -32,7 +32,7 @@ class SumCase {
 
   // At most sums() of them. Other elements are zero, but for factors that the terms share.
   std::vector<Tensor> MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const;
-  // The same sum in all of the operands, and whether it came out alike at each of its places.
+  // Fills all of the operands with one sum, and says whether it came out alike at each of its places.
   std::vector<Tensor> MakeAlike(const Problem& problem, const ProbeSum& sum) const;
   bool AreAlike(std::span<const double> output) const;
   double Read(std::span<const double> output, int sum) const { return output[place_y_(sum)] * output_factor_; }
