@@ -189,6 +189,8 @@ class Fingerprint(Program):
     def test_it_is_printed_drawn_and_compared(self):
         text = self.take("--impl", "lanes,narrow", "--svg", "drawings", code=1).stdout
         self.assertRegex(text, r"order +4 sums, each with steps of 4 \([0-9a-f]{16}\)\n")
+        self.assertRegex(text, r"operands +keep 24 bits\n")
+        self.assertRegex(text, r"operands +keep 11 bits or more, which sums hide\n")
         self.assertRegex(text, r"predicted +1024 of 1024 random sums to the bit")
         self.assertRegex(text, r"CONTRADICTION +sums keep 11 bits, rounded to nearest even; the contract says f32acc;det=yes")
         drawings = sorted((self.dir / "drawings").iterdir())

@@ -57,7 +57,7 @@ void FindContradictions(const Prober& prober, Passport& passport) {
                                 passport.rounding, passport.contract));
   }
   // A narrow accumulator loses digits of an operand, and has subnormal numbers of its own.
-  const int operand = FormatOf(prober.problem().inputs[0].dtype).precision;
+  const int operand = passport.operand_precision;
   const int shown = passport.sum_bits > 0 ? std::min(operand, passport.sum_bits) : operand;
   if (contract->in == InputRounding::kExact && passport.operand_bits < shown) {
     found.push_back(
@@ -86,6 +86,7 @@ Result<Passport> TakePassport(Prober& prober, const std::string& implementation,
   passport.case_id = prober.problem().spec.Id();
   passport.implementation = implementation, passport.contract = contract;
   passport.has_products = prober.sums().has_products();
+  passport.operand_precision = FormatOf(prober.problem().inputs[0].dtype).precision;
   if (auto adds = CheckAdds(prober); !adds) return tl::unexpected(adds.error());
   auto order = RevealOrder(prober);
   if (!order && order.error().code != ErrorCode::kUnsupported) return tl::unexpected(order.error());
@@ -163,7 +164,8 @@ std::string TextOf(const Passport& passport) {
   add("sums", passport.sum_bits == 0 ? passport.order ? "not shown by two terms" : "not known without the order"
                                      : fmt::format("keep {} bits{}, rounded {}", passport.sum_bits,
                                                    at_least ? " or more" : "", passport.rounding));
-  const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits;
+  const bool is_cut = passport.sum_bits > 0 && passport.operand_bits >= passport.sum_bits &&
+                      passport.operand_bits < passport.operand_precision;
   add("operands", fmt::format("keep {} bits{}", passport.operand_bits, is_cut ? " or more, which sums hide" : ""));
   if (passport.has_products) {
     const bool exact = 2 * passport.operand_bits <= passport.sum_bits;

@@ -21,7 +21,8 @@ struct Passport {
   // where the order is; else 0 and "".
   int sum_bits = 0;
   std::string rounding;
-  int operand_bits = 0;  // significand bits of an operand that reach its product
+  int operand_precision = 0;  // significand bits of the operands' type
+  int operand_bits = 0;       // significand bits of an operand that reach its product
   bool has_products = false;
   std::optional<bool> contracts;  // a product is added without a rounding of its own; nothing: products are exact
   // Nothing: weights of terms take them below the normal numbers.

@@ -32,6 +32,12 @@ Status CheckPlain(const Problem& problem, std::initializer_list<std::pair<const 
   return {};
 }
 
+std::vector<std::vector<double>> ZerosFor(const Problem& problem) {
+  std::vector<std::vector<double>> values;
+  for (const Operand& operand : problem.inputs) values.emplace_back(static_cast<size_t>(NumElements(operand.shape)));
+  return values;
+}
+
 std::vector<Tensor> RoundedTo(const Problem& problem, const std::vector<std::vector<double>>& values) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -123,8 +129,7 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
 }
 
 std::vector<Tensor> SumCase::MakeAlike(const Problem& problem, const ProbeSum& sum) const {
-  std::vector<std::vector<double>> values;
-  for (const Operand& operand : problem.inputs) values.emplace_back(static_cast<size_t>(NumElements(operand.shape)));
+  std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int term = 0; term < terms_; ++term) {
     for (int s = 0; s < all_a_; ++s) values[operand_a_][places_a_(s, term)] = sum[term].a;
     for (int s = 0; places_b_ && s < all_b_; ++s) values[operand_b_][places_b_(s, term)] = sum[term].b;
@@ -140,8 +145,7 @@ bool SumCase::AreAlike(std::span<const double> output) const {
 }
 
 std::vector<Tensor> SumCase::MakeInputs(const Problem& problem, std::span<const ProbeSum> sums) const {
-  std::vector<std::vector<double>> values;
-  for (const Operand& operand : problem.inputs) values.emplace_back(static_cast<size_t>(NumElements(operand.shape)));
+  std::vector<std::vector<double>> values = ZerosFor(problem);
   for (int sum = 0; sum < std::ssize(sums); ++sum) {
     for (int term = 0; term < terms_; ++term) {
       values[operand_a_][places_a_(sum, term)] = sums[sum][term].a;
