@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "harness/judge/hypotheses/hypotheses.h"
@@ -66,6 +67,7 @@ class Search {
     if (elements.empty()) return;
     worst_ = Take(main, std::span(elements).first(1), 0);
     part_ = Take(main, elements, kOtherSlices);
+    if (part_ == nullptr) part_ = worst_;
   }
 
   // Name of the weaker arithmetic for these results, and the main output's metrics under it.
@@ -76,13 +78,14 @@ class Search {
   };
   std::optional<Explanation> Explains(const Hypothesis& hypothesis, const JudgedOutput& main,
                                       std::span<const JudgedOutput> twins) const {
-    if (worst_ && !MeasureOn(*worst_, hypothesis).Holds()) return std::nullopt;
+    const bool has_sums = hypothesis.partials || hypothesis.accumulator;
+    if (worst_ && IsRefutedBy(*worst_, hypothesis, has_sums)) return std::nullopt;
     std::string name = hypothesis.name;
-    const bool may_be_formed = !part_ || MayBeFormed(hypothesis);
+    const bool may_be_formed = has_sums && (!part_ || MayBeFormed(hypothesis));
     if (hypothesis.partials && !may_be_formed) return std::nullopt;
     const bool has_results = !hypothesis.results || hypothesis.results(*main.got);
     if (!has_results && !may_be_formed) return std::nullopt;
-    if (part_ && IsRefutedByPart(hypothesis, may_be_formed)) return std::nullopt;
+    if (part_ && (part_ != worst_ || has_sums) && IsRefutedBy(*part_, hypothesis, may_be_formed)) return std::nullopt;
     const auto order = may_be_formed ? RecognisedSums(hypothesis, main) : std::nullopt;
     if (!order && (hypothesis.partials || !has_results)) return std::nullopt;
     if (order) name += (hypothesis.partials ? " " : ", ") + *order;
@@ -104,13 +107,13 @@ class Search {
     Tensor got;
     HypothesisGoldens::Made golden;
   };
-  std::optional<Part> Take(const JudgedOutput& main, std::span<const int64_t> elements, int64_t more) const {
+  std::shared_ptr<const Part> Take(const JudgedOutput& main, std::span<const int64_t> elements, int64_t more) const {
     auto taken = TakePart(op_, problem_, output_, main.inputs, elements, more);
-    if (!taken) return std::nullopt;
+    if (!taken) return nullptr;
     Tensor got = taken->TakeOutput(*main.got);
     auto golden =
         std::make_shared<const Golden>(op_.ComputeGolden(taken->problem, output_, taken->inputs, golden_.tier));
-    return Part{*std::move(taken), std::move(got), std::move(golden)};
+    return std::make_shared<const Part>(Part{*std::move(taken), std::move(got), std::move(golden)});
   }
 
   // The main output, its sums recognised or not, or a twin's.
@@ -121,9 +124,8 @@ class Search {
     return hypothesis.accumulator && as == As::kRecognised;
   }
 
-  // Whether the part leaves it open that RecognisedSums names sums of this class.
+  // Whether the part leaves it open that RecognisedSums names sums of this class, which has some.
   bool MayBeFormed(const Hypothesis& hypothesis) const {
-    if (!hypothesis.partials && !hypothesis.accumulator) return false;
     const BoundModel bound = op_.Bound(part_->problem, output_, *part_->golden, declared_);
     const ElementJudge judge(*part_->golden, bound, declared_, part_->got.dtype());
     if (!StatisticApplies(judge)) return false;
@@ -179,8 +181,8 @@ class Search {
 
   // Whether elements of a part of the case are beyond what the class permits, so that the whole is. Sums that may be
   // recognised have no deviations of their own.
-  bool IsRefutedByPart(const Hypothesis& hypothesis, bool may_be_formed) const {
-    const ErrorMetrics metrics = MeasureOn(*part_, hypothesis);
+  bool IsRefutedBy(const Part& part, const Hypothesis& hypothesis, bool may_be_formed) const {
+    const ErrorMetrics metrics = MeasureOn(part, hypothesis);
     if (!metrics.Holds()) return true;
     return !may_be_formed && metrics.statistic.applicable && metrics.statistic.max_r > kElementThreshold;
   }
@@ -284,8 +286,8 @@ class Search {
   const Golden& golden_;
   HypothesisGoldens& goldens_;
   // The slices with the worst elements of the main output, and those with the worst one alone, which most classes do
-  // not explain.
-  std::optional<Part> part_, worst_;
+  // not explain; null where they would be most of the case. The latter stands for both then.
+  std::shared_ptr<const Part> part_, worst_;
 };
 
 }  // namespace
