@@ -192,6 +192,51 @@ class Failing(Shrinking):
         self.assertFalse((self.dir / "shrunk").exists())
 
 
+class OfOnesOwnData(Shrinking):
+    # No seed of a normal fill has such a number.
+    SATURATES = """
+        @assay.kernel("matmul", contract="f32acc", dtypes=["f32"])
+        def saturates(a, b):
+            return np.clip(a, -100, 100) @ b
+        """
+
+    def data(self):
+        rng = np.random.default_rng(3)
+        a, b = (rng.standard_normal(shape).astype("f4") for shape in ((48, 60), (60, 40)))
+        a[29, 33] = 1000
+        return {"a": a, "b": b}
+
+    def alone(self):
+        self.assertEqual(np.abs(tensors_in(self.dir / "shrunk/inputs.safetensors")["a"]).max(), 1000)
+
+    def test_the_number_that_it_takes_is_found_in_given_data(self):
+        data = self.data()
+        for name, values in data.items():
+            np.save(self.dir / f"{name}.npy", values)
+        case = "matmul/f32/m=48,n=40,k=60/fill=normal/seed=0"
+        said = self.shrink(self.SATURATES, case, "--input", "a=a.npy", "--input", "b=b.npy")
+        self.assertIn("to      matmul/f32/m=1,n=1,k=1/", said)
+        self.alone()
+        said = self.shrink(self.SATURATES, case, "--input", "a=b.npy", code=2)
+        self.assertIn("--input a=b.npy: it is of shape 60x40, and the case's is 48x60", said)
+
+    def test_a_failure_folder_is_made_smaller_again(self):
+        data = self.data()
+        for name, values in data.items():
+            np.save(self.dir / f"{name}.npy", values)
+        self.shrink(self.SATURATES, "matmul/f32/m=48,n=40,k=60/fill=normal/seed=0", "--input", "a=a.npy", "--input", "b=b.npy",
+                    "--seconds", "1")
+        (self.dir / "shrunk").rename(self.dir / "failed")
+        said = self.command([ASSAY, "shrink", "failed", "--kernels", "mine.py", "--python", sys.executable, "--backend", "mine",
+                             "--progress", "none"], 1)
+        self.assertIn("m=1,n=1,k=1/", said)
+        self.alone()
+        said = self.command([ASSAY, "shrink", "failed", "--case", "exp/f32/n=5/fill=normal/seed=0"], 2)
+        self.assertIn("FOLDER excludes --case", said)
+        self.assertIn("FOLDER of a failure, or --case ID", self.command([ASSAY, "shrink"], 2))
+        self.assertIn("is no failure folder with tensors", self.command([ASSAY, "shrink", ".", "--out", "other"], 2))
+
+
 class Passing(Shrinking):
     def test_an_earlier_folder_is_kept(self):
         (self.dir / "earlier").mkdir()

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "harness/cli/option_table.h"
 #include "harness/engine/prepared_run.h"
@@ -22,5 +23,8 @@ struct CaseOnDevices {
 
 // `options`: of the verb, by which it loads backends. Says notes on standard error.
 tl::expected<std::unique_ptr<CaseOnDevices>, Refusal> OpenCase(const std::string& id, RunOptions options);
+
+// The inputs that these options of --input name (NAME=FILE) in place of the case's own, and golden values of them.
+Status GiveInputs(const std::vector<std::string>& inputs, const std::string& tier, PreparedCase& data);
 
 }  // namespace assay::cli

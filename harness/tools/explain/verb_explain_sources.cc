@@ -2,16 +2,12 @@
 #include "harness/tools/explain/verb_explain_sources.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <ranges>
 
 #include "harness/cli/process.h"
 #include "harness/tools/check/check_case.h"
 #include "harness/tools/check/tensor_args.h"
-#include "harness/tools/check/tensor_set.h"
 #include "harness/tools/explain/verb_case_on_devices.h"
 
 namespace assay::cli {
@@ -71,33 +67,6 @@ std::string ContractToJudgeBy(const Attempt& attempt) {
   return text.find("math=") == std::string::npos ? text + "; math=0" : text;
 }
 
-Status TakeInputs(const CheckRequest& request, PreparedCase& data) {
-  for (const std::string& text : request.inputs) {
-    auto file = ParseNamedFile(text, false);
-    if (!file) return UsageError("--input " + file.error().message);
-    const auto operand = std::ranges::find(data.problem.inputs, file->name, &Operand::name);
-    if (operand == data.problem.inputs.end())
-      return UsageError(fmt::format("--input {}: the case has no such input, but {}", text,
-                                    fmt::join(data.problem.inputs | std::views::transform(&Operand::name), ", ")));
-    auto tensor = LoadOperand(*file, std::string(Name(operand->dtype)));
-    if (!tensor) return tl::unexpected(tensor.error());
-    if (tensor->shape() != operand->shape) {
-      return UsageError(fmt::format("--input {}: it is of shape {}, and the case's is {}", text,
-                                    ShapeText(tensor->shape()), ShapeText(operand->shape)));
-    }
-    data.inputs[static_cast<size_t>(operand - data.problem.inputs.begin())] = *std::move(tensor);
-  }
-  if (request.inputs.empty()) return {};
-  if (Status valid = data.op->CheckInputs(data.problem, data.inputs); !valid) return valid;
-  data.input_hash = HashInputs(data.inputs);
-  for (PreparedOutput& output : data.outputs) {
-    output.golden =
-        data.op->ComputeGolden(data.problem, output.number, data.inputs, ChooseTier(request.tier, data.problem));
-  }
-  data.golden_hash = GoldenHashOf(data);
-  return {};
-}
-
 bool IsBreakdown(const Record& record) {
   const auto verdict = ParseVerdict(record.verdict);
   return verdict == Verdict::kCrash || verdict == Verdict::kError || verdict == Verdict::kTimeout;
@@ -125,7 +94,7 @@ ReadCases ExecuteCase(const std::string& id, const RunOptions& options, const Ch
   auto opened = OpenCase(id, options);
   if (!opened) return tl::unexpected(opened.error());
   CaseOnDevices& on = **opened;
-  if (auto taken = TakeInputs(request, on.data); !taken) return RefuseUsage(taken.error());
+  if (auto taken = GiveInputs(request.inputs, request.tier, on.data); !taken) return RefuseUsage(taken.error());
   CaseWithOutputs read;
   read.planned = on.planned();
   TrialRunner runner(on.planned(), on.data, on.policy.runner);

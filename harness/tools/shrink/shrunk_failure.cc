@@ -2,7 +2,7 @@
 #include "harness/tools/shrink/shrunk_failure.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/engine/cases/prepared_case.h"
@@ -27,6 +27,37 @@ bool IsAlike(const CaseChange& a, const CaseChange& b) {
   return a.key == b.key && (!a.key.empty() || (a.kind == b.kind && a.input == b.input));
 }
 
+enum class Corner : uint8_t { kFirst, kLast };
+
+// The part of that shape in a corner of `from`. nullopt: it has none.
+std::optional<Tensor> TakeCorner(const Tensor& from, const Shape& shape, Corner corner) {
+  if (shape.size() != from.shape().size()) return std::nullopt;
+  const Shape strides = RowMajorStrides(from.shape());
+  int64_t first = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const int64_t left_out = from.shape()[axis] - shape[axis];
+    if (left_out < 0) return std::nullopt;
+    if (corner == Corner::kLast) first += left_out * strides[axis];
+  }
+  // It is only read from.
+  auto* data = const_cast<std::byte*>(from.data()) + first * SizeOf(from.dtype());
+  Tensor taken(from.dtype(), shape);
+  Gather({from.dtype(), shape, strides, data}, taken);
+  return taken;
+}
+
+std::optional<std::vector<Tensor>> TakeCorners(const std::vector<Tensor>& from, const Problem& problem, Corner corner) {
+  std::vector<Tensor> taken;
+  for (size_t k = 0; k < problem.inputs.size() && k < from.size(); ++k) {
+    if (from[k].dtype() != problem.inputs[k].dtype) return std::nullopt;
+    auto part = TakeCorner(from[k], problem.inputs[k].shape, corner);
+    if (!part) return std::nullopt;
+    taken.push_back(*std::move(part));
+  }
+  if (taken.size() != problem.inputs.size()) return std::nullopt;
+  return taken;
+}
+
 // Integers have no element that is worst.
 bool HasElement(const WrongNumbers& wrong) {
   return wrong.IsNonFinite() ? wrong.metrics.nonfinite_example.has_value() : !wrong.metrics.worst.empty();
@@ -36,24 +67,21 @@ class FailureShrinker {
  public:
   FailureShrinker(NumbersProbe& probe, const ShrinkSettings& settings) : probe_(probe), settings_(settings) {}
 
-  std::optional<ShrunkFailure> Run(const CaseSpec& spec) {
-    auto bound = BindCase(spec);
-    if (!bound) return std::nullopt;
-    auto data = PrepareInputs(**bound);
-    if (!data) return std::nullopt;
-    auto wrong = probe_.Execute(*(*bound)->op, (*bound)->problem, data->inputs);
+  std::optional<ShrunkFailure> Run(const PreparedCase& first, const CaseSpec& spec) {
+    for (const Tensor& input : first.inputs) best_.inputs.push_back(input.Clone());
+    auto wrong = probe_.Execute(*first.op, first.problem, best_.inputs);
     if (!wrong || !HasElement(*wrong)) return std::nullopt;
     nonfinite_ = wrong->IsNonFinite();
-    causes_ = FindCauses(wrong->AsResult(*(*bound)->op, (*bound)->problem, data->inputs), kFirstSearch);
-    best_.spec = ShrinkCase(
-        spec, (*bound)->op->schema(), settings_.most_cases,
+    causes_ = FindCauses(wrong->AsResult(*first.op, first.problem, best_.inputs), kFirstSearch);
+    best_.spec = spec;
+    const CaseSpec smallest = ShrinkCase(
+        spec, first.op->schema(), settings_.most_cases,
         [](const CaseSpec& smaller) { return BindCase(smaller).has_value(); },
         [&](const CaseSpec& smaller) { return FailsAlike(smaller); });
-    if (const auto seed = seeds_.find(best_.spec.Id()); seed != seeds_.end()) best_.spec.seed = seed->second;
+    best_.spec = smallest;
+    best_.spec.seed = seed_.value_or(smallest.seed);
     best_.bound = BindCase(best_.spec).value();
-    data = PrepareInputs(*best_.bound);
-    if (!data) return std::nullopt;
-    best_.inputs = ShrinkData(std::move(data->inputs));
+    best_.inputs = ShrinkData(std::move(best_.inputs));
     probe_.RepeatAtLeast(kLeastExecutions);
     wrong = probe_.Execute(*best_.bound->op, best_.bound->problem, best_.inputs, Executions::kAll);
     if (!wrong) return std::nullopt;  // by chance, of a failure that seldom comes
@@ -66,27 +94,42 @@ class FailureShrinker {
  private:
   bool IsOver() const { return time_.Seconds() > settings_.seconds || settings_.interrupted(); }
 
-  // Tries other data, too, where that of the case does not fail: few rows seldom have the number that it takes.
+  // Tries the data of other seeds and parts of the data so far, too, where that of the case does not fail: few rows
+  // seldom have the number that it takes.
   bool FailsAlike(const CaseSpec& spec) {
     ++best_.tried_cases;
+    return settings_.keeps_data ? FailsInPart(spec) || FailsBySeed(spec) : FailsBySeed(spec) || FailsInPart(spec);
+  }
+
+  bool FailsBySeed(const CaseSpec& spec) {
     CaseSpec other = spec;
     for (uint64_t seed = 0; seed < kSeeds && !IsOver(); ++seed) {
       other.seed = seed == 0 ? spec.seed : seed;
-      if (!FailsWith(other)) continue;
-      seeds_[spec.Id()] = other.seed;
+      const SharedCase bound = BindCase(other).value();
+      auto data = PrepareInputs(*bound);
+      if (!data || !FailsWith(*bound, data->inputs)) continue;
+      seed_ = other.seed, best_.inputs = std::move(data->inputs);
+      return true;
+    }
+    return false;
+  }
+
+  bool FailsInPart(const CaseSpec& spec) {
+    const SharedCase bound = BindCase(spec).value();
+    for (const Corner corner : {Corner::kFirst, Corner::kLast}) {
+      auto data = IsOver() ? std::nullopt : TakeCorners(best_.inputs, bound->problem, corner);
+      if (!data || !bound->op->CheckInputs(bound->problem, *data) || !FailsWith(*bound, *data)) continue;
+      best_.inputs = *std::move(data);
       return true;
     }
     return false;
   }
 
   // Fails by the same channel, and by one of the causes.
-  bool FailsWith(const CaseSpec& spec) {
-    const SharedCase bound = BindCase(spec).value();
-    const auto data = PrepareInputs(*bound);
-    if (!data) return false;
-    const auto wrong = probe_.Execute(*bound->op, bound->problem, data->inputs);
+  bool FailsWith(const BoundCase& bound, const std::vector<Tensor>& data) {
+    const auto wrong = probe_.Execute(*bound.op, bound.problem, data);
     if (!wrong || !HasElement(*wrong) || wrong->IsNonFinite() != nonfinite_) return false;
-    return HasSameCause(*bound, data->inputs, *wrong);
+    return HasSameCause(bound, data, *wrong);
   }
 
   bool HasSameCause(const BoundCase& bound, const std::vector<Tensor>& inputs, const WrongNumbers& wrong) const {
@@ -137,14 +180,15 @@ class FailureShrinker {
   const Stopwatch time_;
   bool nonfinite_ = false;
   std::vector<Cause> causes_;
-  std::map<std::string, uint64_t> seeds_;  // by which cases failed, by their ids
+  std::optional<uint64_t> seed_;  // whose data fail, or from which parts of them are
   ShrunkFailure best_;
 };
 
 }  // namespace
 
-std::optional<ShrunkFailure> ShrinkFailure(const CaseSpec& spec, NumbersProbe& probe, const ShrinkSettings& settings) {
-  return FailureShrinker(probe, settings).Run(spec);
+std::optional<ShrunkFailure> ShrinkFailure(const PreparedCase& data, const CaseSpec& spec, NumbersProbe& probe,
+                                           const ShrinkSettings& settings) {
+  return FailureShrinker(probe, settings).Run(data, spec);
 }
 
 }  // namespace assay

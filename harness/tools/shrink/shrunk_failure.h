@@ -8,14 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "harness/engine/cases/prepared_case.h"
 #include "harness/plan/suite.h"
 #include "harness/tools/shrink/failing_numbers.h"
 
 namespace assay {
 
 struct ShrinkSettings {
-  int most_cases = 400;  // that are tried
-  double seconds = 60;   // after which the best so far is taken
+  int most_cases = 400;     // that are tried
+  double seconds = 60;      // after which the best so far is taken
+  bool keeps_data = false;  // parts of the data are tried before those of other seeds
   std::function<bool()> interrupted;
 };
 
@@ -29,7 +31,9 @@ struct ShrunkFailure {
   double seconds = 0;
 };
 
-// nullopt: the case does not fail by its numbers, in none of the probe's executions.
-std::optional<ShrunkFailure> ShrinkFailure(const CaseSpec& spec, NumbersProbe& probe, const ShrinkSettings& settings);
+// `data`: of the case `spec`, whose inputs may be others than its id makes. nullopt: it does not fail by its numbers,
+// in none of the probe's executions.
+std::optional<ShrunkFailure> ShrinkFailure(const PreparedCase& data, const CaseSpec& spec, NumbersProbe& probe,
+                                           const ShrinkSettings& settings);
 
 }  // namespace assay

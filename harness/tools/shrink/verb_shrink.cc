@@ -18,6 +18,7 @@
 #include "harness/engine/trial/failure_tensors.h"
 #include "harness/plan/shrink.h"
 #include "harness/tools/check/manifest_parts.h"
+#include "harness/tools/explain/case_with_outputs.h"
 #include "harness/tools/explain/still_fails.h"
 #include "harness/tools/explain/verb_case_on_devices.h"
 #include "harness/tools/shrink/exact_script.h"
@@ -30,7 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ShrinkOptions {
+  fs::path folder;
   std::string case_id;
+  std::vector<std::string> inputs;
   RunOptions run;
   int repeat = 1;
   double seconds = 60;
@@ -195,7 +198,8 @@ class ShrinkFlow {
       progress.Begin("making the case smaller for " + suspect.Name());
       NumbersProbe probe(*suspect.device, suspect.implementation, options_.run.tier, options_.repeat);
       const auto shrunk =
-          ShrinkFailure(on_.planned().spec, probe, {.seconds = options_.seconds, .interrupted = Interrupted});
+          ShrinkFailure(on_.data, on_.planned().spec, probe,
+                        {.seconds = options_.seconds, .keeps_data = HasOwnData(), .interrupted = Interrupted});
       progress.End();
       if (shrunk) return EndWithNumbers(*shrunk, suspect);
       if (const int code = ShrinkWithoutNumbers(suspect); code != kExitNothing) return code;
@@ -211,6 +215,8 @@ class ShrinkFlow {
   }
 
  private:
+  bool HasOwnData() const { return !options_.inputs.empty(); }
+
   // Options that load the backend again, in any folder.
   std::string SelectionOf(const Suspect& suspect) const {
     std::string text =
@@ -258,12 +264,31 @@ class ShrinkFlow {
   const CaseOnDevices& on_;
 };
 
+// The case of a failure folder, with its data.
+Status TakeFolder(ShrinkOptions& options) {
+  const auto cases = ReadFailureFolder(options.folder);
+  if (!cases) return tl::unexpected(cases.error());
+  const CaseWithOutputs& first = cases->front();
+  options.case_id = first.planned->spec.Id();
+  for (const Operand& operand : first.data.problem.inputs) {
+    options.inputs.push_back(
+        fmt::format("{0}={1}:{0}", operand.name, (options.folder / "inputs.safetensors").string()));
+  }
+  return {};
+}
+
 int Shrink(ShrinkOptions options) {
   if (!options.run.out) options.run.out = "shrunk";
   // An earlier failure's files would be taken for results of this one's data.
   if (auto empty = CheckEmptyFolder(*options.run.out); !empty) return Complain(kExitUsage, empty.error().message);
+  if (!options.folder.empty()) {
+    if (auto taken = TakeFolder(options); !taken) return Complain(kExitUsage, taken.error().message);
+  }
   auto opened = OpenCase(options.case_id, options.run);
   if (!opened) return Complain(opened.error().code, opened.error().message);
+  if (auto given = GiveInputs(options.inputs, options.run.tier, (*opened)->data); !given) {
+    return Complain(kExitUsage, given.error().message);
+  }
   return ShrinkFlow(options, **opened).Run();
 }
 
@@ -273,7 +298,13 @@ void AddShrinkVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<ShrinkOptions>();
   CLI::App* verb = app.add_subcommand(
       "shrink", "Make a failing case small: the smallest shape, attributes and data that still fail by the same cause");
-  verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->required();
+  CLI::Option* const folder =
+      verb->add_option("FOLDER", o->folder, "failure folder of a run, failures/<hash>, for its case and data");
+  CLI::Option* const id = verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->excludes(folder);
+  verb->add_option("--input", o->inputs,
+                   "data in place of the case's own: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
+      ->type_name("NAME=FILE")
+      ->needs(id);
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--operators", "--out", "--jobs", "--tier", "--progress"});
   verb->get_option("--out")->description(
@@ -281,7 +312,10 @@ void AddShrinkVerb(CLI::App& app, Action& action) {
   AddNumber<int>(*verb, "--repeat", o->repeat, {1, 100'000},
                  "executions of each try, of which one has to fail, for failures that seldom come");
   AddNumber<double>(*verb, "--seconds", o->seconds, {1, 100'000}, "time for the search");
-  verb->callback([o, &action] { action = [o] { return Shrink(*o); }; });
+  verb->callback([o, &action] {
+    if (o->folder.empty() && o->case_id.empty()) throw CLI::RequiredError("FOLDER of a failure, or --case ID");
+    action = [o] { return Shrink(*o); };
+  });
 }
 
 }  // namespace assay::cli
