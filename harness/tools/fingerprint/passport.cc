@@ -140,6 +140,7 @@ Json ToJson(const Passport& passport) {
   json["repeats"] = passport.repeats, json["place_matters"] = passport.place_matters;
   if (passport.predicted)
     json["predicted"] = {{"agree", passport.predicted->agree}, {"sums", passport.predicted->sums}};
+  json["slices"] = AxesJson(passport.slices);
   json["contradictions"] = passport.contradictions;
   json["executions"] = passport.executions;
   return json;
@@ -180,6 +181,7 @@ std::string TextOf(const Passport& passport) {
   add("calls", fmt::format("{} of {} give equal bits; {}", passport.repeats ? "all" : "not all", Passport::kRepeats,
                            passport.place_matters ? "the same sum has other bits elsewhere in the output"
                                                   : "the place in the output does not matter"));
+  text += AxesText(passport.slices);
   if (passport.predicted) {
     add("predicted", fmt::format("{} of {} random sums to the bit, from the lines above", passport.predicted->agree,
                                  passport.predicted->sums));

@@ -10,6 +10,7 @@
 #include "harness/core/base/json.h"
 #include "harness/core/model/contract.h"
 #include "harness/tools/fingerprint/prober.h"
+#include "harness/tools/fingerprint/slice_passport.h"
 
 namespace assay {
 
@@ -36,6 +37,7 @@ struct Passport {
     int agree = 0, sums = 0;
   };
   std::optional<Prediction> predicted;
+  SlicePassport slices;                     // of the same case
   std::vector<std::string> contradictions;  // of the declared contract
 
   static constexpr int kRepeats = 8;

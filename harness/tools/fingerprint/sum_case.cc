@@ -117,9 +117,10 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     made.place_y_ = [columns, queries = o[2]](int sum) { return sum / columns * queries * columns + sum % columns; };
     made.output_factor_ = static_cast<double>(keys);
   } else {
-    plain = UsageError(op +
-                       ": fingerprints are taken of matmul, conv, reduce, cumsum and attention, and of functions of "
-                       "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
+    return Fail(
+        ErrorCode::kUnsupported,
+        op + ": orders are found of matmul, conv, reduce, cumsum and attention, and the accuracy of functions of "
+             "[n] elements with n=65536 of a 16-bit type, n=4194304 of another");
   }
   if (plain) plain = CheckTerms(problem, terms);
   if (!plain) return tl::unexpected(plain.error());

@@ -21,7 +21,8 @@ using ProbeSum = std::vector<ProbeTerm>;
 
 class SumCase {
  public:
-  // Takes matmul, conv, reduce, cumsum and attention. Errors: another operator, or attributes that change the sum.
+  // Takes matmul, conv, reduce, cumsum and attention. Errors: attributes that change the sum; kUnsupported:
+  // another operator.
   static Result<SumCase> Make(const Problem& problem);
 
   int terms() const { return terms_; }

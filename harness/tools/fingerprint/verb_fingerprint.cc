@@ -18,7 +18,9 @@
 #include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
+#include "harness/tools/fingerprint/slice_passport.h"
 #include "ops/bound_case.h"
+#include "ops/subproblem.h"
 
 namespace assay::cli {
 namespace {
@@ -48,13 +50,17 @@ constexpr const char* kUsualCases[] = {
     "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
     "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
+    "softmax/f32/shape=64x300/fill=normal/seed=0",
+    "rms_norm/f32/rows=64,n=300/fill=normal/seed=0",
+    "layer_norm/f32/rows=64,n=300/fill=normal/seed=0",
 };
 // Functions of single elements, of which all numbers of a type or many of each power of two are tried.
 constexpr const char* kUsualFunctions[] = {"exp", "log", "sin", "cos", "tanh", "erf", "rsqrt", "gelu"};
 
 struct Fingerprinted {
   SharedCase bound;
-  std::optional<SumCase> sums;  // nothing: of a function
+  std::optional<SumCase> sums;  // nothing: of a function, or of an operator whose slices alone are compared
+  bool is_function = false;
 };
 
 Result<Fingerprinted> CaseOf(const std::string& id) {
@@ -66,10 +72,15 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
   if (!bound) return tl::unexpected(bound.error());
-  if (IsFunction(**bound)) return Fingerprinted{*std::move(bound), std::nullopt};
+  Fingerprinted of{.bound = *bound, .sums = std::nullopt, .is_function = IsFunction(**bound)};
+  if (of.is_function) return of;
   auto sums = SumCase::Make((*bound)->problem);
-  if (!sums) return tl::unexpected(sums.error());
-  return Fingerprinted{*std::move(bound), *std::move(sums)};
+  if (sums) {
+    of.sums = *std::move(sums);
+  } else if (sums.error().code != ErrorCode::kUnsupported || ListSliceableAxes(*op, (*bound)->problem).empty()) {
+    return tl::unexpected(sums.error());
+  }
+  return of;
 }
 
 Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options) {
@@ -93,7 +104,7 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
   }
   if (chosen.empty()) {
     return UsageError(
-        "no case is left: fingerprints are taken of matmul, conv, reduce, cumsum, attention and functions such as exp; "
+        "no case is left: the usual ones are of matmul, conv, reduce, cumsum, attention, softmax, norms and functions; "
         "--op and --dtype choose among the usual ones, --case names another");
   }
   return chosen;
@@ -153,11 +164,17 @@ class Taking {
       Tell(device, of, offer.name, plan.error());
       return {};
     }
-    if (!of.sums)
+    if (of.is_function) {
       return Keep(device, of, offer, TakeFunctionPassport(*of.bound, *plan, offer.name, offer.contract_text));
+    }
+    const auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
+    if (!of.sums || !slices) return Keep(device, of, offer, slices);
     Prober prober(problem, *of.sums, *std::move(plan));
-    const auto passport = TakePassport(prober, offer.name, offer.contract_text);
-    if (passport) contradictions_ += passport->contradictions.size();
+    auto passport = TakePassport(prober, offer.name, offer.contract_text);
+    if (passport) {
+      contradictions_ += passport->contradictions.size();
+      passport->slices = *slices;
+    }
     if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
     return options_.svg.empty() ? Status() : Draw(device, *passport);
   }
@@ -241,15 +258,16 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<FingerprintOptions>();
   CLI::App* verb = app.add_subcommand(
       "fingerprint",
-      "Measure how a backend adds, in which order and rounding, and how accurate its functions are; compare two");
+      "Measure how a backend adds, in which order and rounding, how accurate its functions are, and which bits depend "
+      "on the batch; compare two");
   AddBackends(*verb, o->run);
   AddOptions(*verb, o->run, {"--impl", "--dtype"});
   verb->add_option("--case", o->cases,
-                   "ids of the cases to probe instead of the usual ones, of sums of 2 to 16384 terms")
+                   "ids of the cases to probe instead of the usual ones; orders are found of sums of 2 to 16384 terms")
       ->delimiter('\0');
   verb->add_option(
           "--op", o->ops,
-          "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, exp, log, ...")
+          "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, exp, ...")
       ->delimiter(',');
   verb->add_option("--svg", o->svg, "folder for a drawing of each order");
   verb->add_flag("--json", o->json, "print JSON instead of text, for --diff");

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/fingerprint/slice_passport.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "harness/engine/cases/prepared_case.h"
+#include "harness/engine/device/executions.h"
+#include "ops/subproblem.h"
+
+namespace assay {
+namespace {
+
+// The smallest, some beside whole vectors and tiles, half of all, and all but one.
+std::vector<int64_t> NumbersOf(int64_t extent) {
+  std::set<int64_t> numbers;
+  for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{17}, extent / 2, extent - 1}) {
+    if (0 < n && n < extent) numbers.insert(n);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+std::vector<int64_t> Range(int64_t first, int64_t n) {
+  std::vector<int64_t> indices(static_cast<size_t>(n));
+  std::iota(indices.begin(), indices.end(), first);
+  return indices;
+}
+
+std::string ChangedAttribute(const Problem& whole, const Problem& part) {
+  for (const auto& [key, value] : part.spec.attrs) {
+    const auto before = std::ranges::find(whole.spec.attrs, key, &AttrList::value_type::first);
+    if (before == whole.spec.attrs.end() || before->second != value) return key;
+  }
+  return "slices";
+}
+
+class SliceProber {
+ public:
+  SliceProber(const Device& device, const BoundCase& bound, SlicePassport& passport)
+      : device_(device), bound_(bound), passport_(passport) {}
+
+  Status Run() {
+    auto data = PrepareInputs(bound_);
+    if (!data) return tl::unexpected(data.error());
+    inputs_ = std::move(data->inputs);
+    auto plan = PreparedPlan::Make(device_, bound_.problem, passport_.implementation);
+    if (!plan) return Fail(ErrorCode::kUnavailable, plan.error().message);
+    std::set<std::string> hashes;
+    for (int call = 0; call < SlicePassport::kRepeats; ++call) {
+      auto outputs = Execute(*plan, inputs_);
+      if (!outputs) return tl::unexpected(outputs.error());
+      whole_ = *std::move(outputs);
+      hashes.insert(HashOf(whole_));
+    }
+    passport_.repeats = hashes.size() == 1;
+    for (const SliceableAxis& axis : ListSliceableAxes(*bound_.op, bound_.problem)) {
+      SliceAxisPassport of{.extent = axis.extent};
+      for (const int64_t n : NumbersOf(axis.extent)) {
+        if (auto tried = Try(axis.cut, n, of); !tried) return tried;
+      }
+      passport_.axes.push_back(std::move(of));
+    }
+    return {};
+  }
+
+ private:
+  Result<std::vector<Tensor>> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs) {
+    ++passport_.executions;
+    auto execution = plan.Execute(inputs, Prefill::kNanPayload);
+    if (!execution) return Fail(ErrorCode::kUnavailable, execution.error().message);
+    return std::move(execution->outputs);
+  }
+
+  // n slices of each end.
+  Status Try(SliceCut cut, int64_t n, SliceAxisPassport& of) {
+    bool is_equal = true;
+    std::optional<PreparedPlan> plan;
+    for (const int64_t first : {int64_t{0}, of.extent - n}) {
+      cut.indices = Range(first, n);
+      const auto part = TakeSlices(*bound_.op, bound_.problem, inputs_, {cut});
+      if (part) of.name = ChangedAttribute(bound_.problem, part->problem);
+      if (part && !plan) plan = Prepare(part->problem);
+      if (!plan) {
+        of.not_taken.push_back(n);
+        return {};
+      }
+      const auto outputs = Execute(*plan, part->inputs);
+      if (!outputs) return tl::unexpected(outputs.error());
+      for (size_t k = 0; k < outputs->size(); ++k) {
+        is_equal = is_equal && HashOf((*outputs)[k]) == HashOf(part->TakeOutput(whole_[k], k));
+      }
+    }
+    (is_equal ? of.equal : of.other).push_back(n);
+    return {};
+  }
+
+  std::optional<PreparedPlan> Prepare(const Problem& problem) const {
+    const auto offers = device_.session->Query(device_.device_index, problem);
+    const auto is_it = [&](const ImplementationInfo& offer) { return offer.name == passport_.implementation; };
+    if (!offers || std::ranges::none_of(*offers, is_it)) return std::nullopt;
+    auto plan = PreparedPlan::Make(device_, problem, passport_.implementation);
+    return plan ? std::optional(*std::move(plan)) : std::nullopt;
+  }
+
+  const Device& device_;
+  const BoundCase& bound_;
+  SlicePassport& passport_;
+  std::vector<Tensor> inputs_, whole_;
+};
+
+}  // namespace
+
+Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& bound, const std::string& implementation,
+                                        const std::string& contract) {
+  SlicePassport passport{.case_id = bound.problem.spec.Id(), .implementation = implementation, .contract = contract};
+  if (auto taken = SliceProber(device, bound, passport).Run(); !taken) return tl::unexpected(taken.error());
+  return passport;
+}
+
+Json AxesJson(const SlicePassport& passport) {
+  Json axes = Json::array();
+  for (const SliceAxisPassport& axis : passport.axes) {
+    axes.push_back({{"attribute", axis.name},
+                    {"extent", axis.extent},
+                    {"equal", axis.equal},
+                    {"other", axis.other},
+                    {"not_taken", axis.not_taken}});
+  }
+  return axes;
+}
+
+std::string AxesText(const SlicePassport& passport) {
+  std::string text;
+  for (const SliceAxisPassport& axis : passport.axes) {
+    std::vector<std::string> parts;
+    const auto add = [&](const std::vector<int64_t>& numbers, const char* what) {
+      if (!numbers.empty()) parts.push_back(fmt::format("{} {}", fmt::join(numbers, " "), what));
+    };
+    add(axis.equal, "with the same bits"), add(axis.other, "with others"), add(axis.not_taken, "not taken");
+    text += fmt::format("  {:<15} of {}={}: {}\n", "parts", axis.name, axis.extent, fmt::join(parts, ", "));
+  }
+  return text;
+}
+
+Json ToJson(const SlicePassport& passport) {
+  return {{"case", passport.case_id},      {"implementation", passport.implementation},
+          {"contract", passport.contract}, {"repeats", passport.repeats},
+          {"slices", AxesJson(passport)},  {"executions", passport.executions}};
+}
+
+std::string TextOf(const SlicePassport& passport) {
+  return fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}", passport.case_id,
+                     passport.implementation, passport.contract, "calls", passport.repeats ? "all" : "not all",
+                     SlicePassport::kRepeats, AxesText(passport));
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether slices of a case (rows, columns, images, heads) have the bits that they have among all others when they are
+// computed in other numbers or at other places.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/core/base/json.h"
+#include "harness/engine/device/prepared_plan.h"
+#include "ops/bound_case.h"
+
+namespace assay {
+
+struct SliceAxisPassport {
+  std::string name;    // of the attribute that another number of slices changes: "m", "rows"
+  int64_t extent = 0;  // slices of the case
+  // Numbers of slices, ascending, by whether their bits are those of the case or others, or it does not take so many.
+  std::vector<int64_t> equal, other, not_taken;
+};
+
+struct SlicePassport {
+  std::string case_id, implementation, contract;
+  std::vector<SliceAxisPassport> axes;
+  bool repeats = false;  // equal bits in each of kRepeats calls
+  int executions = 0;
+
+  static constexpr int kRepeats = 4;
+};
+
+// On the case's own data. Each number of slices is taken from the first one on, and from the last one back. Errors: the
+// backend's.
+Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& bound, const std::string& implementation,
+                                        const std::string& contract);
+
+Json ToJson(const SlicePassport& passport);
+std::string TextOf(const SlicePassport& passport);
+// The axes alone, for a passport of sums of the same case.
+Json AxesJson(const SlicePassport& passport);
+std::string AxesText(const SlicePassport& passport);
+
+}  // namespace assay
