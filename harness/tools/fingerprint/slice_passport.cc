@@ -39,6 +39,12 @@ std::string ChangedAttribute(const Problem& whole, const Problem& part) {
   return "slices";
 }
 
+// Whether the case is a prefill whose last queries are a decoding step, or a chunk, of the same keys.
+bool LastQueriesStandAlone(const Problem& problem) {
+  return problem.spec.op == "attention" && problem.Int("causal") == 1 && problem.Text("align") == "br" &&
+         problem.Text("mask") == "none" && problem.Int("l") > 1;
+}
+
 class SliceProber {
  public:
   SliceProber(const Device& device, const BoundCase& bound, SlicePassport& passport)
@@ -59,13 +65,10 @@ class SliceProber {
     }
     passport_.repeats = hashes.size() == 1;
     for (const SliceableAxis& axis : ListSliceableAxes(*bound_.op, bound_.problem)) {
-      SliceAxisPassport of{.extent = axis.extent};
-      for (const int64_t n : NumbersOf(axis.extent)) {
-        if (auto tried = Try(axis.cut, n, of); !tried) return tried;
-      }
-      passport_.axes.push_back(std::move(of));
+      if (auto tried = TryAxis(axis.cut, {.extent = axis.extent}); !tried) return tried;
     }
-    return {};
+    if (!LastQueriesStandAlone(bound_.problem)) return {};
+    return TryAxis({{2, -1, -1}, {2}, {}}, {.extent = bound_.problem.Int("l"), .only_last = true});
   }
 
  private:
@@ -76,11 +79,19 @@ class SliceProber {
     return std::move(execution->outputs);
   }
 
-  // n slices of each end.
+  Status TryAxis(const SliceCut& cut, SliceAxisPassport of) {
+    for (const int64_t n : NumbersOf(of.extent)) {
+      if (auto tried = Try(cut, n, of); !tried) return tried;
+    }
+    passport_.axes.push_back(std::move(of));
+    return {};
+  }
+
   Status Try(SliceCut cut, int64_t n, SliceAxisPassport& of) {
     bool is_equal = true;
     std::optional<PreparedPlan> plan;
-    for (const int64_t first : {int64_t{0}, of.extent - n}) {
+    for (const int64_t first : {of.extent - n, int64_t{0}}) {
+      if (of.only_last && first == 0) break;
       cut.indices = Range(first, n);
       const auto part = TakeSlices(*bound_.op, bound_.problem, inputs_, {cut});
       if (part) of.name = ChangedAttribute(bound_.problem, part->problem);
@@ -115,6 +126,10 @@ class SliceProber {
 
 }  // namespace
 
+bool HasComparableSlices(const BoundCase& bound) {
+  return LastQueriesStandAlone(bound.problem) || !ListSliceableAxes(*bound.op, bound.problem).empty();
+}
+
 Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& bound, const std::string& implementation,
                                         const std::string& contract) {
   SlicePassport passport{.case_id = bound.problem.spec.Id(), .implementation = implementation, .contract = contract};
@@ -127,6 +142,7 @@ Json AxesJson(const SlicePassport& passport) {
   for (const SliceAxisPassport& axis : passport.axes) {
     axes.push_back({{"attribute", axis.name},
                     {"extent", axis.extent},
+                    {"only_last", axis.only_last},
                     {"equal", axis.equal},
                     {"other", axis.other},
                     {"not_taken", axis.not_taken}});
@@ -142,7 +158,8 @@ std::string AxesText(const SlicePassport& passport) {
       if (!numbers.empty()) parts.push_back(fmt::format("{} {}", fmt::join(numbers, " "), what));
     };
     add(axis.equal, "with the same bits"), add(axis.other, "with others"), add(axis.not_taken, "not taken");
-    text += fmt::format("  {:<15} of {}={}: {}\n", "parts", axis.name, axis.extent, fmt::join(parts, ", "));
+    text += fmt::format("  {:<15} of {}={}{}: {}\n", "parts", axis.name, axis.extent,
+                        axis.only_last ? ", the last" : "", fmt::join(parts, ", "));
   }
   return text;
 }

@@ -14,8 +14,9 @@
 namespace assay {
 
 struct SliceAxisPassport {
-  std::string name;    // of the attribute that another number of slices changes: "m", "rows"
-  int64_t extent = 0;  // slices of the case
+  std::string name;        // of the attribute that another number of slices changes: "m", "rows"
+  int64_t extent = 0;      // slices of the case
+  bool only_last = false;  // causal attention: the last queries alone see the keys that they see among all
   // Numbers of slices, ascending, by whether their bits are those of the case or others, or it does not take so many.
   std::vector<int64_t> equal, other, not_taken;
 };
@@ -29,8 +30,10 @@ struct SlicePassport {
   static constexpr int kRepeats = 4;
 };
 
-// On the case's own data. Each number of slices is taken from the first one on, and from the last one back. Errors: the
-// backend's.
+bool HasComparableSlices(const BoundCase& bound);
+
+// Precondition: HasComparableSlices. On the case's own data. Each number of slices is taken from the last one back, and
+// from the first one on. Errors: the backend's.
 Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& bound, const std::string& implementation,
                                         const std::string& contract);
 

@@ -100,7 +100,10 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     all_a = x[0], all_b = w[0];
     for (int64_t i = 0; i < y[0] * y[1]; ++i) made.places_y_.push_back(i * y[2] * y[3]);
   } else if (op == "attention") {
-    plain = CheckPlain(problem, {{"causal", 0}, {"window", 0}});
+    if (problem.Int("causal") == 1) {
+      return Fail(ErrorCode::kUnsupported, problem.spec.Id() + ": the terms of its sums are only known with causal=0");
+    }
+    plain = CheckPlain(problem, {{"window", 0}});
     const Shape &v = problem.inputs[2].shape, &o = problem.outputs[0].shape;
     if (plain &&
         (problem.Text("mask") != "none" || v[1] != o[1] || !std::has_single_bit(static_cast<uint64_t>(v[2])))) {

@@ -20,7 +20,6 @@
 #include "harness/tools/fingerprint/passport.h"
 #include "harness/tools/fingerprint/slice_passport.h"
 #include "ops/bound_case.h"
-#include "ops/subproblem.h"
 
 namespace assay::cli {
 namespace {
@@ -50,6 +49,7 @@ constexpr const char* kUsualCases[] = {
     "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
     "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=200,s=200,d=64,causal=1/fill=normal/seed=0",
     "softmax/f32/shape=64x300/fill=normal/seed=0",
     "rms_norm/f32/rows=64,n=300/fill=normal/seed=0",
     "layer_norm/f32/rows=64,n=300/fill=normal/seed=0",
@@ -77,7 +77,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   auto sums = SumCase::Make((*bound)->problem);
   if (sums) {
     of.sums = *std::move(sums);
-  } else if (sums.error().code != ErrorCode::kUnsupported || ListSliceableAxes(*op, (*bound)->problem).empty()) {
+  } else if (sums.error().code != ErrorCode::kUnsupported || !HasComparableSlices(**bound)) {
     return tl::unexpected(sums.error());
   }
   return of;
