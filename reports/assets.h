@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame, style sheet and script of report.html, files of reports/assets/ turned into text at configure time.
+// The frame, style sheet and scripts of pages, files of reports/assets/ turned into text at configure time.
 #pragma once
 
 #include <string_view>
 
 namespace assay::html {
 
-extern const std::string_view kPage;  // a format of title, style sheet, data and script
+extern const std::string_view kPage;  // see html::MakePage
 extern const std::string_view kStyleSheet;
-extern const std::string_view kScript;
+extern const std::string_view kScript, kHistoryScript;
 
 // Tables of reports/README.md, as they stand there.
 extern const std::string_view kTermTable;

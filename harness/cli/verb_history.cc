@@ -14,6 +14,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
 #include "harness/engine/results/missing.h"
@@ -28,6 +29,7 @@ struct HistoryOptions {
   std::vector<fs::path> dirs;
   double minimum_effect = 5;  // percent
   bool strict = false, json = false;
+  fs::path html;
   std::string color = "auto";
   size_t rows = 50;
 };
@@ -76,6 +78,12 @@ int TellHistory(const HistoryOptions& options) {
       history->notes.push_back(fmt::format("{}: {}", r.run.name, line));
     }
   }
+  if (!options.html.empty()) {
+    const std::string page = HistoryPage(*history);
+    if (auto written = WriteFileAtomically(options.html, {{page.data(), page.size()}}); !written) {
+      return Complain(kExitHarness, written.error().message);
+    }
+  }
   const int code = options.strict && history->IsNewestWorse() ? kExitFailed : kExitOk;
   Print(options.json ? HistoryJson(*history, code)
                      : HistoryConsole(*history, {UseColour(options.color, STDOUT_FILENO), options.rows,
@@ -94,6 +102,7 @@ void AddHistoryVerb(CLI::App& app, Action& action) {
                     "smallest difference that counts as SLOWER or FASTER, in percent");
   verb->add_flag("--strict", o->strict, "exit 1 if a result got worse with the newest run");
   verb->add_flag("--json", o->json, "print JSON instead of text");
+  verb->add_option("--html", o->html, "also write a page with a part for each backend to this file")->type_name("FILE");
   AddOptionFor(*verb, "--color", o->color);
   AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each run");
   verb->callback([o, &action] { action = [o] { return TellHistory(*o); }; });

@@ -8,9 +8,11 @@
 
 #include "harness/core/base/amounts.h"
 #include "harness/core/base/json_text.h"
+#include "reports/assets.h"
 #include "reports/colour.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/run_history.h"
+#include "reports/html/html.h"
 #include "reports/text.h"
 
 namespace assay {
@@ -93,10 +95,11 @@ std::string HistoryConsole(const RunHistory& history, const HistoryStyle& style)
   return out + "\n" + InColour(style.colour, history.IsNewestWorse() ? "31;1" : "1", SummaryLine(history)) + "\n";
 }
 
-std::string HistoryJson(const RunHistory& history, int exit_code) {
+namespace {
+
+Json HistoryData(const RunHistory& history) {
   Json out;
   out["schema_version"] = 1;
-  out["exit_code"] = exit_code;
   out["newest_is_worse"] = history.IsNewestWorse();
   out["results"] = history.results;
   out["changed"] = history.changed;
@@ -113,7 +116,20 @@ std::string HistoryJson(const RunHistory& history, int exit_code) {
     out["differences"].push_back(
         {{"run", history.runs[pair.first]}, {"after", history.runs[pair.second]}, {"differs_in", lines}});
   }
+  return out;
+}
+
+}  // namespace
+
+std::string HistoryJson(const RunHistory& history, int exit_code) {
+  Json out = HistoryData(history);
+  out["exit_code"] = exit_code;
   return DumpJson(out, 2) + "\n";
+}
+
+std::string HistoryPage(const RunHistory& history) {
+  return html::MakePage("assay: " + SummaryLine(history), "assay history without --html prints the same.",
+                        HistoryData(history), html::kHistoryScript);
 }
 
 }  // namespace assay

@@ -54,5 +54,7 @@ struct HistoryStyle {
 };
 std::string HistoryConsole(const RunHistory& history, const HistoryStyle& style);
 std::string HistoryJson(const RunHistory& history, int exit_code);
+// A page with a part for each backend.
+std::string HistoryPage(const RunHistory& history);
 
 }  // namespace assay

@@ -48,6 +48,11 @@ std::string ScriptSafe(const Json& data) {
 
 }  // namespace
 
+std::string html::MakePage(const std::string& title, std::string_view elsewhere, const Json& data,
+                           std::string_view script) {
+  return fmt::format(fmt::runtime(kPage), Escaped(title), kStyleSheet, elsewhere, ScriptSafe(data), script);
+}
+
 std::string HtmlReport(const RecordView& records, const std::string& environment_json,
                        const std::string& profile_json) {
   html::Page page{records, Columns(records), FlattenEnvironment(environment_json), {}};
@@ -66,8 +71,10 @@ std::string HtmlReport(const RecordView& records, const std::string& environment
   data["glossary"] = PairsOf(Glossary());
   data["classes"] = PairsOf(ClassGlossary());
   html::AddRows(page, data);
-  return fmt::format(fmt::runtime(html::kPage), Escaped("assay: " + OutcomeLine(records)), html::kStyleSheet,
-                     ScriptSafe(data), html::kScript);
+  return html::MakePage(
+      "assay: " + OutcomeLine(records),
+      "summary.md beside it shows the run without any, and results.jsonl holds all records, one per line.", data,
+      html::kScript);
 }
 
 }  // namespace assay

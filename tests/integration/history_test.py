@@ -96,6 +96,26 @@ class History(Runs):
         self.assertIn("differs in variable MINE_THREADS: not set -> 3", text)
         self.assertIn("2 results in 4 runs: 2 changed, 0 did not; times: no result that passes is timed", text)
         self.tell(0, "history", "a", "b", "c", "--strict")  # other bits alone are not worse
+        self.check_page()
+
+    def check_page(self):
+        """Where there is a browser, the page shows the changes, and names of runs become no markup."""
+        (self.dir / "d").rename(self.dir / "<img src=x>d")
+        self.tell(0, "history", "a", "b", "c", "<img src=x>d", "--html", "page.html")
+        self.assertIn('id="data"', (self.dir / "page.html").read_text())
+        browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        if browser is None:
+            return
+        done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
+                               f"--user-data-dir={self.dir}/profile", (self.dir / "page.html").as_uri()],
+                              capture_output=True, text=True, timeout=120)
+        dom = done.stdout[:done.stdout.index('id="data"')]
+        self.assertNotIn(":CONSOLE", done.stderr)
+        self.assertNotIn("<img", dom)
+        for shown in ("4 runs, 2 of 2 results changed", "<h2>mine</h2>", "<th scope=\"col\">&lt;img src=x&gt;d</th>",
+                      '<b aria-hidden="true">✗</b> verdict', "c, after b", "variable MINE_THREADS: not set -&gt; 3", "--impl"):
+            self.assertIn(shown, dom)
+        self.assertLess(dom.index("&lt;img src=x&gt;d, after c"), dom.index("c, after b"))  # the newest first
 
     def test_equal_runs_of_a_backend_have_no_change(self):
         for out in "abc":
