@@ -64,6 +64,11 @@ class SliceProber {
       hashes.insert(HashOf(whole_));
     }
     passport_.repeats = hashes.size() == 1;
+    if (TakesExtremes(bound_.problem)) {
+      auto extremes = FindExtremes(bound_.problem, *plan);
+      if (!extremes) return tl::unexpected(extremes.error());
+      passport_.extremes = *std::move(extremes);
+    }
     for (const SliceableAxis& axis : ListSliceableAxes(*bound_.op, bound_.problem)) {
       if (auto tried = TryAxis(axis.cut, {.extent = axis.extent}); !tried) return tried;
     }
@@ -165,15 +170,17 @@ std::string AxesText(const SlicePassport& passport) {
 }
 
 Json ToJson(const SlicePassport& passport) {
-  return {{"case", passport.case_id},      {"implementation", passport.implementation},
-          {"contract", passport.contract}, {"repeats", passport.repeats},
-          {"slices", AxesJson(passport)},  {"executions", passport.executions}};
+  Json json = {{"case", passport.case_id},      {"implementation", passport.implementation},
+               {"contract", passport.contract}, {"repeats", passport.repeats},
+               {"slices", AxesJson(passport)},  {"executions", passport.executions}};
+  if (passport.extremes) json["extremes"] = ToJson(*passport.extremes);
+  return json;
 }
 
 std::string TextOf(const SlicePassport& passport) {
-  return fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}", passport.case_id,
+  return fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}{}", passport.case_id,
                      passport.implementation, passport.contract, "calls", passport.repeats ? "all" : "not all",
-                     SlicePassport::kRepeats, AxesText(passport));
+                     SlicePassport::kRepeats, AxesText(passport), passport.extremes ? TextOf(*passport.extremes) : "");
 }
 
 }  // namespace assay

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/core/base/json.h"
 #include "harness/engine/device/prepared_plan.h"
+#include "harness/tools/fingerprint/extremes.h"
 #include "ops/bound_case.h"
 
 namespace assay {
@@ -26,6 +28,7 @@ struct SlicePassport {
   std::vector<SliceAxisPassport> axes;
   bool repeats = false;  // equal bits in each of kRepeats calls
   int executions = 0;
+  std::optional<Extremes> extremes;  // of a maximum or minimum
 
   static constexpr int kRepeats = 4;
 };

@@ -72,6 +72,9 @@ Result<SumCase> SumCase::Make(const Problem& problem) {
     made.place_y_ = [n](int sum) { return sum * n + sum; };
   } else if (op == "reduce" || op == "cumsum") {
     const Shape& shape = problem.inputs[0].shape;
+    if (op == "reduce" && (problem.Text("kind") == "max" || problem.Text("kind") == "min")) {
+      return Fail(ErrorCode::kUnsupported, problem.spec.Id() + ": it adds nothing");
+    }
     if (op == "reduce" &&
         (problem.Text("kind") != "sum" || shape.size() != 2 || problem.List("axes") != std::vector<int64_t>{1})) {
       plain =

@@ -22,7 +22,7 @@ using ProbeSum = std::vector<ProbeTerm>;
 class SumCase {
  public:
   // Takes matmul, conv, reduce, cumsum and attention. Errors: attributes that change the sum; kUnsupported:
-  // another operator, or causal attention.
+  // another operator, causal attention, or an extreme.
   static Result<SumCase> Make(const Problem& problem);
 
   int terms() const { return terms_; }

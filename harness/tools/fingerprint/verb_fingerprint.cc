@@ -46,6 +46,8 @@ constexpr const char* kUsualCases[] = {
     "reduce/f64/shape=64x1024,axes=1/fill=normal/seed=0",
     "reduce/bf16/shape=64x256,axes=1/fill=normal/seed=0",
     "reduce/f16/shape=64x256,axes=1/fill=normal/seed=0",
+    "reduce/f32/shape=64x1024,axes=1,kind=max/fill=normal/seed=0",
+    "reduce/f32/shape=64x1024,axes=1,kind=min/fill=normal/seed=0",
     "cumsum/f32/rows=64,n=256/fill=normal/seed=0",
     "attention/f32/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
     "attention/bf16/b=1,h=2,l=64,s=256,d=64/fill=normal/seed=0",
