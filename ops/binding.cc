@@ -87,10 +87,7 @@ void SetIfAbsent(AttrList& given, const std::string& key, const std::string& val
 
 std::string ShapeProblem(const Shape& shape) {
   double count = 1;
-  for (const int64_t extent : shape) {
-    if (extent < 1) return fmt::format("shape={} has an empty axis", ShapeText(shape));
-    count *= static_cast<double>(extent);
-  }
+  for (const int64_t extent : shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
   return count < 0x1p60 ? "" : fmt::format("shape={} has more elements than can be counted", ShapeText(shape));
 }
 
@@ -99,7 +96,7 @@ std::string SizeProblem(const Problem& problem) {
   operands.insert(operands.end(), problem.outputs.begin(), problem.outputs.end());
   for (const Operand& operand : operands) {
     double count = 1;
-    for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+    for (const int64_t extent : operand.shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
     if (count < 0x1p60) continue;
     return fmt::format("{} of shape {} has more elements than can be counted", operand.name, ShapeText(operand.shape));
   }

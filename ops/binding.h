@@ -22,7 +22,7 @@ const Operand* FindOperand(const std::vector<Operand>& operands, std::string_vie
 const std::string* FindGiven(const AttrList& given, std::string_view key);
 void SetIfAbsent(AttrList& given, const std::string& key, const std::string& value);
 
-// Explains an invalid shape attribute: an empty axis, or more elements than an index can count; "" if it is valid.
+// Explains an invalid shape attribute: more elements than an index can count; "" if it is valid.
 std::string ShapeProblem(const Shape& shape);
 
 // Names the operand that has more elements than can be counted; "" if none has. Call it before any product of extents

@@ -3,13 +3,16 @@
 
 #include <utility>
 
+#include "ops/empty_operands.h"
+
 namespace assay {
 
 Result<SharedCase> BindCase(const CaseSpec& spec) {
-  const Operator* op = OperatorRegistry::Global().Find(spec.op);
-  auto problem = op->Bind(spec);
+  const Operator& op = *OperatorRegistry::Global().Find(spec.op);
+  auto problem = op.Bind(spec);
   if (!problem) return tl::unexpected(problem.error());
-  return std::make_shared<const BoundCase>(BoundCase{op, *std::move(problem)});
+  const Operator* answering = &OperatorFor(op, *problem);
+  return std::make_shared<const BoundCase>(BoundCase{answering, *std::move(problem)});
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,11 +36,12 @@ constexpr int64_t kVersion = 1;
 constexpr size_t kMostNodes = 10'000;
 constexpr int64_t kMostTimes = 1024, kMostExtent = 1 << 20;
 constexpr size_t kMostName = 100;
+constexpr int64_t kVaries = std::numeric_limits<int64_t>::min();  // an extent that a case says
 
 struct AxisText {
   std::string name, doc, of;  // `of`: the axis whose extent times `times` is this one's; "": an attribute of its own
-  int64_t times = 1, extent = 0;  // `extent`: of all cases; 0: a case says it
-  int64_t at_least = 1;           // cases with fewer elements are refused
+  int64_t times = 1, extent = kVaries;  // `extent`: of all cases
+  int64_t at_least = 0;                 // cases with fewer elements are refused
 };
 struct AttrText {
   std::string name, kind, default_value, doc;
@@ -97,8 +99,8 @@ OperatorText ReadOperator(JsonFields& fields) {
     axis.RefuseOthers({"name", "doc", "of", "times", "extent", "at_least"});
     AxisText one{axis.Text("name"), axis.Text("doc", Absent::kIsFine), axis.Text("of", Absent::kIsFine)};
     if (!one.of.empty()) one.times = axis.Integer("times");
-    one.extent = axis.Integer("extent", 0);
-    one.at_least = axis.Integer("at_least", 1);
+    one.extent = axis.Integer("extent", kVaries);
+    one.at_least = axis.Integer("at_least", 0);
     text.axes.push_back(std::move(one));
   });
   fields.VisitList(
@@ -190,14 +192,14 @@ class Author {
 
   void AddAxis(const AxisText& axis) {
     Require(!names_.axes.contains(axis.name), "axis {} is stated twice; give each its own name", axis.name);
-    Require(axis.extent >= 0 && axis.extent <= kMostExtent && (axis.extent == 0 || axis.of.empty()),
-            "axis {}: extent is {}; give 1 to {}, and no other axis that it follows from", axis.name, axis.extent,
+    const bool is_fixed = axis.extent != kVaries;
+    Require(!is_fixed || (axis.extent >= 0 && axis.extent <= kMostExtent && axis.of.empty()),
+            "axis {}: extent is {}; give 0 to {}, and no other axis that it follows from", axis.name, axis.extent,
             kMostExtent);
-    const bool varies = axis.extent == 0 && axis.of.empty();
-    Require(axis.at_least == 1 || (varies && axis.at_least > 1 && axis.at_least <= kMostTimes),
-            "axis {}: at_least is {}; give 1 to {}, for an axis whose extent a case says", axis.name, axis.at_least,
+    Require(axis.at_least == 0 || (!is_fixed && axis.of.empty() && axis.at_least > 0 && axis.at_least <= kMostTimes),
+            "axis {}: at_least is {}; give 0 to {}, for an axis whose extent a case says", axis.name, axis.at_least,
             kMostTimes);
-    if (axis.extent > 0) {
+    if (is_fixed) {
       names_.axes.emplace(axis.name, d_.FixedAxis(axis.name, axis.extent));
     } else if (axis.of.empty()) {
       names_.axes.emplace(axis.name,

@@ -62,10 +62,11 @@ void DrawPlaces(const formula::Graph& graph, size_t input, uint64_t seed, Tensor
   const RandomStream random(seed, input);
   std::vector<double> places(static_cast<size_t>(to.size()));
   for (size_t i = 0; i < places.size(); ++i) {
+    if (extent == 0) break;  // lengths and ends are zero
     const auto drawn = static_cast<double>(random.Below(i, static_cast<uint64_t>(extent)));
     places[i] = i == 0 ? static_cast<double>(extent - 1) : i == 1 ? 0 : i % 4 == 3 ? places[i - 1] : drawn;
   }
-  for (double& place : places) place += info.places == PlaceKind::kLengths ? 1 : 0;
+  for (double& place : places) place += info.places == PlaceKind::kLengths && extent > 0 ? 1 : 0;
   const auto line = static_cast<size_t>(are_ends && !to.shape().empty() ? to.shape().back() : 1);
   for (size_t i = 0; are_ends && i < places.size(); i += line) {
     std::sort(&places[i], &places[i] + line);

@@ -232,6 +232,15 @@ class OperatorNumerics {
   // Default: "", for code whose version is kGoldenVersion.
   virtual std::string FormulaDigest(const Problem&, size_t /*output*/) const { return {}; }
 
+  // A problem with terms whose result is that of one without any, where all elements of the operands that differ are
+  // `value`: a sum of nothing is one of zeros.
+  struct NeutralTerms {
+    Problem problem;
+    double value = 0;
+  };
+  // Precondition: an operand has no elements, but some output has. nullopt: the operator computes without terms itself.
+  virtual std::optional<NeutralTerms> WithNeutralTerms(const Problem&) const { return std::nullopt; }
+
   // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
   virtual BoundModel Bound(const Problem& problem, size_t output, const Golden& golden,
                            const Contract& contract) const = 0;

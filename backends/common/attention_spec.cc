@@ -57,6 +57,7 @@ AttentionSpec ParseAttention(const OpDesc& op) {
   a.causal = op.AttrInt("causal") != 0, a.window = op.AttrInt("window");
   a.top_left = op.AttrString("align") == "tl", a.masked_nan = op.AttrString("masked_rows") == "nan";
   a.scale = op.AttrFloat("scale"), a.softcap = op.AttrFloat("softcap");
+  if (a.heads == 0) throw Unsupported("attention of no heads");
   if (a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
     throw Failure("attention: hkv={} does not divide h={}", a.kv_heads, a.heads);
   }

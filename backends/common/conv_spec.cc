@@ -54,6 +54,7 @@ ConvSpec ParseConv(const OpDesc& op) {
   ConvSpec s;
   s.n = op.AttrInt("n"), s.c = op.AttrInt("c"), s.o = op.AttrInt("o"), s.groups = op.AttrInt("groups");
   s.has_bias = op.AttrInt("bias") != 0;
+  if (s.n == 0 || s.c == 0 || s.o == 0) throw Unsupported("conv with an extent of 0");
   if (s.n < 1 || s.c < 1 || s.o < 1 || s.groups < 1 || s.c % s.groups != 0 || s.o % s.groups != 0) {
     throw Failure("conv: n={} c={} o={} groups={} are not positive, or no multiples of groups", s.n, s.c, s.o,
                   s.groups);

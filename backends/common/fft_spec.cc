@@ -58,8 +58,9 @@ FftSpec ParseFft(const OpDesc& op) {
   spec.inverse = dir == "inv";
   if (spec.n.empty()) throw Failure("fft: n is empty");
   for (const int64_t length : spec.n) {
-    if (length < 1 || spec.batch < 1) throw Failure("fft: an extent below 1");
+    if (length < 1 || spec.batch < 0) throw Failure("fft: an extent below 1");
   }
+  if (spec.batch == 0) throw Unsupported("fft of no transforms");
   if (op.inputs().size() != 1 || op.outputs().size() != 1) {
     throw Failure("fft: {} inputs and {} outputs; expected one of each", op.inputs().size(), op.outputs().size());
   }

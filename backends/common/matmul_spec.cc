@@ -13,13 +13,13 @@ namespace {
 // axis when there is a batch.
 Matrix MatrixOf(const Tensor& tensor, int64_t batch, int64_t rows, int64_t columns, bool transposed) {
   std::vector<int64_t> expected{transposed ? columns : rows, transposed ? rows : columns};
-  if (batch > 1) expected.insert(expected.begin(), batch);
+  if (batch != 1) expected.insert(expected.begin(), batch);
   if (tensor.shape != expected) {
     throw Failure("matmul: operand '{}' has shape {}, but the attributes imply {}", tensor.name,
                   ShapeText(tensor.shape), ShapeText(expected));
   }
   const auto& s = tensor.strides;
-  Matrix matrix{-1, tensor.dtype, batch > 1 ? s[0] : 0, s[s.size() - 2], s[s.size() - 1]};
+  Matrix matrix{-1, tensor.dtype, batch != 1 ? s[0] : 0, s[s.size() - 2], s[s.size() - 1]};
   if (transposed) std::swap(matrix.row_stride, matrix.column_stride);
   return matrix;
 }

@@ -16,7 +16,7 @@ inline int64_t RowOffset(const plugin::Tensor& tensor, int64_t row) {
 
 template <class Acc>
 std::vector<Acc> LoadMatrix(const plugin::Tensor& tensor, const std::byte* from) {
-  const int64_t n = tensor.shape.back(), rows = tensor.Elements() / n;
+  const int64_t n = tensor.shape.back(), rows = tensor.Rank() < 2 ? 1 : tensor.shape[0];
   std::vector<Acc> values(static_cast<size_t>(rows * n));
   for (int64_t row = 0; row < rows; ++row) {
     Load(tensor.dtype, from + RowOffset(tensor, row), tensor.strides.back(), n, values.data() + row * n);
@@ -26,7 +26,7 @@ std::vector<Acc> LoadMatrix(const plugin::Tensor& tensor, const std::byte* from)
 
 template <class Acc>
 void StoreMatrix(const plugin::Tensor& tensor, const std::vector<Acc>& values, std::byte* to) {
-  const int64_t n = tensor.shape.back(), rows = tensor.Elements() / n;
+  const int64_t n = tensor.shape.back(), rows = tensor.Rank() < 2 ? 1 : tensor.shape[0];
   for (int64_t row = 0; row < rows; ++row) {
     Store(tensor.dtype, values.data() + row * n, n, to + RowOffset(tensor, row), tensor.strides.back());
   }

@@ -10,6 +10,7 @@
 #include "harness/core/data/type_name.h"
 #include "harness/engine/cases/host_memory.h"
 #include "harness/tools/check/tensor_args.h"
+#include "ops/binding.h"
 
 namespace assay::c_api {
 namespace {
@@ -75,11 +76,9 @@ Result<Shape> ShapeOf(const assay_array& array) {
   for (const int64_t extent : shape) {
     if (extent < 0) return UsageError(fmt::format("its shape has an axis of {} elements", extent));
   }
-  if (std::ranges::find(shape, 0) != shape.end()) {
-    return UsageError(
-        fmt::format("its shape is {}: there is no element to judge; leave empty tensors out", ShapeText(shape)));
-  }
-  if (array.data == nullptr) return UsageError("its data are NULL");
+  const bool is_empty = std::ranges::find(shape, 0) != shape.end();
+  if (const std::string text = is_empty ? ShapeProblem(shape) : ""; !text.empty()) return UsageError("its " + text);
+  if (array.data == nullptr && !is_empty) return UsageError("its data are NULL");
   return shape;
 }
 

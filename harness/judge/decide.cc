@@ -209,7 +209,7 @@ Openness ExplainData(const JudgeInputs& evidence) {
 
 // Why a result that nothing is wrong with is not believed; "": it is.
 std::string InconclusiveReason(const JudgeInputs& evidence) {
-  if (!evidence.power) return "";
+  if (!evidence.power || HasNoElements(evidence)) return "";
   const MutationPower& power = *evidence.power;
   if (evidence.user_data) {
     const std::string blind = power.DescribeMissedFaults();
@@ -355,6 +355,7 @@ Decision Decide(const JudgeInputs& evidence) {
     decision.holds_as_declared = true;
     const std::string suspicion = Suspicion(evidence);
     if (!suspicion.empty()) decision.reason = "suspect: " + suspicion;
+    if (HasNoElements(evidence)) decision.reason = "the result has 0 elements, so that there was nothing to judge";
   }
   return decision;
 }

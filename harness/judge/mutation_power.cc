@@ -17,6 +17,7 @@
 #include "harness/judge/statistic/random_data.h"
 #include "harness/judge/statistic/statistic.h"
 #include "harness/judge/twin_check.h"
+#include "ops/empty_operands.h"
 
 namespace assay {
 namespace {
@@ -48,7 +49,8 @@ class Mutations {
         judge_(judge),
         contract_(contract),
         twins_(twins),
-        dtype_(problem.outputs[output].dtype) {}
+        dtype_(problem.outputs[output].dtype),
+        has_no_terms_(HasEmptyOperand(problem)) {}
 
   MutationPower Run() {
     const std::span<const double> values(judge_.golden().value);
@@ -142,9 +144,10 @@ class Mutations {
       return rounded == blank || (std::isnan(rounded) && std::isnan(blank));
     });
   }
-  // Unwritten memory that happens to be NaN is caught by the other prefill, where NaN is the result.
+  // Unwritten memory that happens to be NaN is caught by the other prefill, where NaN is the result. Where there are no
+  // terms, a constant is the result whatever the data.
   bool IsCertain(const Constant& constant) const {
-    return std::isnan(constant.value(judge_.golden().value)) && IsResult(constant);
+    return (has_no_terms_ || std::isnan(constant.value(judge_.golden().value))) && IsResult(constant);
   }
 
   // The samples above can miss a few outputs among many for which nothing is promised.
@@ -264,6 +267,7 @@ class Mutations {
   const Contract& contract_;
   std::span<const Twin> twins_;
   DType dtype_;
+  bool has_no_terms_;
   MutationPower power_;
 };
 

@@ -102,6 +102,10 @@ struct JudgeInputs {
   std::optional<MutationPower> power;  // none: not measured
 };
 
+inline bool HasNoElements(const JudgeInputs& evidence) {
+  return NumElements(evidence.shape) == 0;
+}
+
 struct Decision {
   Verdict verdict = Verdict::kError;
   ResultClass result_class = ResultClass::kNone;

@@ -13,6 +13,7 @@
 #include "ops/binding.h"
 #include "ops/case_space.h"
 #include "ops/relation.h"
+#include "ops/relations.h"
 
 namespace assay {
 
@@ -85,14 +86,20 @@ OpSchema AttentionSchema() {
 }
 
 std::string CheckAttention(const Problem& problem) {
-  for (const char* key : {"b", "h", "hkv", "l", "s", "d", "dv"}) {
-    if (problem.Int(key) < 1) return fmt::format("{}={} must be at least 1", key, problem.Int(key));
+  for (const char* key : {"b", "h", "hkv", "l", "s", "dv"}) {
+    if (problem.Int(key) < 0) return fmt::format("{}={} must not be negative", key, problem.Int(key));
+  }
+  if (problem.Int("d") < 1)
+    return fmt::format("d={} must be at least 1: scores of no terms say nothing", problem.Int("d"));
+  if (problem.Int("hkv") == 0 && problem.Int("h") > 0) {
+    return fmt::format("hkv=0 must be at least 1 for h={}: each query head has keys of its own, or shares some",
+                       problem.Int("h"));
   }
   for (const char* key : {"causal", "mask_per_head"}) {
     if (problem.Int(key) != 0 && problem.Int(key) != 1)
       return fmt::format("{}={} must be 0 or 1", key, problem.Int(key));
   }
-  if (problem.Int("h") % problem.Int("hkv") != 0) {
+  if (problem.Int("h") > 0 && problem.Int("h") % problem.Int("hkv") != 0) {
     return fmt::format("hkv={} does not divide h={}: q is [b,h,l,d], k and v are [b,hkv,s,d], so transpose [b,l,h,d]",
                        problem.Int("hkv"), problem.Int("h"));
   }
@@ -205,6 +212,12 @@ class Attention final : public Operator {
     }
     if (HasNaN(*ParseFill(problem.spec.fill))) PoisonUnseenKeys(op, inputs);
     return inputs;
+  }
+
+  // A query that sees no key is masked: it sees none of one.
+  std::optional<NeutralTerms> WithNeutralTerms(const Problem& problem) const override {
+    const AttrList changes = {{"s", "1"}, {"causal", "0"}, {"window", "0"}, {"mask", "bool"}, {"mask_per_head", "0"}};
+    return NeutralTerms{Rebind(*this, problem, changes)};
   }
 
   Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,

@@ -16,6 +16,7 @@
 #include "ops/case_space.h"
 #include "ops/exact_code.h"
 #include "ops/relation.h"
+#include "ops/relations.h"
 
 namespace assay {
 namespace {
@@ -86,7 +87,11 @@ std::string ExpandLists(Problem& problem) {
 
 std::string CheckSpatial(const Problem& problem) {
   for (size_t axis = 0; axis < problem.List("i").size(); ++axis) {
-    for (const char* key : {"i", "k", "stride", "dilation"}) {
+    for (const char* key : {"i", "k"}) {
+      if (problem.List(key)[axis] > 0) continue;
+      return fmt::format("{}=0 of axis {} must be at least 1: along nothing there is nothing to convolve", key, axis);
+    }
+    for (const char* key : {"stride", "dilation"}) {
       if (problem.List(key)[axis] < 1) return fmt::format("{}=0 of axis {} must be at least 1", key, axis);
     }
     for (const char* key : {"i", "k", "stride", "pad", "dilation"}) {
@@ -106,9 +111,10 @@ std::string CheckSpatial(const Problem& problem) {
 }
 
 std::string CheckChannels(const Problem& problem, bool integers) {
-  for (const char* key : {"n", "c", "o", "groups"}) {
-    if (problem.Int(key) < 1) return fmt::format("{}={} must be at least 1", key, problem.Int(key));
+  for (const char* key : {"n", "c", "o"}) {
+    if (problem.Int(key) < 0) return fmt::format("{}={} must not be negative", key, problem.Int(key));
   }
+  if (problem.Int("groups") < 1) return fmt::format("groups={} must be at least 1", problem.Int("groups"));
   const int64_t groups = problem.Int("groups"), bias = problem.Int("bias");
   for (const char* key : {"c", "o"}) {
     if (problem.Int(key) % groups == 0) continue;
@@ -153,7 +159,7 @@ class Conv final : public Operator {
     SetIfAbsent(given, "i", ShapeText(Shape(x.begin() + 2, x.end())));
     SetIfAbsent(given, "k", ShapeText(Shape(w.begin() + 2, w.end())));
     // Fewer channels in the kernel than in x mean groups.
-    if (w[1] > 0 && x[1] % w[1] == 0) SetIfAbsent(given, "groups", std::to_string(x[1] / w[1]));
+    if (w[1] > 0 && x[1] > 0 && x[1] % w[1] == 0) SetIfAbsent(given, "groups", std::to_string(x[1] / w[1]));
     if (FindOperand(inputs, "bias") != nullptr) SetIfAbsent(given, "bias", "1");
     return given;
   }
@@ -198,13 +204,16 @@ class Conv final : public Operator {
 
   // Patterns follow the channels, the one axis that every output sums over whole (per group).
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
-    const Shape& weights = problem.inputs[1].shape;
-    const auto terms = static_cast<double>(NumElements(weights) / weights[0]);  // per output
+    const auto terms = static_cast<double>(ConvArgs(problem).Terms());
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, 1, 0, terms));
     inputs.push_back(FillInput(problem, 1, 1, 1, terms));
     if (problem.inputs.size() > 2) inputs.push_back(FillInput(problem, 2, -1, 2, terms));
     return inputs;
+  }
+
+  std::optional<NeutralTerms> WithNeutralTerms(const Problem& problem) const override {
+    return NeutralTerms{Rebind(*this, problem, {{"c", std::to_string(problem.Int("groups"))}})};
   }
 
   Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,

@@ -97,10 +97,10 @@ std::string CheckFftTypes(FftKind kind, DType x, DType y) {
 }
 
 std::string CheckTransform(const Problem& problem) {
-  if (problem.Int("batch") < 1) return fmt::format("batch={} must be at least 1", problem.Int("batch"));
-  double points = static_cast<double>(problem.Int("batch"));
+  if (problem.Int("batch") < 0) return fmt::format("batch={} must not be negative", problem.Int("batch"));
+  double points = static_cast<double>(std::max<int64_t>(problem.Int("batch"), 1));
   for (const int64_t n : problem.List("n")) {
-    if (n < 1) return fmt::format("n={}: every length must be at least 1", n);
+    if (n < 1) return fmt::format("n={}: every length must be at least 1, as there is no transform of no points", n);
     points *= static_cast<double>(n);
   }
   if (points > static_cast<double>(kMaxPoints))

@@ -55,7 +55,8 @@ BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&gra
   lane_set_ = layout & ~inner_;
   lane_axes_ = ListAxes(lane_set_);
   lanes_ = graph.ExtentOf(lane_set_);
-  block_lanes_ = std::clamp<int64_t>(kBlockElements / graph.ExtentOf(all & inner_), 1, std::min(kMostLanes, lanes_));
+  const int64_t inner = std::max<int64_t>(graph.ExtentOf(all & inner_), 1);
+  block_lanes_ = std::max<int64_t>(std::min({kBlockElements / inner, kMostLanes, lanes_}), 1);
 }
 
 int64_t BlockPlan::WholeExtent(int axis, bool holds_slice) const {

@@ -134,14 +134,14 @@ void Definition::RequireNewName(std::string_view what, std::string_view name) co
 Axis Definition::Axis(std::string_view key, std::string_view doc, int64_t least) {
   AddAttr({.key = std::string(key), .type = AttrType::kInt, .default_value = "", .doc = std::string(doc)});
   const int64_t extent = values_ == nullptr ? std::max(kSchemaExtent, least) : Find(values_->integers, key);
-  RefuseIf(extent < 1, fmt::format("{}={} must be positive", key, extent));
   RefuseIf(extent < least, fmt::format("{}={} must be at least {}", key, extent, least));
-  return AddAxis(*graph_, std::string(key), std::max(extent, std::max<int64_t>(least, 1)));
+  return AddAxis(*graph_, std::string(key), std::max(extent, least));
 }
 
 Axis Definition::DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over) {
   Require(times > 0 && over > 0, "axis {}: is {}/{} of another one; both numbers must be positive", text, times, over);
-  const formula::Axis axis = AddAxis(*graph_, std::string(text), std::max<int64_t>(times * of.extent / over, 1));
+  const formula::Axis axis =
+      AddAxis(*graph_, std::string(text), std::max<int64_t>(times * of.extent / over, std::min<int64_t>(of.extent, 1)));
   derived_.push_back({axis.id, of.id, times, over});
   return axis;
 }

@@ -77,7 +77,7 @@ class Definition {
   // For authors. Attributes appear in case ids in the order in which they are asked for.
   void SetDoc(std::string doc) { doc_ = std::move(doc); }
   // Cases with fewer than `least` elements are refused.
-  formula::Axis Axis(std::string_view key, std::string_view doc, int64_t least = 1);
+  formula::Axis Axis(std::string_view key, std::string_view doc, int64_t least = 0);
   // No attribute: of `times` the extent of another axis, over `over`. `text`: for people, as "2*n".
   formula::Axis DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over = 1);
   // No attribute: of this extent in every case.
@@ -136,7 +136,7 @@ class Definition {
   void KeepOutput(size_t output);
   // Whether the graph has such a node, and is now another one.
   bool Change(const GraphChange& change);
-  const std::string& refusal() const { return refusal_; }
+  const std::string& refusal() const { return refusal_.empty() ? graph_->refusal : refusal_; }
   struct Derived {
     int axis, of;
     int64_t times, over;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/formula/expr.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ops/formula/expr_parts.h"
@@ -120,9 +122,15 @@ Axes operator+(Axes left, const Axes& right) {
 Axis AddAxis(Graph& graph, std::string name, int64_t extent) {
   Require(std::ssize(graph.axes) < kMaxAxes, "axis {}: a formula has at most {} axes; join some of them", name,
           kMaxAxes);
-  Require(extent >= 1, "axis {}: its extent is {}; extents are positive", name, extent);
+  Require(extent >= 0, "axis {}: its extent is {}; extents are not negative", name, extent);
   graph.axes.push_back({std::move(name), extent});
   return {static_cast<int>(graph.axes.size()) - 1, extent};
+}
+
+void RefusePlacesInNothing(Expr places, Axis along) {
+  Graph& graph = *places.graph;
+  if (along.extent > 0 || graph.ExtentOf(places.node().axes) == 0 || !graph.refusal.empty()) return;
+  graph.refusal = fmt::format("{} has no elements, so that there are no places along it", TextOf(graph, along));
 }
 
 Expr AddInput(Graph& graph, std::string name, const Axes& axes) {
@@ -139,6 +147,7 @@ Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along, Pla
   graph.nodes[static_cast<size_t>(places.id)].numbers = Numbers::kInteger;
   graph.inputs.back().places_along = along.id;
   graph.inputs.back().places = kind;
+  if (kind == PlaceKind::kIndices) RefusePlacesInNothing(places, along);
   return places;
 }
 
@@ -165,6 +174,12 @@ Expr Const(Graph& graph, double value, double value_lo) {
                         .least = std::max(value, 0.0),
                         .constant = value,
                         .constant_lo = value_lo});
+}
+
+Expr ConstAlong(Graph& graph, double value, AxisSet axes) {
+  const Expr constant = Const(graph, value);
+  graph.nodes.back().axes = axes;
+  return constant;
 }
 
 Expr Index(Graph& graph, Axis axis) {

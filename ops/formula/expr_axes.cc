@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions that go along an axis of their operand: reductions, recurrences, selections.
+#include <cmath>
 #include <numeric>
 
 #include "ops/formula/expr_parts.h"
@@ -55,6 +56,16 @@ std::string_view NameOf(Kind kind, Steps steps) {
   }
 }
 
+// The result that NumPy has without a single term. Nothing is the largest of none, unless there are no results either.
+Expr ReduceNothing(Kind kind, Graph& graph, AxisSet axes, AxisSet reduced) {
+  const bool is_extreme = kind == Kind::kMax || kind == Kind::kMin;
+  if (is_extreme && graph.ExtentOf(axes) > 0 && graph.refusal.empty()) {
+    graph.refusal = fmt::format("{} has no elements, so that there is no {} along it", AxesText(graph, reduced),
+                                NameOf(kind, Steps::kPlain));
+  }
+  return ConstAlong(graph, kind == Kind::kSum ? 0 : kind == Kind::kProd ? 1 : std::nan(""), axes);
+}
+
 Expr Reduction(Kind kind, Expr x, const Axes& axes, Steps steps = Steps::kPlain) {
   RequireOneGraph(NameOf(kind, steps), {x});
   const AxisSet reduced = axes.Set();
@@ -62,11 +73,13 @@ Expr Reduction(Kind kind, Expr x, const Axes& axes, Steps steps = Steps::kPlain)
           TextOf(x));
   Require((reduced & ~x.node().axes) == 0, "{}: goes along {}, but its operand has the axes {}. Take some of these",
           NameOf(kind, steps), AxesText(*x.graph, reduced), TextOf(x));
+  const AxisSet kept = x.node().axes & ~reduced;
+  if (x.graph->ExtentOf(reduced) == 0) return ReduceNothing(kind, *x.graph, kept, reduced);
   return Append(*x.graph, {.kind = kind,
                            .steps = steps,
                            .non_negative = x.node().non_negative,
                            .args = {x.id},
-                           .axes = x.node().axes & ~reduced,
+                           .axes = kept,
                            .reduced = reduced});
 }
 
@@ -83,6 +96,7 @@ Expr Recurrence(std::vector<int> args, Graph& graph, AxisSet axes, bool non_nega
 Expr Recomputed(Expr result) {
   RequireOneGraph("Recomputed", {result});
   Node& node = result.graph->nodes[static_cast<size_t>(result.id)];
+  if (node.kind == Kind::kConst) return result;  // that of no terms
   Require(
       IsReduction(node.kind),
       "Recomputed: takes the result of a reduction: Sum, Prod, Max or Min. Of a mean write Recomputed(Sum(...)) / n");
@@ -173,6 +187,7 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
             TextOf(*x.graph, to), at, from.extent - 1);
     node.index.push_back(at);
   }
+  if (from.extent == 0) return ConstAlong(*x.graph, 0, node.axes);
   return Append(*x.graph, std::move(node));
 }
 
@@ -182,15 +197,16 @@ namespace {
 Expr Rearrange(std::string_view name, Expr x, const Axes& from, const Axes& to, std::vector<int64_t> places) {
   for (const Axis axis : from.list) RequireAxis(name, x, axis);
   const Graph& graph = *x.graph;
-  const AxisSet gone = from.Set(), come = to.Set();
+  const AxisSet gone = from.Set(), come = to.Set(), rest = x.node().axes & ~gone;
   Require(gone != 0 && come != 0 && (come & x.node().axes) == 0,
           "{}: makes {} of {}, of an operand with the axes {}; name axes of it, and others that it lacks", name,
           AxesText(graph, come), AxesText(graph, gone), TextOf(x));
+  if (graph.ExtentOf(gone) == 0) return ConstAlong(*x.graph, 0, rest | come);
   RequireRoom(name, graph, static_cast<double>(places.size()));
   Node node{.kind = Kind::kAt,
             .non_negative = x.node().non_negative,
             .args = {x.id},
-            .axes = (x.node().axes & ~gone) | come,
+            .axes = rest | come,
             .axis = to.list[0].id,
             .from_axis = from.list[0].id,
             .index = std::move(places)};
@@ -226,6 +242,7 @@ Expr Gather(Expr x, Axis from, Expr index) {
   RequireAxis("Gather", x, from);
   RequireOneGraph("Gather", {x, index});
   RequireIntegers("Gather", index);
+  RefusePlacesInNothing(index, from);
   const AxisSet axes = x.node().axes & ~SetOf(from.id), places = index.node().axes;
   return Append(*x.graph, {.kind = Kind::kGather,
                            .non_negative = x.node().non_negative,
@@ -249,6 +266,7 @@ Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to) {
   Require(base.node().axes == axes,
           "ScatterAdd: adds to what has the axes {}; numbers {} at places {} need one of the axes {}", TextOf(base),
           TextOf(updates), AxesText(*base.graph, places), AxesText(*base.graph, axes));
+  if (base.graph->ExtentOf(updates.node().axes) == 0) return base;
   return Append(*base.graph, {.kind = Kind::kScatterAdd,
                               .non_negative = base.node().non_negative && updates.node().non_negative,
                               .args = {base.id, updates.id, index.id},

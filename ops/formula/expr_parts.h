@@ -15,6 +15,12 @@ Expr Append(Graph& graph, Node node);
 // The function of these operands, at each index of all their axes.
 Expr MapTo(Function function, const std::vector<Expr>& operands);
 
+// The number at each index of these axes.
+Expr ConstAlong(Graph& graph, double value, AxisSet axes);
+
+// States that a case is refused which has places along an axis of no elements.
+void RefusePlacesInNothing(Expr places, Axis along);
+
 // Sets what is known of the signs of a Kind::kMap, by its operands.
 void SetSignsOfMap(const Graph& graph, Node& node);
 

@@ -19,7 +19,7 @@ inline constexpr int kMaxAxes = 32;
 
 enum class Kind : uint8_t {
   kIn,
-  kConst,
+  kConst,  // the same at each index of its axes
   kIndex,  // the index along an axis, exact
   kMap,    // a function of numbers at the same index
   kSum,
@@ -157,6 +157,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
+  std::string refusal;  // why extents of 0 leave something undefined; "": they do not
   // For each node the integers that a register holds of it, where larger ones wrap around and would decide something
   // else. Beyond them, and where nothing is defined, values are NaN, and so is all that depends on them. Empty: values
   // are those of real arithmetic. Set by LimitToRegisters.

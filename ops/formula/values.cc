@@ -89,8 +89,8 @@ void BlockValues::Evaluate(int node, InputElements inputs) {
     case Kind::kIn:
       return Input(node, inputs);
     case Kind::kConst:
-      hi_[at][0] = info.constant;
-      if (dd_) lo_[at][0] = info.constant_lo;
+      std::ranges::fill(hi_[at], info.constant);
+      if (dd_) std::ranges::fill(lo_[at], info.constant_lo);
       return;
     case Kind::kIndex:
       for (size_t i = 0; i < size; ++i) hi_[at][i] = static_cast<double>(i);

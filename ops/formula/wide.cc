@@ -141,7 +141,7 @@ class Lane {
       case Kind::kIn:
         return Input(at, lane, inputs[static_cast<size_t>(node.input)]);
       case Kind::kConst:
-        values_[at][0] = static_cast<Quad>(node.constant) + static_cast<Quad>(node.constant_lo);
+        std::ranges::fill(values_[at], static_cast<Quad>(node.constant) + static_cast<Quad>(node.constant_lo));
         return;
       case Kind::kIndex:
         for (size_t i = 0; i < values_[at].size(); ++i) values_[at][i] = static_cast<Quad>(i);

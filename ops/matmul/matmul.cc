@@ -12,6 +12,7 @@
 #include "ops/case_space.h"
 #include "ops/exact_code.h"
 #include "ops/relation.h"
+#include "ops/relations.h"
 
 namespace assay {
 
@@ -47,7 +48,7 @@ OpSchema MatmulSchema() {
           .attrs = {{"m", AttrType::kInt, "", "rows of a and y"},
                     {"n", AttrType::kInt, "", "columns of b and y"},
                     {"k", AttrType::kInt, "", "columns of a, rows of b"},
-                    {"batch", AttrType::kInt, "1", "independent products; a leading axis when above 1"},
+                    {"batch", AttrType::kInt, "1", "independent products; a leading axis unless it is 1"},
                     {"transa", AttrType::kInt, "0", "1: a is stored [k,m]", {"0", "1"}},
                     {"transb", AttrType::kInt, "0", "1: b is stored [n,k]", {"0", "1"}},
                     {"alpha", AttrType::kFloat, "1", "factor of a b"},
@@ -95,7 +96,7 @@ std::string CheckProductTypes(DType a, DType b, DType y) {
 
 std::string CheckProduct(const Problem& problem, bool integers) {
   for (const char* key : {"m", "n", "k", "batch"}) {
-    if (problem.Int(key) < 1) return fmt::format("{}={} must be at least 1", key, problem.Int(key));
+    if (problem.Int(key) < 0) return fmt::format("{}={} must not be negative", key, problem.Int(key));
   }
   for (const char* key : {"transa", "transb", "bias"}) {
     if (problem.Int(key) != 0 && problem.Int(key) != 1) {
@@ -142,7 +143,7 @@ class Matmul final : public Operator {
 
     const MatmulArgs op(*problem);
     const auto batched = [&](int64_t rows, int64_t columns) {
-      return op.gemm.batch > 1 ? Shape{op.gemm.batch, rows, columns} : Shape{rows, columns};
+      return op.gemm.batch != 1 ? Shape{op.gemm.batch, rows, columns} : Shape{rows, columns};
     };
     const auto [m, n, k, batch, transa, transb] = op.gemm;
     problem->inputs = {{"a", a, transa ? batched(k, m) : batched(m, k)},
@@ -150,6 +151,7 @@ class Matmul final : public Operator {
     if (op.beta != 0) problem->inputs.push_back({"c", y, batched(m, n)});
     if (op.bias) problem->inputs.push_back({"bias", y, {n}});
     problem->outputs = {{"y", y, batched(m, n)}};
+    if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     problem->flops =
         2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
     problem->bytes = CompulsoryBytes(*problem);
@@ -162,7 +164,7 @@ class Matmul final : public Operator {
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
     const MatmulArgs op(problem);
-    const int batch_axes = op.gemm.batch > 1 ? 1 : 0;
+    const int batch_axes = op.gemm.batch != 1 ? 1 : 0;
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, batch_axes + (op.gemm.transa ? 0 : 1), 0));
     inputs.push_back(FillInput(problem, 1, batch_axes + (op.gemm.transb ? 1 : 0), 1));
@@ -170,6 +172,10 @@ class Matmul final : public Operator {
     for (size_t i = 2; i < problem.inputs.size(); ++i)
       inputs.push_back(FillInput(problem, static_cast<int>(i), -1, 2, static_cast<double>(op.gemm.k)));
     return inputs;
+  }
+
+  std::optional<NeutralTerms> WithNeutralTerms(const Problem& problem) const override {
+    return NeutralTerms{Rebind(*this, problem, {{"k", "1"}})};
   }
 
   Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,

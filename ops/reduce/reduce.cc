@@ -16,6 +16,7 @@
 #include "ops/exact_code.h"
 #include "ops/exp_error.h"
 #include "ops/relation.h"
+#include "ops/relations.h"
 
 namespace assay {
 namespace {
@@ -142,6 +143,11 @@ class Reduce final : public Operator {
       if (reduced) terms *= shape[axis];
       if (!reduced || problem->Int("keepdims") != 0) out.push_back(reduced ? 1 : shape[axis]);
     }
+    if (terms == 0 && IsSelection(kind) && NumElements(out) > 0) {
+      return BindError(*problem,
+                       fmt::format("shape={},axes={} has rows without elements, and nothing is the {} of none",
+                                   ShapeText(shape), fmt::join(*axes, "+"), problem->Text("kind")));
+    }
     const DType x = problem->spec.dtypes.front();
     if (kind == ReduceKind::kSum && x == DType::kI8 && *type == DType::kI32 && terms > kMaxIntegersSummed) {
       return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntegersSummed));
@@ -165,6 +171,17 @@ class Reduce final : public Operator {
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, static_cast<int>(op.reduced.back()), 0, static_cast<double>(op.terms)));
     return inputs;
+  }
+
+  std::optional<NeutralTerms> WithNeutralTerms(const Problem& problem) const override {
+    const ReduceArgs op(problem);
+    Shape shape = op.shape;
+    for (const int64_t axis : op.reduced) shape[axis] = std::max<int64_t>(shape[axis], 1);
+    const double value = op.kind == ReduceKind::kProd        ? 1
+                         : op.kind == ReduceKind::kMean      ? std::nan("")
+                         : op.kind == ReduceKind::kLogSumExp ? -HUGE_VAL
+                                                             : 0;
+    return NeutralTerms{Rebind(*this, problem, {{"shape", ShapeText(shape)}}), value};
   }
 
   Golden ComputeGolden(const Problem& problem, size_t /*output*/, std::span<const Tensor> inputs,

@@ -22,7 +22,7 @@ SoftmaxArgs::SoftmaxArgs(const Problem& problem) : log(problem.Int("log") != 0),
   if (axis < 0) axis += std::ssize(shape);
   terms = shape[axis];
   for (int64_t i = axis + 1; i < std::ssize(shape); ++i) inner *= shape[i];
-  rows = NumElements(shape) / terms;
+  rows = terms == 0 ? 0 : NumElements(shape) / terms;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -31,10 +32,11 @@ void AdviseBigPages([[maybe_unused]] std::byte* data, [[maybe_unused]] size_t by
 }  // namespace
 
 int64_t NumElements(const Shape& shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;  // however large others are
   int64_t count = 1;
   for (int64_t extent : shape) {
     ASSAY_CHECK(extent >= 0);
-    ASSAY_CHECK(extent == 0 || count <= std::numeric_limits<int64_t>::max() / extent);
+    ASSAY_CHECK(count <= std::numeric_limits<int64_t>::max() / extent);
     count *= extent;
   }
   return count;

@@ -9,7 +9,7 @@
 
 #include "harness/core/base/stopwatch.h"
 #include "harness/core/base/text.h"
-#include "ops/operator.h"
+#include "ops/empty_operands.h"
 
 namespace assay {
 namespace {
@@ -36,7 +36,9 @@ int ThreadsOfHost() {
 
 double FewestFlopsOf(const Problem& problem, const Contract& contract) {
   const Operator* const op = OperatorRegistry::Global().Find(problem.spec.op);
-  return op == nullptr || contract.alg != Algorithm::kDirect ? 0 : op->TraitsOf(problem, 0).fewest_flops;
+  return op == nullptr || contract.alg != Algorithm::kDirect
+             ? 0
+             : OperatorFor(*op, problem).TraitsOf(problem, 0).fewest_flops;
 }
 
 Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {

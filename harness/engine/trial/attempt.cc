@@ -50,6 +50,14 @@ void Findings::Decide() {
     decisions.push_back(output.decision);
   }
   worst = WorstOf(decisions);
+  if (!HasNoElements(outputs[worst].evidence) || decisions[worst].verdict != Verdict::kPass) return;
+  // That proves nothing, unless a user asks about these very tensors.
+  const auto judged = std::ranges::find_if_not(outputs, HasNoElements, &OutputFindings::evidence);
+  if (judged != outputs.end()) {
+    worst = static_cast<size_t>(judged - outputs.begin());
+  } else if (!outputs[worst].evidence.user_data) {
+    outputs[worst].decision.verdict = Verdict::kInconclusive;
+  }
 }
 
 void AddObservations(const Execution& execution, Findings& findings) {

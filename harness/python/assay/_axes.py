@@ -54,7 +54,7 @@ class Axis:
     def __init__(self, name: str, extent: Optional[int] = None, stated: bool = False, of: Optional[Axis] = None,
                  times: int = 1, fixed: bool = False) -> None:
         self.name, self.extent, self.stated, self.of, self.times, self.fixed = name, extent, stated, of, times, fixed
-        self.least = 1
+        self.least = 0
         self._joined: Optional[Axis] = None
 
     def root(self) -> Axis:

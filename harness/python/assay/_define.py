@@ -134,7 +134,7 @@ def _described(trace: Trace, inputs: Sequence[tuple[str, Dims]], outputs: Mappin
                for place, (name, value) in enumerate(outputs.items())]
     axes = [{"name": a.name, "of": a.of.root().name, "times": a.times} if a.of is not None else
             {"name": a.name, "extent": a.extent} if a.fixed else
-            {"name": a.name, "doc": "extent of an axis", **({"at_least": a.least} if a.least > 1 else {})} for a in roots]
+            {"name": a.name, "doc": "extent of an axis", **({"at_least": a.least} if a.least > 0 else {})} for a in roots]
     return {"axes": axes + [{"name": name, "extent": 1} for name in units],
             "inputs": [{"name": name, "axes": names(dims), **role_of(name)} for name, dims in inputs],
             "nodes": [{**node, **{key: names(node[key]) for key in ("axes", "to") if key in node}} for node in trace.nodes],

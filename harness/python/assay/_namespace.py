@@ -155,7 +155,7 @@ class _TracedNamespace(Networks):
         if not isinstance(shift, numbers.Integral):
             raise fault(f"roll: shift={shift}; give one integer")
         extent = extent_of(x, place, "roll")
-        first = -shift % extent
+        first = -shift % max(extent, 1)
         return x if first == 0 else self.concat([x.taken(place, slice(first, None)), x.taken(place, slice(None, first))], axis)
 
     def concat(self, arrays: Sequence[Traced], axis: int = 0) -> Traced:

@@ -73,6 +73,8 @@ def join(parts: Sequence[Traced], place: int) -> Traced:
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Places of axes in either shape that have as many elements together, as few as possible."""
+    if 0 in old:
+        return [(list(range(len(old))), list(range(len(new))))]
     groups, a, b = [], 0, 0
     while a < len(old) or b < len(new):
         one, two = [a] if a < len(old) else [], [b] if b < len(new) else []
@@ -98,13 +100,13 @@ def reshape(x: Traced, shape: Union[int, Sequence[int]]) -> Traced:
     total = math.prod(old)
     if new.count(-1) == 1 and (rest := -math.prod(new)) > 0 and total % rest == 0:
         new[new.index(-1)] = total // rest
-    if any(extent < 1 for extent in new) or math.prod(new) != total:
+    if any(extent < 0 for extent in new) or math.prod(new) != total:
         raise fault(f"reshape of {total} elements to the shape {tuple(new)}")
     dims: list[Optional[Axis]] = []
     node = x
     for one, two in _groups(old, new):
-        gone = [place for place in one if old[place] > 1]
-        come = [place for place in two if new[place] > 1]
+        gone = [place for place in one if old[place] != 1]
+        come = [place for place in two if new[place] != 1]
         if [old[place] for place in gone] == [new[place] for place in come]:
             axes: list[Optional[Axis]] = [x.dims[place] for place in gone]
         else:
@@ -120,5 +122,5 @@ def reshape(x: Traced, shape: Union[int, Sequence[int]]) -> Traced:
             kept = tuple(axis for axis in node.dims if axis is not None and axis.root() not in from_axes)
             node = x.trace.add("reshape", [node.name], (*kept, *axes), from_axes, to=list(axes))
         rest_axes = iter(axes)
-        dims += [next(rest_axes) if new[place] > 1 else None for place in two]
+        dims += [next(rest_axes) if new[place] != 1 else None for place in two]
     return node.with_dims(dims, x.is_condition)

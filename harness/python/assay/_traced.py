@@ -327,16 +327,17 @@ class Traced:
                 raise fault(f"index {key} of an axis of {extent} elements")
             key = slice(key % extent, key % extent + 1)
         chosen = range(extent)[key]
-        if not chosen:
-            raise fault("a slice without elements")
-        if axis is None or chosen == range(extent):
+        if chosen == range(extent):
             return self
+        if axis is None:
+            raise fault("a slice without elements of an axis of one element")
         return self._along(place, self.trace.fixed(len(chosen), self), [str(chosen.start)], chosen.step)
 
     def _taken_of_any(self, place: int, key: Any) -> Traced:
         """The method `taken` for an axis whose extent a case says: the first or last element, all in reverse, or one part of a multiple."""
         axis = self.dims[place].root()  # type: ignore[union-attr]
         if key in (0, -1) and not isinstance(key, slice):
+            axis.require(1, "an index")
             return self._along(place, self.trace.fixed(1, self), ["0"] if key == 0 else [axis.name, "-1"], 1)
         if isinstance(key, slice) and (key.start, key.stop, key.step) == (None, None, -1):
             return self._along(place, axis, [axis.name, "-1"], -1)

@@ -22,6 +22,7 @@
 #include "harness/tools/check/check_exact.h"
 #include "harness/tools/check/intermediates.h"
 #include "harness/tools/check/tensor_args.h"
+#include "ops/empty_operands.h"
 
 namespace assay {
 namespace {
@@ -114,7 +115,7 @@ Status SetContracts(const CheckRequest& request, const Problem& problem, UserTen
   user.contract_is_default = request.contract.empty();
   user.with_intermediates.reset();
   if (user.contract_is_default && !request.exact_ulp) {
-    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    const Operator& op = OperatorFor(*OperatorRegistry::Global().Find(problem.spec.op), problem);
     user.with_intermediates = WithNarrowIntermediates(op, problem, *contract);
   }
   user.required_text = request.requirement.empty() ? request.contract : request.requirement;

@@ -15,6 +15,7 @@
 #include "harness/engine/device/executions.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/check/tensor_args.h"
+#include "ops/empty_operands.h"
 
 namespace assay {
 namespace {
@@ -414,6 +415,7 @@ Result<UserTensors> BindTensors(const CheckRequest& request, TensorSet set, Aske
   user.got.assign(std::make_move_iterator(first_output), std::make_move_iterator(tensors->end()));
   tensors->erase(first_output, tensors->end());
   for (size_t k = 0; k < problem->outputs.size(); ++k) user.data.outputs.push_back({k});
+  user.data.op = &OperatorFor(**op, *problem);
   user.data.problem = *std::move(problem);
   user.data.inputs = *std::move(tensors);
   user.data.input_hash = HashInputs(user.data.inputs);

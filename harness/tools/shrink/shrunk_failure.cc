@@ -8,6 +8,7 @@
 #include "harness/engine/cases/prepared_case.h"
 #include "harness/plan/shrink.h"
 #include "harness/tools/shrink/simpler_data.h"
+#include "ops/empty_operands.h"
 
 namespace assay {
 namespace {
@@ -140,7 +141,7 @@ class FailureShrinker {
   // Causes that are those of the first case in another shape.
   std::vector<Cause> FindAlike(const Problem& problem, const std::vector<Tensor>& inputs,
                                const WrongNumbers& wrong) const {
-    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    const Operator& op = OperatorFor(*OperatorRegistry::Global().Find(problem.spec.op), problem);
     std::vector<Cause> found = FindCauses(wrong.AsResult(op, problem, inputs), kLaterSearch);
     std::erase_if(found, [&](const Cause& cause) {
       return std::ranges::none_of(causes_, [&](const Cause& first) { return IsAlike(first.change, cause.change); });
@@ -152,7 +153,7 @@ class FailureShrinker {
   std::vector<Cause> KeptCauses(const Problem& problem, const std::vector<Tensor>& inputs,
                                 const WrongNumbers& wrong) const {
     std::vector<Cause> kept;
-    const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+    const Operator& op = OperatorFor(*OperatorRegistry::Global().Find(problem.spec.op), problem);
     for (const Cause& cause : causes_) {
       if (IsCause(wrong.AsResult(op, problem, inputs), cause.change)) kept.push_back(cause);
     }

@@ -72,6 +72,28 @@ TEST(CApi, JudgesARightAndAWrongResult) {
   EXPECT_THAT(text, HasSubstr("(the default; contract states another)"));
 }
 
+TEST(CApi, ArraysWithoutElementsNeedNoData) {
+  Product product;
+  product.a_array.data = nullptr, product.a_shape[0] = 0;
+  product.y_array.data = nullptr, product.y_shape[0] = 0;
+  std::string text;
+  EXPECT_EQ(product.Judge(&text), "pass");
+  EXPECT_THAT(text, HasSubstr("the result has 0 elements"));
+  const int64_t uncounted[2] = {0, 1LL << 62};
+  product.a_array.shape = uncounted;
+  EXPECT_THAT(product.Judge(), HasSubstr("a: its shape=0x4611686018427387904 has more elements than can be counted"));
+}
+
+TEST(CApi, SumsOfNothingAreZero) {
+  Product product;
+  product.a_array.data = product.b_array.data = nullptr;
+  product.a_shape[1] = product.b_shape[0] = 0;
+  EXPECT_EQ(product.Judge(), "mismatch");
+  product.y = {0, 0, -0.0F, 0};
+  product.y_array.data = product.y.data();
+  EXPECT_EQ(product.Judge(), "pass");
+}
+
 TEST(CApi, TheHeaderIsC) {
   const std::vector<float> a{1, 2, 3, 4}, b{1, 0, 0, 1};
   assay_verdict* verdict = nullptr;
@@ -182,7 +204,7 @@ TEST(CApi, BadQuestionsAreUsageErrors) {
       {[](Product& p) { p.a_array.rank = -1; }, "a: it has -1 axes"},
       {[](Product& p) { p.a_array.rank = 1000; }, "a: it has 1000 axes"},
       {[](Product& p) { p.a_array.shape = negative; }, "an axis of -1 elements"},
-      {[](Product& p) { p.a_array.shape = empty; }, "there is no element to judge"},
+      {[](Product& p) { p.a_array.shape = empty; }, "matmul"},
       {[](Product& p) { p.a_array.shape = other; }, "matmul"},
       {[](Product& p) { p.a_array.bits = 80; }, "elements of type float80 are not judged"},
       {[](Product& p) { p.a_array.lanes = 4; }, "it has 4 lanes"},

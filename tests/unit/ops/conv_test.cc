@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=1x1x1", "pad=1x1x1 has 3 axes"},
                     BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride=0 of axis 0 must be at least 1"},
                     BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x5,k=3,dilation=3,pad=0", "i must be at least 7"},
-                    BadConvCase{"conv/f32/n=0,c=2,o=2,i=8,k=3", "n=0 must be at least 1"},
+                    BadConvCase{"conv/f32/n=-1,c=2,o=2,i=8,k=3", "n=-1 must not be negative"},
                     BadConvCase{"conv/f32/n=1,c=3,o=2,i=8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
                     BadConvCase{"conv/f32/n=1,c=2,o=3,i=8,k=3,groups=2", "[o, c/groups, kernel]"},
                     BadConvCase{"conv/f32/n=1,c=2,o=2,i=8,k=3,bias=2", "bias=2"},

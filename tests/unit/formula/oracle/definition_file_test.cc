@@ -304,7 +304,7 @@ TEST(DefinitionFile, MistakesInChoicesAreNamed) {
   EXPECT_THAT(refused(R"(, "along": "v")", ""), HasSubstr("input ids: along is '' and the role 'places'"));
   EXPECT_THAT(refused(R"("role": "places")", R"("role": "data")"), HasSubstr("along is 'v' and the role 'data'"));
   EXPECT_THAT(refused("f32-i64-i32-i64-f32", "f32-f32-i32-i64-f32"), HasSubstr("ids are places, which are integers"));
-  for (const char* least : {"0", "-4", "1025", "1e300", "\"3\"", "9223372036854775808"})
+  for (const char* least : {"-4", "1025", "1e300", "\"3\"", "9223372036854775808"})
     EXPECT_THAT(refused(R"("at_least": 3)", std::string(R"("at_least": )") + least), HasSubstr("at_least")) << least;
   EXPECT_THAT(refused(R"("extent": 3})", R"("extent": 3, "at_least": 2})"), HasSubstr("axis k: at_least is 2"));
 }
@@ -382,7 +382,7 @@ TEST(DefinitionFile, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(altered(R"("f": "mean")", R"("g": 1, "f": "mean")"), HasSubstr("nodes[1].g is no member"));
   EXPECT_THAT(altered(R"({"name": "n"}])", R"({"name": "n"}, {"name": "n"}])"), HasSubstr("axis n is stated twice"));
   EXPECT_THAT(altered(R"({"name": "n"}])", R"({"name": "n"}, {"name": "m", "extent": -1}])"),
-              HasSubstr("axis m: extent is -1; give 1 to"));
+              HasSubstr("axis m: extent is -1; give 0 to"));
   EXPECT_THAT(altered(R"({"name": "n"}])", R"({"name": "n"}, {"name": "m", "extent": 3, "of": "n", "times": 1}])"),
               HasSubstr("no other axis that it follows from"));
   EXPECT_THAT(altered(R"({"name": "n"}])", R"({"name": "n"}, {"name": "m", "of": "n", "times": 1000000000}])"),

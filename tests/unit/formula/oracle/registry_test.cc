@@ -117,7 +117,7 @@ TEST(FormulaRegistry, TheGuideHasARowForEveryOperator) {
 TEST(FormulaRegistry, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(TryBind("rope/f32/b=1,l=2,h=1,d=5/fill=normal/seed=0").has_value());
   EXPECT_FALSE(TryBind("rope/f32/b=1,l=2,h=1,d=1/fill=normal/seed=0").has_value());
-  EXPECT_FALSE(TryBind("layer_norm/f32/rows=0,n=5/fill=normal/seed=0").has_value());
+  EXPECT_FALSE(TryBind("layer_norm/f32/rows=-1,n=5/fill=normal/seed=0").has_value());
   EXPECT_FALSE(TryBind("layer_norm/f32-bf16-f32-f32/rows=1,n=5/fill=normal/seed=0").has_value());
   EXPECT_FALSE(TryBind("rms_norm/f32/rows=1,n=5,eps=0/fill=normal/seed=0").has_value());
   EXPECT_FALSE(TryBind("layer_norm/f32/rows=1,n=5,stats=2/fill=normal/seed=0").has_value());
