@@ -72,8 +72,8 @@ class FormulaKernel {
   T Store(const assay::formula::Node&, T x) const { return x; }
 
   T Map(const assay::formula::Node& node, std::span<const T* const> x) const {
-    const bool blind = Is(node, BugKind::kBlindToNan) && std::isnan(*x[0]);
-    if (blind) return T{0};
+    const auto is_nan = [](const T* operand) { return std::isnan(*operand); };
+    if (Is(node, BugKind::kBlindToNan) && std::ranges::any_of(x, is_nan)) return T{0};
     const T value = Struck(node, Value(node, x));
     return MeetsWrongPower(node, x) ? WrongPower(value) : value;
   }

@@ -87,7 +87,7 @@ class Implementation {
         seed_(seed) {}
 
   Made Input(int input, double value) const {
-    if (!IsFloat(types_[static_cast<size_t>(input)])) return {value};
+    if (!IsFloat(types_[static_cast<size_t>(input)])) return {f_.unit.Round(value)};
     return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)};
   }
   Made Constant(double value) const { return {f_.unit.Round(value), Made::From::kConstant}; }
@@ -202,7 +202,7 @@ class Implementation {
         return {f_.Div(1, divisor), Made::From::kReciprocal, divisor};
       }
       default:
-        return {f_.Of(formula::InDouble(node.function, a))};
+        return {f_.Of(static_cast<double>(formula::InQuad(node.function, a)))};
     }
   }
 
