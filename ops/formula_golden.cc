@@ -42,6 +42,30 @@ void MakeScales(DType out, bool random, Tensor& tensor) {
   tensor.SetDoubles(values);
 }
 
+// Where an operand lacks axes of the first one, it has numbers of their beginnings.
+void CopyCompared(const Graph& graph, size_t input, const Tensor& first, Tensor& tensor) {
+  const std::vector<double> from = first.ToDoubles();
+  std::vector<double> values = tensor.ToDoubles();
+  const std::vector<int>&axes = graph.inputs[input].axes, &of_first = graph.inputs[0].axes;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    int64_t place = 0, stride = 1, rest = static_cast<int64_t>(i);
+    for (size_t k = of_first.size(), own = axes.size(); k-- > 0; stride *= graph.Extent(of_first[k])) {
+      if (own == 0 || axes[own - 1] != of_first[k]) continue;
+      place += rest % graph.Extent(of_first[k]) * stride;
+      rest /= graph.Extent(axes[--own]);
+    }
+    values[i] = from[static_cast<size_t>(place)];
+  }
+  tensor.SetDoubles(values);
+}
+
+void PlantNonFinite(Tensor& tensor) {
+  std::vector<double> values = tensor.ToDoubles();
+  for (size_t i = 1; i < values.size(); i += 2)
+    values[i] = i % 6 == 1 ? std::nan("") : i % 6 == 3 ? HUGE_VAL : -HUGE_VAL;
+  tensor.SetDoubles(values);
+}
+
 void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor) {
   FillSpec fill = ParseFill(problem.spec.fill).value();
   const bool random = IsRandomLike(fill);
@@ -57,7 +81,8 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     FillTensor(fill, problem.spec.seed, index, -1, 1, codes);
     return tensor.SetDoubles(codes.ToDoubles());
   }
-  if (role == Role::kPlaces) return;
+  if (role == Role::kPlaces || role == Role::kCompared) return;
+  if (role == Role::kNonFinite) return PlantNonFinite(tensor);
   if (role == Role::kBase || role == Role::kExponent) {
     return MakePowers(role, HasNaN(fill), problem.spec.seed, tensor);
   }
@@ -65,6 +90,10 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     return;
   std::vector<double> values = tensor.ToDoubles();
   for (double& x : values) {
+    if (role == Role::kUnit) {
+      x = std::fabs(x) > 1 && std::isfinite(x) ? 1 / x : x;
+      continue;
+    }
     x = role == Role::kPositive ? std::fabs(x) : role == Role::kCondition ? (x > 0 ? 1 : 0) : 1 + x / 4;
   }
   tensor.SetDoubles(values);
@@ -149,6 +178,7 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
     FillTensor(own, problem.spec.seed, i, along, i == 0 ? 0 : 1, inputs.back());
     if (lines[i].several) ++fill.part;
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
+    if (definition.roles()[i] == Role::kCompared) CopyCompared(graph, i, inputs[0], inputs[i]);
     if (graph.inputs[i].places_along >= 0) {
       DrawPlaces(graph, i, problem.spec.seed, inputs.back());
     } else if (OutputOfDoubles(problem, i)) {

@@ -37,7 +37,9 @@ std::vector<int> FirstSetThat(const Graph& graph, const Does& does) {
 }
 
 bool HasSymmetricFunction(const Graph& graph) {
-  constexpr Function kSymmetric[] = {Function::kTanh, Function::kErf, Function::kSin, Function::kCos};
+  constexpr Function kSymmetric[] = {Function::kTanh, Function::kErf,  Function::kSin,   Function::kCos,
+                                     Function::kTan,  Function::kAsin, Function::kAtan,  Function::kSinh,
+                                     Function::kCosh, Function::kCbrt, Function::kAsinh, Function::kAtanh};
   return std::ranges::any_of(graph.nodes, [&](const formula::Node& node) {
     return node.kind == formula::Kind::kMap && std::ranges::find(kSymmetric, node.function) != std::end(kSymmetric);
   });

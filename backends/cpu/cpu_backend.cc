@@ -13,6 +13,7 @@
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/pointwise.h"
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/selections.h"
@@ -42,7 +43,7 @@ constexpr plugin::Row<plugin::HostDevice> PlanRowOf(const char* op, const char* 
   return {{op, types, name}, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
-constexpr plugin::Row<plugin::HostDevice> kRows[] = {
+constexpr plugin::Row<plugin::HostDevice> kNamedRows[] = {
     {{"matmul", plugin::kRealTypesAndI8, "naive"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
     {{"matmul", plugin::kRealTypesAndI8, "blocked"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
     {{"matmul", plugin::kRealTypesAndI8, "splitk"}, MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
@@ -128,6 +129,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
     RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };
+
+const auto kRows = plugin::JoinRows<plugin::Row<plugin::HostDevice>>({kNamedRows, PointwiseRows()});
 
 class CpuDevice : public plugin::HostDevice {
  public:

@@ -135,7 +135,13 @@ struct Rows {
   }
   static std::string Contract(const plugin::OpDesc& op) {
     if (IsInteger(op)) return "acc=i32;det=yes;batchinv=yes";
-    std::string contract = fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", Kernel::kMath);
+    int math = 0;
+    if constexpr (requires { Kernel::MathOf(op); }) {
+      math = Kernel::MathOf(op);
+    } else {
+      math = Kernel::kMath;
+    }
+    std::string contract = fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", math);
     if constexpr (requires { Kernel::kAlgorithm; }) contract += fmt::format(";alg={}", Kernel::kAlgorithm);
     return contract;
   }

@@ -211,8 +211,10 @@ std::vector<Word> SplitWords(std::string_view line) {
   return words;
 }
 
-Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops) {
-  const Word op = line.words[0];
+namespace {
+
+// The cases of one of the operators that begin the line.
+Result<std::vector<PlannedCase>> ExpandFamilyOf(const Word& op, const SuiteLine& line, const OpCatalog& ops) {
   const OpSchema* schema = ops.find(op.text);
   if (op.text == "cover") {
     return line.Fail(op.column,
@@ -234,6 +236,20 @@ Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCat
   }
   if (Status status = CheckAxes(line, *schema, axes); !status) return tl::unexpected(status.error());
   return CrossProduct(line, *schema, axes, ops);
+}
+
+}  // namespace
+
+Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops) {
+  std::vector<PlannedCase> all;
+  size_t column = line.words[0].column;
+  for (const std::string_view name : Split(line.words[0].text, '|')) {
+    Result<std::vector<PlannedCase>> family = ExpandFamilyOf({name, column}, line, ops);
+    if (!family) return family;
+    std::ranges::move(*family, std::back_inserter(all));
+    column += name.size() + 1;
+  }
+  return all;
 }
 
 }  // namespace assay

@@ -27,7 +27,8 @@ struct SuiteLine {
 // The words of a line up to its comment.
 std::vector<Word> SplitWords(std::string_view line);
 
-// The cases of a family, canonical, in order. Precondition: the line has a word.
+// The cases of a family, canonical, in order, for each of several operators as in "exp|log n=8". Precondition: the line
+// has a word.
 Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops);
 
 }  // namespace assay

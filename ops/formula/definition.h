@@ -26,11 +26,14 @@ enum class Role : uint8_t {
   kBase,       // of powers: the fill's magnitudes, but for numbers below zero (ops/formula_powers.h)
   kExponent,   // where these stand integers, else the fill itself
   kTable,      // random fills: within [-1, 1], as sines and cosines are
+  kUnit,       // the fill itself, but of numbers beyond 1 and -1 their reciprocals
   kOffset,     // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
   kCondition,  // 1 where the fill is above zero, else 0; 1 in twins
   kPlaces,     // integers that speak of an axis (InPlaces): all fills draw them from the whole axis
   kZero,       // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
   kScale,      // what data are divided by: so that quotients fill the output's range and leave it at both ends
+  kCompared,   // the fill itself, but every second number is that of the first operand in its place
+  kNonFinite,  // the fill itself, but every second number is NaN or infinite
 };
 
 // Where the type of an output comes from.

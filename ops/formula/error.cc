@@ -418,7 +418,8 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   // x times 1 / y may be x / y.
   const auto divides_other = [&](int arg) { return IsReciprocal(plan_->graph().At(arg)); };
   if (multiplies && std::ranges::any_of(node.args, divides_other)) terms.lambda = rules_.function_lambda;
-  const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p;
+  const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p ||
+                      node.function == Function::kLog2 || node.function == Function::kLog10;
   terms.absolute = is_log ? rules_.logarithm_absolute : 0;
   terms.vanishes = basic || divides || rounding == Rounding::kRoot;
   if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow, so that it is zero

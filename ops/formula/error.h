@@ -58,7 +58,7 @@ struct ErrorRules {
   // Relative errors of single operations. `add` and `multiply` of what is used further, `sum` of an addition within a
   // sum, `rescale` of what comes on top where a sum is rescaled.
   double add = 0, multiply = 0, sum = 0, divide = 0, root = 0, function = 0, composition = 0, rescale = 0;
-  double logarithm_absolute = 0;  // of log and log1p
+  double logarithm_absolute = 0;  // of logarithms
   // Errors of 1 - f (Rounding::kTail): relative to the result; and where a kernel takes f off 1, that of f relative to
   // f, and that of the subtraction relative to 1 + |f|.
   double tail = 0, complement = 0, from_one = 0;

@@ -37,6 +37,7 @@ Doubt OfFinite(const Element& e) {
   switch (e.function) {
     case Function::kDiv:
       if (exact && e.x[1] == 0) return e.keeps_sign ? Doubt::kCertain : Doubt::kOpen;
+      if (e.x[1] == 0 && MayVanish(e, 0)) return Doubt::kOpen;  // 0 / 0
       return e.last && !MayVanish(e, 1) ? Doubt::kCertain : Doubt::kOpen;
     case Function::kRsqrt:
       if (exact && e.x[0] == 0 && !e.keeps_sign) return Doubt::kOpen;
@@ -155,6 +156,10 @@ void Propagation::MarkNonFinite(const MapStep& step, const Operands& reach, Node
     const bool is_limit_of_sigmoid = node.function == Function::kSigmoid && e.x[0] == -kInfinity;
     if (rules_.rearranges && is_limit_of_sigmoid && doubt == Doubt::kCertain) error.r[i] = rules_.function_lambda;
     const bool is_output = step.node == result_;
+    // The reciprocal of the divisor may be flushed: infinity times zero.
+    const bool may_lose_reciprocal = node.function == Function::kDiv && std::isinf(e.x[0]) && std::isfinite(e.x[1]) &&
+                                     std::fabs(e.x[1]) * rules_.tiny > 0.5;
+    if (may_lose_reciprocal) beside |= kBesideNan;
     if (node.updated && is_output && std::isinf(e.z)) beside |= kBesideNan;
     if (!rules_.as_written && !rules_.quadrature) MarkBeside(step.node, static_cast<size_t>(i), beside, error);
   }

@@ -26,6 +26,13 @@ bool IsNonNegative(const Node& node, const std::vector<const Node*>& x) {
     case Function::kErf:
     case Function::kTanh:
     case Function::kLog1p:
+    case Function::kExpm1:
+    case Function::kAsin:
+    case Function::kAtan:
+    case Function::kSinh:
+    case Function::kAsinh:
+    case Function::kAtanh:
+    case Function::kCbrt:
       return all();
     case Function::kMaximum:
       return x[0]->non_negative || x[1]->non_negative;
@@ -38,6 +45,11 @@ bool IsNonNegative(const Node& node, const std::vector<const Node*>& x) {
     case Function::kSqrt:
     case Function::kRsqrt:
     case Function::kExp:
+    case Function::kExp2:
+    case Function::kErfc:
+    case Function::kAcos:
+    case Function::kCosh:
+    case Function::kAcosh:
     case Function::kSigmoid:
       return true;
     case Function::kPow:
@@ -264,6 +276,51 @@ Expr Cos(Expr x) {
 }
 Expr Pow(Expr x, Expr y) {
   return MapTo(Function::kPow, {x, y});
+}
+Expr Exp2(Expr x) {
+  return MapTo(Function::kExp2, {x});
+}
+Expr Expm1(Expr x) {
+  return MapTo(Function::kExpm1, {x});
+}
+Expr Log2(Expr x) {
+  return MapTo(Function::kLog2, {x});
+}
+Expr Log10(Expr x) {
+  return MapTo(Function::kLog10, {x});
+}
+Expr Erfc(Expr x) {
+  return MapTo(Function::kErfc, {x});
+}
+Expr Tan(Expr x) {
+  return MapTo(Function::kTan, {x});
+}
+Expr Asin(Expr x) {
+  return MapTo(Function::kAsin, {x});
+}
+Expr Acos(Expr x) {
+  return MapTo(Function::kAcos, {x});
+}
+Expr Atan(Expr x) {
+  return MapTo(Function::kAtan, {x});
+}
+Expr Sinh(Expr x) {
+  return MapTo(Function::kSinh, {x});
+}
+Expr Cosh(Expr x) {
+  return MapTo(Function::kCosh, {x});
+}
+Expr Asinh(Expr x) {
+  return MapTo(Function::kAsinh, {x});
+}
+Expr Acosh(Expr x) {
+  return MapTo(Function::kAcosh, {x});
+}
+Expr Atanh(Expr x) {
+  return MapTo(Function::kAtanh, {x});
+}
+Expr Cbrt(Expr x) {
+  return MapTo(Function::kCbrt, {x});
 }
 Expr Sigmoid(Expr x) {
   return MapTo(Function::kSigmoid, {x});

@@ -70,12 +70,27 @@ Expr Log1p(Expr x);
 Expr Tanh(Expr x);
 Expr Erf(Expr x);
 // 1 - tanh and 1 - erf, which vanish where x is large: functions of their own, since differences would leave no digit
-// there. Kernels may take the differences all the same (Rounding::kTail).
+// there. Kernels may take the differences all the same (Rounding::kTail). Erfc is 1 - erf of which they may not.
 Expr OneMinusTanh(Expr x);
 Expr OneMinusErf(Expr x);
 Expr Sin(Expr x);
 Expr Cos(Expr x);
 Expr Pow(Expr x, Expr y);
+Expr Exp2(Expr x);
+Expr Expm1(Expr x);
+Expr Log2(Expr x);
+Expr Log10(Expr x);
+Expr Erfc(Expr x);
+Expr Tan(Expr x);
+Expr Asin(Expr x);
+Expr Acos(Expr x);
+Expr Atan(Expr x);
+Expr Sinh(Expr x);
+Expr Cosh(Expr x);
+Expr Asinh(Expr x);
+Expr Acosh(Expr x);
+Expr Atanh(Expr x);
+Expr Cbrt(Expr x);
 // 1 / (1 + exp(-x)) in any way whose error is relative. 0.5 + 0.5 tanh(x/2) is off by u absolutely, which of a result
 // near zero is more than any math= grants.
 Expr Sigmoid(Expr x);

@@ -145,8 +145,6 @@ DD Apply(Function function, DD x, DD y) {
       return ErfOf(x);
     case Function::kOneMinusTanh:
       return OneMinusTanhOf(x);
-    case Function::kOneMinusErf:
-      return OneMinusErfOf(x);
     case Function::kSigmoid:
       return SigmoidOf(x);
     case Function::kSin:
@@ -159,8 +157,12 @@ DD Apply(Function function, DD x, DD y) {
       return FloorQuotient(x, y);
     case Function::kNearest:
       return NearestTo(x);
+    case Function::kTan:
+      return TanOf(x);
     case Function::kSelect:
       break;
+    default:
+      return ByQuad(function, x);
   }
   return x;
 }

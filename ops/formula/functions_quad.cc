@@ -3,10 +3,10 @@
 
 #include <quadmath.h>
 
+#include "ops/formula/library_functions.h"
+
 namespace assay::formula {
 namespace {
-
-__extension__ using Quad = __float128;
 
 Quad Joined(DD x) {
   return static_cast<Quad>(x.hi) + static_cast<Quad>(x.lo);
@@ -32,8 +32,15 @@ DD CosOf(DD x) {
   return Split(cosine * cosq(x.lo) - sine * sinq(x.lo));
 }
 
-DD OneMinusErfOf(DD x) {
-  return Split(erfcq(Joined(x)));
+DD TanOf(DD x) {
+  Quad sine = 0, cosine = 0;
+  sincosq(x.hi, &sine, &cosine);
+  const Quad s = sinq(x.lo), c = cosq(x.lo);
+  return Split((sine * c + cosine * s) / (cosine * c - sine * s));
+}
+
+DD ByQuad(Function function, DD x) {
+  return Split(InQuad(function, Joined(x)));
 }
 
 DD PowOf(DD x, DD y) {

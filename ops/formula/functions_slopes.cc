@@ -9,6 +9,7 @@
 #include "harness/core/data/fill/portable_math.h"
 #include "harness/core/data/infinity.h"
 #include "ops/formula/functions.h"
+#include "ops/formula/library_slopes.h"
 
 namespace assay::formula {
 namespace {
@@ -317,6 +318,7 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
     case Function::kOneMinusTanh:
       return OneMinusTanhSlopes(x[0], reach[0], z, to, n);
     case Function::kOneMinusErf:
+    case Function::kErfc:
       ErrorFunction(x[0], reach[0], to, n);
       for (int64_t i = 0; i < n; ++i) to.slope[0][i] = -to.slope[0][i];
       return;
@@ -331,6 +333,8 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
       return Nearest(x[0], reach[0], z, to, n);
     case Function::kSigmoid:
       return SigmoidSlopes(x[0], reach[0], z, to, n);
+    default:
+      return LibrarySlopes(function, x[0], reach[0], z, to, n);
   }
 }
 

@@ -66,6 +66,22 @@ enum class Function : uint8_t {
   // Integers, of any numbers.
   kFloorDivide,  // the largest one that is at most the quotient
   kNearest,      // the closest one, of two the even one
+  // Functions that the C library and libquadmath compute (library_functions.h).
+  kExp2,
+  kExpm1,
+  kLog2,
+  kLog10,
+  kErfc,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kCbrt,
 };
 
 inline bool IsComparison(Function function) {

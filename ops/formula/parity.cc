@@ -22,8 +22,16 @@ Parity OfMap(Function function, const std::vector<Parity>& x) {
     case Function::kTanh:
     case Function::kErf:
     case Function::kSin:
+    case Function::kTan:
+    case Function::kAsin:
+    case Function::kAtan:
+    case Function::kSinh:
+    case Function::kAsinh:
+    case Function::kAtanh:
+    case Function::kCbrt:
       return x[0];
     case Function::kAbs:
+    case Function::kCosh:
     case Function::kCos:
       return Parity::kEven;
     case Function::kSelect:

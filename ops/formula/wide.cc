@@ -10,6 +10,7 @@
 
 #include "harness/core/base/parallel.h"
 #include "harness/core/data/infinity.h"
+#include "ops/formula/library_functions.h"
 #include "ops/formula/recurrence.h"
 #include "ops/formula/selection.h"
 #include "ops/formula/values.h"
@@ -17,7 +18,6 @@
 namespace assay::formula {
 namespace {
 
-__extension__ using Quad = __float128;
 using Quads = std::vector<Quad>;
 
 constexpr int64_t kElementsAtOnce = 4096;  // of a thread
@@ -74,32 +74,19 @@ Quad Apply(Function function, Quad x, Quad y, Quad z) {
       return 1 / sqrtq(x);
     case Function::kExp:
       return expq(x);
-    case Function::kLog:
-      return logq(x);
-    case Function::kLog1p:
-      return log1pq(x);
-    case Function::kTanh:
-      return tanhq(x);
-    case Function::kErf:
-      return erfq(x);
     case Function::kOneMinusTanh:
       return 2 * Sigmoid(-2 * x);
-    case Function::kOneMinusErf:
-      return erfcq(x);
     case Function::kSigmoid:
       return Sigmoid(x);
-    case Function::kSin:
-      return sinq(x);
-    case Function::kCos:
-      return cosq(x);
     case Function::kPow:
       return powq(x, y);
     case Function::kFloorDivide:
       return FloorQuotient(x, y);
     case Function::kNearest:
       return nearbyintq(x);
+    default:
+      return InQuad(function, x);
   }
-  return x;
 }
 
 // For each number of a result, the place of its operand's number in a block of one lane.

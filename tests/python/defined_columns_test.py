@@ -108,9 +108,11 @@ class OfNumPy(Program):
                                "--case", "positive/f32-i8/rows=3,n=33/fill=normal/seed=0")
         self.assertEqual([(r["op"], r["verdict"]) for r in records], [("chosen", "pass"), ("positive", "pass")], records)
 
-    def test_without_definitions_it_has_nothing(self):
-        done = self.assay("backends", "--framework", "numpy")
-        self.assertIn("it has the functions of --operators alone", done.stdout)
+    def test_without_definitions_it_has_functions_of_single_elements(self):
+        cases = ("tan/f32/n=33", "less/f64-f64-bool/n=33", "add/i8/n=9,per=row,rows=5", "mul/f32/n=9,per=column,rows=5",
+                 "where/bool-f32-f32-f32/n=33", "clip/f64/n=33,low=-0.5")
+        records = self.records("numpy", *(word for case in cases for word in ("--case", f"{case}/fill=normal/seed=0")))
+        self.assertEqual([(r["op"], r["verdict"]) for r in records], [(case.split("/")[0], "pass") for case in cases], records)
 
     def test_random_compositions(self):
         words = ("explore", "--compose", "4", "--seed", "7", "--python", PYTHON)

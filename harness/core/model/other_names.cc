@@ -44,6 +44,32 @@ const std::vector<OtherOperator>& OtherOperators() {
       {"dequantize", "", {"dequantizelinear"}},
       {"rsqrt", "", {"invsqrt", "reciprocalsqrt"}},
       {"pow", "", {"power"}},
+      {"sub", "", {"subtract"}},
+      {"mul", "", {"multiply"}},
+      {"div", "", {"divide", "truedivide"}},
+      {"maximum", "", {"elementwisemax"}},
+      {"minimum", "", {"elementwisemin"}},
+      {"neg", "", {"negative", "negate"}},
+      {"abs", "", {"absolute", "fabs"}},
+      {"acos", "", {"arccos"}},
+      {"acosh", "", {"arccosh"}},
+      {"asin", "", {"arcsin"}},
+      {"asinh", "", {"arcsinh"}},
+      {"atan", "", {"arctan"}},
+      {"atanh", "", {"arctanh"}},
+      {"round", "", {"rint", "nearbyint", "roundeven", "nearest"}},
+      {"trunc", "", {"fix"}},
+      {"sigmoid", "", {"logistic"}},
+      {"clip", "", {"clamp", "hardtanh"}},
+      {"where", "", {"select"}},
+      {"fma", "", {"multiplyadd", "muladd"}},
+      {"cast", "", {"astype", "convert", "typecast"}},
+      {"equal", "", {"eq"}},
+      {"not_equal", "", {"ne"}},
+      {"less", "", {"lt"}},
+      {"less_equal", "", {"le", "lessorequal"}},
+      {"greater", "", {"gt"}},
+      {"greater_equal", "", {"ge", "greaterorequal"}},
       {"fft", "kind=r2c", {"rfft"}},
       {"fft", "kind=c2r", {"irfft"}},
       {"fft", "kind=c2c, dir=inv and norm=backward", {"ifft", "ifft2", "ifftn"}},
@@ -78,16 +104,12 @@ const std::vector<OtherName>& SameAttributes() {
 }
 
 // Functions that frameworks have and no operator here is. The operator whose name is nearest is another function, as
-// gelu is to relu.
+// gelu is to elu.
 constexpr std::string_view kOtherFunctions[] = {
-    "abs",       "acos",   "acosh",        "add",       "addcmul",   "asin",      "asinh",     "atan",
-    "atan2",     "atanh",  "avgpool2d",    "batchnorm", "ceil",      "celu",      "clamp",     "clip",
-    "concat",    "cosh",   "crossentropy", "cumprod",   "digamma",   "div",       "dropout",   "elu",
-    "erfc",      "erfinv", "exp2",         "expm1",     "floor",     "glu",       "hardswish", "instancenorm",
-    "leakyrelu", "lgamma", "log10",        "log1p",     "log2",      "maxpool2d", "mish",      "mul",
-    "neg",       "prelu",  "reglu",        "relu",      "relu6",     "round",     "selu",      "sigmoid",
-    "sign",      "silu",   "sinc",         "sinh",      "softmin",   "softplus",  "softsign",  "sqrt",
-    "square",    "sub",    "swish",        "tan",       "transpose", "where"};
+    "addcmul", "atan2",     "avgpool2d", "batchnorm", "celu",  "concat",    "crossentropy", "cumprod",
+    "digamma", "dropout",   "elu",       "erfinv",    "glu",   "hardswish", "instancenorm", "leakyrelu",
+    "lgamma",  "maxpool2d", "mish",      "prelu",     "reglu", "relu6",     "selu",         "silu",
+    "sinc",    "softmin",   "softplus",  "softsign",  "swish", "transpose"};
 
 // Attributes whose values are written otherwise, or count otherwise.
 const std::vector<OtherName>& AkinAttributes() {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/formula_cases.h"
 #include "tests/faults/corpus/formula_plan.h"
@@ -52,7 +53,7 @@ bool IsMove(const Graph&, const Node& node) {
   return node.kind == Kind::kAt;
 }
 bool IsConstant(const Graph&, const Node& node) {
-  return node.kind == Kind::kConst && node.constant != 0;
+  return node.kind == Kind::kConst && node.constant != 0 && std::isfinite(node.constant);
 }
 // Where results are cut off. Zero, where unsigned ones are, is not moved by a factor.
 bool IsLimit(const Graph& graph, const Node& node) {
@@ -174,7 +175,9 @@ Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::st
 // read.
 std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
   return [&op](Description d) -> std::string {
-    if (!op.Saturates() && plugin::IsInteger(d.outputs()[0].dtype)) return "the corpus has formulas of real numbers";
+    const plugin::DType y = d.outputs()[0].dtype;
+    const bool compares = y == plugin::kBool8 && plugin::IsFloat(d.inputs()[0].dtype);
+    if (!op.Saturates() && !compares && plugin::IsInteger(y)) return "the corpus has formulas of real numbers";
     return DefinitionFor(op, d).refusal();
   };
 }

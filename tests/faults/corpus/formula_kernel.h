@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula as a plain kernel computes it in T, one number after the other, with at most one bug. It is a machine of
-// tests/support/formula/interpret.h and shares no code with the evaluation that golden values come from.
+// tests/support/formula/interpret.h and shares no code with the evaluation that golden values come from, but for the
+// C library's functions.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "ops/formula/functions.h"
 #include "ops/formula/graph.h"
+#include "ops/formula/library_functions.h"
 #include "tests/faults/corpus/arithmetic.h"
 #include "tests/support/formula/interpret.h"
 
@@ -70,8 +72,8 @@ class FormulaKernel {
   T Store(const assay::formula::Node&, T x) const { return x; }
 
   T Map(const assay::formula::Node& node, std::span<const T* const> x) const {
-    const bool blind = Is(node, BugKind::kBlindToNan) && std::isnan(*x[0]);
-    if (blind) return T{0};
+    const auto is_nan = [](const T* operand) { return std::isnan(*operand); };
+    if (Is(node, BugKind::kBlindToNan) && std::ranges::any_of(x, is_nan)) return T{0};
     const T value = Struck(node, Value(node, x));
     return MeetsWrongPower(node, x) ? WrongPower(value) : value;
   }
@@ -186,22 +188,10 @@ class FormulaKernel {
         return 1 / std::sqrt(a);
       case Function::kExp:
         return std::exp(a);
-      case Function::kLog:
-        return std::log(a);
-      case Function::kLog1p:
-        return std::log1p(a);
-      case Function::kTanh:
-        return std::tanh(a);
-      case Function::kErf:
-        return std::erf(a);
       case Function::kOneMinusTanh:
         return 1 + std::tanh(-a);
       case Function::kOneMinusErf:
         return 1 + std::erf(-a);
-      case Function::kSin:
-        return std::sin(a);
-      case Function::kCos:
-        return std::cos(a);
       case Function::kPow:
         return std::pow(a, b);
       case Function::kSigmoid:
@@ -210,8 +200,9 @@ class FormulaKernel {
         return std::floor(a / b);
       case Function::kNearest:
         return std::nearbyint(a);
+      default:
+        return static_cast<T>(assay::formula::InDouble(node.function, a));
     }
-    return 0;
   }
 
   const assay::formula::Graph* graph_;

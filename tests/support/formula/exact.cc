@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/formula/exact.h"
 
+#include <algorithm>
+
 #include "tests/support/formula/interpret.h"
 
 namespace assay::test {
@@ -9,6 +11,23 @@ namespace {
 using formula::Function;
 using formula::Kind;
 using formula::Node;
+
+struct OfMpfr {
+  Function function;
+  int (*exact)(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t);
+};
+// mpfr_neg and mpfr_abs are macros beside functions of their names.
+const OfMpfr kOfMpfr[] = {
+    {Function::kNegate, (mpfr_neg)},       {Function::kAbs, (mpfr_abs)},     {Function::kSqrt, (mpfr_sqrt)},
+    {Function::kRsqrt, (mpfr_rec_sqrt)},   {Function::kExp, (mpfr_exp)},     {Function::kLog, (mpfr_log)},
+    {Function::kLog1p, (mpfr_log1p)},      {Function::kTanh, (mpfr_tanh)},   {Function::kErf, (mpfr_erf)},
+    {Function::kOneMinusErf, (mpfr_erfc)}, {Function::kExp2, (mpfr_exp2)},   {Function::kExpm1, (mpfr_expm1)},
+    {Function::kLog2, (mpfr_log2)},        {Function::kLog10, (mpfr_log10)}, {Function::kErfc, (mpfr_erfc)},
+    {Function::kTan, (mpfr_tan)},          {Function::kAsin, (mpfr_asin)},   {Function::kAcos, (mpfr_acos)},
+    {Function::kAtan, (mpfr_atan)},        {Function::kSinh, (mpfr_sinh)},   {Function::kCosh, (mpfr_cosh)},
+    {Function::kAsinh, (mpfr_asinh)},      {Function::kAcosh, (mpfr_acosh)}, {Function::kAtanh, (mpfr_atanh)},
+    {Function::kCbrt, (mpfr_cbrt)},        {Function::kSin, (mpfr_sin)},     {Function::kCos, (mpfr_cos)},
+};
 
 struct ExactMachine {
   using Number = Real;
@@ -76,12 +95,6 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
     case Function::kDiv:
       mpfr_div(z.x, a, b, MPFR_RNDN);
       break;
-    case Function::kNegate:
-      mpfr_neg(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kAbs:
-      mpfr_abs(z.x, a, MPFR_RNDN);
-      break;
     case Function::kMaximum:
       mpfr_max(z.x, a, b, MPFR_RNDN);
       break;
@@ -100,41 +113,11 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
       return mpfr_zero_p(a) == 0 || mpfr_zero_p(b) == 0 ? 1 : 0;
     case Function::kSelect:
       return mpfr_zero_p(a) != 0 ? *x[2] : *x[1];
-    case Function::kSqrt:
-      mpfr_sqrt(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kRsqrt:
-      mpfr_rec_sqrt(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kExp:
-      mpfr_exp(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kLog:
-      mpfr_log(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kLog1p:
-      mpfr_log1p(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kTanh:
-      mpfr_tanh(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kErf:
-      mpfr_erf(z.x, a, MPFR_RNDN);
-      break;
     case Function::kOneMinusTanh:
       mpfr_mul_ui(z.x, a, 2, MPFR_RNDN);
       mpfr_exp(z.x, z.x, MPFR_RNDN);
       mpfr_add_ui(z.x, z.x, 1, MPFR_RNDN);
       mpfr_ui_div(z.x, 2, z.x, MPFR_RNDN);
-      break;
-    case Function::kOneMinusErf:
-      mpfr_erfc(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kSin:
-      mpfr_sin(z.x, a, MPFR_RNDN);
-      break;
-    case Function::kCos:
-      mpfr_cos(z.x, a, MPFR_RNDN);
       break;
     case Function::kFloorDivide:
       mpfr_div(z.x, a, b, MPFR_RNDD);
@@ -152,6 +135,8 @@ Real ExactMap(Function function, std::span<const Real* const> x) {
       mpfr_add_ui(z.x, z.x, 1, MPFR_RNDN);
       mpfr_ui_div(z.x, 1, z.x, MPFR_RNDN);
       break;
+    default:
+      std::ranges::find(kOfMpfr, function, &OfMpfr::function)->exact(z.x, a, MPFR_RNDN);
   }
   return z;
 }

@@ -18,7 +18,42 @@ using test::Real;
 
 constexpr Function kUnary[] = {Function::kSqrt,  Function::kRsqrt, Function::kExp,          Function::kLog,
                                Function::kLog1p, Function::kTanh,  Function::kErf,          Function::kSigmoid,
-                               Function::kSin,   Function::kCos,   Function::kOneMinusTanh, Function::kOneMinusErf};
+                               Function::kSin,   Function::kCos,   Function::kOneMinusTanh, Function::kOneMinusErf,
+                               Function::kExp2,  Function::kExpm1, Function::kLog2,         Function::kLog10,
+                               Function::kErfc,  Function::kTan,   Function::kAsin,         Function::kAcos,
+                               Function::kAtan,  Function::kSinh,  Function::kCosh,         Function::kAsinh,
+                               Function::kAcosh, Function::kAtanh, Function::kCbrt};
+
+// The open interval on which the function is defined, and large enough that its results stay in the range.
+struct Interval {
+  double low, high;
+};
+Interval DomainOf(Function function) {
+  switch (function) {
+    case Function::kSqrt:
+    case Function::kRsqrt:
+    case Function::kLog:
+    case Function::kLog2:
+    case Function::kLog10:
+      return {0, HUGE_VAL};
+    case Function::kLog1p:
+      return {-1, HUGE_VAL};
+    case Function::kAcosh:
+      return {1, HUGE_VAL};
+    case Function::kAsin:
+    case Function::kAcos:
+    case Function::kAtanh:
+      return {-1, 1};
+    case Function::kExp:
+    case Function::kExp2:
+    case Function::kExpm1:
+    case Function::kSinh:
+    case Function::kCosh:
+      return {-700, 700};
+    default:
+      return {-HUGE_VAL, HUGE_VAL};
+  }
+}
 
 // Numbers of every size on which the function is defined.
 std::vector<double> Samples(Function function) {
@@ -27,17 +62,16 @@ std::vector<double> Samples(Function function) {
   for (uint64_t i = 0; i < 400; ++i) {
     const double mantissa = 1 + static_cast<double>(random.Below(2 * i, 1u << 30)) * 0x1p-30;
     const double value = std::ldexp(mantissa, static_cast<int>(random.Below(2 * i + 1, 50)) - 40);
-    const bool positive = function == Function::kSqrt || function == Function::kRsqrt || function == Function::kLog;
-    x.push_back(positive || i % 2 == 0 ? value : -value);
+    x.push_back(DomainOf(function).low >= 0 || i % 2 == 0 ? value : -value);
   }
-  if (function == Function::kLog1p) std::erase_if(x, [](double value) { return value <= -1; });
-  if (function == Function::kExp) std::erase_if(x, [](double value) { return std::fabs(value) > 700; });
-  const bool has_period = function == Function::kSin || function == Function::kCos;
+  const bool has_period = function == Function::kSin || function == Function::kCos || function == Function::kTan;
   for (const double value :
        {0x1p1000, 1e22, -0x1.921fb54442d18p+1, 0x1.921fb54442d18p+0}) {  // the last two: near zeros
     if (has_period) x.push_back(value);
   }
   for (const double value : {0.9999, 1.0001, 0.5, 2.0, 6.5, 20.0}) x.push_back(value);
+  const auto [low, high] = DomainOf(function);
+  std::erase_if(x, [=](double value) { return !(low < value && value < high); });
   return x;
 }
 
@@ -55,7 +89,8 @@ TEST(FormulaFunctions, ValuesAreWithinTheirStatedErrors) {
       const double size = std::fabs(exact.Rounded());
       if (size < 0x1p-900) continue;
       EXPECT_LE(exact.DistanceFrom(z[i], 0), size * MapErrorDouble(function)) << Info(function).name << " " << x[i];
-      const bool logarithm = function == Function::kLog || function == Function::kLog1p;
+      const bool logarithm = function == Function::kLog || function == Function::kLog1p ||
+                             function == Function::kLog2 || function == Function::kLog10;
       EXPECT_LE(exact.DistanceFrom(hi[i], lo[i]), size * MapErrorDD(function) + (logarithm ? 0x1p-92 : 0))
           << Info(function).name << " " << x[i];
     }
@@ -78,7 +113,7 @@ TEST(FormulaFunctions, FunctionsOfTwoNumbersAreWithinTheirStatedErrors) {
     mpfr_add_d(x.x, x.x, lo, MPFR_RNDN);
     const Real p = y;
     const Real* operands[] = {&x, &p};
-    for (const Function function : {Function::kPow, Function::kSin, Function::kCos}) {
+    for (const Function function : {Function::kPow, Function::kSin, Function::kCos, Function::kTan}) {
       double z_hi = 0, z_lo = 0;
       MapValuesDD(function, {&hi, &y}, {&lo, &zero}, &z_hi, &z_lo, 1);
       const Real exact = ExactMap(function, {operands, function == Function::kPow ? size_t{2} : size_t{1}});

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from . import jax_ops
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
+from ._elementwise import elementwise
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -52,7 +53,16 @@ def _forward(case):
 ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.special.erf, "rsqrt": jax.lax.rsqrt,
             "sin": jnp.sin, "cos": jnp.cos}
 
+NAMED = {name: getattr(jnp, name) for name in (
+    "abs add ceil cosh equal exp2 expm1 floor greater greater_equal isfinite isinf isnan less less_equal log10 log1p log2 "
+    "logical_and logical_not logical_or maximum minimum not_equal reciprocal round sign sinh sqrt square tan trunc where cbrt "
+    "clip").split()}
+NAMED |= {"acos": jnp.arccos, "acosh": jnp.arccosh, "asin": jnp.arcsin, "asinh": jnp.arcsinh, "atan": jnp.arctan,
+          "atanh": jnp.arctanh, "div": jnp.divide, "erfc": jax.scipy.special.erfc, "mul": jnp.multiply, "neg": jnp.negative,
+          "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "sub": jnp.subtract}
+
 COLUMNS = [
+    *elementwise(NAMED, extra=_flushes),
     Column("matmul", jax_ops.matmul, extra=_flushes),
     Column("matmul", jax_ops.matmul_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
     Column("matmul", jax_ops.matmul_i32, ("i8-i8-i32",), "preferred-i32"),

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of --operators with NumPy's arrays, in the column `numpy`, which has nothing beside them."""
+"""NumPy's functions of single elements, and those of --operators with its arrays, in the column `numpy`."""
 from __future__ import annotations
 
 import contextlib
 
-from .._frameworks import Unavailable
+import numpy
+
 from ._columns import register
 from ._defined import defined
+from ._elementwise import elementwise
 
 with contextlib.suppress(ImportError):
     import ml_dtypes  # noqa: F401  # for x.astype("bfloat16")
 
+# f32 and f64: NumPy adds numbers of 16 bits in these, which no suite admits.
+FLOATS = ("f64", "f32")
+ELEMENTS = {name: getattr(numpy, name) for name in (
+    "abs add cbrt ceil cosh cos equal exp exp2 expm1 floor greater greater_equal isfinite isinf isnan less less_equal log log10 log1p "
+    "log2 logical_and logical_not logical_or maximum minimum not_equal reciprocal sign sin sinh sqrt square tan tanh trunc where "
+    "clip").split()}
+ELEMENTS |= {"acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh, "atan": numpy.arctan,
+             "atanh": numpy.arctanh, "div": numpy.divide, "mul": numpy.multiply, "neg": numpy.negative, "round": numpy.rint,
+             "sub": numpy.subtract}
+
 
 def register_all():
-    """f32 and f64: NumPy adds numbers of 16 bits in these, which no suite admits."""
-    columns = defined(("f64", "f32"))
-    if not columns:
-        raise Unavailable("framework numpy: it has the functions of --operators alone; give a file of them, or of your own kernels "
-                          "with --kernels")
-    register(columns, "numpy", "eager")
+    register([*elementwise(ELEMENTS, FLOATS), *defined(FLOATS)], "numpy", "eager")

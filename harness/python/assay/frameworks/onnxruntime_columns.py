@@ -10,6 +10,7 @@ from . import onnxruntime_graphs as graphs
 from . import onnxruntime_ops as ops
 from ._columns import INTEGERS, Column, only, register
 from ._defined import defined, exported
+from ._elementwise import elementwise
 from .onnxruntime_imported import imported
 from .onnxruntime_models import versions
 
@@ -89,6 +90,24 @@ COLUMNS = [
 ]
 
 
+NODES = {"abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
+         "atanh": "Atanh", "ceil": "Ceil", "cosh": "Cosh", "div": "Div", "floor": "Floor", "maximum": "Max", "minimum": "Min",
+         "mul": "Mul", "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
+         "sign": "Sign", "sinh": "Sinh", "sqrt": "Sqrt", "sub": "Sub", "tan": "Tan", "where": "Where"}
+CONDITIONS = {"equal": "Equal", "greater": "Greater", "greater_equal": "GreaterOrEqual", "isinf": "IsInf", "isnan": "IsNaN",
+              "less": "Less", "less_equal": "LessOrEqual", "logical_and": "And", "logical_not": "Not", "logical_or": "Or"}
+
+
+def _elementwise(provider):
+    def run_node(node, result, *operands):
+        return ops.run(provider, node, list(operands), [result or operands[-1].dtype.name])
+    made = elementwise({op: functools.partial(run_node, node, "") for op, node in NODES.items()} |
+                       {op: functools.partial(run_node, node, "bool") for op, node in CONDITIONS.items()}, WIDE)
+    for column in made:
+        column.function.compiles = column.function.may_refuse = True
+    return [column._replace(name=_name(provider)) for column in made]
+
+
 def _name(provider):
     return provider.removesuffix("ExecutionProvider").lower()
 
@@ -107,7 +126,7 @@ def register_all():
     for provider in onnxruntime.get_available_providers():
         if provider == "AzureExecutionProvider":  # computes nothing by itself
             continue
-        register([_bound(column, provider) for column in COLUMNS], "numpy", _name(provider))
+        register([*_elementwise(provider), *(_bound(column, provider) for column in COLUMNS)], "numpy", _name(provider))
     for name, level in (("cpu", "ORT_ENABLE_ALL"), ("cpu-unoptimised", "ORT_DISABLE_ALL")):
         graph = graphs.compiled(level)
         register([*defined(WIDE, of=lambda one: exported(one, graph)), *imported(level)], "numpy", name)

@@ -6,12 +6,19 @@ import functools
 
 from . import tensorflow_ops as ops
 from ._columns import FLUSHES, Column, joined, only, register, transforms
+from ._elementwise import elementwise
 from ._shapes import dims
 from .tensorflow_ops import tf
 
 _NORM = "norm"  # of tf.math.reduce_euclidean_norm, which XLA does not compile
 ELEMENTS = {"exp": tf.exp, "log": tf.math.log, "tanh": tf.tanh, "erf": tf.math.erf, "rsqrt": tf.math.rsqrt, "sin": tf.sin,
             "cos": tf.cos}
+NAMED = {name: getattr(tf.math, name) for name in (
+    "abs acos acosh add asin asinh atan atanh ceil cosh equal erfc expm1 floor greater greater_equal less less_equal log1p logical_and "
+    "logical_not logical_or maximum minimum not_equal reciprocal sigmoid sign sinh sqrt square tan").split()}
+NAMED |= {"clip": tf.clip_by_value, "div": tf.math.divide, "isfinite": tf.math.is_finite, "isinf": tf.math.is_inf,
+          "isnan": tf.math.is_nan, "mul": tf.math.multiply, "neg": tf.math.negative, "relu": tf.nn.relu, "round": tf.math.round,
+          "sub": tf.math.subtract, "where": tf.where}
 
 
 def _adds(case):
@@ -43,6 +50,7 @@ def _transforms(case):
 
 
 COLUMNS = [
+    *elementwise(NAMED),
     Column("matmul", ops.matmul, supports=_adds),
     Column("conv", ops.conv, supports=_convolves),
     # A row of only -inf gives NaN, as 0 / 0.

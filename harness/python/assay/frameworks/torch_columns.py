@@ -9,6 +9,7 @@ from . import torch_attention, torch_compiled, torch_more_ops, torch_ops
 from .._namespace import namespace
 from ._columns import FLOATS, FLUSHES, INTEGERS, WIDER_SUMS, Column, joined, only, register, tensor_cores
 from ._defined import defined
+from ._elementwise import elementwise
 
 COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
 INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
@@ -91,7 +92,14 @@ def _is_index(case):
     return _propagates(case) if case.attrs["kind"] in ("argmax", "argmin") else "one with indices is meant"
 
 
+ELEMENTS = {name: getattr(torch, name) for name in (
+    "abs acos acosh add asin asinh atan atanh ceil cosh div erfc exp2 expm1 floor isfinite isinf isnan log10 log1p log2 logical_and "
+    "logical_not logical_or maximum minimum mul neg reciprocal relu round sigmoid sign sinh sqrt square sub tan trunc where").split()}
+ELEMENTS |= {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
+             "greater_equal": torch.ge, "clip": torch.clamp}
+
 COLUMNS = [
+    *elementwise(ELEMENTS),
     Column("matmul", torch_ops.matmul, extra=_flushes, supports=_adds),
     Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm",
            supports=_multiplies_integers),

@@ -87,6 +87,13 @@ class Judgement {
     return worst;
   }
 
+  bool IsExact() const {
+    for (int64_t i = 0; i < golden_.size(); ++i) {
+      if (bound_.At(golden_, i) != 0) return false;
+    }
+    return true;
+  }
+
  private:
   CaseOutput of_;
   Algorithm schedule_;
@@ -99,9 +106,11 @@ class Judgement {
   DeclaredBound bound_;
 };
 
-// kExecutions / ASSAY_TEST_SEEDS of one output, spread over its cases; the largest error over the bound.
-double Execute(const Subject& subject, const std::vector<CaseOutput>& cases, Algorithm schedule, Findings& findings) {
-  double worst = 0;
+// kExecutions / ASSAY_TEST_SEEDS of one output, spread over its cases; the largest error over the bound; nullopt where
+// nothing but the golden value is within it.
+std::optional<double> Execute(const Subject& subject, const std::vector<CaseOutput>& cases, Algorithm schedule,
+                              Findings& findings) {
+  std::optional<double> worst;
   const auto count = static_cast<int64_t>(cases.size());
   for (int64_t i = 0; i < count; ++i) {
     const CaseOutput& of = cases[static_cast<size_t>(i)];
@@ -109,7 +118,7 @@ double Execute(const Subject& subject, const std::vector<CaseOutput>& cases, Alg
     for (int64_t seed = i; seed < kExecutions / ASSAY_TEST_SEEDS; seed += count) {
       const std::optional<double> largest = judgement.Execute(static_cast<uint64_t>(seed), findings);
       if (!largest) break;
-      worst = std::max(worst, *largest);
+      if (!judgement.IsExact()) worst = std::max(worst.value_or(0), *largest);
     }
   }
   return worst;
@@ -122,10 +131,10 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack) {
   for (const auto& [types, drawn] : SmallCases(subject.formula)) {
     for (const auto& [output, cases] : ByOutput(drawn.cases)) {
       for (const Algorithm schedule : subject.formula.traits().algorithms) {
-        const double worst = Execute(subject, cases, schedule, findings);
+        const std::optional<double> worst = Execute(subject, cases, schedule, findings);
         std::optional<double>& known = slack[{output, schedule, types}];
         const bool selects = subject.formula.TraitsOf(cases[0].problem, cases[0].output).selects;
-        if (!selects) known = std::max(known.value_or(0), worst);
+        if (!selects && worst) known = std::max(known.value_or(0), *worst);
       }
     }
   }
