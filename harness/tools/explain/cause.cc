@@ -288,7 +288,7 @@ std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
       causes.Add(change, reach, fit);
     }
   };
-  // Of a few places it is likelier that they are stored wrongly than that they are computed of other operands.
+  // A few places are likelier to be stored wrongly than to be computed of other operands.
   std::vector<std::pair<CaseChange, ResultFit>> stored;
   for (OutputChange& change : ListOutputChanges(result.got[result.output])) {
     change.output = result.output;

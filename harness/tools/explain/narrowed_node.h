@@ -24,7 +24,7 @@ struct NarrowedNode {
   Reach reach = Reach::kNothing;
 };
 
-// Those that explain the result, the nearest first, and not those that are much further off than it. Roundings of
+// Finds what explains the result, the nearest first, without what is much further off than it. Roundings of
 // other kernels on the way may turn some of these ones the other way: kLeastWithin of the values have to be within the
 // tolerance of the contract as declared, and their rms error at most a kLeastTimes-th of the one that was meant.
 inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4;
