@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 
 #include "reports/colour.h"
+#include "reports/compare/between_backends.h"
 #include "reports/console_parts.h"
 #include "reports/deciding.h"
 #include "reports/incomplete.h"
@@ -51,7 +53,34 @@ std::vector<Cluster> ClustersOf(const RecordView& records, const Columns& column
   return clusters;
 }
 
-std::string FailureText(const Record& r, const std::string& implementation, size_t count, const ConsoleStyle& style) {
+// Lines that say which listed failures stand alone among three results of their case or more.
+class OddOnes {
+ public:
+  OddOnes(const RecordView& records, std::span<const Cluster> clusters) {
+    std::set<std::string> cases;
+    for (const Cluster& cluster : clusters) cases.insert(records[cluster.first].case_id);
+    ForEachRecord(records, [&](size_t, const Record& r) {
+      if (cases.contains(r.case_id)) records_.push_back(r);
+    });
+    std::vector<const Record*> pointers;
+    for (const Record& r : records_) pointers.push_back(&r);
+    for (const CaseBetween& of : CompareInCases(pointers)) {
+      const std::string text = OddOneOutText(of);
+      if (!text.empty()) texts_[{of.case_id, NameBetween(*of.results[*of.odd])}] = text;
+    }
+  }
+  std::string TextOf(const Record& r) const {
+    const auto found = texts_.find({r.case_id, NameBetween(r)});
+    return found == texts_.end() ? "" : fmt::format("    {}\n", found->second);
+  }
+
+ private:
+  std::vector<Record> records_;
+  std::map<std::pair<std::string, std::string>, std::string> texts_;
+};
+
+std::string FailureText(const Record& r, const std::string& implementation, size_t count, const OddOnes& odd,
+                        const ConsoleStyle& style) {
   const std::string check = DecidingText(DecidingCheckOf(r));
   std::string head = count > 1 ? fmt::format("{} x {}", count, r.outcome) : r.outcome;
   const std::string outcome = fmt::format("{:<16}", head);
@@ -60,6 +89,7 @@ std::string FailureText(const Record& r, const std::string& implementation, size
                                 InColour(style.colour, kBold, implementation), fits ? "  " : "\n    ", r.case_id);
   if (!check.empty()) out += fmt::format("    decided by {}\n", check);
   if (!r.reason.empty()) out += Wrapped(r.reason, style.width, 4) + "\n";
+  out += odd.TextOf(r);
   return r.reproduce.empty() ? out : out + fmt::format("    reproduce: {}\n", r.reproduce);
 }
 
@@ -80,9 +110,11 @@ std::string ConsoleFailures(const RecordView& records, const ConsoleStyle& style
   if (gathered) out += fmt::format(": {}, one example for each outcome, implementation and operator", listed.size());
   out += "\n";
   size_t rest = listed.size();
-  for (const Cluster& cluster : std::span(clusters).first(std::min(clusters.size(), style.failures))) {
+  const auto shown = std::span<const Cluster>(clusters).first(std::min(clusters.size(), style.failures));
+  const OddOnes odd(records, shown);
+  for (const Cluster& cluster : shown) {
     const Record r = records[cluster.first];
-    out += FailureText(r, columns.NameOf(r), cluster.count, style);
+    out += FailureText(r, columns.NameOf(r), cluster.count, odd, style);
     rest -= cluster.count;
   }
   if (rest > 0) out += InColour(style.colour, "31", fmt::format("and {} more: {}", rest, style.all_file)) + "\n";

@@ -26,6 +26,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action);
 void AddJudgeVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
 void AddExplainVerb(CLI::App& app, Action& action);
+void AddDiffVerb(CLI::App& app, Action& action);
 void AddHistoryVerb(CLI::App& app, Action& action);
 void AddShrinkVerb(CLI::App& app, Action& action);
 void AddInputsVerb(CLI::App& app, Action& action);

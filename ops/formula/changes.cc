@@ -105,6 +105,12 @@ double Decades(double x) {
   return std::fabs(x) < 0.01 ? x * std::pow(10.0, kPower) : x;  // an epsilon
 }
 
+// A count of elements, padded.
+template <int kBlock>
+double WholeBlocks(double x) {
+  return x == std::trunc(x) && x > kBlock ? std::ceil(x / kBlock) * kBlock : x;
+}
+
 Made ReplaceSumByMean(const Place& p) {
   if (p.node.kind != Kind::kSum) return std::nullopt;
   return p.self / static_cast<double>(p.graph.ExtentOf(p.node.reduced));
@@ -120,21 +126,105 @@ Made ReplaceReduction(const Place& p) {
   return Append(p.graph, std::move(node));
 }
 
-// Without the first or the last term: a number that changes nothing stands for it.
-template <bool kLast>
-Made LoseTerm(const Place& p) {
-  const bool sums = p.node.kind == Kind::kSum || p.node.kind == Kind::kProd;
-  if (!sums || std::popcount(p.node.reduced) != 1) return std::nullopt;
-  const int axis = std::countr_zero(p.node.reduced);
-  const int64_t extent = p.graph.Extent(axis);
-  if (extent < 2) return std::nullopt;
-  const Expr index = Index(p.graph, {axis, extent});
-  const Expr kept =
-      kLast ? Less(index, Const(p.graph, static_cast<double>(extent - 1))) : Less(Const(p.graph, 0), index);
+// Some of the terms that are added or multiplied, of `n` in row-major order.
+struct TermRange {
+  int64_t begin = 0, end = 0;
+};
+constexpr TermRange FirstTerm(int64_t) {
+  return {0, 1};
+}
+constexpr TermRange MiddleTerm(int64_t n) {
+  return {n / 2, n / 2 + 1};
+}
+constexpr TermRange LastTerm(int64_t n) {
+  return {n - 1, n};
+}
+constexpr TermRange FirstHalf(int64_t n) {
+  return {0, n / 2};
+}
+constexpr TermRange SecondHalf(int64_t n) {
+  return {n / 2, n};
+}
+template <int64_t kBlock>
+constexpr TermRange FirstBlock(int64_t n) {
+  return {0, n > kBlock ? kBlock : 0};
+}
+// Behind the last whole block of kBlock, or that block. A smaller block that begins there says it, too.
+constexpr int64_t kLeastBlock = 4;
+template <int64_t kBlock>
+constexpr TermRange LastBlock(int64_t n) {
+  const int64_t begin = (n - 1) / kBlock * kBlock, of_half = (n - 1) / (kBlock / 2) * (kBlock / 2);
+  const bool is_known = kBlock > kLeastBlock && begin == of_half;
+  return begin == 0 || is_known || n - begin < 2 ? TermRange{} : TermRange{begin, n};
+}
+// The last kBlock terms, as a vector that ends with them.
+template <int64_t kBlock>
+constexpr TermRange LastVector(int64_t n) {
+  const int64_t rest = n % kBlock;
+  return n < kBlock || rest == 0 ? TermRange{} : TermRange{n - kBlock, n - rest};
+}
+
+// The terms are left out, for which a number stands that changes nothing, or taken twice.
+template <TermRange (*kRange)(int64_t), bool kTwice>
+Made ChangeTerms(const Place& p) {
+  const bool is_sum = p.node.kind == Kind::kSum;
+  if (!is_sum && (kTwice || p.node.kind != Kind::kProd)) return std::nullopt;
+  const int64_t terms = p.graph.ExtentOf(p.node.reduced);
+  const TermRange range = kRange(terms);
+  if (terms < 2 || range.begin == range.end) return std::nullopt;
+  std::optional<Expr> index;  // of a term, over all reduced axes
+  int64_t inner = terms;
+  for (AxisSet axes = p.node.reduced; axes != 0; axes &= axes - 1) {
+    const int axis = std::countr_zero(axes);
+    const int64_t extent = p.graph.Extent(axis);
+    inner /= extent;
+    const Expr along = Index(p.graph, {axis, extent}) * static_cast<double>(inner);
+    index = index ? *index + along : along;
+  }
+  const auto number = [&](int64_t i) { return Const(p.graph, static_cast<double>(i)); };
+  const Expr is_kept = Or(Less(*index, number(range.begin)), LessEqual(number(range.end), *index));
+  const Expr instead = kTwice ? p.Arg(0) + p.Arg(0) : Const(p.graph, is_sum ? 0 : 1);
   Node node = p.node;
-  node.args[0] = Select(kept, p.Arg(0), Const(p.graph, p.node.kind == Kind::kSum ? 0 : 1)).id;
+  node.args[0] = Select(is_kept, p.Arg(0), instead).id;
   node.non_negative = p.Arg(0).node().non_negative;
   node.least = 0;
+  return Append(p.graph, std::move(node));
+}
+
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
+// The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
+// five digits.
+Made TakeExponentialOfTwo(const Place& p) {
+  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * kLn2)) : std::nullopt;
+}
+Made TakeLogarithmOfTwo(const Place& p) {
+  return p.Is(Function::kLog) ? Made(p.self / kLn2) : std::nullopt;
+}
+Made TakeShortLogarithmOfE(const Place& p) {
+  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * (1.4427 * kLn2))) : std::nullopt;
+}
+
+Made ReduceMagnitudes(const Place& p) {
+  if (!IsReduction(p.node.kind) || p.Arg(0).node().non_negative) return std::nullopt;
+  Node node = p.node;
+  node.args[0] = Abs(p.Arg(0)).id;
+  return Append(p.graph, std::move(node));
+}
+
+// Its accumulator starts at 0 instead of at the least number.
+Made StartAtZero(const Place& p) {
+  if (p.node.kind != Kind::kMax && p.node.kind != Kind::kMin) return std::nullopt;
+  const Function function = p.node.kind == Kind::kMax ? Function::kMaximum : Function::kMinimum;
+  return MapTo(function, {p.self, Const(p.graph, 0)});
+}
+
+template <int kBy>
+Made MoveElements(const Place& p) {
+  if (p.node.kind != Kind::kAt || !p.node.more_from.empty()) return std::nullopt;
+  const int64_t extent = p.graph.Extent(p.node.from_axis);
+  Node node = p.node;
+  for (int64_t& place : node.index) place = place < 0 ? place : (place + kBy + extent) % extent;
   return Append(p.graph, std::move(node));
 }
 
@@ -168,7 +258,8 @@ Made MoveIndex(const Place& p) {
 
 struct Rule {
   Made (*make)(const Place&);
-  std::string_view text = "{0} in place of {1}";  // what stands there, what was meant
+  std::string_view text = "{0} in place of {1}";  // what stands there, what was meant, how many terms are changed
+  TermRange (*terms)(int64_t) = nullptr;
 };
 
 // Likely mistakes first.
@@ -177,6 +268,9 @@ constexpr Rule kRules[] = {
     {TakeOperand<1, 2>},
     {TakeOperand<0, 1>},
     {LeaveOutRoot},
+    {TakeExponentialOfTwo, "exp in base 2 in place of {1}"},
+    {TakeLogarithmOfTwo, "log in base 2 in place of {1}"},
+    {TakeShortLogarithmOfE, "{1} by a log2(e) of 1.4427"},
     {TakeOperand<1, 3>},
     {TakeOperand<2, 3>},
     {Replace<Function::kAdd, Function::kSub>},
@@ -207,8 +301,29 @@ constexpr Rule kRules[] = {
     {ReplaceConstant<Decades<3>>},
     {ReplaceConstant<Decades<-3>>},
     {ReplaceSumByMean},
-    {LoseTerm<true>, "{1} without its last term"},
-    {LoseTerm<false>, "{1} without its first term"},
+    {ChangeTerms<LastTerm, false>, "{1} without its last term"},
+    {ChangeTerms<FirstTerm, false>, "{1} without its first term"},
+    {ChangeTerms<MiddleTerm, false>, "{1} without its middle term"},
+    {ChangeTerms<LastTerm, true>, "{1} with its last term twice"},
+    {ChangeTerms<FirstTerm, true>, "{1} with its first term twice"},
+    {ChangeTerms<MiddleTerm, true>, "{1} with its middle term twice"},
+    {ChangeTerms<LastBlock<4>, false>, "{1} without its last {2} terms", LastBlock<4>},
+    {ChangeTerms<LastBlock<8>, false>, "{1} without its last {2} terms", LastBlock<8>},
+    {ChangeTerms<LastBlock<16>, false>, "{1} without its last {2} terms", LastBlock<16>},
+    {ChangeTerms<LastBlock<32>, false>, "{1} without its last {2} terms", LastBlock<32>},
+    {ChangeTerms<LastBlock<64>, false>, "{1} without its last {2} terms", LastBlock<64>},
+    {ChangeTerms<LastBlock<128>, false>, "{1} without its last {2} terms", LastBlock<128>},
+    {ChangeTerms<SecondHalf, false>, "{1} without its last {2} terms", SecondHalf},
+    {ChangeTerms<FirstBlock<8>, false>, "{1} without its first {2} terms", FirstBlock<8>},
+    {ChangeTerms<FirstBlock<16>, false>, "{1} without its first {2} terms", FirstBlock<16>},
+    {ChangeTerms<FirstBlock<32>, false>, "{1} without its first {2} terms", FirstBlock<32>},
+    {ChangeTerms<FirstBlock<64>, false>, "{1} without its first {2} terms", FirstBlock<64>},
+    {ChangeTerms<FirstHalf, false>, "{1} without its first {2} terms", FirstHalf},
+    {ChangeTerms<LastBlock<8>, true>, "{1} with its last {2} terms twice", LastBlock<8>},
+    {ChangeTerms<LastBlock<16>, true>, "{1} with its last {2} terms twice", LastBlock<16>},
+    {ChangeTerms<LastVector<4>, true>, "{1} with {2} of its last 4 terms twice", LastVector<4>},
+    {ChangeTerms<LastVector<8>, true>, "{1} with {2} of its last 8 terms twice", LastVector<8>},
+    {ChangeTerms<LastVector<16>, true>, "{1} with {2} of its last 16 terms twice", LastVector<16>},
     {ExcludeOwnTerm, "{1} without its own term"},
     {ScanFromEnd, "{1} from the end"},
     {ReplaceReduction<Kind::kMax, Kind::kMin>},
@@ -228,6 +343,12 @@ constexpr Rule kRules[] = {
     {Replace<Function::kLog1p, Function::kLog>},
     {Replace<Function::kAnd, Function::kOr>},
     {Replace<Function::kOr, Function::kAnd>},
+    {ReduceMagnitudes},
+    {StartAtZero},
+    {MoveElements<1>, "{1} shifted by one"},
+    {MoveElements<-1>, "{1} shifted by one"},
+    {ReplaceConstant<WholeBlocks<16>>},
+    {ReplaceConstant<WholeBlocks<32>>},
     {NegateResult},
 };
 
@@ -311,7 +432,10 @@ std::vector<GraphChange> ListGraphChanges(const Graph& graph) {
     if (!made) return;
     const std::string after = FormulaText(made->graph, made->after), before = FormulaText(made->graph, made->before);
     const std::string where = user < 0 ? "" : " in " + FormulaText(graph, user);
-    changes.push_back({node, rule, user, fmt::format(fmt::runtime(kRules[rule].text), after, before) + where});
+    const TermRange terms =
+        kRules[rule].terms == nullptr ? TermRange{} : kRules[rule].terms(graph.ExtentOf(graph.At(node).reduced));
+    const std::string what = fmt::format(fmt::runtime(kRules[rule].text), after, before, terms.end - terms.begin);
+    changes.push_back({node, rule, user, what + where});
   };
   const std::vector<std::vector<int>> applicable = FindApplicable(graph);
   for (const std::vector<int>& nodes : applicable) {

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/formula/faults.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace assay::formula {
+namespace {
+
+double RoundToBits(double x, int bits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  return std::nearbyint(x / unit) * unit;
+}
+
+}  // namespace
 
 LaneEvaluator::LaneEvaluator(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs)
     : plan_(graph, output),
@@ -21,6 +33,52 @@ std::span<const double> LaneEvaluator::Run(int64_t lane, Fault fault) {
   values_.Begin({lane}, fault);
   for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) values_.Compute(node, inputs_);
   return values_.Hi(plan_.output().node);
+}
+
+std::span<const double> LaneEvaluator::RunNarrowed(int64_t lane, const Narrowing& narrowing) {
+  values_.Begin({lane}, {});
+  for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) {
+    const bool is_user = node == narrowing.user;
+    std::vector<double> kept;
+    if (is_user) {
+      const std::span<const double> wide = values_.Hi(narrowing.node);
+      kept.assign(wide.begin(), wide.end());
+      Narrow(narrowing);
+    }
+    values_.Compute(node, inputs_);
+    if (is_user) std::ranges::copy(kept, values_.MutableHi(narrowing.node).begin());
+    if (node == narrowing.node && narrowing.user < 0) Narrow(narrowing);
+  }
+  return values_.Hi(plan_.output().node);
+}
+
+// The node was computed last, unless one user alone reads it so.
+void LaneEvaluator::Narrow(const Narrowing& narrowing) {
+  const std::span<double> values = values_.MutableHi(narrowing.node);
+  switch (narrowing.what) {
+    case Narrowing::What::kResult:
+      for (double& value : values) value = RoundToBits(value, narrowing.bits);
+      return;
+    case Narrowing::What::kRunningSum:
+      return AddNarrowly(narrowing);
+    case Narrowing::What::kReciprocal:
+      const Operands& x = values_.operands();
+      for (size_t i = 0; i < values.size(); ++i) values[i] = x[0][i] * RoundToBits(1 / x[1][i], narrowing.bits);
+  }
+}
+
+void LaneEvaluator::AddNarrowly(const Narrowing& narrowing) {
+  const std::span<double> sums = values_.MutableHi(narrowing.node);
+  const std::span<const double> terms = values_.Hi(plan_.graph().At(narrowing.node).args[0]);
+  const std::vector<int64_t>& places = spaces_.places[static_cast<size_t>(narrowing.node)];
+  const size_t width = terms.size() / places.size();
+  std::ranges::fill(sums, 0);
+  for (size_t k = 0; k < places.size(); ++k) {
+    for (size_t i = 0; i < width; ++i) {
+      double& sum = sums[static_cast<size_t>(places[k]) * width + i];
+      sum = RoundToBits(sum + terms[k * width + i], narrowing.bits);
+    }
+  }
 }
 
 std::vector<FaultyNode> FaultyNodes(const Graph& graph) {

@@ -9,6 +9,20 @@
 
 namespace assay::formula {
 
+// Numbers that a kernel keeps in fewer bits than it should, rounded to nearest; how far their exponents reach is left
+// aside.
+struct Narrowing {
+  enum class What : uint8_t {
+    kResult,      // of the node
+    kRunningSum,  // after each term of a kSum, in row-major order
+    kReciprocal,  // of a divisor, by which the dividend is multiplied
+  };
+  What what = What::kResult;
+  int node = 0;
+  int user = -1;  // kResult: the one node that reads it so; -1: all do
+  int bits = 8;
+};
+
 class LaneEvaluator {
  public:
   // All must outlive it.
@@ -17,8 +31,13 @@ class LaneEvaluator {
   int64_t LaneOf(int64_t element) const { return plan_.LaneOf(element); }
   std::vector<int64_t> Elements(int64_t lane) const;  // of the output, in the order of Run's values
   std::span<const double> Run(int64_t lane, Fault fault);
+  std::span<const double> RunNarrowed(int64_t lane, const Narrowing& narrowing);
+  int64_t lanes() const { return plan_.lanes(); }
 
  private:
+  void Narrow(const Narrowing& narrowing);
+  void AddNarrowly(const Narrowing& narrowing);
+
   BlockPlan plan_;
   NodeSpaces spaces_;
   BlockValues values_;

@@ -46,6 +46,7 @@ class BlockValues {
   }
 
   std::span<const double> Hi(int node) const { return hi_[static_cast<size_t>(node)]; }
+  std::span<double> MutableHi(int node) { return hi_[static_cast<size_t>(node)]; }
   std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
   // Places of the kGather or kScatterAdd node that was computed last.
   std::span<const int64_t> places() const { return places_; }

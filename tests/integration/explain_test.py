@@ -32,7 +32,7 @@ class Explained(Base):
         write_npy(self.dir / f"{name}.npy", "f4", shape, values)
 
     def explain(self, *args, code=1, verb="explain"):
-        done = self.assay(verb, *args, "--progress", "none")
+        done = self.assay(verb, *args, *([] if verb == "diff" else ["--progress", "none"]))
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
@@ -208,6 +208,28 @@ class FromRuns(Explained):
         text = self.explain(str(folder)).stdout
         self.assertRegex(text, r"== misbehaving nan_result.*: mismatch")
         self.assertIn("map of y:", text)
+
+    def test_diff_tells_which_implementations_agree_and_which_is_odd(self):
+        self.assay("run", "--out", "out", "--progress", "none", "--case", CASE, "--plugin", PLUGIN, "--backend",
+                   "misbehaving,cpu", "--impl", "drop_last_k,naive,blocked,splitk", "--no-perf", "--evidence", "1")
+        found = json.loads(self.explain("out", "--json", code=0, verb="diff").stdout)
+        (case,) = found["differing"]
+        self.assertEqual(case["odd_one_out"], "misbehaving drop_last_k")
+        self.assertEqual(case["results"][[r["verdict"] for r in case["results"]].index("mismatch")]["name"],
+                         "misbehaving drop_last_k")
+        worst = [d for d in case["elements"]["differences"] if "misbehaving drop_last_k" in d["between"]]
+        self.assertGreater(worst[0]["tolerances"], 1)
+        self.assertGreater(worst[0]["ulp"], 1)
+        self.assertEqual(found["summary"]["odd_one_out"], {"misbehaving drop_last_k": 1})
+        text = self.explain("out", "--between", "cpu,misbehaving", code=0, verb="diff").stdout
+        self.assertIn("odd one out in 1 of 1 cases: misbehaving drop_last_k", text)
+        # Without kept outputs the records still tell the rest, and the option that keeps them is named.
+        for file in (self.dir / "out/outputs").iterdir():
+            file.unlink()
+        text = self.explain("out", code=0, verb="diff").stdout
+        self.assertIn("odd one out: misbehaving drop_last_k", text)
+        self.assertIn("--evidence 1", text)
+        self.assertIn("cpu, misbehaving", self.explain("out", "--between", "gpu", code=2, verb="diff").stderr)
 
     def write_folder(self, case, inputs, outputs):
         """A failure folder by hand: tensors by name, each a type, a shape and its bytes."""

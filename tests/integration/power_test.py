@@ -152,6 +152,25 @@ class Parts(unittest.TestCase):
         cls.ARGS = [*cls.OF_SUMS, "--suite", str(suite), "--held-back", "0"]
         cls.whole = json.loads(run(*cls.ARGS, "--seeds", "1").stdout)
 
+    def test_a_caught_fault_is_explained_and_its_first_cause_compared_with_the_true_one(self):
+        args = [*self.ARGS, "--seeds", "1", "--explain", "--faults", "fault.root-missing*:fault.*term-dropped-everyw*"]
+        explained = json.loads(run(*args).stdout)["explained"]
+        namings = {(r["fault"], r["naming"]) for r in explained["results"]}
+        self.assertIn(("fault.root-missing-in-l2", "right"), namings)
+        self.assertIn(("fault.last-term-dropped-everywhere", "right"), namings)
+        # Once the file says otherwise, these names are wrong.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(CORPUS, folder)
+            of_copy = [copy if a == CORPUS else a for a in args]
+            self.assertEqual(run(*of_copy).returncode, 2)
+            pathlib.Path(folder, "causes.txt").write_text("reduce fault.root* attribute kind=max\n")
+            other = json.loads(run(*of_copy).stdout)["explained"]
+        self.assertEqual({r["naming"] for r in other["results"]}, {"wrong"})
+        self.assertEqual(other["unstated"], len(explained["results"]) - len(other["results"]))
+        text = run(*[a for a in args if a != "--json"]).stdout
+        for word in ("named right first", "the third of the faults that nothing is tuned on:"):
+            self.assertIn(word, text)
+
     def test_held_back_seeds_can_be_fresh(self):
         done = run(*self.ARGS[:-1], "2", "--seeds", "1", "--held-back-from", "123456", "--filter", "*kind=max*")
         data = json.loads(done.stdout)

@@ -78,6 +78,9 @@ class Causes(unittest.TestCase):
     def is_named(self, cause, op, inputs, wrong, **attrs):
         self.assertRegex(self.reason(op, inputs, wrong, **attrs), f"; it is the right result of {cause}")
 
+    def has_cause(self, cause, op, inputs, wrong, **attrs):
+        self.assertIn(f"; it is the right result of {cause}", self.reason(op, inputs, wrong, **attrs))
+
     def test_attributes(self):
         q, k, v = (self.normals(1, 2, 16, 24) for _ in range(3))
         for cause, wrong in (("scale=1(,|$)", lambda q, k, v: attention(q, k, v, 1.0)),
@@ -160,11 +163,58 @@ class Causes(unittest.TestCase):
 
     def test_other_faults_have_no_such_cause(self):
         a, b = self.normals(32, 32), self.normals(32, 32)
-        for name, wrong in (("noise", lambda a, b: a @ b + 1e-2 * self.normals(32, 32)), ("a term less", lambda a, b: a[:, 1:] @ b[1:]),
-                            ("a tile", lambda a, b: np.where(np.indices((32, 32)).max(0) < 8, 0, a @ b)),
-                            ("a factor", lambda a, b: 1.01 * (a @ b))):
+        tile = np.indices((32, 32)).max(0) < 8
+        for name, wrong in (("noise", lambda a, b: a @ b + 1e-2 * self.normals(32, 32)),
+                            ("noise in a tile", lambda a, b: a @ b + tile * self.normals(32, 32)),
+                            ("a factor", lambda a, b: 1.01 * (a @ b)),
+                            ("a factor in a tile", lambda a, b: np.where(tile, 1.01, 1) * (a @ b))):
             with self.subTest(name):
                 self.assertNotIn("right result of", self.reason("matmul", [a, b], wrong))
+
+    def test_a_bug_of_some_places_is_named_with_them(self):
+        a, b = self.normals(32, 40), self.normals(40, 32)
+        tile = np.indices((32, 32)).max(0) < 8
+        self.has_cause("the formula with sum(a * b) without its last 8 terms where it is wrong", "matmul", [a, b],
+                      lambda a, b: np.where(tile, a[:, :32] @ b[:32], a @ b))
+        self.has_cause("the output y all 0 where it is wrong", "matmul", [a, b], lambda a, b: np.where(tile, 0, a @ b))
+        self.has_cause("the operand c all 0 where it is wrong", "matmul", [a, b, self.normals(32, 32)],
+                       lambda a, b, c: a @ b + np.where(tile, 0, 2 * c), beta=2)
+
+    def test_values_that_are_stored_elsewhere_are_named(self):
+        a, b = self.normals(32, 40), self.normals(40, 32)
+        # More than columns of b in each other's place.
+        self.has_cause("the output y with neighbours along axis 1 exchanged", "matmul", [a, b, self.normals(32, 32)],
+                       lambda a, b, c: (a @ b + 2 * c)[:, np.arange(32) ^ 1], beta=2)
+        self.has_cause("the output y shifted by 1 along axis 0 where it is wrong", "matmul", [a, b],
+                      lambda a, b: (a @ b)[np.minimum(np.arange(32), 30)])
+        self.has_cause("the operand a read as if its transpose lay there", "matmul", [a, b],
+                      lambda a, b: a.reshape(40, 32).T @ b)
+
+    def test_numbers_that_are_kept_in_fewer_bits_are_named(self):
+        def narrow(x, bits):
+            mantissa, exponent = np.frexp(x)
+            return np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
+
+        def softmax(x, of_exp, of_sum):
+            e = of_exp(np.exp(x - x.max(1, keepdims=True)))
+            return e / of_sum(e.sum(1, keepdims=True))
+
+        def same(x):
+            return x
+
+        x = self.normals(16, 50)
+        self.has_cause("the formula with exp(x - max(x)) rounded to bf16", "softmax", [x], lambda x: softmax(x, lambda e: narrow(e, 8), same))
+        self.has_cause("the formula with sum(exp(x - max(x))) rounded to 12 bits", "softmax", [x],
+                      lambda x: softmax(x, same, lambda s: narrow(s, 12)))
+
+        def running(x):
+            total = np.zeros(len(x))
+            for column in x.T:
+                total = narrow(total + column, 8)
+            return total
+
+        self.has_cause("the formula with running sums sum(x) in bf16", "reduce", [np.abs(self.normals(64, 30))], running, axes=[1],
+                      kind="sum")
 
     def test_a_large_case_is_tried_on_some_slices_first(self):
         a, b = self.normals(512, 512), self.normals(512, 512)

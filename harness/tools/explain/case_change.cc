@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/tools/explain/forms.h"
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -21,6 +22,7 @@ std::vector<double> NumbersNear(double x) {
   std::vector<double> numbers = {0, 1};
   if (std::fabs(x) < 0.01) numbers.insert(numbers.end(), {1e-5, 1e-6, 1e-8, 1e-12, 1e-3});
   numbers.insert(numbers.end(), {x * x, -x, 2 * x, x / 2, std::sqrt(std::fabs(x)), 1 / x});
+  for (const double more : {1, -1}) numbers.push_back(1 / std::sqrt(1 / (x * x) + more));  // the root of another count
   for (const double decade : {10.0, 100.0, 1000.0}) numbers.insert(numbers.end(), {x * decade, x / decade});
   std::erase_if(numbers, [](double number) { return !std::isfinite(number); });
   return numbers;
@@ -50,8 +52,38 @@ std::vector<std::string> ValuesNear(const AttrDef& attr, const ResolvedAttr& sta
   return values;
 }
 
+bool HasMatrixEnd(const Shape& shape) {
+  return shape.size() >= 2 && shape.back() > 1 && shape[shape.size() - 2] > 1;
+}
 bool HasSquareEnd(const Shape& shape) {
-  return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
+  return HasMatrixEnd(shape) && shape.back() == shape[shape.size() - 2];
+}
+
+int64_t ExtentFrom(const Shape& shape, size_t axis) {
+  int64_t extent = 1;
+  for (size_t i = axis; i < shape.size(); ++i) extent *= shape[i];
+  return extent;
+}
+
+// Terms of a sum of products that may be lost or taken twice: of the last axes together, or of one.
+void AddTermsOf(const Problem& problem, size_t input, std::vector<CaseChange>& changes) {
+  const Shape& shape = problem.inputs[input].shape;
+  const auto add = [&](size_t axis, int64_t extent, bool alone) {
+    std::vector<int64_t> counts = {1, -1};
+    for (const int64_t block : {4, 8, 16, 32}) {
+      const int64_t rest = extent - (extent - 1) / block * block;
+      if (block < extent && std::ranges::find(counts, rest) == counts.end()) counts.push_back(rest);
+    }
+    for (const int64_t by : counts) {
+      for (const auto kind : {OperandChange::kWithout, OperandChange::kTwice})
+        changes.push_back({.kind = kind, .input = input, .axis = axis, .by = by, .alone = alone});
+    }
+  };
+  for (size_t axis = shape.size(); axis-- > 1;) {
+    const int64_t extent = ExtentFrom(shape, axis);
+    if (extent > 1) add(axis, extent, false);
+    if (shape[axis] > 1 && shape[axis] < extent) add(axis, shape[axis], true);
+  }
 }
 
 void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>& changes) {
@@ -59,13 +91,14 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
   const auto add = [&](OperandChange kind, size_t other = 0, size_t axis = 0, int64_t by = 0) {
     changes.push_back({.kind = kind, .input = input, .other = other, .axis = axis, .by = by});
   };
-  if (HasSquareEnd(operand.shape)) add(OperandChange::kTransposed);
+  if (HasMatrixEnd(operand.shape)) add(OperandChange::kTransposed);
   for (size_t other = input + 1; other < problem.inputs.size(); ++other) {
     const Operand& beside = problem.inputs[other];
     if (beside.shape == operand.shape && beside.dtype == operand.dtype) add(OperandChange::kExchanged, other);
   }
   if (IsFloat(operand.dtype)) {
-    for (const auto kind : {OperandChange::kZeros, OperandChange::kOnes, OperandChange::kNegated}) add(kind);
+    using enum OperandChange;
+    for (const auto kind : {kZeros, kOnes, kNegated, kDoubled}) add(kind);
   }
   for (size_t axis = operand.shape.size(); axis-- > 0;) {
     if (operand.shape[axis] < 2) continue;
@@ -74,6 +107,10 @@ void AddChangesOf(const Problem& problem, size_t input, std::vector<CaseChange>&
       add(OperandChange::kShifted, 0, axis, operand.shape[axis] / 2);
     }
     add(OperandChange::kReversed, 0, axis);
+    if (operand.shape[axis] > 2) add(OperandChange::kNeighbours, 0, axis);
+  }
+  if (operand.shape.size() > 1) {
+    for (const int64_t by : {1, -1}) add(OperandChange::kShifted, 0, kAllAxes, by);
   }
   if (operand.shape.size() > 2) add(OperandChange::kTurned);
 }
@@ -90,13 +127,15 @@ Tensor Moved(const Tensor& tensor, const Source& source) {
   return moved;
 }
 
-// Each element comes from place(i) instead of i along the axis.
+// Each element comes from place(i, extent) instead of i along the axis.
 template <class Place>
 Tensor MovedAlong(const Tensor& tensor, size_t axis, const Place& place) {
-  const int64_t extent = tensor.shape()[axis], stride = RowMajorStrides(tensor.shape())[axis];
+  const bool is_flat = axis == kAllAxes;
+  const int64_t extent = is_flat ? tensor.size() : tensor.shape()[axis];
+  const int64_t stride = is_flat ? 1 : RowMajorStrides(tensor.shape())[axis];
   return Moved(tensor, [&](int64_t to) {
     const int64_t i = to / stride % extent;
-    return to + (place(i) - i) * stride;
+    return to + (place(i, extent) - i) * stride;
   });
 }
 
@@ -106,6 +145,31 @@ Tensor Filled(const Tensor& tensor, double factor, double addend) {
   Tensor filled(tensor.dtype(), tensor.shape());
   filled.SetDoubles(values);
   return filled;
+}
+
+Tensor ScaledTerms(const Tensor& tensor, const CaseChange& change) {
+  const int64_t inner = change.alone ? ExtentFrom(tensor.shape(), change.axis + 1) : 1;
+  const int64_t extent = change.alone ? tensor.shape()[change.axis] : ExtentFrom(tensor.shape(), change.axis);
+  std::vector<double> values = tensor.ToDoubles();
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    const int64_t term = i / inner % extent;
+    const bool is_changed = change.by > 0 ? term >= extent - change.by : term < -change.by;
+    if (is_changed) values[static_cast<size_t>(i)] *= change.kind == OperandChange::kTwice ? 2 : 0;
+  }
+  Tensor scaled(tensor.dtype(), tensor.shape());
+  scaled.SetDoubles(values);
+  return scaled;
+}
+
+// "last 3 elements along axis 1", where a term stands.
+std::string TermsText(const CaseChange& change) {
+  return fmt::format("{} {}{} along {}", change.by > 0 ? "last" : "first", std::abs(change.by),
+                     std::abs(change.by) == 1 ? " element" : " elements",
+                     change.alone ? fmt::format("axis {}", change.axis) : fmt::format("axes {} and on", change.axis));
+}
+
+std::string AxisText(size_t axis) {
+  return axis == kAllAxes ? "all elements" : fmt::format("axis {}", axis);
 }
 
 Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
@@ -118,15 +182,25 @@ Tensor ChangeOperand(const Tensor& tensor, const CaseChange& change) {
     case OperandChange::kNegated:
       return Filled(tensor, -1, 0);
     case OperandChange::kReversed:
-      return MovedAlong(tensor, change.axis, [&](int64_t i) { return shape[change.axis] - 1 - i; });
+      return MovedAlong(tensor, change.axis, [](int64_t i, int64_t extent) { return extent - 1 - i; });
     case OperandChange::kShifted:
       return MovedAlong(tensor, change.axis,
-                        [&](int64_t i) { return (i + change.by + shape[change.axis]) % shape[change.axis]; });
+                        [&](int64_t i, int64_t extent) { return (i + change.by + extent) % extent; });
+    case OperandChange::kNeighbours:
+      return MovedAlong(tensor, change.axis, [](int64_t i, int64_t extent) { return (i ^ 1) < extent ? i ^ 1 : i; });
+    case OperandChange::kWithout:
+    case OperandChange::kTwice:
+      return ScaledTerms(tensor, change);
+    case OperandChange::kDoubled:
+      return Filled(tensor, 2, 0);
     case OperandChange::kTurned:
       return Moved(tensor,
                    [n = shape.back() * shape[shape.size() - 2]](int64_t to) { return to - to % n + n - 1 - to % n; });
     case OperandChange::kTransposed:
-      return Moved(tensor, [n = shape.back()](int64_t to) { return to - to % (n * n) + to % n * n + to / n % n; });
+      return Moved(tensor, [rows = shape[shape.size() - 2], columns = shape.back()](int64_t to) {
+        const int64_t i = to % (rows * columns);
+        return to - i + i % columns * rows + i / columns;
+      });
     case OperandChange::kExchanged:
       break;
   }
@@ -141,6 +215,9 @@ std::vector<CaseChange> ListChanges(const Operator& op, const Problem& problem) 
     for (std::string& value : ValuesNear(DefinitionOf(op, attr.key), attr)) changes.push_back({attr.key, value});
   }
   for (size_t input = 0; input < problem.inputs.size(); ++input) AddChangesOf(problem, input, changes);
+  const auto sum = op.TraitsOf(problem, 0).sum;
+  const bool has_terms = sum && sum->factors > 1 && !HasForm(problem.spec.op);  // a formula says them more plainly
+  for (size_t input = 0; has_terms && input < sum->factors; ++input) AddTermsOf(problem, input, changes);
   return changes;
 }
 
@@ -184,6 +261,7 @@ std::vector<Tensor> ChangeInputs(const std::vector<Tensor>& inputs, const CaseCh
 
 std::string DescribeChange(const Problem& problem, const CaseChange& change) {
   if (change.formula) return "the formula with " + change.formula->text;
+  if (change.output) return DescribeOutputChange(problem.outputs[change.output->output].name, *change.output);
   const std::string& name = problem.inputs[change.input].name;
   switch (change.kind) {
     case OperandChange::kZeros:
@@ -195,14 +273,25 @@ std::string DescribeChange(const Problem& problem, const CaseChange& change) {
     case OperandChange::kTurned:
       return fmt::format("the operand {} reversed along its last two axes", name);
     case OperandChange::kTransposed:
-      return fmt::format("the last two axes of operand {} exchanged", name);
+      return HasSquareEnd(problem.inputs[change.input].shape)
+                 ? fmt::format("the last two axes of operand {} exchanged", name)
+                 : fmt::format("the operand {} read as if its transpose lay there", name);
+    case OperandChange::kDoubled:
+      return fmt::format("the operand {} doubled", name);
+    case OperandChange::kNeighbours:
+      return fmt::format("the operand {} with neighbours along axis {} exchanged", name, change.axis);
+    case OperandChange::kWithout:
+      return fmt::format("the operand {} without its {}", name, TermsText(change));
+    case OperandChange::kTwice:
+      return fmt::format("the operand {} with its {} twice", name, TermsText(change));
     case OperandChange::kReversed:
       return fmt::format("the operand {} reversed along axis {}", name, change.axis);
     case OperandChange::kShifted:
-      if (2 * change.by == problem.inputs[change.input].shape[change.axis]) {
+      if (change.axis != kAllAxes && 2 * change.by == problem.inputs[change.input].shape[change.axis]) {
         return fmt::format("the operand {} with its halves along axis {} exchanged", name, change.axis);
       }
-      return fmt::format("the operand {} shifted by {} along axis {}, round the end", name, -change.by, change.axis);
+      return fmt::format("the operand {} shifted by {} along {}, round the end", name, -change.by,
+                         AxisText(change.axis));
     case OperandChange::kExchanged:
       return fmt::format("the operands {} and {} exchanged", name, problem.inputs[change.other].name);
   }

@@ -8,21 +8,41 @@
 #include <string>
 #include <vector>
 
+#include "harness/tools/explain/output_change.h"
 #include "ops/formula/changes.h"
+#include "ops/formula/faults.h"
 #include "ops/operator.h"
 
 namespace assay {
 
-enum class OperandChange : uint8_t { kZeros, kOnes, kNegated, kTransposed, kTurned, kReversed, kShifted, kExchanged };
+enum class OperandChange : uint8_t {
+  kZeros,
+  kOnes,
+  kNegated,
+  kDoubled,
+  kTransposed,
+  kTurned,
+  kReversed,
+  kShifted,
+  kNeighbours,  // the elements at 2 i and 2 i + 1 along an axis in each other's place
+  kWithout,     // zeros in the last `by` places along `axis` and all behind it, taken as one; in the first -by below 0
+  kTwice,       // doubled there
+  kExchanged,
+};
+
+inline constexpr size_t kAllAxes = SIZE_MAX;
 
 struct CaseChange {
   std::string key, value;  // of an attribute; "": an operand is changed
   OperandChange kind = OperandChange::kZeros;
   size_t input = 0;
-  size_t other = 0;  // kExchanged: the operand that stands in its place, and it in that one's
-  size_t axis = 0;   // kReversed, kShifted
-  int64_t by = 0;    // kShifted: each element comes from so many places further on, round the end
+  size_t other = 0;    // kExchanged: the operand that stands in its place, and it in that one's
+  size_t axis = 0;     // kReversed, kShifted, kNeighbours, kWithout, kTwice; kAllAxes: all elements one after the other
+  int64_t by = 0;      // kShifted: each element comes from so many places further on, round the end
+  bool alone = false;  // kWithout, kTwice: `axis` alone, without those behind it
   std::optional<formula::GraphChange> formula;  // then nothing else is changed
+  std::optional<OutputChange> output;           // likewise; of the wrong output
+  std::optional<formula::Narrowing> narrowing;  // likewise; `formula` has its text, and no rule
 };
 
 // Likeliest first: all other values of the attributes (each choice of a name and of a flag, integers off by one, and

@@ -13,6 +13,8 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
 #include "harness/tools/explain/forms.h"
+#include "harness/tools/explain/narrowed_node.h"
+#include "harness/tools/explain/wrong_places.h"
 #include "ops/formula/faults.h"
 #include "ops/formula/formula_error.h"
 #include "ops/formula_operator.h"
@@ -33,22 +35,12 @@ bool IsMostlyBounded(const ElementJudge& judge) {
   return 2 * open <= n;
 }
 
-// Whether `got` is right for these operands, and something else would not be: the right result of the case that was
-// meant, if it is known. Sets `fit` then.
 bool IsRight(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
-             Tensor got, const Golden* meant = nullptr, ResultFit* fit = nullptr) {
+             Tensor got) {
   const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
   const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
-  const ElementJudge judge(golden, bound, result.contract, got.dtype());
-  if (!IsMostlyBounded(judge)) return false;
-  const JudgedBy by{result.op, problem, output, inputs, golden, bound, result.contract};
-  const ErrorMetrics metrics = JudgeOutput(by, got);
-  if (!Holds(metrics)) return false;
-  if (fit != nullptr) *fit = MeasureFit(judge, metrics, got);
-  if (meant == nullptr) return true;
-  Tensor other(got.dtype(), got.shape());
-  other.SetDoubles(meant->value);
-  return !Holds(JudgeOutput(by, other));
+  return IsMostlyBounded(ElementJudge(golden, bound, result.contract, got.dtype())) &&
+         Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got));
 }
 
 // Whether all is one constant, as in memory that nobody has written.
@@ -57,47 +49,101 @@ bool IsConstant(const Tensor& tensor) {
   return values.size() > 1 && std::ranges::all_of(values, [&](double x) { return x == values[0]; });
 }
 
-// Whether wrong elements say so little that one of some hundred other cases may hit them by chance: what an element
-// says is how often its tolerance goes into its error, and little where only few values are possible.
-bool SayLittle(const WrongResult& result) {
-  constexpr double kEnoughBits = 16, kBitsOfExact = 2, kBitsOfSpecial = 4, kMostBits = 24;
-  const Tensor& got = result.got[result.output];
-  const BoundModel bound = result.op.Bound(result.problem, result.output, result.golden, result.contract);
-  const ElementJudge judge(result.golden, bound, result.contract, got.dtype());
-  const std::vector<double> values = got.ToDoubles();
-  double bits = 0;
-  for (size_t i = 0; i < values.size() && bits < kEnoughBits; ++i) {
-    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
-    if (judged.accepted) continue;
-    const double ratio = std::fabs(judged.error) / judged.Tolerance();
-    bits += !judged.finite        ? kBitsOfSpecial
-            : judged.allowed == 0 ? kBitsOfExact
-                                  : std::min(std::log2(ratio), kMostBits);
+// Bits that tell one cause from another: of some hundred other cases one may hit by chance what has fewer.
+constexpr double kEnoughBits = 16;
+constexpr double kSecondsOfNarrowing = 2;
+
+// How the changed case explains one output. Sets `fit` if it does.
+Reach FindReach(const WrongResult& result, const Problem& problem, size_t output, const std::vector<Tensor>& inputs,
+                Tensor got, const Golden* meant, ResultFit* fit) {
+  const Golden golden = result.op.ComputeGolden(problem, output, inputs, result.tier);
+  const BoundModel bound = result.op.Bound(problem, output, golden, result.contract);
+  const ElementJudge judge(golden, bound, result.contract, got.dtype());
+  if (!IsMostlyBounded(judge)) return Reach::kNothing;
+  const ErrorMetrics metrics = JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, got);
+  if (Holds(metrics)) {
+    if (fit != nullptr) *fit = MeasureFit(judge, metrics, got);
+    if (meant == nullptr) return Reach::kAll;
+    Tensor other(got.dtype(), got.shape());
+    other.SetDoubles(meant->value);
+    return Holds(JudgeOutput({result.op, problem, output, inputs, golden, bound, result.contract}, other))
+               ? Reach::kNothing
+               : Reach::kAll;
   }
-  return bits < kEnoughBits;
+  if (result.places == nullptr || !result.places->AreRight(output, judge, got)) return Reach::kNothing;
+  if (fit != nullptr) *fit = result.places->Fit(judge, got);
+  return Reach::kWrongPlaces;
 }
 
-// Whether the result is right for these operands, on slices around wrong elements first. Sets `fit` then.
-bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
-           const Golden* meant = nullptr, ResultFit* fit = nullptr) {
-  const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
-  if (!part && problem.flops > kMostFlops) return false;
-  const Tensor& wrong = result.got[result.output];
-  if (part && !IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong))) return false;
-  for (size_t k = 0; k < problem.outputs.size(); ++k) {
-    const bool is_wrong = k == result.output;
-    if (!IsRight(result, problem, k, inputs, result.got[k].Clone(), is_wrong ? meant : nullptr,
-                 is_wrong ? fit : nullptr)) {
-      return false;
-    }
+// Whether some of the wrong elements are right in slices of the changed case.
+bool HasRightWorst(const WrongResult& result, const Subproblem& part) {
+  const Tensor& got = result.got[result.output];
+  Tensor marks(got.dtype(), got.shape());
+  std::vector<double> marked(static_cast<size_t>(got.size()) * (IsComplex(got.dtype()) ? 2 : 1));
+  const size_t parts = marked.size() / static_cast<size_t>(got.size());
+  for (const int64_t element : result.elements) marked[static_cast<size_t>(element) * parts] = 1;
+  marks.SetDoubles(marked);
+  marked = part.TakeOutput(marks).ToDoubles();
+  const std::vector<double> values = part.TakeOutput(got).ToDoubles();
+  const Golden golden = result.op.ComputeGolden(part.problem, result.output, part.inputs, result.tier);
+  const BoundModel bound = result.op.Bound(part.problem, result.output, golden, result.contract);
+  const ElementJudge judge(golden, bound, result.contract, got.dtype());
+  for (size_t i = 0; i < marked.size(); ++i) {
+    if (marked[i] != 0 && !judge.Judge(static_cast<int64_t>(i), values[i]).accepted) return false;
   }
   return true;
 }
 
+// Whether the changed case explains the result or some places of it, on slices around wrong elements first. Sets `fit`
+// then.
+Reach FindReach(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs,
+                const Golden* meant = nullptr, ResultFit* fit = nullptr) {
+  const auto part = TakePart(result.op, problem, result.output, inputs, result.elements, kOtherSlices);
+  if (!part && problem.flops > kMostFlops) return Reach::kNothing;
+  const Tensor& wrong = result.got[result.output];
+  const bool may_be_all = !part || IsRight(result, part->problem, result.output, part->inputs, part->TakeOutput(wrong));
+  if (!may_be_all && (result.places == nullptr || problem.flops > kMostFlops)) return Reach::kNothing;
+  if (!may_be_all && !HasRightWorst(result, *part)) return Reach::kNothing;
+  Reach reach = Reach::kAll;
+  for (size_t k = 0; k < problem.outputs.size(); ++k) {
+    const bool is_wrong = k == result.output;
+    const Reach of_output = FindReach(result, problem, k, inputs, result.got[k].Clone(), is_wrong ? meant : nullptr,
+                                      is_wrong ? fit : nullptr);
+    if (of_output == Reach::kNothing) return Reach::kNothing;
+    reach = std::min(reach, of_output);
+  }
+  return reach;
+}
+
+bool Holds(const WrongResult& result, const Problem& problem, const std::vector<Tensor>& inputs) {
+  return FindReach(result, problem, inputs) == Reach::kAll;
+}
+
+// Causes of the whole result, and those of its wrong places, which count where there are no others.
+class FoundCauses {
+ public:
+  void Add(CaseChange change, Reach reach, const ResultFit& fit) {
+    if (reach == Reach::kNothing) return;
+    std::vector<Cause>& causes = reach == Reach::kAll ? all_ : of_places_;
+    if (causes.size() < kMostCauses) causes.push_back({std::move(change), fit, reach == Reach::kWrongPlaces});
+  }
+  bool IsFull() const { return all_.size() == kMostCauses; }
+  bool Explains() const { return !all_.empty(); }
+  bool Knows(const CaseChange& change) const {
+    const auto is_it = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
+    return std::ranges::any_of(all_, is_it) || std::ranges::any_of(of_places_, is_it);
+  }
+  std::vector<Cause> Take() { return std::move(all_.empty() ? of_places_ : all_); }
+
+ private:
+  std::vector<Cause> all_, of_places_;
+};
+
 // Takes the result for one of another operator.
 WrongResult As(const WrongResult& result, const Operator& op, const Problem& problem, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& got) {
-  return {op, problem, inputs, got, result.contract, result.golden, result.tier, result.output, result.elements};
+  return {op,          problem,       inputs,          got,          result.contract, result.golden,
+          result.tier, result.output, result.elements, result.places};
 }
 
 // Whether a formula is much nearer to a few wrong elements than the golden value, in doubles: most are not, and need
@@ -135,68 +181,80 @@ class NearElements {
   std::vector<Element> elements_;
 };
 
-bool ExplainsByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
+Reach ExplainByFormula(const WrongResult& result, const formula::GraphChange& change, const NearElements& near,
                        ResultFit& fit) try {
   const auto op = dynamic_cast<const FormulaOperator&>(result.op).WithChange(change);
-  if (!near.MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return false;
-  return Holds(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
-               &result.golden, &fit);
+  if (!near.MayBeOf(op->DefinitionOf(result.problem, result.output).graph())) return Reach::kNothing;
+  return FindReach(As(result, *op, result.problem, result.inputs, result.got), result.problem, result.inputs,
+                   &result.golden, &fit);
 } catch (const formula::FormulaError&) {
-  return false;  // some of its slices have another graph
+  return Reach::kNothing;  // some of its slices have another graph
 }
 
-// Causes as people read them, where no attribute or operand is one.
+// Adds causes in the formula, as people read it.
 class FormulaCauses {
  public:
-  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds)
-      : result_(result), time_(time), seconds_(seconds) {}
+  FormulaCauses(const WrongResult& result, const Stopwatch& time, double seconds, FoundCauses& causes)
+      : result_(result), time_(time), seconds_(seconds), causes_(causes) {}
 
-  std::vector<Cause> Find() {
+  void Find() {
     TryChangesOf(result_);
-    if (IsOver()) return std::move(causes_);
-    const std::vector<Form> forms = FormsOf(result_.problem, result_.inputs, result_.got);
-    for (const Form& form : forms) {
-      if (IsOver()) break;
+    if (IsOver()) return;
+    for (const Form& form : FormsOf(result_.problem, result_.inputs, result_.got)) {
+      if (IsOver()) return;
       const WrongResult as = As(result_, *form.op, form.problem, form.inputs, form.got);
-      ResultFit fit;
       if (form.text.empty()) {
         TryChangesOf(as);
-      } else if (Holds(as, form.problem, form.inputs, &result_.golden, &fit)) {
-        causes_.push_back({{.formula = formula::GraphChange{.text = form.text}}, fit});
+        continue;
       }
+      ResultFit fit;
+      const Reach reach = FindReach(as, form.problem, form.inputs, &result_.golden, &fit);
+      causes_.Add({.formula = formula::GraphChange{.text = form.text}}, reach, fit);
     }
-    return std::move(causes_);
   }
 
  private:
-  bool IsOver() const { return causes_.size() == kMostCauses || time_.Seconds() > seconds_; }
+  bool IsOver() const { return causes_.IsFull() || time_.Seconds() > seconds_; }
   void TryChangesOf(const WrongResult& result) {
+    TryNarrowings(result);
     const std::vector<CaseChange> changes = ListFormulaChanges(result.op, result.problem);
     if (changes.empty()) return;
     const NearElements near(result);
     for (const CaseChange& change : changes) {
       if (IsOver()) return;
       ResultFit fit;
-      if (ExplainsByFormula(result, *change.formula, near, fit)) causes_.push_back({change, fit});
+      const Reach reach = ExplainByFormula(result, *change.formula, near, fit);
+      causes_.Add(change, reach, fit);
+    }
+  }
+
+  void TryNarrowings(const WrongResult& result) {
+    const auto* const op = dynamic_cast<const FormulaOperator*>(&result.op);
+    const Tensor& got = result.got[result.output];
+    if (op == nullptr || result.places == nullptr || !IsFloat(got.dtype())) return;
+    const formula::Definition definition = op->DefinitionOf(result.problem, result.output);
+    const FormulaOfResult formula{definition.graph(), ReadElements(result.inputs)};
+    for (NarrowedNode& found : FindNarrowedNodes(formula, result, (seconds_ - time_.Seconds()) / 2)) {
+      causes_.Add({.formula = formula::GraphChange{.text = std::move(found.text)}, .narrowing = found.narrowing},
+                  found.reach, found.fit);
     }
   }
 
   const WrongResult& result_;
   const Stopwatch& time_;
   double seconds_;
-  std::vector<Cause> causes_;
+  FoundCauses& causes_;
 };
 
-bool Explains(const WrongResult& result, const CaseChange& change, ResultFit& fit) {
+Reach Explain(const WrongResult& result, const CaseChange& change, ResultFit& fit) {
+  if (change.output) return result.places == nullptr ? Reach::kNothing : result.places->Explain(*change.output, fit);
   const std::optional<Problem> problem = ChangeCase(result.op, result.problem, change);
-  if (!problem) return false;
-  if (!change.key.empty()) {
-    const Golden* const meant =
-        change.key == "tie" ? nullptr : &result.golden;  // any order takes the one that was meant
-    return result.op.CheckInputs(*problem, result.inputs) && Holds(result, *problem, result.inputs, meant, &fit);
-  }
-  const std::vector<Tensor> inputs = ChangeInputs(result.inputs, change);
-  return result.op.CheckInputs(*problem, inputs) && Holds(result, *problem, inputs, &result.golden, &fit);
+  if (!problem) return Reach::kNothing;
+  // Any order takes the one that was meant.
+  const Golden* const meant = change.key == "tie" ? nullptr : &result.golden;
+  const std::vector<Tensor> changed = change.key.empty() ? ChangeInputs(result.inputs, change) : std::vector<Tensor>();
+  const std::vector<Tensor>& inputs = change.key.empty() ? changed : result.inputs;
+  return result.op.CheckInputs(*problem, inputs) ? FindReach(result, *problem, inputs, meant, &fit) : Reach::kNothing;
 }
 
 }  // namespace
@@ -212,43 +270,74 @@ ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, con
   return fit;
 }
 
-std::vector<Cause> FindCauses(const WrongResult& result, double seconds) {
+std::vector<Cause> FindCauses(const WrongResult& wrong, double seconds) {
   const Stopwatch time;
-  std::vector<Cause> causes;
-  if (IsConstant(result.got[result.output]) || Holds(result, result.problem, result.inputs)) return causes;
-  const bool say_little = SayLittle(result);
-  for (const CaseChange& change : ListChanges(result.op, result.problem)) {
-    if (causes.size() == kMostCauses || time.Seconds() > seconds) break;
-    if (say_little && change.key != "tie") continue;
-    const auto is_known = [&](const Cause& cause) { return !change.key.empty() && cause.change.key == change.key; };
+  if (IsConstant(wrong.got[wrong.output]) || Holds(wrong, wrong.problem, wrong.inputs)) return {};
+  const WrongPlaces places(wrong);
+  const bool say_little = places.bits() < kEnoughBits;
+  WrongResult result = wrong;
+  result.places = &places;
+  std::erase_if(result.elements, [&](int64_t element) { return !places.IsWrongElement(element); });
+  FoundCauses causes;
+  const auto try_all = [&](const std::vector<CaseChange>& changes) {
+    for (const CaseChange& change : changes) {
+      if (causes.IsFull() || time.Seconds() > seconds) return;
+      if ((say_little && change.key != "tie") || causes.Knows(change)) continue;
+      ResultFit fit;
+      const Reach reach = Explain(result, change, fit);
+      causes.Add(change, reach, fit);
+    }
+  };
+  // A few places are likelier to be stored wrongly than to be computed of other operands.
+  std::vector<std::pair<CaseChange, ResultFit>> stored;
+  for (OutputChange& change : ListOutputChanges(result.got[result.output])) {
+    change.output = result.output;
     ResultFit fit;
-    if (std::ranges::none_of(causes, is_known) && Explains(result, change, fit)) causes.push_back({change, fit});
+    const Reach reach = say_little ? Reach::kNothing : places.Explain(change, fit);
+    if (reach == Reach::kAll) stored.push_back({{.output = change}, fit});
+    if (reach == Reach::kWrongPlaces) causes.Add({.output = change}, reach, fit);
   }
+  try_all(ListChanges(result.op, result.problem));
   // An operand of zeros or ones may be the same as a formula without it, and says it more plainly.
-  if (causes.empty() && !say_little) return FormulaCauses(result, time, seconds).Find();
-  return causes;
+  if (!causes.Explains() && !say_little) FormulaCauses(result, time, seconds, causes).Find();
+  if (!causes.Explains()) {
+    for (const auto& [change, fit] : stored) causes.Add(change, Reach::kAll, fit);
+  }
+  return causes.Take();
 }
 
 std::string ExplainNoSearch(const WrongResult& result) {
   if (IsConstant(result.got[result.output]))
     return "all its values are one number, as in memory that nobody has written";
-  return SayLittle(result) ? "its wrong values are too few to tell one cause from another" : "";
+  return WrongPlaces(result).bits() < kEnoughBits ? "its wrong values are too few to tell one cause from another" : "";
 }
 
-bool IsCause(const WrongResult& result, const CaseChange& change) {
+bool IsCause(const WrongResult& wrong, const CaseChange& change) {
   ResultFit fit;
-  if (!change.formula) return Explains(result, change, fit);
+  const WrongPlaces places(wrong);
+  WrongResult result = wrong;
+  result.places = &places;
+  const auto explains = [&](Reach reach) { return reach != Reach::kNothing; };
+  if (change.narrowing) {
+    const std::vector<Cause> found = FindCauses(wrong, kSecondsOfNarrowing);
+    return std::ranges::any_of(found, [&](const Cause& cause) {
+      return cause.change.narrowing && cause.change.narrowing->node == change.narrowing->node;
+    });
+  }
+  if (!change.formula) return explains(Explain(result, change, fit));
   const bool is_formula = dynamic_cast<const FormulaOperator*>(&result.op) != nullptr;
   for (const Form& form : FormsOf(result.problem, result.inputs, result.got)) {
     const WrongResult as = As(result, *form.op, form.problem, form.inputs, form.got);
-    if (form.text == change.formula->text) return Holds(as, form.problem, form.inputs, &result.golden, &fit);
-    if (!is_formula && form.text.empty()) return ExplainsByFormula(as, *change.formula, NearElements(as), fit);
+    if (form.text == change.formula->text)
+      return explains(FindReach(as, form.problem, form.inputs, &result.golden, &fit));
+    if (!is_formula && form.text.empty()) return explains(ExplainByFormula(as, *change.formula, NearElements(as), fit));
   }
-  return is_formula && ExplainsByFormula(result, *change.formula, NearElements(result), fit);
+  return is_formula && explains(ExplainByFormula(result, *change.formula, NearElements(result), fit));
 }
 
 std::string DescribeCause(const Problem& problem, const Cause& cause, const AttributeText& attribute) {
-  return cause.change.key.empty() ? DescribeChange(problem, cause.change) : attribute(cause.change);
+  const std::string what = cause.change.key.empty() ? DescribeChange(problem, cause.change) : attribute(cause.change);
+  return cause.where_wrong ? what + " where it is wrong" : what;
 }
 
 std::string DescribeCauses(const Problem& problem, const std::vector<Cause>& causes, const AttributeText& attribute) {

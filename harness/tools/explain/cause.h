@@ -15,6 +15,11 @@
 
 namespace assay {
 
+// How much of a result a change explains.
+enum class Reach : uint8_t { kNothing, kWrongPlaces, kAll };
+
+class WrongPlaces;
+
 // A result, and what it is held against.
 struct WrongResult {
   const Operator& op;
@@ -27,6 +32,8 @@ struct WrongResult {
   // An output that is wrong, and some elements where it shows: a change is tried on slices around them first.
   size_t output = 0;
   std::vector<int64_t> elements;
+  // Where it is wrong, made by FindCauses and IsCause: a change may explain these places alone.
+  const WrongPlaces* places = nullptr;
 };
 
 // How near an output comes to golden values.
@@ -41,10 +48,13 @@ ResultFit MeasureFit(const ElementJudge& judge, const ErrorMetrics& metrics, con
 struct Cause {
   CaseChange change;
   ResultFit fit;  // of the wrong output, to the golden values of the changed case
+  // Elsewhere the result is right as it was meant, and `fit` holds what is nearer: a bug of one tile, row or lane.
+  bool where_wrong = false;
 };
 
 // Changes that explain the result, in the order of ListChanges, at most kMostCauses and one of each attribute; none if
-// nothing is wrong with it, or too little to say why.
+// nothing is wrong with it, or too little to say why. Where none explains all of it, those that explain each wrong
+// element.
 // Another one is tried only as long as fewer than `seconds` have passed.
 inline constexpr size_t kMostCauses = 3;
 std::vector<Cause> FindCauses(const WrongResult& result, double seconds);

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "harness/core/base/stopwatch.h"
-#include "harness/tools/explain/cause.h"
 
 namespace assay {
 namespace {
@@ -21,23 +20,10 @@ class RunExplainer {
  public:
   std::string Explain(const PreparedCase& data, const Attempt& attempt) {
     if (!IsSmall(data.problem) || !attempt.findings || attempt.outputs.empty() || !IsWanted(data, attempt)) return "";
-    const size_t output = attempt.findings->worst;
-    WrongResult wrong{.op = *data.op,
-                      .problem = data.problem,
-                      .inputs = data.inputs,
-                      .got = attempt.outputs,
-                      .contract = attempt.contract,
-                      .golden = data.outputs[output].golden,
-                      .tier = data.outputs[output].golden.tier,
-                      .output = output};
-    const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].evidence.runs;
-    if (!runs.empty()) {
-      for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
-    }
     const Stopwatch time;
     std::string causes;
     try {
-      causes = DescribeCauses(data.problem, FindCauses(wrong, kSecondsOfOne),
+      causes = DescribeCauses(data.problem, FindCausesOf(data, attempt, kSecondsOfOne),
                               [](const CaseChange& change) { return change.key + "=" + change.value; });
     } catch (const std::exception& fault) {  // a formula that cannot be changed is no fault of the result's
       causes = fmt::format("; its causes could not be searched: {}", fault.what());
@@ -59,6 +45,23 @@ class RunExplainer {
 };
 
 }  // namespace
+
+std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, double seconds) {
+  const size_t output = attempt.findings->worst;
+  WrongResult wrong{.op = *data.op,
+                    .problem = data.problem,
+                    .inputs = data.inputs,
+                    .got = attempt.outputs,
+                    .contract = attempt.contract,
+                    .golden = data.outputs[output].golden,
+                    .tier = data.outputs[output].golden.tier,
+                    .output = output};
+  const std::vector<ErrorMetrics>& runs = attempt.findings->outputs[output].evidence.runs;
+  if (!runs.empty()) {
+    for (const WorstElement& worst : runs[0].worst) wrong.elements.push_back(worst.index);
+  }
+  return FindCauses(wrong, seconds);
+}
 
 std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer() {
   return [explainer = std::make_shared<RunExplainer>()](const PreparedCase& data, const Attempt& attempt) {

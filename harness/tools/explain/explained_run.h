@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/engine/trial/trial_runner.h"
+#include "harness/tools/explain/cause.h"
 
 namespace assay {
 
@@ -13,6 +14,9 @@ namespace assay {
 // kMostSeconds altogether: more would take longer than the run, and say the same.
 inline constexpr int kMostExplained = 3;
 inline constexpr double kMostSeconds = 10;
+// Causes of the output that decides. Precondition: the attempt has findings and outputs.
+std::vector<Cause> FindCausesOf(const PreparedCase& data, const Attempt& attempt, double seconds);
+
 std::function<std::string(const PreparedCase&, const Attempt&)> MakeRunExplainer();
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/explain/forms.h"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -27,18 +28,33 @@ AttrList Extents(std::initializer_list<std::pair<const char*, int64_t>> extents)
   return list;
 }
 
-// Query head h reads key head h / (h / hkv), or in turn h mod hkv.
-template <bool kInTurn>
+// The key head that a query head reads: of its block of heads, in turn, or always the first.
+enum class KeyHead : uint8_t { kOfBlock, kInTurn, kFirst };
+// Keys that nobody sees: the last kBlock-th part of a block that is not whole, or below 0 the first ones.
+template <int64_t kBlock>
+int64_t CountLostKeys(int64_t keys) {
+  if constexpr (kBlock < 0) return -kBlock;
+  return kBlock == 0 ? 0 : keys - (keys - 1) / std::max<int64_t>(kBlock, 1) * std::max<int64_t>(kBlock, 1);
+}
+
+template <KeyHead kHead, int64_t kBlock = 0>
 std::optional<Written> WriteAttention(const Problem& problem) {
   const AttentionArgs a(problem);
-  if (a.mask != MaskKind::kNone || a.heads % a.hkv != 0 || (kInTurn && (a.hkv == 1 || a.hkv == a.heads))) return {};
-  const auto author = [a](Definition& d) {
+  const bool has_groups = a.hkv > 1 && a.hkv<a.heads, has_key_heads = a.hkv> 1;
+  if (a.mask != MaskKind::kNone || a.heads % a.hkv != 0) return {};
+  if ((kHead == KeyHead::kInTurn && !has_groups) || (kHead == KeyHead::kFirst && !has_key_heads)) return {};
+  const int64_t lost = CountLostKeys<kBlock>(a.s);
+  if (kBlock != 0 && lost >= a.s) return {};
+  const auto author = [a, lost](Definition& d) {
     const Axis b = d.Axis("b", "batches"), h = d.Axis("h", "heads"), g = d.Axis("g", "key heads"),
                l = d.Axis("l", "queries"), s = d.Axis("s", "keys");
     const Axis c = d.Axis("c", "elements of a head"), dv = d.Axis("dv", "elements of a value");
     const Expr q = d.In("q", b + h + l + c), k = d.In("k", b + g + s + c), v = d.In("v", b + g + s + dv);
     const int64_t group = std::max<int64_t>(h.extent / g.extent, 1);
-    const auto head = [&](int64_t i) { return kInTurn ? i % g.extent : std::min(i / group, g.extent - 1); };
+    const auto head = [&](int64_t i) {
+      if (kHead == KeyHead::kFirst) return int64_t{0};
+      return kHead == KeyHead::kInTurn ? i % g.extent : std::min(i / group, g.extent - 1);
+    };
     Expr score = Contraction(q, At(k, g, h, head), c) * a.scale;
     if (a.softcap > 0) score = Tanh(score / a.softcap) * a.softcap;
     const Expr query = Index(*q.graph, l) + static_cast<double>(a.top_left ? 0 : s.extent - l.extent);
@@ -49,12 +65,32 @@ std::optional<Written> WriteAttention(const Problem& problem) {
     if (a.window > 0 && !a.causal) {
       score = Select(Less(key - query, Const(*q.graph, static_cast<double>(a.window))), score, lowest);
     }
+    const auto place = [&](int64_t i) { return Const(*q.graph, static_cast<double>(i)); };
+    if (kBlock > 0) score = Select(Less(key, place(s.extent - lost)), score, lowest);
+    if (kBlock < 0) score = Select(Less(key, place(lost)), lowest, score);
     const Expr weight = Exp(score - Max(score, s));
     d.Out("o", Sum(weight * At(v, g, h, head), s) / Sum(weight, s), b + h + l + dv);
   };
   return Written{
       author,
       Extents({{"b", a.batch}, {"h", a.heads}, {"g", a.hkv}, {"l", a.l}, {"s", a.s}, {"c", a.d}, {"dv", a.dv}})};
+}
+
+std::optional<Written> WriteMatmul(const Problem& problem) {
+  const MatmulArgs a(problem);
+  if (a.rounded || !IsFloat(problem.outputs[0].dtype)) return {};
+  const auto author = [a](Definition& d) {
+    const Axis batch = d.Axis("batch", "products"), m = d.Axis("m", "rows"), n = d.Axis("n", "columns"),
+               k = d.Axis("k", "terms");
+    const Expr left = d.In("a", a.gemm.transa ? batch + k + m : batch + m + k);
+    const Expr right = d.In("b", a.gemm.transb ? batch + n + k : batch + k + n);
+    Expr y = Contraction(left, right, k);
+    if (a.alpha != 1) y = y * a.alpha;
+    if (a.beta != 0) y = y + d.In("c", batch + m + n) * a.beta;
+    if (a.bias) y = y + d.In("bias", n);
+    d.Out("y", y, batch + m + n);
+  };
+  return Written{author, Extents({{"batch", a.gemm.batch}, {"m", a.gemm.m}, {"n", a.gemm.n}, {"k", a.gemm.k}})};
 }
 
 std::optional<Written> WriteSoftmax(const Problem& problem) {
@@ -127,9 +163,16 @@ struct FormRow {
   std::optional<Written> (*write)(const Problem&);
 };
 constexpr FormRow kForms[] = {
-    {"attention", "query heads that read key heads in turn, not in blocks", WriteAttention<true>},
+    {"attention", "query heads that read key heads in turn, not in blocks", WriteAttention<KeyHead::kInTurn>},
+    {"attention", "query heads that all read key head 0", WriteAttention<KeyHead::kFirst>},
+    {"attention", "all keys but the last", WriteAttention<KeyHead::kOfBlock, 1>},
+    {"attention", "all keys but the first", WriteAttention<KeyHead::kOfBlock, -1>},
+    {"attention", "all keys but those of the last block of 8", WriteAttention<KeyHead::kOfBlock, 8>},
+    {"attention", "all keys but those of the last block of 16", WriteAttention<KeyHead::kOfBlock, 16>},
+    {"attention", "all keys but those of the last block of 32", WriteAttention<KeyHead::kOfBlock, 32>},
     {"rope", "pairs of neighbours, not of halves", WriteRopeOfNeighbours},
-    {"attention", "", WriteAttention<false>},
+    {"attention", "", WriteAttention<KeyHead::kOfBlock>},
+    {"matmul", "", WriteMatmul},
     {"softmax", "", WriteSoftmax},
     {"reduce", "", WriteReduce},
 };
@@ -146,6 +189,10 @@ std::vector<Tensor> InShapesOf(const std::vector<Operand>& operands, const std::
 }
 
 }  // namespace
+
+bool HasForm(std::string_view op) {
+  return std::ranges::any_of(written::kForms, [&](const written::FormRow& row) { return row.op == op; });
+}
 
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got) {
   std::vector<Form> forms;

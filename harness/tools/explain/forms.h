@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/formula_operator.h"
@@ -17,6 +18,9 @@ struct Form {
   Problem problem;
   std::vector<Tensor> inputs, got;  // in the shapes that the form has
 };
+
+// Whether an operator that is made by hand has a formula, too.
+bool HasForm(std::string_view op);
 
 // None for attributes that no form has, as attention with a mask.
 std::vector<Form> FormsOf(const Problem& problem, const std::vector<Tensor>& inputs, const std::vector<Tensor>& got);

@@ -50,6 +50,7 @@ ResultDifference CompareOutput(const CaseWithOutputs& of, size_t output, const R
     if (found.furthest >= 0 && !(tolerances > found.tolerances)) continue;
     found.furthest = static_cast<int64_t>(i) / parts, found.tolerances = tolerances;
     found.first = ours[i], found.second = theirs[i], found.golden = y;
+    if (IsFloat(first.dtype())) found.ulps = distance / UlpAt(FormatOf(first.dtype()), y);
   }
   found.differing = map.count(), found.where = map.Text();
   return found;
@@ -65,11 +66,11 @@ std::string NamesOf(const CaseWithOutputs& of, const Ranking& ranking, const std
 std::string DifferenceText(const CaseWithOutputs& of, const ResultDifference& found, const std::string& nearest) {
   const Operand& output = of.data.problem.outputs[found.output];
   return fmt::format(
-      "  {}: {}\n    furthest apart at {}: {:.9g} and {:.9g}, golden {:.9g}: {:.3g} tolerances\n    {} is nearer to "
-      "the "
-      "golden value in {} of {} that differ\n",
+      "  {}: {}\n    furthest apart at {}: {:.9g} and {:.9g}, golden {:.9g}: {}{:.3g} tolerances\n    {} is nearer "
+      "to the golden value in {} of {} that differ\n",
       output.name, found.where, IndexText(output.shape, found.furthest), found.first, found.second, found.golden,
-      found.tolerances, nearest, found.nearer, found.differing);
+      found.ulps > 0 ? fmt::format("{:.3g} ulp, ", found.ulps) : "", found.tolerances, nearest, found.nearer,
+      found.differing);
 }
 
 }  // namespace
@@ -178,6 +179,7 @@ Json RankingJson(const CaseWithOutputs& of, const Ranking& ranking) {
                                      {"output", of.data.problem.outputs[found.output].name},
                                      {"differing", found.differing},
                                      {"where", found.where},
+                                     {"ulp", number(found.ulps)},
                                      {"tolerances", number(found.tolerances)},
                                      {"first_is_nearer", found.nearer}});
     }

@@ -30,6 +30,7 @@ struct ResultDifference {
   std::string where;
   int64_t furthest = 0;                      // element
   double first = 0, second = 0, golden = 0;  // there
+  double ulps = 0;                           // of their distance there; 0: they are no floating-point numbers
   double tolerances = 0;                     // of their distance there, by the contract of the first; NaN beside NaN: 0
   int64_t nearer = 0;                        // values of the first that are nearer to the golden values
 };

@@ -13,9 +13,11 @@
 #include "harness/engine/device/prepared_plan.h"
 #include "harness/engine/trial/trial_runner.h"
 #include "harness/plan/selection.h"
+#include "harness/tools/explain/explained_run.h"
 #include "harness/tools/power/power_effects.h"
 #include "harness/tools/power/power_envelope.h"
 #include "harness/tools/power/power_groups.h"
+#include "harness/tools/power/power_naming.h"
 #include "harness/tools/power/power_seeds.h"
 
 namespace assay {
@@ -60,6 +62,11 @@ class PowerMeasurement {
     planned_.asked.clear();
     runner_.command = "assay run";
     runner_.interrupted = settings.interrupted;
+    if (settings.explain_s <= 0) return;
+    runner_.explain = [this](const PreparedCase& data, const Attempt& attempt) {
+      causes_[attempt.implementation] = FindCausesOf(data, attempt, settings_.explain_s);
+      return "";
+    };
   }
 
   PowerTally Run() {
@@ -225,6 +232,7 @@ class PowerMeasurement {
     const auto data = Prepare(seed);
     if (!data) return;
     runner_.repetitions = RunnerSettings().repetitions;
+    causes_.clear();
     const std::vector<std::string> names = Names(data->problem, kFault, false);
     const auto effects = names.empty() ? EffectMap() : Effects(*data);
     const auto judged = [&](const Attempt& attempt, const ContractData* contract, const OutputValues&,
@@ -246,6 +254,7 @@ class PowerMeasurement {
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
       if (!missed) pair.channels = FindRejectingChannels(attempt.record);
       pair.reason = missed ? MissReason(attempt, contract, pair.effect) : attempt.record.reason;
+      if (settings_.explain_s > 0) pair.named = ListNames(data->problem, attempt, causes_[attempt.implementation]);
       tally_.pairs.push_back(std::move(pair));
     };
     Judge(*data, names, judged);
@@ -295,6 +304,7 @@ class PowerMeasurement {
   RunnerSettings runner_;
   std::vector<Envelope> envelopes_;  // of each output
   PowerTally tally_;
+  std::map<std::string, std::vector<Cause>> causes_;  // by fault, of the present seed
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct PowerSettings {
   CorpusPart part = CorpusPart::kTuned;
   CorpusParts parts;
   std::string faults = "*";  // globs on their names, see MatchesFilter()
+  double explain_s = 0;      // seconds for the causes of a caught fault; 0: none are looked for
   std::function<bool()> interrupted = [] { return false; };
 };
 

@@ -8,14 +8,6 @@
 namespace assay {
 namespace {
 
-bool IsEffective(const FaultPair& pair) {
-  return pair.effect > kEffective && pair.opinions[kAssayRule] != Opinion::kNoRule;
-}
-
-bool IsCaught(const FaultPair& pair) {
-  return pair.opinions[kAssayRule] == Opinion::kRejects;
-}
-
 // The pairs of one operator, or of all, as they come.
 class PairCounts {
  public:
@@ -57,6 +49,14 @@ class PairCounts {
 };
 
 }  // namespace
+
+bool IsEffective(const FaultPair& pair) {
+  return pair.effect > kEffective && pair.opinions[kAssayRule] != Opinion::kNoRule;
+}
+
+bool IsCaught(const FaultPair& pair) {
+  return pair.opinions[kAssayRule] == Opinion::kRejects;
+}
 
 std::vector<OperatorPower> PowerByOperator(const PowerTally& tally) {
   std::map<std::string, PairCounts> groups;

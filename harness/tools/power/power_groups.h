@@ -13,6 +13,10 @@
 
 namespace assay {
 
+// Whether somebody who sees the result alone could notice the fault, and whether assay has.
+bool IsEffective(const FaultPair& pair);
+bool IsCaught(const FaultPair& pair);
+
 struct OperatorPower {
   std::string op;
   int64_t pairs = 0, caught = 0;                // effective ones

@@ -34,9 +34,10 @@ struct FaultPair {
   double effect = 0;        // max over elements of |effect| / envelope of the whole legal corpus; may be infinite
   double class_effect = 0;  // as `effect`, over the schedules alone that meet the contract which the fault declares
   Opinions opinions{};
-  std::string reason;        // why assay missed it, or by what it caught it
-  uint32_t channels = 0;     // that reject it, see power_groups.h
-  double tensor_effect = 0;  // max |effect| / max envelope, at whatever elements
+  std::string reason;              // why assay missed it, or by what it caught it
+  uint32_t channels = 0;           // that reject it, see power_groups.h
+  double tensor_effect = 0;        // max |effect| / max envelope, at whatever elements
+  std::vector<std::string> named;  // by its explanation, where one is asked for: see ListNames()
 };
 
 // A correct schedule that assay rejected.

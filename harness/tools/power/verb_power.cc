@@ -24,6 +24,7 @@
 #include "harness/engine/device/sandbox.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/power/power_loop.h"
+#include "harness/tools/power/power_naming.h"
 #include "harness/tools/power/power_sample.h"
 #include "harness/tools/power/power_text.h"
 
@@ -44,6 +45,8 @@ struct PowerOptions {
   std::string part = "tuned", faults = "*";
   std::optional<size_t> sample;
   uint64_t sample_seed = 1;
+  bool explain = false;
+  double search_s = 2;
   double max_flops = std::numeric_limits<double>::infinity();
 };
 
@@ -72,6 +75,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.held_back_from = o.held_back_from;
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
   settings.faults = o.faults;
+  settings.explain_s = o.explain ? o.search_s : 0;
   settings.interrupted = Interrupted;
   for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kFresh, CorpusPart::kAll}) {
     if (o.part == Name(part)) settings.part = part;
@@ -123,6 +127,12 @@ int Power(const PowerOptions& options) {
   auto parts = CorpusParts::Read(run.corpus, run.settings.part);
   if (!parts) return Complain(kExitUsage, parts.error().message);
   run.settings.parts = std::move(*parts);
+  TrueCauses truths;
+  if (options.explain) {
+    auto read = TrueCauses::Read(run.corpus);
+    if (!read) return Complain(kExitUsage, read.error().message);
+    truths = *std::move(read);
+  }
   const int jobs = options.run.jobs > 0 ? options.run.jobs : ThreadCount();
   Progress progress(Progress::ParseMode(options.run.progress), run.cases);
   const auto show = [&](size_t done, size_t alarms, const std::string& current) {
@@ -133,7 +143,13 @@ int Power(const PowerOptions& options) {
   const PowerTally& tally = measured.tally;
   run.complete = measured.complete;
   run.seconds = watch.Seconds();
-  fmt::print("{}", options.json ? DumpJson(PowerJson(tally, run), 2) + "\n" : PowerText(tally, run));
+  if (options.json) {
+    Json json = PowerJson(tally, run);
+    if (options.explain) json["explained"] = NamingJson(tally, truths);
+    fmt::print("{}\n", DumpJson(json, 2));
+  } else {
+    fmt::print("{}{}", PowerText(tally, run), options.explain ? NamingText(tally, truths) : "");
+  }
   if (run.settings.interrupted()) {
     return Complain(kExitInterrupted, fmt::format("interrupted after {} of {} cases", run.complete, run.cases));
   }
@@ -152,6 +168,11 @@ void AddPowerVerb(CLI::App& app, Action& action) {
                    "part of the corpus: tuned (limits were chosen with it), held and fresh (nothing was), or all")
       ->check(CLI::IsMember({"tuned", "held", "fresh", "all"}))
       ->capture_default_str();
+  verb->add_flag("--explain", o->explain,
+                 "explain each caught fault and compare the first cause named with its true one (causes.txt beside the "
+                 "corpus)");
+  AddNumber<double>(*verb, "--search", o->search_s, {0.01, 100'000},
+                    "seconds for the search for causes of one result, with --explain");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   AddOptions(*verb, o->run, {"--suite", "--op", "--dtype", "--filter", "--operators", "--python", "--shard"});
   verb->get_option("--suite")->description("suite name or path of a .suite file; its seeds are replaced");

@@ -25,6 +25,9 @@ bool IsAlike(const CaseChange& a, const CaseChange& b) {
     return a.formula && b.formula && a.formula->node == b.formula->node && a.formula->rule == b.formula->rule &&
            a.formula->user == b.formula->user;
   }
+  if (a.output || b.output) {
+    return a.output && b.output && a.output->kind == b.output->kind && a.output->bits == b.output->bits;
+  }
   return a.key == b.key && (!a.key.empty() || (a.kind == b.kind && a.input == b.input));
 }
 

@@ -46,6 +46,15 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   }
 }
 
+TEST(Console, AFailureThatStandsAloneIsCalledTheOddOneOut) {
+  std::vector<Record> records{MakeRecord("cpu", "naive", "mismatch"), MakeRecord("cpu", "blocked", "pass", 1e-3),
+                              MakeRecord("x", "gemm", "pass", 1e-3)};
+  for (size_t i = 0; i < records.size(); ++i) records[i].output_hash = std::to_string(i);
+  EXPECT_THAT(ConsoleReport(records, {}), HasSubstr("odd one out: cpu naive, of 3 results of this case"));
+  records.pop_back();
+  EXPECT_THAT(ConsoleReport(records, {}), Not(HasSubstr("odd one out")));
+}
+
 size_t CountOf(const std::string& text, const std::string& what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that come out where one number of the formula is kept in fewer bits: probabilities in bf16, a running sum in
+// f16, a function of 12 bits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/tools/explain/wrong_places.h"
+#include "ops/formula/faults.h"
+
+namespace assay {
+
+// A formula with its operands and the wrong output, as an operator or a form of one has it.
+struct FormulaOfResult {
+  const formula::Graph& graph;
+  std::vector<std::vector<double>> inputs;
+};
+
+struct NarrowedNode {
+  formula::Narrowing narrowing;
+  std::string text;  // "sum(x) rounded to bf16"
+  ResultFit fit;
+  Reach reach = Reach::kNothing;
+};
+
+// Finds what explains the result, the nearest first, without what is much further off than it. Roundings of
+// other kernels on the way may turn some of these ones the other way: kLeastWithin of the values have to be within the
+// tolerance of the contract as declared, and their rms error at most a kLeastTimes-th of the one that was meant.
+inline constexpr double kLeastWithin = 0.75, kLeastTimes = 4;
+std::vector<NarrowedNode> FindNarrowedNodes(const FormulaOfResult& formula, const WrongResult& result, double seconds);
+
+}  // namespace assay

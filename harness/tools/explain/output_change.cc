@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/explain/output_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay {
+namespace {
+
+using Kind = OutputChange::Kind;
+
+// An output of few bits is told from one of many by so many values that need more.
+constexpr int64_t kLeastNarrowed = 16;
+
+double RoundTo(double x, int bits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  return std::nearbyint(x / unit) * unit;
+}
+
+// Where the value at a place of the output belongs.
+int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t element) {
+  if (change.kind == Kind::kTransposed) {
+    const int64_t columns = shape.back(), rows = shape[shape.size() - 2], i = element % (rows * columns);
+    return element - i + i % columns * rows + i / columns;
+  }
+  if (change.kind != Kind::kNeighbours && change.kind != Kind::kShifted) return element;
+  const int64_t extent = shape[change.axis], stride = RowMajorStrides(shape)[change.axis];
+  const int64_t i = element / stride % extent;
+  const int64_t from = change.kind == Kind::kShifted ? i - change.by : ((i + change.by) ^ 1) - change.by;
+  return element + ((from < 0 || from >= extent ? i : from) - i) * stride;
+}
+
+double Undo(Kind kind, double value) {
+  return kind == Kind::kNegated   ? -value
+         : kind == Kind::kDoubled ? value / 2
+         : kind == Kind::kHalved  ? 2 * value
+                                  : value;
+}
+
+bool IsRounded(int bits, const ElementJudge& judge, const Tensor& got, const std::function<bool(int64_t)>& is_at) {
+  const std::vector<double> values = got.ToDoubles();
+  int64_t narrowed = 0;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    if (!is_at(i)) continue;
+    const double value = values[static_cast<size_t>(i)], right = judge.Rounded(i);
+    if (value != RoundTo(value, bits)) return false;
+    const Judgement judged = judge.Judge(i, value);
+    const double half = std::ldexp(0.5, std::ilogb(value == 0 ? right : value) - bits + 1);
+    if (!judged.accepted && !(judged.finite && std::fabs(judged.error) <= half + judged.Tolerance())) return false;
+    narrowed += right != RoundTo(right, bits) ? 1 : 0;
+  }
+  return narrowed >= kLeastNarrowed;
+}
+
+}  // namespace
+
+std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
+  std::vector<OutputChange> changes = {{Kind::kZeros}, {Kind::kNegated}, {Kind::kDoubled}, {Kind::kHalved}};
+  const Shape& shape = got.shape();
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] < 2) continue;
+    for (const int64_t by : {1, -1}) changes.push_back({.kind = Kind::kShifted, .axis = axis, .by = by});
+    for (const int64_t by : {0, 1}) changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});
+  }
+  if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1)
+    changes.push_back({.kind = Kind::kTransposed});
+  if (!IsFloat(got.dtype())) return changes;
+  // The fewest bits that fit are what it was rounded to.
+  for (int bits = 4; bits < FormatOf(got.dtype()).precision; ++bits)
+    changes.push_back({.kind = Kind::kRounded, .bits = bits});
+  return changes;
+}
+
+bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got,
+               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit) {
+  if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, got, is_at);
+  const std::vector<double> values = got.ToDoubles();
+  const int64_t parts = std::ssize(values) / got.size();
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    if (!is_at(i)) continue;
+    const double value = values[static_cast<size_t>(i)];
+    if (change.kind == Kind::kZeros) {
+      if (value != 0) return false;
+      hit(i, judge.Judge(i, value).Tolerance());
+      continue;
+    }
+    const int64_t source = FindSource(change, got.shape(), i / parts) * parts + i % parts;
+    const Judgement judged = judge.Judge(source, Undo(change.kind, value));
+    if (!judged.accepted || judge.IsOpen(source)) return false;
+    hit(i, judged.Tolerance());
+  }
+  return true;
+}
+
+std::string DescribeOutputChange(const std::string& output, const OutputChange& change) {
+  const std::string what = "the output " + output;
+  switch (change.kind) {
+    case Kind::kZeros:
+      return what + " all 0";
+    case Kind::kNegated:
+      return what + " negated";
+    case Kind::kDoubled:
+      return what + " doubled";
+    case Kind::kHalved:
+      return what + " halved";
+    case Kind::kNeighbours:
+      return fmt::format("{} with neighbours along axis {} exchanged", what, change.axis);
+    case Kind::kShifted:
+      return fmt::format("{} shifted by {} along axis {}", what, change.by, change.axis);
+    case Kind::kTransposed:
+      return what + " stored as its transpose lies";
+    case Kind::kRounded:
+      return fmt::format("{} rounded to {}", what,
+                         change.bits == 8    ? "bf16"
+                         : change.bits == 11 ? "f16"
+                                             : fmt::format("{} bits", change.bits));
+  }
+  return what;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that were right when they were computed and wrong when they were stored: at another place, with another sign
+// or in fewer bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/judge.h"
+
+namespace assay {
+
+struct OutputChange {
+  enum class Kind : uint8_t { kZeros, kNegated, kDoubled, kHalved, kNeighbours, kShifted, kTransposed, kRounded };
+  Kind kind = Kind::kZeros;
+  size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; kShifted
+  int64_t by = 0;   // kShifted: what belongs so many places before, at the end what belongs at the first or last one
+  int bits = 0;     // kRounded: significant ones that are left
+  size_t output = 0;
+};
+
+std::vector<OutputChange> ListOutputChanges(const Tensor& got);
+
+// Whether the value at each of these places is what the change makes of a right result. `is_at` says of an index of
+// golden values whether it is looked at; `hit` is told the tolerance that it hits.
+bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got,
+               const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit);
+
+// "the output y shifted by 1 along axis 0"
+std::string DescribeOutputChange(const std::string& output, const OutputChange& change);
+
+}  // namespace assay
