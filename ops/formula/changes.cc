@@ -191,18 +191,18 @@ Made ChangeTerms(const Place& p) {
   return Append(p.graph, std::move(node));
 }
 
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+constexpr double kLogOf2 = 0x1.62e42fefa39efp-1;
 
 // The exponential and the logarithm in base 2, without the factor that makes them those in base e, or with a factor of
 // five digits.
 Made TakeExponentialOfTwo(const Place& p) {
-  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * kLn2)) : std::nullopt;
+  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * kLogOf2)) : std::nullopt;
 }
 Made TakeLogarithmOfTwo(const Place& p) {
-  return p.Is(Function::kLog) ? Made(p.self / kLn2) : std::nullopt;
+  return p.Is(Function::kLog) ? Made(p.self / kLogOf2) : std::nullopt;
 }
 Made TakeShortLogarithmOfE(const Place& p) {
-  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * (1.4427 * kLn2))) : std::nullopt;
+  return p.Is(Function::kExp) ? Made(Exp(p.Arg(0) * (1.4427 * kLogOf2))) : std::nullopt;
 }
 
 Made ReduceMagnitudes(const Place& p) {

@@ -190,6 +190,20 @@ class Causes(unittest.TestCase):
         self.has_cause("the operand a read as if its transpose lay there", "matmul", [a, b],
                       lambda a, b: a.reshape(40, 32).T @ b)
 
+    def test_a_flipped_bit_is_named(self):
+        a, b = self.normals(32, 40), self.normals(40, 32)
+
+        def flips(bit, every):
+            def product(a, b):
+                y = (a.astype(float) @ b).astype("f")
+                y.view("u4").flat[5::every] ^= np.uint32(1 << bit)
+                return y
+            return product
+        self.has_cause("the output y with bit 21 flipped where it is wrong", "matmul", [a, b], flips(21, 256))
+        self.has_cause("the output y with bit 27 flipped where it is wrong", "matmul", [a, b], flips(27, 1024))
+        # One number is off by too few tolerances to tell which bit it was.
+        self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(19, 1024)))
+
     def test_numbers_that_are_kept_in_fewer_bits_are_named(self):
         def narrow(x, bits):
             mantissa, exponent = np.frexp(x)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace assay {
 namespace {
@@ -40,6 +41,15 @@ double Undo(Kind kind, double value) {
                                   : value;
 }
 
+// The value with one bit of its representation flipped.
+double FlipBit(const Tensor& got, int64_t element, int bit) {
+  Tensor one(got.dtype(), {1});
+  const auto size = static_cast<size_t>(SizeOf(got.dtype()));
+  std::memcpy(one.data(), got.data() + static_cast<size_t>(element) * size, size);
+  one.data()[bit / 8] ^= std::byte{1} << (bit % 8);
+  return one.ToDoubles()[0];
+}
+
 bool IsRounded(int bits, const ElementJudge& judge, const Tensor& got, const std::function<bool(int64_t)>& is_at) {
   const std::vector<double> values = got.ToDoubles();
   int64_t narrowed = 0;
@@ -68,6 +78,8 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
   if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1)
     changes.push_back({.kind = Kind::kTransposed});
   if (!IsFloat(got.dtype())) return changes;
+  const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
+  for (int bit = sign; bit-- > 0;) changes.push_back({.kind = Kind::kFlipped, .bits = bit});
   // The fewest bits that fit are what it was rounded to.
   for (int bits = 4; bits < FormatOf(got.dtype()).precision; ++bits)
     changes.push_back({.kind = Kind::kRounded, .bits = bits});
@@ -88,7 +100,8 @@ bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tens
       continue;
     }
     const int64_t source = FindSource(change, got.shape(), i / parts) * parts + i % parts;
-    const Judgement judged = judge.Judge(source, Undo(change.kind, value));
+    const double undone = change.kind == Kind::kFlipped ? FlipBit(got, i, change.bits) : Undo(change.kind, value);
+    const Judgement judged = judge.Judge(source, undone);
     if (!judged.accepted || judge.IsOpen(source)) return false;
     hit(i, judged.Tolerance());
   }
@@ -112,6 +125,8 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return fmt::format("{} shifted by {} along axis {}", what, change.by, change.axis);
     case Kind::kTransposed:
       return what + " stored as its transpose lies";
+    case Kind::kFlipped:
+      return fmt::format("{} with bit {} flipped", what, change.bits);
     case Kind::kRounded:
       return fmt::format("{} rounded to {}", what,
                          change.bits == 8    ? "bf16"

@@ -13,11 +13,21 @@
 namespace assay {
 
 struct OutputChange {
-  enum class Kind : uint8_t { kZeros, kNegated, kDoubled, kHalved, kNeighbours, kShifted, kTransposed, kRounded };
+  enum class Kind : uint8_t {
+    kZeros,
+    kNegated,
+    kDoubled,
+    kHalved,
+    kNeighbours,
+    kShifted,
+    kTransposed,
+    kFlipped,
+    kRounded
+  };
   Kind kind = Kind::kZeros;
   size_t axis = 0;  // kNeighbours: elements 2 i - by and 2 i + 1 - by in each other's place; kShifted
   int64_t by = 0;   // kShifted: what belongs so many places before, at the end what belongs at the first or last one
-  int bits = 0;     // kRounded: significant ones that are left
+  int bits = 0;     // kRounded: significant ones that are left; kFlipped: number of the one, from the last on
   size_t output = 0;
 };
 
