@@ -86,9 +86,9 @@ void Tensor::Free::operator()(std::byte* p) const {
 
 Tensor Tensor::Clone() const {
   Tensor copy;
-  if (data_ == nullptr) return copy;
+  if (data_ == nullptr && shape_.empty()) return copy;
   copy = Tensor(dtype_, shape_);
-  std::memcpy(copy.data(), data(), bytes());
+  if (size_ > 0) std::memcpy(copy.data(), data(), bytes());
   return copy;
 }
 

@@ -78,7 +78,10 @@ TEST(CApi, ArraysWithoutElementsNeedNoData) {
   product.y_array.data = nullptr, product.y_shape[0] = 0;
   std::string text;
   EXPECT_EQ(product.Judge(&text), "pass");
+  EXPECT_THAT(text, HasSubstr("matmul f32 m=0,n=2,k=3, 0 elements"));
   EXPECT_THAT(text, HasSubstr("the result has 0 elements"));
+  product.question.sample = 100;  // by which arrays are read in place
+  EXPECT_EQ(product.Judge(), "pass");
   const int64_t uncounted[2] = {0, 1LL << 62};
   product.a_array.shape = uncounted;
   EXPECT_THAT(product.Judge(), HasSubstr("a: its shape=0x4611686018427387904 has more elements than can be counted"));

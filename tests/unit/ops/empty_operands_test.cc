@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -90,7 +91,8 @@ void JudgeEmptyCase(const BoundCase& bound, std::span<const Tensor> inputs, size
     if (golden.value.empty()) continue;
     for (int64_t i = 0; i < golden.size(); ++i) EXPECT_TRUE(judge.Judge(i, judge.Rounded(i)).accepted) << i;
     EXPECT_FALSE(HoldsEverywhere(judge, kUnwrittenValue));
-    if (!std::isnan(golden.value[0])) EXPECT_FALSE(HoldsEverywhere(judge, std::numeric_limits<double>::quiet_NaN()));
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(HoldsEverywhere(judge, nan), std::isnan(golden.value[0]));
     const MutationPower power = MeasureMutationPower(*op, problem, output, inputs, golden, model, contract, {});
     EXPECT_EQ(power.power, 1) << power.missed;
   }
