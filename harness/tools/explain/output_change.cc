@@ -50,8 +50,8 @@ double FlipBit(const Tensor& got, int64_t element, int bit) {
   return one.ToDoubles()[0];
 }
 
-bool IsRounded(int bits, const ElementJudge& judge, const Tensor& got, const std::function<bool(int64_t)>& is_at) {
-  const std::vector<double> values = got.ToDoubles();
+bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> values,
+               const std::function<bool(int64_t)>& is_at) {
   int64_t narrowed = 0;
   for (int64_t i = 0; i < std::ssize(values); ++i) {
     if (!is_at(i)) continue;
@@ -86,10 +86,9 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
   return changes;
 }
 
-bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got,
+bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
                const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit) {
-  if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, got, is_at);
-  const std::vector<double> values = got.ToDoubles();
+  if (change.kind == Kind::kRounded) return IsRounded(change.bits, judge, values, is_at);
   const int64_t parts = std::ssize(values) / got.size();
   for (int64_t i = 0; i < std::ssize(values); ++i) {
     if (!is_at(i)) continue;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ struct OutputChange {
 std::vector<OutputChange> ListOutputChanges(const Tensor& got);
 
 // Whether the value at each of these places is what the change makes of a right result. `is_at` says of an index of
-// golden values whether it is looked at; `hit` is told the tolerance that it hits.
-bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got,
+// golden values whether it is looked at, `values` are those of `got`; `hit` is told the tolerance that it hits.
+bool IsChanged(const OutputChange& change, const ElementJudge& judge, const Tensor& got, std::span<const double> values,
                const std::function<bool(int64_t)>& is_at, const std::function<void(int64_t, double)>& hit);
 
 // "the output y shifted by 1 along axis 0"

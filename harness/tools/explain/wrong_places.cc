@@ -49,6 +49,7 @@ void WrongPlaces::LookAt(size_t output, const ElementJudge& judge) {
       bits_ += BitsOf(judged, judged.Tolerance());
     }
   }
+  if (output == result_.output) values_ = values;
   bits_ += of_special;
   counts_.push_back(std::ranges::count(wrong, true));
 }
@@ -99,17 +100,17 @@ Reach WrongPlaces::Explain(const OutputChange& change, ResultFit& fit) const {
   const std::vector<bool>& wrong = wrong_[result_.output];
   fit = {.values = std::ssize(wrong)};
   double bits = 0;
-  const std::vector<double> values = got.ToDoubles();
+  const std::vector<double>& values = values_;
   const auto add = [&](int64_t i, double tolerance) {
     bits += BitsOf(judge_->Judge(i, values[static_cast<size_t>(i)]), tolerance);
   };
   const auto is_any = [](int64_t) { return true; };
   const auto is_wrong = [&](int64_t i) { return IsWrong(i); };
   const bool counts = change.kind != OutputChange::Kind::kRounded;
-  if (IsChanged(change, *judge_, got, is_any, add) && (!counts || bits >= kLeastBits)) return Reach::kAll;
+  if (IsChanged(change, *judge_, got, values, is_any, add) && (!counts || bits >= kLeastBits)) return Reach::kAll;
   bits = 0;
-  const bool explains =
-      counts_[result_.output] > 0 && IsChanged(change, *judge_, got, is_wrong, add) && (!counts || bits >= kLeastBits);
+  const bool explains = counts_[result_.output] > 0 && IsChanged(change, *judge_, got, values, is_wrong, add) &&
+                        (!counts || bits >= kLeastBits);
   return explains ? Reach::kWrongPlaces : Reach::kNothing;
 }
 

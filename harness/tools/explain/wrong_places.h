@@ -39,6 +39,7 @@ class WrongPlaces {
   std::optional<ElementJudge> judge_;     // of the wrong output, as it was meant
   std::vector<std::vector<bool>> wrong_;  // of each output, by number
   std::vector<int64_t> counts_;
+  std::vector<double> values_;  // of the wrong output
   double bits_ = 0;
 };
 
