@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with functions of single elements, by the framework and NumPy or math alone: elements_proofs.py jax, torch,
+"""Shows what is wrong with functions of single elements, by the framework and NumPy or math alone: elements_proofs.py jax, torch,
 tensorflow or onnxruntime, in an environment that has it."""
 import math
 import sys
