@@ -32,7 +32,7 @@ constexpr OfLibrary kLibrary[] = {
     {"expm1", std::expm1, std::expm1, std::expm1, 2}, {"log10", std::log10, std::log10, std::log10, 2},
     {"log1p", std::log1p, std::log1p, std::log1p, 2}, {"log2", std::log2, std::log2, std::log2, 2},
     {"sinh", std::sinh, std::sinh, std::sinh, 3},     {"sqrt", std::sqrt, std::sqrt, std::sqrt, 1},
-    {"tan", std::tan, std::tan, std::tan, 1},
+    {"tan", std::tan, std::tan, std::tan, 2},
 };
 
 // Functions of up to three numbers by two formulas each.

@@ -162,6 +162,15 @@ class Failing(Shrinking):
         for name, like in (("tanh", math.tanh), ("log1p", math.log1p), ("exp", math.exp), ("erf", math.erf), ("sqrt", math.sqrt)):
             for x in (5e-324, 1e-300, 1e-40, 1e-19, 0.3, 3.0):
                 self.assertAlmostEqual(float(known[name](Fraction(x))) / like(x), 1, 14, (name, x))
+        for name, like in (("expm1", math.expm1), ("atan", math.atan), ("asinh", math.asinh),
+                           ("cbrt", lambda x: math.copysign(abs(x) ** (1 / 3), x))):
+            for x in (1e-300, 1e-19, 0.3, -0.7, 3.0, 100.0):
+                self.assertAlmostEqual(float(known[name](Fraction(x))) / like(x), 1, 13, (name, x))
+        for x in (1e-30, 0.3, -0.999, 1.0, -1.0):
+            for name, like in (("asin", math.asin), ("acos", math.acos)):
+                self.assertAlmostEqual(float(known[name](Fraction(x))) / (like(x) or 1), 1 if like(x) else 0, 13, (name, x))
+        for x in (1 + 2.0 ** -40, 3.0, 1e30):
+            self.assertAlmostEqual(float(known["acosh"](Fraction(x))) / math.acosh(x), 1, 13, x)
         for x in (0.3, 14.0, 26.0):
             self.assertAlmostEqual(float(1 - known["erf"](Fraction(x))) / math.erfc(x), 1, 12, x)
         for x in (-300.0, -1.0, 0.3, 100.0, 300.0):

@@ -61,8 +61,23 @@ constexpr std::string_view kFunctionTexts[] = {"{0} + {1}",
                                                "{0} != 0 and {1} != 0",
                                                "{0} != 0 or {1} != 0",
                                                "{0} // {1}",
-                                               "round({0})"};
-static_assert(std::size(kFunctionTexts) == static_cast<size_t>(formula::Function::kNearest) + 1);
+                                               "round({0})",
+                                               "exp({0} * log(Fraction(2)))",
+                                               "expm1({0})",
+                                               "log({0}) / log(Fraction(2))",
+                                               "log({0}) / log(Fraction(10))",
+                                               "1 - erf({0})",
+                                               "sine({0}, 0) / sine({0}, 1)",
+                                               "asin({0})",
+                                               "acos({0})",
+                                               "atan({0})",
+                                               "(expm1({0}) - expm1(-{0})) / 2",
+                                               "(exp({0}) + exp(-{0})) / 2",
+                                               "asinh({0})",
+                                               "acosh({0})",
+                                               "log1p(2 * {0} / (1 - {0})) / 2",
+                                               "cbrt({0})"};
+static_assert(std::size(kFunctionTexts) == static_cast<size_t>(formula::Function::kCbrt) + 1);
 
 // A node as an expression of the index `i`; "" where it has none.
 class NodeWriter {

@@ -74,6 +74,10 @@ def log1p(x):
     return x - x ** 2 / 2 + x ** 3 / 3 if abs(x) < TINY else log(1 + x)
 
 
+def expm1(x):
+    return x + x ** 2 / 2 + x ** 3 / 6 if abs(x) < TINY else exp(x) - 1
+
+
 def tanh(x):
     if abs(x) < TINY:
         return x - x ** 3 / 3
@@ -117,6 +121,37 @@ def pi():
             total, power, k = total + power / (2 * k + 1) * (-1) ** k, power / (n * n), k + 1
         return total
     return 4 * (4 * arctan_inverse(5) - arctan_inverse(239))
+
+
+def atan(x):
+    doubled = 1
+    while abs(x) > Fraction(1, 100):
+        x, doubled = x / (1 + sqrt(1 + x * x)), 2 * doubled
+    square = -decimal(x * x)
+    return doubled * Fraction(decimal(x) * series(1, lambda k: square * (2 * k - 1) / (2 * k + 1)))
+
+
+def asin(x):
+    if abs(x) == 1:
+        return x * Fraction(pi()) / 2
+    return atan(x / sqrt((1 - x) * (1 + x)))
+
+
+def acos(x):
+    return Fraction(pi()) if x == -1 else 2 * atan(sqrt((1 - x) / (1 + x)))
+
+
+def asinh(x):
+    size = log1p(abs(x) + x * x / (1 + sqrt(1 + x * x)))
+    return size if x > 0 else -size
+
+
+def acosh(x):
+    return log1p(x - 1 + sqrt((x - 1) * (x + 1)))
+
+
+def cbrt(x):
+    return exp(log(abs(x)) / 3) * (1 if x > 0 else -1) if x != 0 else x
 
 
 def sine(x, quarter):

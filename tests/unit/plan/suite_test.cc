@@ -46,6 +46,12 @@ TEST(Suite, AlternativesMakeACrossProductWithTheRightmostFastest) {
                           "matmul/bf16/m=2,n=3,k=4/fill=normal/seed=0", "matmul/bf16/m=2,n=3,k=4/fill=normal/seed=1"));
 }
 
+TEST(Suite, ALineMayBeginWithSeveralOperators) {
+  const std::string line = " dtypes=f32 m=2 n=2 k=2\n";
+  EXPECT_THAT(Ids("matmul|matmul" + line), ElementsAre("matmul/f32/m=2,n=2,k=2/fill=normal/seed=0"));
+  EXPECT_THAT(ErrorOf("matmul|matmull" + line), StartsWith("s.suite:1:8: 'matmull' is neither an operator"));
+}
+
 TEST(Suite, GroupsVaryTogether) {
   EXPECT_THAT(Ids("matmul dtypes=f32 {m,n,k}={1,2,3}|{4,5,6} fill=outlier"),
               ElementsAre("matmul/f32/m=1,n=2,k=3/fill=outlier/seed=0", "matmul/f32/m=4,n=5,k=6/fill=outlier/seed=0"));

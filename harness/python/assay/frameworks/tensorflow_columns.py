@@ -49,8 +49,16 @@ def _transforms(case):
     return transforms(ops.TRANSFORMS)(case)
 
 
+def _elementwise():
+    """Types that a function lacks are refused when it is called first."""
+    made = elementwise(NAMED)
+    for column in made:
+        column.function.compiles = column.function.may_refuse = True
+    return made
+
+
 COLUMNS = [
-    *elementwise(NAMED),
+    *_elementwise(),
     Column("matmul", ops.matmul, supports=_adds),
     Column("conv", ops.conv, supports=_convolves),
     # A row of only -inf gives NaN, as 0 / 0.
