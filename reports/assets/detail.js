@@ -40,6 +40,26 @@ function worstElements(record) {
   return elementTable(['element', 'got', 'golden', '|error|', 'tolerance', 'ratio'], rows);
 }
 
+// A cell for each character of the map, a legend below.
+const errorMarks = {'.': ['right', 'right'], '+': ['near', 'off by up to 10 tolerances'], '#': ['far', 'off by more'],
+  '!': ['special', 'a wrong NaN or infinity']};
+
+function errorMap(text) {
+  const [steps, picture] = (text || '').split(':');
+  if (!picture) return null;
+  const [rowStep, columnStep] = steps.split(',').map(Number), rows = picture.split('/');
+  const cells = rows.flatMap((row, y) => [...row].map((mark, x) => mark === '.' ? null :
+    makeSvg('rect', {x, y, width: 1, height: 1, class: (errorMarks[mark] || errorMarks['!'])[0]})));
+  const width = rows[0].length, seen = Object.entries(errorMarks).filter(([mark]) => picture.includes(mark));
+  const cell = rowStep * columnStep === 1 ? 'an element' :
+    `the worst of ${counted(rowStep, 'row')} by ${counted(columnStep, 'column')}`;
+  return make('figure', {class: 'errormap'},
+    makeSvg('svg', {viewBox: `0 0 ${width} ${rows.length}`, role: 'img', style: `max-width:${width * 12}px`,
+                    'aria-label': 'map of the error, ' + cell + ' for each cell'}, cells),
+    make('figcaption', {}, `Each cell is ${cell}: the last axis to the right, all others downwards. `,
+         seen.map(([, [name, meaning]]) => make('span', {class: 'mark'}, make('i', {class: name}), meaning + ' '))));
+}
+
 function twinElements(text) {
   if (!text) return null;
   return elementTable(['element', 'got', 'expected', 'permitted difference'],
@@ -129,6 +149,7 @@ function detailPanel(record) {
     block(term('contract', 'Contract'), contract(record)), block([term('channel', 'Channels'), ': ', term('margin'), ', limit 1'], channels(record)),
     block(`Outputs: ${record.worst_output} decides, and is what follows`, outputs(record), true),
     block('Errors', metrics), block('Time of one execution', timing(record)),
+    block('Map of the error', errorMap(record.error_map), true),
     block('Wrong elements of the exact twin, whose data are its own', twinElements(record.twin_elements), true),
     make('div', {class: 'pair'}, block('Worst elements', worstElements(record)),
          block('Elements by margin of the bound (heights logarithmic, the limit dashed)', bins)),

@@ -138,6 +138,10 @@ struct Record {
   // First wrong elements, up to eight, of the first failing exact twin (on the twin's data):
   // "place:got:expected:tolerance" joined by ';'.
   std::string twin_elements;
+  // Where the first execution is wrong, of a failure in bound or non-finite values: "2,5:..+/#.!", rows and columns of
+  // elements for one character, and the picture: the last axis from left to right, all others from top to bottom;
+  // '.' right, '+' off by up to ten tolerances, '#' by more, '!' a wrong NaN or infinity. "": nothing is, or all.
+  std::string error_map;
   // The statistic's parts, each against its limit: the worst element, the bias of all, the worst cluster of outliers,
   // the worst row, column, slab or tile, and which that is ("column 5"); the worst row beside what its elements share;
   // results that end in too many zeros, which count in stat_margin above 1 only; what fired, in words.
@@ -220,7 +224,7 @@ void VisitFields(R& r, F&& f) {
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
   f("not_judged", r.not_judged), f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
-  f("twin_elements", r.twin_elements);
+  f("twin_elements", r.twin_elements), f("error_map", r.error_map);
   f("stat_element_margin", r.stat_element_margin), f("stat_bias_margin", r.stat_bias_margin);
   f("stat_cluster_margin", r.stat_cluster_margin), f("stat_group_margin", r.stat_group_margin);
   f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);

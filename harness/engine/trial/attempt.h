@@ -75,6 +75,7 @@ struct Attempt {
   std::string layouts;               // other ones in which it was executed: see Record
   std::string second_hash;           // of the outputs on it, where they have held already
   std::vector<KeptOutputSet> kept;   // of a result that failed
+  std::string error_map;             // likewise: see Record
   uint64_t prepared_by = 0;          // Session::workers_started() at the first preparation
   // It passed, or is below_contract for what it declares alone; then it is timed, as its users have chosen it.
   bool holds_as_declared = false;

@@ -211,6 +211,7 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   record.compare_s = found.compare_s;
   if (found.relations_s) record.relations_s = *found.relations_s;
   record.output_hash = attempt.output_hash;
+  record.error_map = attempt.error_map;
   record.pooled = PooledText(problem, found);
   const auto add_agreement = [](std::string& properties, const std::string& agreement) {
     if (!agreement.empty()) properties += (properties.empty() ? "" : ";") + agreement;

@@ -13,9 +13,12 @@
 #include "harness/engine/trial/repeated_calls.h"
 #include "harness/engine/trial/reproduction.h"
 #include "harness/engine/trial/trial.h"
+#include "harness/judge/error_map.h"
 
 namespace assay {
 namespace {
+
+constexpr int64_t kMostMapped = 10'000'000;  // elements of an output whose errors are mapped
 
 // Restarts the worker, since it may have overwritten memory that later executions need.
 void RestartAfterFault(const Device& device, const Attempt& attempt) {
@@ -147,9 +150,18 @@ void TrialRunner::Try(const Device& device, const ImplementationInfo& implementa
                         return output.evidence.weaker_arithmetic.has_value();
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
+  if (IsFailingResult(attempt.verdict)) SetErrorMap(by, attempt);
   if (attempt.verdict == Verdict::kMismatch && settings_.explain) {
     attempt.reason += settings_.explain(context_.data(), attempt);
   }
+}
+
+void TrialRunner::SetErrorMap(const ContractData& by, Attempt& attempt) const {
+  const size_t output = attempt.findings->worst;
+  if (attempt.outputs.empty() || attempt.outputs[output].size() > kMostMapped) return;
+  const ElementJudge judge(context_.data().outputs[output].golden, by.outputs[output].bound, attempt.contract,
+                           attempt.outputs[output].dtype());
+  attempt.error_map = ErrorMapField(judge, attempt.outputs[output]);
 }
 
 void TrialRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const {

@@ -97,6 +97,7 @@ class TrialRunner {
   // The phase of one implementation, but for the record.
   void Try(const Device& device, const ImplementationInfo& implementation, Attempt& attempt);
   Attempt NewAttempt(const ImplementationInfo& implementation) const;
+  void SetErrorMap(const ContractData& by, Attempt& attempt) const;
   void NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const;  // one of each output
   void FillRecord(const Device& device, Attempt& attempt) const;
   Record NewRecord(const Device& device) const;

@@ -14,11 +14,11 @@
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/engine/trial/record_fields.h"
+#include "harness/judge/error_map.h"
 #include "harness/tools/check/check_case.h"
 #include "harness/tools/check/check_text.h"
 #include "harness/tools/check/verb_tensors.h"
 #include "harness/tools/explain/evidence.h"
-#include "harness/tools/explain/heat_map.h"
 #include "harness/tools/explain/holding_contract.h"
 #include "harness/tools/explain/ranking.h"
 #include "harness/tools/explain/verb_explain_sources.h"
@@ -58,7 +58,7 @@ class ResultExplainer {
     if (Fails()) {
       const BoundModel bound = data().op->Bound(data().problem, output_, golden(), user_.contract);
       const ElementJudge judge(golden(), bound, user_.contract, got().dtype());
-      const std::string map = HeatMap(judge, got());
+      const std::string map = ErrorMapText(judge, got());
       if (!map.empty()) explained.text += fmt::format("map of {}:\n{}", data().problem.outputs[output_].name, map);
       AddCauses(MeasureFit(judge, judged_.worst().evidence.runs[0], got()), explained);
     }

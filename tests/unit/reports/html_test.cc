@@ -31,7 +31,7 @@ TEST(Html, NothingFromARecordBecomesMarkup) {
   Record r;
   r.case_id = r.op = r.dtype = r.backend = r.device = r.driver = r.library_version = r.implementation = hostile;
   r.contract = r.required_contract = r.reason = r.reproduce = r.tags = r.timestamp = r.tool_version = hostile;
-  r.worst_elements = hostile, r.margin_histogram = hostile, r.verdict = r.outcome = "mismatch";
+  r.worst_elements = hostile, r.error_map = hostile, r.margin_histogram = hostile, r.verdict = r.outcome = "mismatch";
   r.time_median_s = 1e-3;
   Record absent = r;
   absent.outcome = "unavailable", absent.implementation = "";

@@ -161,6 +161,7 @@ class Generator {
     r.max_abs_err = margin * 3.1e-5, r.max_rel_err = margin * 2.2e-4, r.max_ulp_err = margin * 40 + .5;
     r.rms_err = margin * 4.4e-6, r.nmse = margin * margin * 1e-11;
     r.margin_histogram = Histogram(margin);
+    r.error_map = margin > 1 ? "32,13:......../..#+..../......!." : "";
     r.worst_elements.clear(), r.worst_errors.clear();
     for (int i = 0; i < 8 && margin > 0; ++i) {
       const double golden = 20 * Uniform() - 10, tolerance = 3e-5;
