@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that compute each element by itself, as rows of tables: functions of one number, and of two or three, of
 // which the others may be one for a row, a column or the whole tensor.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "ops/formula_operator.h"
 
 namespace assay {

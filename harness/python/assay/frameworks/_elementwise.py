@@ -31,7 +31,7 @@ def _call(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def of_one(x: Any, **_: Any) -> Any:
         return function(x)
 
-    def of_two(x: Any, y: Any, *, per: str = "element", **_: Any) -> Any:
+    def of_two(x: Any, y: Any, *, per: str = "element", rows: int = 1, **_: Any) -> Any:  # rows: those of x
         return function(x, y[:, None] if per == "row" else y)
 
     def of_three(x: Any, y: Any, z: Any, **_: Any) -> Any:
