@@ -200,7 +200,7 @@ class Causes(unittest.TestCase):
                 return y
             return product
         self.has_cause("the output y with bit 21 flipped where it is wrong", "matmul", [a, b], flips(21, 256))
-        self.has_cause("the output y with bit 27 flipped where it is wrong", "matmul", [a, b], flips(27, 1024))
+        self.has_cause("the output y with bit 30 flipped where it is wrong", "matmul", [a, b], flips(30, 1024))
         # One number is off by too few tolerances to tell which bit it was.
         self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(19, 1024)))
 
