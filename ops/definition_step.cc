@@ -243,7 +243,8 @@ std::vector<int64_t> NamedParts::PlacesOf(const Step& step, const Axes& along, i
   std::vector<int64_t> places{start};
   for (size_t k = 0; k < count; ++k) {
     const int64_t stride = IntegerOf(step.strides[k], "strides"), extent = along.list[k + 1].extent;
-    const bool has_room = extent <= kMostPlaces / static_cast<int64_t>(places.size());
+    // No place is left of an extent of 0.
+    const bool has_room = extent <= kMostPlaces / std::max<int64_t>(1, std::ssize(places));
     Require(has_room, "windows: more than {} places; take smaller extents", kMostPlaces);
     Require(std::abs(stride) <= kMostStride, "strides has {}; give numbers up to {}", stride, kMostStride);
     std::vector<int64_t> more;

@@ -113,7 +113,10 @@ REFUSED = {
     ("top_k", "n"): "k must not be more than n",
 }
 OPERATORS = dict(assay.operators())
-FORMULAS.update((op, (lambda x, *others: x, dict(n=4), {})) for op, parts in OPERATORS.items()  # functions of each element
+CONDITIONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not",
+              "isfinite", "isinf", "isnan"}
+FORMULAS.update((op, (lambda x, *others, to="bool" if op in CONDITIONS else "float16" if op == "cast" else "float32": x.astype(to),
+                      dict(n=4), {"c": "bool"})) for op, parts in OPERATORS.items()  # functions of each element
                 if op not in FORMULAS and set(parts["layouts"].values()) == {"[n]"})
 REPLACED = {("attention", "h"): {"hkv": 0}}  # extents that have to be 0 beside
 

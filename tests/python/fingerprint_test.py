@@ -167,7 +167,8 @@ class Fingerprint(Program):
         rows, columns = self.passports("--impl", "by_batch")["by_batch"]["slices"]
         self.assertEqual((rows["attribute"], rows["extent"], rows["equal"], rows["other"]), ("m", 8, [4, 7], [1, 2, 3]))
         self.assertEqual((columns["attribute"], columns["equal"], columns["other"]), ("n", [1, 2, 3, 4, 7], []))
-        self.assertIn("parts           of m=8: 4 7 with the same bits, 1 2 3 with others", self.take("--impl", "by_batch").stdout)
+        told = self.take("--impl", "by_batch", "--progress", "lines")
+        self.assertIn("parts           of m=8: 4 7 with the same bits, 1 2 3 with others", told.stdout)
         for name in ("lanes", "wide"):
             self.assertEqual([axis["other"] for axis in self.passports("--impl", name)[name]["slices"]], [[], []], name)
 

@@ -11,6 +11,7 @@
 
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
@@ -146,6 +147,7 @@ class Taking {
   // A case that a backend does not offer is no failure.
   void Tell(const Device& device, const Fingerprinted& of, const std::string& implementation,
             const WorkerFailure& failure) {
+    progress_.reset();
     const bool is_lacking = failure.kind == FailureKind::kUnsupported;
     has_failed_ = has_failed_ || !is_lacking;
     if (is_lacking && implementation.empty() && options_.cases.empty()) return;
@@ -161,6 +163,8 @@ class Taking {
            {FailureKind::kUnsupported, "it adds operands that were transformed, whose order no probe shows"});
       return {};
     }
+    progress_.emplace(Progress::ParseMode(options_.run.progress))
+        .Begin(fmt::format("{} {} {}", device.selector, problem.spec.Id(), offer.name));
     auto plan = PreparedPlan::Make(device, problem, offer.name);
     if (!plan) {
       Tell(device, of, offer.name, plan.error());
@@ -184,6 +188,7 @@ class Taking {
   template <class P>
   Status Keep(const Device& device, const Fingerprinted& of, const ImplementationInfo& offer,
               const Result<P>& passport) {
+    progress_.reset();
     if (!passport) {
       Tell(device, of, offer.name, {FailureKind::kError, passport.error().message});
       return {};
@@ -206,6 +211,7 @@ class Taking {
   }
 
   const FingerprintOptions& options_;
+  std::optional<StageProgress> progress_;  // while one is taken
   Json passports_ = Json::array();
   size_t contradictions_ = 0;
   bool has_failed_ = false;
@@ -263,7 +269,7 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
       "Measure how a backend adds, in which order and rounding, how accurate its functions are, and which bits depend "
       "on the batch; compare two");
   AddBackends(*verb, o->run);
-  AddOptions(*verb, o->run, {"--impl", "--dtype"});
+  AddOptions(*verb, o->run, {"--impl", "--dtype", "--progress"});
   verb->add_option("--case", o->cases,
                    "ids of the cases to probe instead of the usual ones; orders are found of sums of 2 to 16384 terms")
       ->delimiter('\0');
