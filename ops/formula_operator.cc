@@ -149,16 +149,19 @@ Definition FormulaOperator::DefinitionOf(const Problem& problem, size_t output, 
   return definition;
 }
 
+std::string FormulaOperator::TypesText() const {
+  std::vector<std::string> texts;
+  for (const std::vector<DType>& row : types_) texts.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
   Result<Problem> problem = StartProblem(spec, schema_);
   if (!problem) return problem;
   const std::vector<DType> types = ExpandTypes(problem->spec.dtypes, schema_.operands.size());
   if (std::ranges::find(types_, types) == types_.end()) {
-    std::vector<std::string> possible;
-    for (const std::vector<DType>& row : types_)
-      possible.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
-    return BindError(*problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes),
-                                           fmt::join(possible, ", ")));
+    return BindError(
+        *problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes), TypesText()));
   }
   const Definition definition = WholeDefinitionOf(*problem);
   if (!definition.refusal().empty()) return BindError(*problem, definition.refusal());
