@@ -58,12 +58,14 @@ double BytesOfTable(const Problem& problem, const formula::Node& table) {
 
 // Error for an operand whose number of axes differs from the operator's.
 tl::unexpected<Error> RefuseAxes(const std::string& op, const Graph& graph, const formula::InputInfo& input,
-                                 const Shape& shape) {
+                                 const Shape& shape, bool broadcasts) {
   if (formula::IsElementwise(graph)) {
     return UsageError(fmt::format(
         "{}: {} has shape {}, but must have one axis, as each element is computed by itself: give all operands and the "
-        "output flat, as {}.ravel() is",
-        op, input.name, ShapeText(shape), input.name));
+        "output flat, as {}.ravel() is{}",
+        op, input.name, ShapeText(shape), input.name,
+        broadcasts ? "; with per=row, column or tensor x is [rows,n], beside a y of one number for each of these"
+                   : ""));
   }
   std::vector<std::string> names;
   for (const int axis : input.axes) names.push_back(graph.axes[static_cast<size_t>(axis)].name);
@@ -191,7 +193,7 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
     const Operand* operand = FindOperand(operands, input.name);
     if (operand == nullptr) continue;  // may_lack
     if (operand->shape.size() != input.axes.size()) {
-      return RefuseAxes(name_, graph, input, operand->shape);
+      return RefuseAxes(name_, graph, input, operand->shape, schema_.Find("per") != nullptr);
     }
     for (size_t i = 0; i < input.axes.size(); ++i) {
       if (Status status = InferAttr(definition, schema_, input, i, operand->shape[i], given); !status) {
