@@ -58,12 +58,14 @@ double BytesOfTable(const Problem& problem, const formula::Node& table) {
 
 // Error for an operand whose number of axes differs from the operator's.
 tl::unexpected<Error> RefuseAxes(const std::string& op, const Graph& graph, const formula::InputInfo& input,
-                                 const Shape& shape) {
+                                 const Shape& shape, bool broadcasts) {
   if (formula::IsElementwise(graph)) {
     return UsageError(fmt::format(
         "{}: {} has shape {}, but must have one axis, as each element is computed by itself: give all operands and the "
-        "output flat, as {}.ravel() is",
-        op, input.name, ShapeText(shape), input.name));
+        "output flat, as {}.ravel() is{}",
+        op, input.name, ShapeText(shape), input.name,
+        broadcasts ? "; with per=row, column or tensor x is [rows,n], beside a y of one number for each of these"
+                   : ""));
   }
   std::vector<std::string> names;
   for (const int axis : input.axes) names.push_back(graph.axes[static_cast<size_t>(axis)].name);
@@ -149,16 +151,19 @@ Definition FormulaOperator::DefinitionOf(const Problem& problem, size_t output, 
   return definition;
 }
 
+std::string FormulaOperator::TypesText() const {
+  std::vector<std::string> texts;
+  for (const std::vector<DType>& row : types_) texts.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
   Result<Problem> problem = StartProblem(spec, schema_);
   if (!problem) return problem;
   const std::vector<DType> types = ExpandTypes(problem->spec.dtypes, schema_.operands.size());
   if (std::ranges::find(types_, types) == types_.end()) {
-    std::vector<std::string> possible;
-    for (const std::vector<DType>& row : types_)
-      possible.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
-    return BindError(*problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes),
-                                           fmt::join(possible, ", ")));
+    return BindError(
+        *problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes), TypesText()));
   }
   const Definition definition = WholeDefinitionOf(*problem);
   if (!definition.refusal().empty()) return BindError(*problem, definition.refusal());
@@ -188,7 +193,7 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
     const Operand* operand = FindOperand(operands, input.name);
     if (operand == nullptr) continue;  // may_lack
     if (operand->shape.size() != input.axes.size()) {
-      return RefuseAxes(name_, graph, input, operand->shape);
+      return RefuseAxes(name_, graph, input, operand->shape, schema_.Find("per") != nullptr);
     }
     for (size_t i = 0; i < input.axes.size(); ++i) {
       if (Status status = InferAttr(definition, schema_, input, i, operand->shape[i], given); !status) {

@@ -60,6 +60,7 @@ class FormulaOperator final : public Operator {
   std::unique_ptr<const FormulaOperator> WithChange(const formula::GraphChange& change) const;
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
+  std::string TypesText() const;  // as case ids have them: "f32, bf16-bf16-f32"
   // Whether its output is one of Definition::OutSaturated.
   bool Saturates() const { return saturates_; }
   // The formula of one output of a case, as that schedule has it; kDirect where there is none of that name.

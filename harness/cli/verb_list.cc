@@ -14,6 +14,7 @@
 #include "harness/plan/catalog.h"
 #include "harness/plan/selection.h"
 #include "ops/case_space.h"
+#include "ops/formula_operator.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -27,8 +28,10 @@ std::string AttrText(const AttrDef& attr) {
   return text + (attr.doc.empty() ? "" : "  " + attr.doc);
 }
 
-// The types that generated cases have, "bf16-bf16-f32" where operands differ; those of suites may have more.
+// "bf16-bf16-f32" where operands differ: all types of a formula, else those of generated cases, beside which suites may
+// have others.
 std::string TypesText(const Operator& op) {
+  if (const auto* formula = dynamic_cast<const FormulaOperator*>(&op)) return formula->TypesText();
   std::vector<std::string> types;
   for (const Knob& knob : op.Space().knobs) {
     const auto at = std::ranges::find(knob.keys, "dtypes") - knob.keys.begin();

@@ -56,9 +56,11 @@ std::string_view NameOf(Kind kind, Steps steps) {
   }
 }
 
-// The result that NumPy has without a single term. Nothing is the largest of none, unless there are no results either.
-Expr ReduceNothing(Kind kind, Graph& graph, AxisSet axes, AxisSet reduced) {
+// The result that NumPy has without a single term. Nothing is the largest of none, unless there are no results either,
+// or it is asked whether any or all of no conditions hold.
+Expr ReduceNothing(Kind kind, Graph& graph, AxisSet axes, AxisSet reduced, Numbers of) {
   const bool is_extreme = kind == Kind::kMax || kind == Kind::kMin;
+  if (is_extreme && of == Numbers::kCondition) return ConstAlong(graph, kind == Kind::kMin ? 1 : 0, axes);
   if (is_extreme && graph.ExtentOf(axes) > 0 && graph.refusal.empty()) {
     graph.refusal = fmt::format("{} has no elements, so that there is no {} along it", AxesText(graph, reduced),
                                 NameOf(kind, Steps::kPlain));
@@ -74,7 +76,7 @@ Expr Reduction(Kind kind, Expr x, const Axes& axes, Steps steps = Steps::kPlain)
   Require((reduced & ~x.node().axes) == 0, "{}: goes along {}, but its operand has the axes {}. Take some of these",
           NameOf(kind, steps), AxesText(*x.graph, reduced), TextOf(x));
   const AxisSet kept = x.node().axes & ~reduced;
-  if (x.graph->ExtentOf(reduced) == 0) return ReduceNothing(kind, *x.graph, kept, reduced);
+  if (x.graph->ExtentOf(reduced) == 0) return ReduceNothing(kind, *x.graph, kept, reduced, x.node().numbers);
   return Append(*x.graph, {.kind = kind,
                            .steps = steps,
                            .non_negative = x.node().non_negative,

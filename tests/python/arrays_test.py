@@ -295,6 +295,12 @@ class Refused(unittest.TestCase):
     def test_masked_ones(self):
         self.refused("masked arrays are not judged", a=np.ma.masked_array(A, A > 3))
 
+    def test_results_of_bool_are_no_numbers_of_i8(self):
+        yes = np.ones(4, bool)
+        for op, inputs in (("add", [yes, yes]), ("cast", [np.full(4, 300, np.int32)])):
+            with self.assertRaisesRegex(assay.UsageError, f"no {op} of .*bool; possible are "):
+                assay.check(op, inputs, yes)
+
     def test_wrong_shapes_and_types(self):
         self.refused("matmul", a=A[0])
         self.refused("y has shape 2, expected 2x2", y=Y[0])

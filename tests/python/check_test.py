@@ -443,6 +443,18 @@ class Attributes(unittest.TestCase):
                 with self.subTest(word), self.assertRaisesRegex(assay.UsageError, f"did you mean '{own}'"):
                     assay.check("softmax", self.x, self.x, dtypes={"x": word})
 
+    def test_functions_of_elements_have_the_names_of_frameworks(self):
+        x = np.linspace(-2, 2, 9, dtype=np.float32)
+        self.assertTrue(assay.check("clip", x, np.clip(x, -0.5, 1.5), min=-0.5, max=1.5))
+        self.assertFalse(assay.check("clip", x, np.clip(x, -0.5, 1.5), min=-0.5, max=1.25))
+        with self.assertRaisesRegex(assay.UsageError, "where has no input 'condition'.*; did you mean 'c'?"):
+            assay.check("where", {"condition": x > 0, "x": x, "y": -x}, abs(x))
+        table = np.ones((2, 3), np.float32)
+        with self.assertRaisesRegex(assay.UsageError, r"ravel\(\) is; with per=row, column or tensor x is \[rows,n\]"):
+            assay.check("add", [table, table[0]], table)
+        with self.assertRaisesRegex(assay.UsageError, r"ravel\(\) is$"):
+            assay.check("exp", table, table)
+
     def test_lists_are_dimensions(self):
         x, w = np.ones((1, 1, 5, 6), np.float32), np.ones((1, 1, 3, 2), np.float32)
         y = np.full((1, 1, 2, 5), 6, np.float32)

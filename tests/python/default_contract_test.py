@@ -85,6 +85,19 @@ class Intermediates(unittest.TestCase):
             self.assertNotIn("mid=", verdict.to_dict()["contract"])
             self.assertIn("holds too", verdict.explanation)
 
+    def test_functions_of_two_numbers_store_nothing_between(self):
+        rng = np.random.default_rng(0)
+        x, y = (rng.uniform(1, 8, 500).astype(np.float16) for _ in range(2))
+        for op, function in (("add", np.add), ("mul", np.multiply), ("div", np.divide), ("pow", np.power)):
+            with np.errstate(over="ignore"):
+                z = function(x.astype(np.float32), y.astype(np.float32)).astype(np.float16)
+            self.assertTrue(assay.check(op, [x, y], z), op)
+            for places in (2, -2):
+                wrong = z.copy()
+                wrong.view(np.int16)[7] += places
+                verdict = assay.check(op, [x, y], wrong)
+                self.assertEqual((verdict.verdict, verdict.stricter), ("mismatch", None), op)
+
     def test_stated_contracts_and_wide_types_have_no_stricter_one(self):
         rng = np.random.default_rng(0)
         q, k, v = (narrow.normals(rng, narrow.bf16, 1, 2, 64, 64) for _ in range(3))

@@ -78,6 +78,7 @@ def quantised(x, scale):
 # By operator: the function in NumPy, extents that it is tried with, and whatever is no extent.
 FORMULAS = {
     "attention": (attention, dict(b=2, h=2, hkv=2, l=3, s=5, d=4, dv=4), {}),
+    "cast": (lambda x: x.astype(np.float16), dict(n=4), {}),
     "conv": (conv, dict(n=2, c=3, o=4, i=6, k=3), {"layouts": {"x": "[n,c,i]", "w": "[o,c,k]"}}),
     "cumsum": (lambda x: x.cumsum(-1), dict(rows=3, n=4), {}),
     "dequantize": (lambda q, scale: q * scale, dict(rows=3, n=4), {"q": "int8"}),
@@ -100,7 +101,11 @@ FORMULAS = {
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
+    "where": (lambda c, x, y: np.where(c, x, y), dict(n=4), {"c": "bool"}),
 }
+FORMULAS.update((op, (lambda x, *others: x > 0, dict(n=4), {})) for op in (
+    "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "not_equal"))
 # Cases that have no answer, by operator and extent, and why.
 REFUSED = {
     ("attention", "d"): "d=0 must be at least 1: scores of no terms",
@@ -200,6 +205,14 @@ def largest(x):
     return assay.namespace(x).max(x, axis=-1)
 
 
+def whether_any(x):
+    return assay.namespace(x).any(x > 0, axis=-1)
+
+
+def whether_all(x):
+    return assay.namespace(x).all(x > 0, axis=-1)
+
+
 def first(x):
     return x[:, 0]
 
@@ -250,6 +263,10 @@ class EmptyTraced(unittest.TestCase):
             for shape in ((3, 0), (0, 4)):
                 self.judge(function, ones(*shape))
         self.judge(largest, ones(0, 4))
+        for function in (whether_any, whether_all):
+            y = function(ones(3, 0))
+            self.assertEqual(assay.check(function, [ones(3, 0)], y).verdict, "pass")
+            self.assertEqual(assay.check(function, [ones(3, 0)], ~y).verdict, "mismatch")
         self.judge(first, ones(0, 4))
         self.judge(of_a_slice, ones(3, 4))
         self.judge(affine, ones(3, 0), ones(0, 4), ones(4))

@@ -87,6 +87,15 @@ KERNELS = """
 
     register("by_batch", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4))
 
+    register("promises", lambda a, b: in_lanes(products(a, b), 1 if a.shape[0] < 4 else 4), "f32acc;batchinv=yes")
+    register("columns", lambda a, b: in_lanes(products(a, b), 1 if b.shape[1] < 4 else 4), "f32acc;batchinv=yes")
+
+    @assay.kernel("softmax", contract="f32acc;math=4;det=yes;batchinv=yes", dtypes=["f32"], name="few_alone")
+    def few_alone(x, *, axis, log):
+        e = np.exp(x - x.max(-1, keepdims=True))
+        sums = e.sum(-1, keepdims=True)
+        return e / (np.nextafter(sums, np.float32(np.inf)) if len(x) < 3 else sums)
+
     @assay.kernel("softmax", contract="f32acc;math=4;det=yes", dtypes=["f32"])
     def last_alone(x, *, axis, log):
         e = np.exp(x - x.max(-1, keepdims=True))
@@ -107,18 +116,21 @@ KERNELS = """
     def numpys(x, *, kind, axes):
         return np.sum(x, axis=1)
 
-    def largest(name, one, start):
+    def largest(name, one, start, nan="any"):
         def of(x, *, kind, axes):
             y = np.full(x.shape[0], start, np.float32)
             for column in range(x.shape[1]):
                 y = one(y, x[:, column])
             return y
-        assay.kernel("reduce", contract="f32acc;nan=any", dtypes=["f32"], name=name)(of)
+        assay.kernel("reduce", contract="f32acc;nan=" + nan, dtypes=["f32"], name=name)(of)
 
     largest("spreads", np.maximum, -np.inf)
     largest("leaves_out", np.fmax, -np.inf)
     largest("if_larger", lambda y, x: np.where(x > y, x, y), -np.inf)
     largest("if_not_less", lambda y, x: np.where(y > x, y, x), -np.inf)
+    for nan in ("propagate", "ignore"):
+        largest("spreads_" + nan, np.maximum, -np.inf, nan)
+        largest("leaves_out_" + nan, np.fmax, -np.inf, nan)
 """
 
 
@@ -171,6 +183,20 @@ class Fingerprint(Program):
         self.assertIn("parts           of m=8: 4 7 with the same bits, 1 2 3 with others", told.stdout)
         for name in ("lanes", "wide"):
             self.assertEqual([axis["other"] for axis in self.passports("--impl", name)[name]["slices"]], [[], []], name)
+
+    def test_rows_that_break_their_promise_contradict_it(self):
+        found = {name: p["contradictions"] for name, p in self.passports("--impl", "promises,columns", code=1).items()}
+        self.assertEqual(found, {"promises": ["of m=8, 1 2 3 alone have other bits; the contract says batchinv=yes"], "columns": []})
+        done = self.take("--impl", "few_alone", case="softmax/f32/shape=20x300/fill=normal/seed=0", code=1)
+        self.assertIn("CONTRADICTION   of shape=20, 1 2 alone have other bits; the contract says batchinv=yes\n", done.stdout)
+
+    def test_a_nan_that_is_taken_otherwise_than_declared_is_a_contradiction(self):
+        names = [f"{how}_{nan}" for how in ("spreads", "leaves_out") for nan in ("propagate", "ignore")]
+        for kind in ("max", "min"):
+            passports = self.passports("--impl", ",".join(names), code=1,
+                                       case=f"reduce/f32/shape=4x9,axes=1,kind={kind}/fill=normal/seed=0")
+            self.assertEqual({name for name, p in passports.items() if p["contradictions"]}, {names[1], names[2]})
+            self.assertEqual(passports[names[2]]["contradictions"], ["of a NaN in a row: it is left out; the contract says nan=propagate"])
 
     def test_an_operator_without_a_known_sum_has_its_slices_compared(self):
         passport = self.passports("--impl", "last_alone", case="softmax/f32/shape=20x300/fill=normal/seed=0")["last_alone"]
@@ -278,6 +304,9 @@ class Fingerprint(Program):
                             (("--case", "matmul/f32/m=4,n=4,k=1/fill=normal/seed=0"), "have 1 terms; the order of 2 to 16384"),
                             (("--case", "matmul/bf16/m=4,n=4,k=257/fill=normal/seed=0"), "2 to 256 can be found with results of bf16"),
                             (("--case", "matmul/f32/m=4,n=4,k=16385/fill=normal/seed=0"), "2 to 16384"), (("--op", "fft"), "--case names another"),
+                            (("--op", "matmull"), "--op matmull: unknown operator"),
+                            (("--case", "exp/f32/n=0/fill=normal/seed=0"), "--case exp/f32/n=0/fill=normal/seed=0: "),
+                            (("--case", "nonsense"), "--case nonsense: case id"),
                             (("--diff", "a.json", "b.json"), "a.json")):
             done = self.assay("fingerprint", "--backend", "cpu", *words)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

@@ -98,7 +98,8 @@ const std::vector<OtherName>& SameAttributes() {
       {"axis", {"axes"}},          {"axes", {"axis"}},           {"dim", {"axis", "axes"}}, {"keepdim", {"keepdims"}},
       {"transpose_a", {"transa"}}, {"transpose_b", {"transb"}},  {"padding", {"pad"}},      {"strides", {"stride"}},
       {"dilations", {"dilation"}}, {"group", {"groups"}},        {"is_causal", {"causal"}}, {"epsilon", {"eps"}},
-      {"approximate", {"approx"}}, {"softmax_scale", {"scale"}}, {"sm_scale", {"scale"}},
+      {"approximate", {"approx"}}, {"softmax_scale", {"scale"}}, {"sm_scale", {"scale"}},   {"min", {"low"}},
+      {"max", {"high"}},
   };
   return table;
 }
@@ -151,6 +152,7 @@ const std::vector<OtherName>& OtherOperands() {
       {"lhs", {"a"}},
       {"rhs", {"b"}},
       {"other", {"b"}},
+      {"condition", {"c"}},
       {"mat2", {"b"}},
       {"query", {"q"}},
       {"key", {"k"}},

@@ -13,7 +13,7 @@ std::optional<Contract> WithNarrowIntermediates(const Operator& op, const Proble
   const bool stores = narrow != problem.inputs.end() &&
                       std::ranges::find(problem.outputs, narrow->dtype, &Operand::dtype) != problem.outputs.end();
   const ProblemTraits traits = op.TraitsOf(problem, 0);
-  const bool is_one_function = problem.inputs.size() == 1 && !traits.sums && FindDefinition(op.schema().op).empty();
+  const bool is_one_function = problem.inputs.size() <= 2 && !traits.sums && FindDefinition(op.schema().op).empty();
   const bool refuses = traits.required_fields.find("mid=none") != std::string::npos;
   if (!stores || is_one_function || refuses || contract.mid != Intermediate::kNone) return std::nullopt;
   Contract weaker = contract;

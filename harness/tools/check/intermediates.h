@@ -12,8 +12,8 @@ namespace assay {
 
 // `contract` with intermediates in the first 16-bit type among the inputs, which has to be that of an output too.
 // nullopt: there is none, no correct implementation of the operator needs them (required_fields has mid=none),
-// or it is a function of single elements (gelu, tanh), which frameworks compute in f32 as a whole. Those that a user
-// defines are not: frameworks execute them step by step.
+// or it is a function of one or two elements (gelu, add), which frameworks compute in f32 as a whole. Those of three
+// are not (fma), and neither are those that a user defines: frameworks execute them step by step.
 std::optional<Contract> WithNarrowIntermediates(const Operator& op, const Problem& problem, const Contract& contract);
 
 }  // namespace assay

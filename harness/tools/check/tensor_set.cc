@@ -15,6 +15,7 @@
 #include "harness/engine/device/executions.h"
 #include "harness/plan/catalog.h"
 #include "harness/tools/check/tensor_args.h"
+#include "ops/definition_file.h"
 #include "ops/empty_operands.h"
 
 namespace assay {
@@ -137,8 +138,14 @@ Result<Problem> BindTypes(const Operator& op, const CaseSpec& spec, const std::v
   const auto widest = [](DType type) {
     return IsRelabelled(type, DType::kI64) ? DType::kI64 : IsRelabelled(type, DType::kI8) ? DType::kI8 : type;
   };
-  for (const auto& taken : {Replacing(DType::kI32, DType::kI64), Replacing(DType::kBool, DType::kI8),
-                            std::function<DType(DType)>(widest)}) {
+  // Results of bool say whether, which sums and conversions of i8 do not: True + True is True.
+  const auto is_test = [&](const Operand& o) {
+    return o.dtype == DType::kBool && IsAmong(op.schema().outputs, o.name);
+  };
+  const bool takes_bytes = std::ranges::none_of(operands, is_test) || !FindDefinition(op.schema().op).empty();
+  std::vector<std::function<DType(DType)>> relabelled = {Replacing(DType::kI32, DType::kI64)};
+  if (takes_bytes) relabelled.insert(relabelled.end(), {Replacing(DType::kBool, DType::kI8), widest});
+  for (const auto& taken : relabelled) {
     if (auto other = BindAs(op, spec, operands, taken); other) return other;
   }
   const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);

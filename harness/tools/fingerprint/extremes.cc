@@ -47,7 +47,7 @@ std::string DescribeZeros(double negative_first, double positive_first) {
 
 std::string DescribeNan(double nan_first, double nan_last) {
   const bool first = std::isnan(nan_first), last = std::isnan(nan_last);
-  if (first == last) return first ? "the result is NaN" : "it is left out";
+  if (first == last) return first ? kNanWins : kNanLoses;
   return first ? "the result is NaN if it comes first, and not if last"
                : "the result is NaN if it comes last, and not if first";
 }

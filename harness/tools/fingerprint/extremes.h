@@ -11,6 +11,8 @@
 
 namespace assay {
 
+inline constexpr const char *kNanWins = "the result is NaN", *kNanLoses = "it is left out";
+
 struct Extremes {
   std::string nan, zeros, only_nan;  // of a row with a NaN; of -0 and +0; of a row of NaN alone
 };

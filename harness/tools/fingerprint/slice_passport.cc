@@ -70,7 +70,8 @@ class SliceProber {
       passport_.extremes = *std::move(extremes);
     }
     for (const SliceableAxis& axis : ListSliceableAxes(*bound_.op, bound_.problem)) {
-      if (auto tried = TryAxis(axis.cut, {.extent = axis.extent}); !tried) return tried;
+      const bool is_batch = axis.cut.inputs.front() >= 0;
+      if (auto tried = TryAxis(axis.cut, {.extent = axis.extent, .is_batch = is_batch}); !tried) return tried;
     }
     if (!LastQueriesStandAlone(bound_.problem)) return {};
     return TryAxis({{2, -1, -1}, {2}, {}}, {.extent = bound_.problem.Int("l"), .only_last = true});
@@ -129,6 +130,24 @@ class SliceProber {
   std::vector<Tensor> inputs_, whole_;
 };
 
+void FindContradictions(SlicePassport& passport) {
+  const auto contract = ParseDeclaration(passport.contract);
+  if (!contract) return;
+  auto& found = passport.contradictions;
+  if (contract->deterministic && !passport.repeats)
+    found.emplace_back("calls on equal data differ in their bits; the contract says det=yes");
+  for (const SliceAxisPassport& axis : passport.axes) {
+    if (!contract->batch_invariant || !axis.is_batch || axis.other.empty()) continue;
+    found.push_back(fmt::format("of {}={}, {} alone have other bits; the contract says batchinv=yes", axis.name,
+                                axis.extent, fmt::join(axis.other, " ")));
+  }
+  if (!passport.extremes || contract->nan == NanPolicy::kAny) return;
+  const bool wins = contract->nan == NanPolicy::kPropagate;
+  if (passport.extremes->nan == (wins ? kNanWins : kNanLoses)) return;
+  found.push_back(fmt::format("of a NaN in a row: {}; the contract says nan={}", passport.extremes->nan,
+                              wins ? "propagate" : "ignore"));
+}
+
 }  // namespace
 
 bool HasComparableSlices(const BoundCase& bound) {
@@ -139,6 +158,7 @@ Result<SlicePassport> TakeSlicePassport(const Device& device, const BoundCase& b
                                         const std::string& contract) {
   SlicePassport passport{.case_id = bound.problem.spec.Id(), .implementation = implementation, .contract = contract};
   if (auto taken = SliceProber(device, bound, passport).Run(); !taken) return tl::unexpected(taken.error());
+  FindContradictions(passport);
   return passport;
 }
 
@@ -170,17 +190,21 @@ std::string AxesText(const SlicePassport& passport) {
 }
 
 Json ToJson(const SlicePassport& passport) {
-  Json json = {{"case", passport.case_id},      {"implementation", passport.implementation},
-               {"contract", passport.contract}, {"repeats", passport.repeats},
-               {"slices", AxesJson(passport)},  {"executions", passport.executions}};
+  Json json = {{"case", passport.case_id},         {"implementation", passport.implementation},
+               {"contract", passport.contract},    {"repeats", passport.repeats},
+               {"slices", AxesJson(passport)},     {"contradictions", passport.contradictions},
+               {"executions", passport.executions}};
   if (passport.extremes) json["extremes"] = ToJson(*passport.extremes);
   return json;
 }
 
 std::string TextOf(const SlicePassport& passport) {
-  return fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}{}", passport.case_id,
-                     passport.implementation, passport.contract, "calls", passport.repeats ? "all" : "not all",
-                     SlicePassport::kRepeats, AxesText(passport), passport.extremes ? TextOf(*passport.extremes) : "");
+  std::string text =
+      fmt::format("{}\n  implementation  {}, contract {}\n  {:<15} {} of {} give equal bits\n{}{}", passport.case_id,
+                  passport.implementation, passport.contract, "calls", passport.repeats ? "all" : "not all",
+                  SlicePassport::kRepeats, AxesText(passport), passport.extremes ? TextOf(*passport.extremes) : "");
+  for (const std::string& what : passport.contradictions) text += fmt::format("  {:<15} {}\n", "CONTRADICTION", what);
+  return text;
 }
 
 }  // namespace assay

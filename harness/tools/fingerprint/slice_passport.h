@@ -19,6 +19,7 @@ struct SliceAxisPassport {
   std::string name;        // of the attribute that another number of slices changes: "m", "rows"
   int64_t extent = 0;      // slices of the case
   bool only_last = false;  // causal attention: the last queries alone see the keys that they see among all
+  bool is_batch = false;   // slices of the first operand, which batchinv=yes speaks of: columns of a product are none
   // Numbers of slices, ascending, by whether their bits are those of the case or others, or it does not take so many.
   std::vector<int64_t> equal, other, not_taken;
 };
@@ -28,7 +29,8 @@ struct SlicePassport {
   std::vector<SliceAxisPassport> axes;
   bool repeats = false;  // equal bits in each of kRepeats calls
   int executions = 0;
-  std::optional<Extremes> extremes;  // of a maximum or minimum
+  std::optional<Extremes> extremes;         // of a maximum or minimum
+  std::vector<std::string> contradictions;  // of the declared contract
 
   static constexpr int kRepeats = 4;
 };

@@ -16,6 +16,7 @@
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
+#include "harness/plan/catalog.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
@@ -70,7 +71,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   auto spec = ParseId(id);
   if (!spec) return tl::unexpected(spec.error());
   const Operator* op = OperatorRegistry::Global().Find(spec->op);
-  if (op == nullptr) return UsageError(fmt::format("{}: there is no operator {}", id, spec->op));
+  if (op == nullptr) return UsageError(fmt::format("there is no operator {}; assay list ops shows all", spec->op));
   auto canonical = Canonicalise(*std::move(spec), op->schema());
   if (!canonical) return tl::unexpected(canonical.error());
   auto bound = BindCase(*canonical);
@@ -97,10 +98,13 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
     }
   }
   if (auto known = CheckDTypes(options.run.selection.dtypes); !known) return tl::unexpected(known.error());
+  for (const std::string& op : options.ops) {
+    if (auto known = CheckOperator(op, Catalog()); !known) return tl::unexpected(known.error());
+  }
   std::vector<Fingerprinted> chosen;
   for (const std::string& id : ids) {
     auto made = CaseOf(id);
-    if (!made) return UsageError("--case " + made.error().message);
+    if (!made) return UsageError(fmt::format("--case {}: {}", id, made.error().message));
     const CaseSpec& spec = made->bound->problem.spec;
     const bool is_wanted = options.ops.empty() || std::ranges::find(options.ops, spec.op) != options.ops.end();
     if (is_wanted && SelectsDTypes(options.run.selection.dtypes, spec.dtypes)) chosen.push_back(*std::move(made));
@@ -174,10 +178,17 @@ class Taking {
       return Keep(device, of, offer, TakeFunctionPassport(*of.bound, *plan, offer.name, offer.contract_text));
     }
     const auto slices = TakeSlicePassport(device, *of.bound, offer.name, offer.contract_text);
-    if (!of.sums || !slices) return Keep(device, of, offer, slices);
+    if (!of.sums || !slices) {
+      contradictions_ += slices ? slices->contradictions.size() : 0;
+      return Keep(device, of, offer, slices);
+    }
     Prober prober(problem, *of.sums, *std::move(plan));
     auto passport = TakePassport(prober, offer.name, offer.contract_text);
     if (passport) {
+      for (const std::string& what : slices->contradictions) {
+        const bool is_known = std::ranges::find(passport->contradictions, what) != passport->contradictions.end();
+        if (!is_known) passport->contradictions.push_back(what);
+      }
       contradictions_ += passport->contradictions.size();
       passport->slices = *slices;
     }

@@ -38,6 +38,15 @@ TEST(Elementwise, OperandsAreBroadcastAlongRowsAndColumns) {
             (std::vector<double>{0, 1, 2, 3, 4, 5}));
 }
 
+TEST(Elementwise, OperandsThatAreBroadcastMayHaveNoElements) {
+  for (const char* per : {"row", "column", "tensor"}) {
+    const Problem rowless = Bind(std::string("add/f32/n=3,per=") + per + ",rows=0/fill=normal/seed=0");
+    EXPECT_EQ(rowless.outputs[0].shape, (Shape{0, 3})) << per;
+    const Problem empty = Bind(std::string("add/f32/n=0,per=") + per + ",rows=2/fill=normal/seed=0");
+    EXPECT_EQ(empty.outputs[0].shape, (Shape{2, 0})) << per;
+  }
+}
+
 TEST(Elementwise, IntegersWrapAround) {
   EXPECT_EQ(GoldenOf("add/i8/n=2/fill=normal/seed=0", {{127, -128}, {1, -1}}), (std::vector<double>{-128, 127}));
   EXPECT_EQ(GoldenOf("mul/i32/n=1/fill=normal/seed=0", {{65536}, {65537}}), (std::vector<double>{65536}));
