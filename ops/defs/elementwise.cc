@@ -146,7 +146,7 @@ struct Binary {
 };
 
 constexpr Binary kBinary[] = {
-    {"add", "z = x + y; integers wrap around", [](Expr x, Expr y) { return x + y; }},
+    {"add", "z = x + y; integers wrap around", [](Expr x, Expr y) { return Strict(x + y); }},
     {"div", "z = x / y", [](Expr x, Expr y) { return x / y; }, Types::kFloats},
     {"equal", "z = 1 where x = y, else 0; NaN equals nothing", Equal, Types::kEqualities, Role::kCompared},
     {"greater", "z = 1 where x > y, else 0", [](Expr x, Expr y) { return Less(y, x); }, Types::kComparisons,
@@ -162,7 +162,7 @@ constexpr Binary kBinary[] = {
     {"mul", "z = x y; integers wrap around", [](Expr x, Expr y) { return x * y; }, Types::kProducts},
     {"not_equal", "z = 1 where x is not y, else 0; NaN differs from everything", NotEqual, Types::kEqualities,
      Role::kCompared},
-    {"sub", "z = x - y; integers wrap around", [](Expr x, Expr y) { return x - y; }},
+    {"sub", "z = x - y; integers wrap around", [](Expr x, Expr y) { return Strict(x - y); }},
 };
 
 // The operand x, along n or along rows and n, and how the others lie beside it.
