@@ -183,11 +183,11 @@ Broadcast StateShape(Definition& d) {
                "what has a number of the other operands of its own: element [n]; beside x [rows,n] row [rows], column "
                "[n], tensor []");
   const int64_t rows = d.Integer("rows", "1", "rows of x; with per=row, column and tensor only");
-  d.RefuseIf(rows < 1, "rows must be positive");
+  d.RefuseIf(rows < 0, "rows must not be negative");
   const bool is_flat = per == "element";
   d.RefuseIf(is_flat && rows != 1, "rows must be 1 with per=element, where elements of any shape lie along n");
   if (is_flat) return {n, n};
-  const Axis row = d.FixedAxis("rows", std::max<int64_t>(rows, 1));
+  const Axis row = d.FixedAxis("rows", std::max<int64_t>(rows, 0));
   return {row + n, per == "row" ? Axes(row) : per == "column" ? Axes(n) : Axes()};
 }
 

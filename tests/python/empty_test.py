@@ -100,6 +100,10 @@ FORMULAS = {
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
+    "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),
+    "where": (np.where, dict(n=4), {"c": "bool"}),
+    **{op: (getattr(np, op), dict(n=4), {}) for op in (
+        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or not_equal").split()},
 }
 # Cases that have no answer, by operator and extent, and why.
 REFUSED = {
@@ -153,6 +157,11 @@ class Empty(unittest.TestCase):
             for key in extents:
                 with self.subTest(op=op, key=key):
                     self.judge(op, key, {**extents, key: 0, **REPLACED.get((op, key), {})})
+
+    def test_rows_of_functions_of_two_numbers(self):
+        for per, y in (("row", ones(0)), ("column", ones(4)), ("tensor", ones())):
+            verdict = assay.check("add", [ones(0, 4), y], ones(0, 4), per=per)
+            self.assertEqual((verdict.verdict, verdict.reason), ("pass", NOTHING), per)
 
     def judge(self, op, key, extents):
         if (op, key) in REFUSED:
