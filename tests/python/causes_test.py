@@ -187,6 +187,9 @@ class Causes(unittest.TestCase):
                        lambda a, b, c: (a @ b + 2 * c)[:, np.arange(32) ^ 1], beta=2)
         self.has_cause("the output y shifted by 1 along axis 0 where it is wrong", "matmul", [a, b],
                       lambda a, b: (a @ b)[np.minimum(np.arange(32), 30)])
+        wide = b[:, :20]
+        self.has_cause("the output y stored as its transpose lies", "matmul", [a, wide], lambda a, b: (a @ b).T.reshape(32, 20))
+        self.has_cause("the output y read as if its transpose lay there", "matmul", [a, wide], lambda a, b: (a @ b).reshape(20, 32).T)
         self.has_cause("the operand a read as if its transpose lay there", "matmul", [a, b],
                       lambda a, b: a.reshape(40, 32).T @ b)
 
@@ -200,7 +203,7 @@ class Causes(unittest.TestCase):
                 return y
             return product
         self.has_cause("the output y with bit 21 flipped where it is wrong", "matmul", [a, b], flips(21, 256))
-        self.has_cause("the output y with bit 27 flipped where it is wrong", "matmul", [a, b], flips(27, 1024))
+        self.has_cause("the output y with bit 30 flipped where it is wrong", "matmul", [a, b], flips(30, 1024))
         # One number is off by too few tolerances to tell which bit it was.
         self.assertNotIn("flipped", self.reason("matmul", [a, b], flips(19, 1024)))
 
