@@ -195,7 +195,8 @@ int Diff(const DiffOptions& options) {
     return Complain(kExitNothing,
                     "no case was computed by two of these implementations on equal inputs; give more with --between");
   }
-  KeptOutputs kept_outputs(options.run);
+  std::error_code error;
+  KeptOutputs kept_outputs(fs::is_directory(options.run, error) ? options.run : options.run.parent_path());
   std::string text;
   Json json = {{"differing", Json::array()}};
   size_t shown = 0, differing = 0, without = 0;
