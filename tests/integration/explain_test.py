@@ -232,6 +232,11 @@ class FromRuns(Explained):
         self.assertIn(f"odd one out: {odd}", text)
         self.assertIn("--evidence 1", text)
         self.assertIn("cpu, misbehaving", self.explain("out", "--between", "gpu", code=2, verb="diff").stderr)
+        records = self.dir / "out/results.jsonl"  # of somebody else, with names that a terminal would obey
+        records.write_text(records.read_text().replace('"backend":"misbehaving"', '"backend":"mis\\u001bbehaving"'))
+        text = self.explain(records, code=0, verb="diff").stdout
+        self.assertIn("odd one out: mis\\x1bbehaving drop_last_k", text)
+        self.assertNotIn("\x1b", text)
 
     def write_folder(self, case, inputs, outputs):
         """A failure folder by hand: tensors by name, each a type, a shape and its bytes."""
