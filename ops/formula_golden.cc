@@ -45,6 +45,7 @@ void MakeScales(DType out, bool random, Tensor& tensor) {
 // Where an operand lacks axes of the first one, it has numbers of their beginnings.
 void CopyCompared(const Graph& graph, size_t input, const Tensor& first, Tensor& tensor) {
   const std::vector<double> from = first.ToDoubles();
+  if (from.empty()) return;
   std::vector<double> values = tensor.ToDoubles();
   const std::vector<int>&axes = graph.inputs[input].axes, &of_first = graph.inputs[0].axes;
   for (size_t i = 0; i < values.size(); i += 2) {
