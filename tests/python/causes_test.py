@@ -193,6 +193,14 @@ class Causes(unittest.TestCase):
         self.has_cause("the operand a read as if its transpose lay there", "matmul", [a, b],
                       lambda a, b: a.reshape(40, 32).T @ b)
 
+    def test_a_spectrum_in_fewer_bits_is_named(self):
+        x = self.normals(4, 64) + 1j * self.normals(4, 64)
+
+        def rounded(x):
+            y = np.fft.fft(x)
+            return y.real.astype(np.float16) + 1j * y.imag.astype(np.float16)
+        self.has_cause("the output y rounded to f16", "fft", [x.astype(np.complex64)], rounded)
+
     def test_a_flipped_bit_is_named(self):
         a, b = self.normals(32, 40), self.normals(40, 32)
 

@@ -85,7 +85,7 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
     changes.push_back({.kind = Kind::kTransposed});
     if (shape.back() != shape[shape.size() - 2]) changes.push_back({.kind = Kind::kReadTransposed});
   }
-  if (!IsFloat(got.dtype())) return changes;
+  if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) return changes;
   const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
   for (int bit = sign; bit-- > 0;) changes.push_back({.kind = Kind::kFlipped, .bits = bit});
   // The fewest bits that fit are what it was rounded to.
