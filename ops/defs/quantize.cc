@@ -36,8 +36,8 @@ void Quantize(Definition& d) {
   RefuseZero(d, zero);
   const Expr x = d.In("x", rows + n);
   const Expr scale = d.In("scale", AxesOfScale(per, rows, n), Role::kScale);
-  const int64_t saturate =
-      d.Integer("saturate", "1", "0: beyond its largest numbers e4m3 is NaN and e5m2 infinite; floats only");
+  const int64_t saturate = d.Integer(
+      "saturate", "1", "0: beyond its largest numbers e4m3 is NaN and e5m2 infinite; floats only", {"1", "0"});
   d.RefuseIf(saturate != 0 && saturate != 1, "saturate must be 0 or 1");
   d.RefuseIf(saturate == 0 && !IsFloat(d.TypeOfResult()),
              "saturate must be 1: integers have nothing beyond their ends");

@@ -171,8 +171,11 @@ double Definition::Real(std::string_view key, std::string_view default_value, st
   return Number(AttrType::kFloat, &AttrValues::reals, key, default_value, doc);
 }
 
-int64_t Definition::Integer(std::string_view key, std::string_view default_value, std::string_view doc) {
-  return Number(AttrType::kInt, &AttrValues::integers, key, default_value, doc);
+int64_t Definition::Integer(std::string_view key, std::string_view default_value, std::string_view doc,
+                            std::vector<std::string> choices) {
+  const int64_t value = Number(AttrType::kInt, &AttrValues::integers, key, default_value, doc);
+  attrs_.back().choices = std::move(choices);
+  return value;
 }
 
 std::string Definition::Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc) {

@@ -86,7 +86,9 @@ class Definition {
   // No attribute: of this extent in every case.
   formula::Axis FixedAxis(std::string_view text, int64_t extent);
   double Real(std::string_view key, std::string_view default_value, std::string_view doc);
-  int64_t Integer(std::string_view key, std::string_view default_value, std::string_view doc);
+  // `choices`: values that designs try, the default first; none: the default and the next integer. They refuse nothing.
+  int64_t Integer(std::string_view key, std::string_view default_value, std::string_view doc,
+                  std::vector<std::string> choices = {});
   // The first choice is the default.
   std::string Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc);
   // Default: 0.

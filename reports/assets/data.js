@@ -22,15 +22,6 @@ const records = data.rows.map((row, index) => new RunRecord(row, index));
 // Where a record stands among all of the run, of which the table may not have all.
 const placed = new Map(records.map((record, i) => [data.places ? data.places[i] : i, record]));
 
-function grouped(list, keyOf) {
-  const groups = new Map();
-  for (const item of list) {
-    const key = keyOf(item);
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(item);
-  }
-  return groups;
-}
 const resultsOfCase = grouped(records, (record) => record.case_id);
 
 const present = (value) => value !== null && value !== undefined && value !== '';

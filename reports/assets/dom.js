@@ -65,3 +65,14 @@ const termId = (name) => 'term-' + name.replace(/ /g, '-');
 function term(name, text) {
   return make('a', {class: 'term', href: '#' + termId(name), title: definitions.get(name) || ''}, text || name);
 }
+
+// A map from keys to the items that have them.
+function grouped(list, keyOf) {
+  const groups = new Map();
+  for (const item of list) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return groups;
+}

@@ -11,16 +11,7 @@ function changeChip(change) {
   return make('span', {class: 'chip ' + toneOf[change.trend], title: text}, hidden(signOf[change.trend]), ' ' + change.aspect);
 }
 
-function grouped(items, keyOf) {
-  const groups = new Map();
-  for (const item of items) {
-    const key = keyOf(item);
-    groups.set(key, [...(groups.get(key) || []), item]);
-  }
-  return groups;
-}
-
-// One row for each result that changed, those that got worse last on top.
+// One row for each result that changed; on top those that got worse most recently.
 function grid(changes) {
   const results = [...grouped(changes, (c) => JSON.stringify([c.device, c.implementation, c.case_id])).values()];
   const newest = (of) => Math.max(...of.map((c) => places.get(c.run) + (c.trend === 'worse' ? history.runs.length : 0)));

@@ -48,7 +48,8 @@ std::optional<size_t> FindOdd(const CaseBetween& of) {
 }  // namespace
 
 std::string NameBetween(const Record& record) {
-  return record.backend + " " + record.implementation;
+  const bool is_of_device = !record.device.empty() && record.device != "host";
+  return record.backend + " " + record.implementation + (is_of_device ? " on " + record.device : "");
 }
 
 std::vector<CaseBetween> CompareInCases(std::span<const Record* const> records) {

@@ -33,7 +33,7 @@ struct PairBetween {
 // ones.
 std::vector<PairBetween> ComparePairs(const std::vector<CaseBetween>& cases);
 
-// "cpu naive"
+// "cpu naive", or "opencl naive on GPU"
 std::string NameBetween(const Record& record);
 
 // "odd one out: cpu naive, of 4 implementations", where one stands alone and fails; "" elsewhere. For the result of one

@@ -214,22 +214,29 @@ class FromRuns(Explained):
                    "misbehaving,cpu", "--impl", "drop_last_k,naive,blocked,splitk", "--no-perf", "--evidence", "1")
         found = json.loads(self.explain("out", "--json", code=0, verb="diff").stdout)
         (case,) = found["differing"]
-        self.assertEqual(case["odd_one_out"], "misbehaving drop_last_k")
+        odd = "misbehaving drop_last_k on imaginary"
+        self.assertEqual(case["odd_one_out"], odd)
         self.assertEqual(case["results"][[r["verdict"] for r in case["results"]].index("mismatch")]["name"],
-                         "misbehaving drop_last_k")
-        worst = [d for d in case["elements"]["differences"] if "misbehaving drop_last_k" in d["between"]]
+                         odd)
+        worst = [d for d in case["elements"]["differences"] if odd in d["between"]]
         self.assertGreater(worst[0]["tolerances"], 1)
         self.assertGreater(worst[0]["ulp"], 1)
-        self.assertEqual(found["summary"]["odd_one_out"], {"misbehaving drop_last_k": 1})
+        self.assertEqual(found["summary"]["odd_one_out"], {odd: 1})
+        self.assertEqual(json.loads(self.explain("out/results.jsonl", "--json", code=0, verb="diff").stdout), found)
         text = self.explain("out", "--between", "cpu,misbehaving", code=0, verb="diff").stdout
-        self.assertIn("odd one out in 1 of 1 cases: misbehaving drop_last_k", text)
+        self.assertIn(f"odd one out in 1 of 1 cases: {odd}", text)
         # Without kept outputs the records still tell the rest, and the option that keeps them is named.
         for file in (self.dir / "out/outputs").iterdir():
             file.unlink()
         text = self.explain("out", code=0, verb="diff").stdout
-        self.assertIn("odd one out: misbehaving drop_last_k", text)
+        self.assertIn(f"odd one out: {odd}", text)
         self.assertIn("--evidence 1", text)
         self.assertIn("cpu, misbehaving", self.explain("out", "--between", "gpu", code=2, verb="diff").stderr)
+        records = self.dir / "out/results.jsonl"  # of somebody else, with names that a terminal would obey
+        records.write_text(records.read_text().replace('"backend":"misbehaving"', '"backend":"mis\\u001bbehaving"'))
+        text = self.explain(records, code=0, verb="diff").stdout
+        self.assertIn("odd one out: mis\\x1bbehaving drop_last_k", text)
+        self.assertNotIn("\x1b", text)
 
     def write_folder(self, case, inputs, outputs):
         """A failure folder by hand: tensors by name, each a type, a shape and its bytes."""

@@ -168,7 +168,7 @@ class Parts(unittest.TestCase):
         self.assertEqual({r["naming"] for r in other["results"]}, {"wrong"})
         self.assertEqual(other["unstated"], len(explained["results"]) - len(other["results"]))
         text = run(*[a for a in args if a != "--json"]).stdout
-        for word in ("named right first", "the third of the faults that nothing is tuned on:"):
+        for word in ("named right first", "the third of the faults that is counted apart:"):
             self.assertIn(word, text)
 
     def test_held_back_seeds_can_be_fresh(self):

@@ -187,8 +187,19 @@ class Causes(unittest.TestCase):
                        lambda a, b, c: (a @ b + 2 * c)[:, np.arange(32) ^ 1], beta=2)
         self.has_cause("the output y shifted by 1 along axis 0 where it is wrong", "matmul", [a, b],
                       lambda a, b: (a @ b)[np.minimum(np.arange(32), 30)])
+        wide = b[:, :20]
+        self.has_cause("the output y stored as its transpose lies", "matmul", [a, wide], lambda a, b: (a @ b).T.reshape(32, 20))
+        self.has_cause("the output y read as if its transpose lay there", "matmul", [a, wide], lambda a, b: (a @ b).reshape(20, 32).T)
         self.has_cause("the operand a read as if its transpose lay there", "matmul", [a, b],
                       lambda a, b: a.reshape(40, 32).T @ b)
+
+    def test_a_spectrum_in_fewer_bits_is_named(self):
+        x = self.normals(4, 64) + 1j * self.normals(4, 64)
+
+        def rounded(x):
+            y = np.fft.fft(x)
+            return y.real.astype(np.float16) + 1j * y.imag.astype(np.float16)
+        self.has_cause("the output y rounded to f16", "fft", [x.astype(np.complex64)], rounded)
 
     def test_a_flipped_bit_is_named(self):
         a, b = self.normals(32, 40), self.normals(40, 32)

@@ -101,11 +101,11 @@ FORMULAS = {
     "softmax_backward": (lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)), dict(rows=3, n=4), {}),
     "sort": (lambda x: {"values": np.sort(x, -1), "indices": np.argsort(x, -1, kind="stable")}, dict(rows=3, n=4), {}),
     "top_k": (top_k, dict(rows=3, k=2, n=4), {}),
-    "where": (lambda c, x, y: np.where(c, x, y), dict(n=4), {"c": "bool"}),
+    "cast": (lambda x: x.astype(np.float32), dict(n=4), {"x": "int32"}),
+    "where": (np.where, dict(n=4), {"c": "bool"}),
+    **{op: (getattr(np, op), dict(n=4), {}) for op in (
+        "equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not logical_or not_equal").split()},
 }
-FORMULAS.update((op, (lambda x, *others: x > 0, dict(n=4), {})) for op in (
-    "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "logical_and", "logical_not",
-    "logical_or", "not_equal"))
 # Cases that have no answer, by operator and extent, and why.
 REFUSED = {
     ("attention", "d"): "d=0 must be at least 1: scores of no terms",
@@ -118,10 +118,7 @@ REFUSED = {
     ("top_k", "n"): "k must not be more than n",
 }
 OPERATORS = dict(assay.operators())
-CONDITIONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not",
-              "isfinite", "isinf", "isnan"}
-FORMULAS.update((op, (lambda x, *others, to="bool" if op in CONDITIONS else "float16" if op == "cast" else "float32": x.astype(to),
-                      dict(n=4), {"c": "bool"})) for op, parts in OPERATORS.items()  # functions of each element
+FORMULAS.update((op, (lambda x, *others: x, dict(n=4), {})) for op, parts in OPERATORS.items()  # functions of each element
                 if op not in FORMULAS and set(parts["layouts"].values()) == {"[n]"})
 REPLACED = {("attention", "h"): {"hkv": 0}}  # extents that have to be 0 beside
 
@@ -161,6 +158,11 @@ class Empty(unittest.TestCase):
             for key in extents:
                 with self.subTest(op=op, key=key):
                     self.judge(op, key, {**extents, key: 0, **REPLACED.get((op, key), {})})
+
+    def test_rows_of_functions_of_two_numbers(self):
+        for per, y in (("row", ones(0)), ("column", ones(4)), ("tensor", ones())):
+            verdict = assay.check("add", [ones(0, 4), y], ones(0, 4), per=per)
+            self.assertEqual((verdict.verdict, verdict.reason), ("pass", NOTHING), per)
 
     def judge(self, op, key, extents):
         if (op, key) in REFUSED:

@@ -23,9 +23,10 @@ double RoundTo(double x, int bits) {
 
 // Where the value at a place of the output belongs.
 int64_t FindSource(const OutputChange& change, const Shape& shape, int64_t element) {
-  if (change.kind == Kind::kTransposed) {
+  if (change.kind == Kind::kTransposed || change.kind == Kind::kReadTransposed) {
     const int64_t columns = shape.back(), rows = shape[shape.size() - 2], i = element % (rows * columns);
-    return element - i + i % columns * rows + i / columns;
+    const int64_t inner = change.kind == Kind::kTransposed ? rows : columns;
+    return element - i + i % inner * (rows * columns / inner) + i / inner;
   }
   if (change.kind != Kind::kNeighbours && change.kind != Kind::kShifted) return element;
   const int64_t extent = shape[change.axis], stride = RowMajorStrides(shape)[change.axis];
@@ -50,6 +51,12 @@ double FlipBit(const Tensor& got, int64_t element, int bit) {
   return one.ToDoubles()[0];
 }
 
+// Whether the error is what rounding to a number near `value` may make, beside the tolerance.
+bool IsWithinRounding(const Judgement& judged, double value, int bits) {
+  if (!judged.finite || !std::isfinite(value) || value == 0) return false;
+  return std::fabs(judged.error) <= std::ldexp(0.5, std::ilogb(value) - bits + 1) + judged.Tolerance();
+}
+
 bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> values,
                const std::function<bool(int64_t)>& is_at) {
   int64_t narrowed = 0;
@@ -58,8 +65,7 @@ bool IsRounded(int bits, const ElementJudge& judge, std::span<const double> valu
     const double value = values[static_cast<size_t>(i)], right = judge.Rounded(i);
     if (value != RoundTo(value, bits)) return false;
     const Judgement judged = judge.Judge(i, value);
-    const double half = std::ldexp(0.5, std::ilogb(value == 0 ? right : value) - bits + 1);
-    if (!judged.accepted && !(judged.finite && std::fabs(judged.error) <= half + judged.Tolerance())) return false;
+    if (!judged.accepted && !IsWithinRounding(judged, value == 0 ? right : value, bits)) return false;
     narrowed += right != RoundTo(right, bits) ? 1 : 0;
   }
   return narrowed >= kLeastNarrowed;
@@ -75,9 +81,11 @@ std::vector<OutputChange> ListOutputChanges(const Tensor& got) {
     for (const int64_t by : {1, -1}) changes.push_back({.kind = Kind::kShifted, .axis = axis, .by = by});
     for (const int64_t by : {0, 1}) changes.push_back({.kind = Kind::kNeighbours, .axis = axis, .by = by});
   }
-  if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1)
+  if (shape.size() > 1 && shape.back() > 1 && shape[shape.size() - 2] > 1) {
     changes.push_back({.kind = Kind::kTransposed});
-  if (!IsFloat(got.dtype())) return changes;
+    if (shape.back() != shape[shape.size() - 2]) changes.push_back({.kind = Kind::kReadTransposed});
+  }
+  if (!IsFloat(got.dtype()) && !IsComplex(got.dtype())) return changes;
   const int sign = IsComplex(got.dtype()) ? 0 : 8 * static_cast<int>(SizeOf(got.dtype())) - 1;
   for (int bit = sign; bit-- > 0;) changes.push_back({.kind = Kind::kFlipped, .bits = bit});
   // The fewest bits that fit are what it was rounded to.
@@ -124,6 +132,8 @@ std::string DescribeOutputChange(const std::string& output, const OutputChange& 
       return fmt::format("{} shifted by {} along axis {}", what, change.by, change.axis);
     case Kind::kTransposed:
       return what + " stored as its transpose lies";
+    case Kind::kReadTransposed:
+      return what + " read as if its transpose lay there";
     case Kind::kFlipped:
       return fmt::format("{} with bit {} flipped", what, change.bits);
     case Kind::kRounded:

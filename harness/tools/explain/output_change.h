@@ -22,6 +22,7 @@ struct OutputChange {
     kNeighbours,
     kShifted,
     kTransposed,
+    kReadTransposed,
     kFlipped,
     kRounded
   };

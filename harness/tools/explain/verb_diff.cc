@@ -15,11 +15,13 @@
 #include "harness/cli/run_pair.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/core/base/json_text.h"
 #include "harness/core/base/text.h"
 #include "harness/core/data/safetensors.h"
 #include "harness/tools/bundle/stored_outputs.h"
 #include "harness/tools/explain/ranking.h"
 #include "reports/compare/between_backends.h"
+#include "reports/text.h"
 
 namespace assay::cli {
 namespace {
@@ -185,6 +187,13 @@ Json SummaryJson(const std::vector<CaseBetween>& cases) {
   return json;
 }
 
+// Names from records may have control characters.
+std::string PrintableLines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(text, '\n')) lines.push_back(Printable(line));
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
 int Diff(const DiffOptions& options) {
   const auto run = ReadRunToCompare(options.run);
   if (!run) return Complain(kExitUsage, run.error().message);
@@ -195,7 +204,8 @@ int Diff(const DiffOptions& options) {
     return Complain(kExitNothing,
                     "no case was computed by two of these implementations on equal inputs; give more with --between");
   }
-  KeptOutputs kept_outputs(options.run);
+  std::error_code error;
+  KeptOutputs kept_outputs(fs::is_directory(options.run, error) ? options.run : options.run.parent_path());
   std::string text;
   Json json = {{"differing", Json::array()}};
   size_t shown = 0, differing = 0, without = 0;
@@ -214,7 +224,7 @@ int Diff(const DiffOptions& options) {
         without);
   }
   json["summary"] = SummaryJson(cases), json["differing_cases"] = differing, json["without_outputs"] = without;
-  Print(options.json ? json.dump(2) + "\n" : text + SummaryText(cases));
+  Print(options.json ? DumpJson(json, 2) + "\n" : PrintableLines(text + SummaryText(cases)));
   return kExitOk;
 }
 

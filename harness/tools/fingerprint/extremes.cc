@@ -20,7 +20,7 @@ class RowProbe {
  public:
   RowProbe(const Problem& problem, const PreparedPlan& plan) : problem_(problem), plan_(plan) {}
 
-  Result<double> Of(double first, double last, bool fill_with_first = false) const {
+  Result<double> Reduce(double first, double last, bool fill_with_first = false) const {
     const Shape& shape = problem_.inputs[0].shape;
     const double usual = problem_.Text("kind") == "max" ? -1 : 1;
     std::vector<double> values(static_cast<size_t>(NumElements(shape)), fill_with_first ? first : usual);
@@ -65,8 +65,8 @@ bool TakesExtremes(const Problem& problem) {
 Result<Extremes> FindExtremes(const Problem& problem, const PreparedPlan& plan) {
   const RowProbe probe(problem, plan);
   const double usual = problem.Text("kind") == "max" ? -1 : 1;
-  const Result<double> results[] = {probe.Of(kNan, usual), probe.Of(usual, kNan), probe.Of(-0.0, 0.0),
-                                    probe.Of(0.0, -0.0), probe.Of(kNan, kNan, true)};
+  const Result<double> results[] = {probe.Reduce(kNan, usual), probe.Reduce(usual, kNan), probe.Reduce(-0.0, 0.0),
+                                    probe.Reduce(0.0, -0.0), probe.Reduce(kNan, kNan, true)};
   for (const Result<double>& result : results) {
     if (!result) return tl::unexpected(result.error());
   }

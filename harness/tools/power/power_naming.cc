@@ -62,19 +62,19 @@ std::vector<NamedPair> JudgeNames(const PowerTally& tally, const TrueCauses& tru
   return judged;
 }
 
-// The three shares that a release is measured by, over faults that may be tuned on or over the others.
+// The three shares that a release is measured by, over the faults that are counted apart or over the others.
 struct NamingShare {
   std::string what;
   Naming naming = Naming::kRight;
   NamingCounts counts;
 };
 
-std::vector<NamingShare> SharesOf(const std::vector<NamedPair>& pairs, bool held) {
+std::vector<NamingShare> SharesOf(const std::vector<NamedPair>& pairs, bool apart) {
   NamingShare right{"named right first, cause has a hypothesis", Naming::kRight, {}};
   NamingShare wrong{"named wrong first, of all caught", Naming::kWrong, {}};
   NamingShare honest{"unexplained, cause has no hypothesis", Naming::kUnexplained, {}};
   for (const NamedPair& named : pairs) {
-    if (IsHeldFromTuning(named.pair.fault) != held) continue;
+    if (IsCountedApart(named.pair.fault) != apart) continue;
     wrong.counts.Add(named.naming, named.pair.case_id);
     // A hint is no cause.
     const bool has_none = named.truth.names.empty();
@@ -122,8 +122,8 @@ std::string FaultLines(const std::vector<NamedPair>& pairs) {
     const auto& [right, hinted, wrong, unexplained] = of.counts;
     if (wrong == 0 && (!of.has_names || hinted + unexplained == 0)) continue;
     text += fmt::format("{}{} of {}: {} right, {} hinted, {} unexplained, {} wrong{}\n",
-                        IsHeldFromTuning(key.second) ? "[held] " : "", key.second, key.first, right, hinted,
-                        unexplained, wrong, of.wrong);
+                        IsCountedApart(key.second) ? "[apart] " : "", key.second, key.first, right, hinted, unexplained,
+                        wrong, of.wrong);
   }
   return text;
 }
@@ -160,9 +160,9 @@ std::string NamingText(const PowerTally& tally, const TrueCauses& truths) {
                         ShareText(counts, Naming::kRight), counts.Count(Naming::kHinted), counts.Count(Naming::kWrong),
                         counts.Count(Naming::kUnexplained));
   }
-  for (const bool held : {false, true}) {
-    text += held ? "the third of the faults that nothing is tuned on:\n" : "the other faults:\n";
-    for (const NamingShare& share : SharesOf(pairs, held))
+  for (const bool apart : {false, true}) {
+    text += apart ? "the third of the faults that is counted apart:\n" : "the other faults:\n";
+    for (const NamingShare& share : SharesOf(pairs, apart))
       text += fmt::format("  {:<42} {}\n", share.what, ShareText(share.counts, share.naming));
   }
   if (const int64_t unstated = CountUnstated(tally, pairs.size()); unstated > 0)
@@ -178,11 +178,11 @@ Json NamingJson(const PowerTally& tally, const TrueCauses& truths) {
     for (size_t i = 0; i < kNamings.size(); ++i) group[std::string(kNamings[i])] = counts.Count(static_cast<Naming>(i));
     out["groups"].push_back(std::move(group));
   }
-  for (const bool held : {false, true}) {
-    for (const NamingShare& share : SharesOf(pairs, held)) {
+  for (const bool apart : {false, true}) {
+    for (const NamingShare& share : SharesOf(pairs, apart)) {
       const Interval interval = share.counts.IntervalOf(share.naming);
       out["shares"].push_back({{"share", share.what},
-                               {"held_from_tuning", held},
+                               {"counted_apart", apart},
                                {"count", share.counts.Count(share.naming)},
                                {"all", share.counts.All()},
                                {"low_95", interval.low},

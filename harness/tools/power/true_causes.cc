@@ -77,7 +77,7 @@ Naming JudgeNaming(const TrueCause& truth, const std::vector<std::string>& named
   return MatchesAny(truth.hints, reason) ? Naming::kHinted : Naming::kUnexplained;
 }
 
-bool IsHeldFromTuning(std::string_view fault) {
+bool IsCountedApart(std::string_view fault) {
   return InShard(fault, {0, 3});
 }
 

@@ -37,7 +37,7 @@ enum class Naming : uint8_t { kRight, kHinted, kWrong, kUnexplained };
 // `named`: what the explanation names, the first cause first. A right cause behind the first is a hint.
 Naming JudgeNaming(const TrueCause& truth, const std::vector<std::string>& named, std::string_view reason);
 
-// Whether nothing may be tuned on a fault: a third of them, by the hash of the name.
-bool IsHeldFromTuning(std::string_view fault);
+// Whether shares of this fault stand apart: those of a third of them, by the hash of the name.
+bool IsCountedApart(std::string_view fault);
 
 }  // namespace assay

@@ -41,6 +41,17 @@ TEST(BetweenBackends, TheOneThatAloneFailsIsOdd) {
   EXPECT_EQ(Compare(records).at(0).odd, std::nullopt) << "of two nobody knows";
 }
 
+TEST(BetweenBackends, DevicesOfABackendAreToldApart) {
+  std::vector<Record> records = {MakeResult("a x", "1", 3, "mismatch"), MakeResult("a x", "2", 1),
+                                 MakeResult("b x", "2", 1)};
+  records[0].device = "GPU 0", records[1].device = "GPU 1", records[2].device = "host";
+  const auto cases = Compare(records);
+  EXPECT_EQ(OddOneOutText(cases.at(0)), "odd one out: a x on GPU 0, of 3 results of this case");
+  const auto pairs = ComparePairs(cases);
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[1].first + ", " + pairs[1].second, "a x on GPU 1, b x");
+}
+
 TEST(BetweenBackends, ResultsOfOtherInputsOrWithoutOutputsAreNotBesideEachOther) {
   std::vector<Record> records = {MakeResult("a x", "1", 3), MakeResult("b x", "2", 1)};
   records[1].input_hash = "j";

@@ -89,6 +89,14 @@ TEST(Elementwise, ComparedNumbersAreEqualWhereOperandsAreBroadcast) {
   }
 }
 
+TEST(Elementwise, ANumberBesideNoElementsIsTheFillsOwn) {
+  const Problem problem = Bind("equal/f32-f32-bool/n=0,per=tensor,rows=3/fill=uniform/seed=0");
+  const std::vector<Tensor> inputs = Op("equal").MakeInputs(problem);
+  EXPECT_EQ(inputs[0].size(), 0);
+  ASSERT_EQ(inputs[1].size(), 1);
+  EXPECT_LT(std::fabs(inputs[1].ToDoubles()[0]), 2);
+}
+
 TEST(Elementwise, MessagesSayWhatIsPossible) {
   const auto refusal = [](const char* id) {
     const auto problem = TryBind(id);

@@ -75,22 +75,22 @@ TEST_F(FaultNaming, SharesAreOfCaughtFaultsAndThoseHeldFromTuningStandApart) {
   tally.pairs.back().opinions.fill(Opinion::kAccepts);  // missed
   const Json json = NamingJson(tally, *causes);
   EXPECT_EQ(json["unstated"], 1);
-  int64_t right = 0, wrong = 0, unexplained = 0, all = 0, held = 0;
+  int64_t right = 0, wrong = 0, unexplained = 0, all = 0, apart = 0;
   for (const Json& share : json["shares"]) {
     const std::string what = share["share"];
     const int64_t count = share["count"];
     if (what.starts_with("named right")) right += count, all += share["all"].get<int64_t>();
     if (what.starts_with("named wrong")) wrong += count;
     if (what.starts_with("unexplained")) unexplained += count;
-    if (what.starts_with("named right") && share["held_from_tuning"]) held = share["all"];
+    if (what.starts_with("named right") && share["counted_apart"]) apart = share["all"];
     EXPECT_LE(share["low_95"], share["high_95"]);
   }
   EXPECT_EQ(right, 20);
   EXPECT_EQ(wrong, 10);
   EXPECT_EQ(unexplained, 30);
   EXPECT_EQ(all, 30);
-  EXPECT_GT(held, 0);
-  EXPECT_LT(held, 30);
+  EXPECT_GT(apart, 0);
+  EXPECT_LT(apart, 30);
   const std::string text = NamingText(tally, *causes);
   EXPECT_NE(text.find("fault.a0 of matmul: 0 right, 0 hinted, 0 unexplained, 1 wrong, as 'beta=1'"), std::string::npos)
       << text;

@@ -50,7 +50,7 @@ TEST(Console, AFailureThatStandsAloneIsCalledTheOddOneOut) {
   std::vector<Record> records{MakeRecord("cpu", "naive", "mismatch"), MakeRecord("cpu", "blocked", "pass", 1e-3),
                               MakeRecord("x", "gemm", "pass", 1e-3)};
   for (size_t i = 0; i < records.size(); ++i) records[i].output_hash = std::to_string(i);
-  EXPECT_THAT(ConsoleReport(records, {}), HasSubstr("odd one out: cpu naive, of 3 results of this case"));
+  EXPECT_THAT(ConsoleReport(records, {}), HasSubstr("odd one out: cpu naive on cpu-device, of 3 results of this case"));
   records.pop_back();
   EXPECT_THAT(ConsoleReport(records, {}), Not(HasSubstr("odd one out")));
 }
