@@ -98,6 +98,17 @@ class Intermediates(unittest.TestCase):
                 verdict = assay.check(op, [x, y], wrong)
                 self.assertEqual((verdict.verdict, verdict.stricter), ("mismatch", None), op)
 
+    def test_a_sum_or_difference_that_cancels_is_rounded_by_its_own_size(self):
+        rng = np.random.default_rng(0)
+        for dtype in (np.float32, np.float64):
+            x = (6 * rng.standard_normal(500)).astype(dtype)
+            y = (x + 0.05 * rng.standard_normal(500)).astype(dtype)
+            for op, other in (("sub", y), ("add", -y)):
+                self.assertTrue(assay.check(op, [x, other], x - y))
+                wrong = x - y
+                wrong[7] += 4 * np.spacing(wrong[7])
+                self.assertEqual(assay.check(op, [x, other], wrong).verdict, "mismatch", op)
+
     def test_stated_contracts_and_wide_types_have_no_stricter_one(self):
         rng = np.random.default_rng(0)
         q, k, v = (narrow.normals(rng, narrow.bf16, 1, 2, 64, 64) for _ in range(3))
