@@ -74,29 +74,6 @@ Json ChangeObject(const RunHistory& history, const HistoryChange& c) {
           {"reproduce", c.reproduce}};
 }
 
-}  // namespace
-
-std::string HistoryConsole(const RunHistory& history, const HistoryStyle& style) {
-  Table runs{{"run", "began"}, {}, {}};
-  for (size_t i = 0; i < history.runs.size(); ++i) {
-    runs.rows.push_back({Printable(history.runs[i]), Printable(history.started[i])});
-  }
-  std::string out = AsText(runs, {style.width, nullptr});
-  for (const std::string& note : history.notes) {
-    out += InColour(style.colour, "33", Wrapped("note: " + Printable(note), style.width, 0)) + "\n";
-  }
-  const std::span<const HistoryChange> all = history.changes;
-  for (size_t begin = 0; begin < all.size();) {
-    size_t end = begin + 1;
-    while (end < all.size() && all[end].run == all[begin].run && all[end].before == all[begin].before) ++end;
-    out += DescribeStep(history, all.subspan(begin, end - begin), style);
-    begin = end;
-  }
-  return out + "\n" + InColour(style.colour, history.IsNewestWorse() ? "31;1" : "1", SummaryLine(history)) + "\n";
-}
-
-namespace {
-
 Json HistoryData(const RunHistory& history) {
   Json out;
   out["schema_version"] = 1;
@@ -120,6 +97,25 @@ Json HistoryData(const RunHistory& history) {
 }
 
 }  // namespace
+
+std::string HistoryConsole(const RunHistory& history, const HistoryStyle& style) {
+  Table runs{{"run", "began"}, {}, {}};
+  for (size_t i = 0; i < history.runs.size(); ++i) {
+    runs.rows.push_back({Printable(history.runs[i]), Printable(history.started[i])});
+  }
+  std::string out = AsText(runs, {style.width, nullptr});
+  for (const std::string& note : history.notes) {
+    out += InColour(style.colour, "33", Wrapped("note: " + Printable(note), style.width, 0)) + "\n";
+  }
+  const std::span<const HistoryChange> all = history.changes;
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin + 1;
+    while (end < all.size() && all[end].run == all[begin].run && all[end].before == all[begin].before) ++end;
+    out += DescribeStep(history, all.subspan(begin, end - begin), style);
+    begin = end;
+  }
+  return out + "\n" + InColour(style.colour, history.IsNewestWorse() ? "31;1" : "1", SummaryLine(history)) + "\n";
+}
 
 std::string HistoryJson(const RunHistory& history, int exit_code) {
   Json out = HistoryData(history);

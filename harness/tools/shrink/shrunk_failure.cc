@@ -120,7 +120,10 @@ class FailureShrinker {
 
   bool FailsInPart(const CaseSpec& spec) {
     const SharedCase bound = BindCase(spec).value();
+    const auto fits = [](const Tensor& input, const Operand& operand) { return input.shape() == operand.shape; };
+    const bool is_whole = std::ranges::equal(best_.inputs, bound->problem.inputs, fits);
     for (const Corner corner : {Corner::kFirst, Corner::kLast}) {
+      if (is_whole && corner == Corner::kLast) break;  // it is the same data
       auto data = IsOver() ? std::nullopt : TakeCorners(best_.inputs, bound->problem, corner);
       if (!data || !bound->op->CheckInputs(bound->problem, *data) || !FailsWith(*bound, *data)) continue;
       best_.inputs = *std::move(data);
