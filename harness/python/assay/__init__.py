@@ -6,6 +6,7 @@
     verdict = assay.check("softmax", x, y, axis=-1)               # the same as an object; true: it passed
     for case in assay.cases("smoke", op="softmax"): ...           # the inputs that assay itself tests with
     assay.assert_close(lambda x, b: x * x + b, [x, b], y)         # any formula, traced
+    with assay.watch() as w: model(x)                             # each operator that PyTorch executes
     @assay.kernel("softmax", contract="f32acc")                   # a callable as a backend: assay run --kernels FILE.py
 
 Arrays are those of NumPy, PyTorch, JAX, CuPy and whatever else speaks the buffer protocol, DLPack or
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ._marks import mark as mark
     from ._namespace import namespace as namespace
     from ._operators import operators as operators
+    from .models.watch import Node as Node, Watch as Watch, watch as watch
     from ._verdict import (Arithmetic as Arithmetic, Sample as Sample, Stricter as Stricter, Verdict as Verdict,
                            WorstElement as WorstElement)
 
@@ -31,7 +33,7 @@ _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Defini
           "SuspectWarning": "_errors", "UsageError": "_errors",
           "Verdict": "_verdict", "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases",
           "check": "_check", "kernel": "_kernels", "mark": "_marks", "namespace": "_namespace",
-          "operator": "_define", "operators": "_operators"}
+          "operator": "_define", "operators": "_operators", "Node": "models.watch", "Watch": "models.watch", "watch": "models.watch"}
 
 __all__ = sorted(_HOMES)
 

@@ -330,6 +330,11 @@ def register(data: Mapping[str, Any]) -> None:
     _operators.forget()
 
 
+def registered_text(name: str) -> str:
+    """The file of the definition that this process has under the name."""
+    return _registered[name]
+
+
 def definitions_in(path: str) -> Iterator[Definition]:
     """Definitions that a file of Python makes, in its order."""
     global _collecting

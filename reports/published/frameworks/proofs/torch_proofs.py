@@ -64,6 +64,14 @@ for dtype in (torch.float32, torch.bfloat16, torch.float64):
     x = torch.full((16,), torch.inf, dtype=dtype)
     print(f"F.gelu {dtype} of 16 times +inf: {gelu(x)[0].item()} of one: {gelu(x[:1])[0].item()} exact: inf")
 
+x = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+torch.nn.functional.hardsigmoid(x).backward()
+print("gradient of F.hardsigmoid float64:", x.grad.item(), "exact:", 1 / 6)
+torch.manual_seed(0)
+a, v, c = (torch.randn(*shape).bfloat16() for shape in ((5, 300), (300,), (5,)))
+y, exact = torch.addmv(c, a, v, beta=0.2, alpha=0.6), 0.2 * c.double() + 0.6 * (a.double() @ v.double())
+print(f"addmv bfloat16, alpha 0.6: {y[4].item()} exact: {exact[4].item():.5g}")
+
 # From here on: what torch.compile needs a C++ compiler for.
 x, dy = torch.zeros(1, 100), torch.zeros(1, 100)
 x[0, 0], dy[0, 10] = 1, 7e36

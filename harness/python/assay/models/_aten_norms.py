@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ATen's norms, pools and their gradients."""
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+from .._namespace import TRACED as xp
+from ._rules import Question, Unjudged, formula, rule, traced
+
+
+@rule("native_layer_norm")
+def _layer_norm(outputs: Any, input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Question:
+    import torch
+    n = math.prod(normalized_shape)
+    rows = input.numel() // max(n, 1)
+    x, y = input.reshape(rows, n), outputs[0].reshape(rows, n)
+    gamma = x.new_ones(n) if weight is None else weight.reshape(n)
+    beta = x.new_zeros(n) if bias is None else bias.reshape(n)
+    stats = outputs[1].dtype == (torch.float64 if x.dtype == torch.float64 else torch.float32)
+    found = {"y": y, **({"mean": outputs[1].reshape(rows), "rstd": outputs[2].reshape(rows)} if stats else {})}
+    return Question("layer_norm", {"x": x, "gamma": gamma, "beta": beta}, found, {"eps": eps, "stats": int(stats)})
+
+
+@rule("native_layer_norm_backward")
+def _layer_norm_backward(outputs: Any, grad_out: Any, input: Any, normalized_shape: Sequence[int], mean: Any, rstd: Any, output_mask: Any,
+                         weight: Any = None, bias: Any = None) -> Question:
+    n = math.prod(normalized_shape)
+    rows = input.numel() // max(n, 1)
+    dx, dgamma, dbeta = outputs
+    if not all(output_mask) or weight is None or mean.dtype != weight.dtype:
+        return _some_of_layer_norm(outputs, grad_out, input, (rows, n), mean, rstd, weight)
+    return Question("layer_norm_backward", {"dy": grad_out.reshape(rows, n), "x": input.reshape(rows, n), "mean": mean.reshape(rows),
+                                            "rstd": rstd.reshape(rows), "gamma": weight.reshape(n)},
+                    {"dx": dx.reshape(rows, n), "dgamma": dgamma.reshape(n), "dbeta": dbeta.reshape(n)})
+
+
+def _some_of_layer_norm(outputs: Any, grad_out: Any, input: Any, shape: tuple[int, int], mean: Any, rstd: Any, weight: Any) -> Question:
+    def gradients(dy, x, mean, rstd, weight=None):
+        z = (x - mean) * rstd
+        g = dy if weight is None else dy * weight
+        dx = rstd * (g - xp.mean(g, axis=1, keepdims=True) - z * xp.mean(g * z, axis=1, keepdims=True))
+        made = (dx, xp.sum(dy * z, axis=0), xp.sum(dy, axis=0))
+        return [each for each, output in zip(made, outputs) if output is not None]
+    rows = shape[0]
+    given = {"dy": grad_out.reshape(shape), "x": input.reshape(shape), "mean": mean.reshape(rows, 1), "rstd": rstd.reshape(rows, 1),
+             **({} if weight is None else {"weight": weight.reshape(-1)})}
+    return traced(gradients, given, [each.reshape(shape if place == 0 else shape[1:]) for place, each in enumerate(outputs) if each is not None])
+
+
+@rule("native_group_norm")
+def _group_norm(outputs: Any, input: Any, N: int, C: int, HxW: int, group: int, eps: float, weight: Any = None, bias: Any = None) -> Question:
+    shape = (N, group, C // group, HxW)
+    gamma = input.new_ones(C) if weight is None else weight
+    beta = input.new_zeros(C) if bias is None else bias
+    return Question("group_norm", {"x": input.reshape(shape), "gamma": gamma.reshape(shape[1:3]), "beta": beta.reshape(shape[1:3])},
+                    {"y": outputs[0].reshape(shape)}, {"eps": eps})
+
+
+@rule("_fused_rms_norm")
+def _rms_norm(outputs: Any, input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: Any = None) -> Question:
+    import torch
+    n = math.prod(normalized_shape)
+    x, y = input.reshape(-1, n), outputs[0].reshape(-1, n)
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return Question("rms_norm", {"x": x, "gamma": x.new_ones(n) if weight is None else weight.reshape(n)}, {"y": y}, {"eps": eps})
+
+
+def _channels(values: Any, x: Any) -> Any:
+    """Values of each channel, along axis 1 of x."""
+    return xp.reshape(values, (1, -1, *(1 for _ in range(x.ndim - 2)))) if values is not None else None
+
+
+def _normalised(x: Any, weight: Any, bias: Any, mean: Any, scale: Any) -> Any:
+    y = (x - mean) * scale
+    y = y if weight is None else y * _channels(weight, x)
+    return y if bias is None else y + _channels(bias, x)
+
+
+def _batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, eps: float) -> Any:
+    if not training:
+        return _normalised(input, weight, bias, _channels(running_mean, input), 1 / xp.sqrt(_channels(running_var, input) + eps))
+    axes = (0, *range(2, input.ndim))
+    mean = xp.mean(input, axis=axes, keepdims=True)
+    deviation = input - mean
+    return _normalised(input, weight, bias, mean, 1 / xp.sqrt(xp.mean(deviation * deviation, axis=axes, keepdims=True) + eps))
+
+
+@formula("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional", "cudnn_batch_norm")
+def _batch_norm_of_aten(input, weight=None, bias=None, running_mean=None, running_var=None, training=False, momentum=0.1, eps=1e-5,
+                        exponential_average_factor=0, epsilon=None):
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, eps if epsilon is None else epsilon)
+
+
+@formula("_native_batch_norm_legit.no_stats")
+def _batch_norm_without(input, weight=None, bias=None, training=True, momentum=0.1, eps=1e-5):
+    return _batch_norm(input, weight, bias, None, None, True, eps)
+
+
+@formula("_native_batch_norm_legit_no_training")
+def _batch_norm_of_inference(input, running_mean, running_var, weight=None, bias=None, momentum=0.1, eps=1e-5):
+    return _batch_norm(input, weight, bias, running_mean, running_var, False, eps)
+
+
+@formula("native_batch_norm_backward", judged=(0, 1, 2))
+def _batch_norm_backward(grad_out, input, train, eps, output_mask, weight=None, running_mean=None, running_var=None, save_mean=None,
+                         save_invstd=None):
+    if not all(output_mask):
+        raise Unjudged("some of a batch_norm's gradients without the others")
+    axes = (0, *range(2, input.ndim))
+    if train:
+        mean, scale = _channels(save_mean, input), _channels(save_invstd, input)
+    else:
+        mean, scale = _channels(running_mean, input), 1 / xp.sqrt(_channels(running_var, input) + eps)
+    z = (input - mean) * scale
+    dgamma, dbeta = xp.sum(grad_out * z, axis=axes), xp.sum(grad_out, axis=axes)
+    dx = grad_out
+    if train:
+        dx = grad_out - xp.mean(grad_out, axis=axes, keepdims=True) - z * xp.mean(grad_out * z, axis=axes, keepdims=True)
+    dx = dx * scale
+    return dx if weight is None else dx * _channels(weight, input), dgamma, dbeta
+
+
+@formula("_adaptive_avg_pool2d")
+def _adaptive_avg_pool(self, output_size):
+    """Where the windows are of one size and apart."""
+    for extent, count in zip(self.shape[-2:], output_size):
+        if extent % count:
+            raise Unjudged("adaptive windows of different sizes")
+    (h, w), (oh, ow) = self.shape[-2:], output_size
+    return xp.mean(xp.reshape(self, (*self.shape[:-2], oh, h // oh, ow, w // ow)), axis=(-3, -1))
+
+
+@formula("native_group_norm_backward", judged=(0, 1, 2))
+def _group_norm_backward(grad_out, input, mean, rstd, N, C, HxW, group, output_mask, weight=None):
+    if not all(output_mask):
+        raise Unjudged("some of a group_norm's gradients without the others")
+    shape = (N, group, C // group, HxW)
+    dy, x = xp.reshape(grad_out, shape), xp.reshape(input, shape)
+    scale = xp.reshape(rstd, (N, group, 1, 1))
+    z = (x - xp.reshape(mean, (N, group, 1, 1))) * scale
+    g = dy if weight is None else dy * xp.reshape(weight, (1, group, C // group, 1))
+    dx = scale * (g - xp.mean(g, axis=(2, 3), keepdims=True) - z * xp.mean(g * z, axis=(2, 3), keepdims=True))
+    return xp.reshape(dx, input.shape), xp.reshape(xp.sum(dy * z, axis=(0, 3)), C), xp.reshape(xp.sum(dy, axis=(0, 3)), C)
+
+
+@formula("_adaptive_avg_pool2d_backward")
+def _adaptive_avg_pool_backward(grad_output, self):
+    (h, w), (oh, ow) = self.shape[-2:], grad_output.shape[-2:]
+    if h % oh or w % ow:
+        raise Unjudged("adaptive windows of different sizes")
+    spread = xp.reshape(grad_output, (*grad_output.shape[:-2], oh, 1, ow, 1)) / (h // oh * (w // ow))
+    return xp.reshape(spread + 0 * xp.reshape(self, (*self.shape[:-2], oh, h // oh, ow, w // ow)), self.shape)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One executed overload of ATen: its arguments by the names of the schema, what it writes, and the questions it raises."""
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Sequence
+
+from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
+from ._rules import RULES, Answer, Defaults, Unjudged, is_tensor
+
+# Makers of tensors, which have no operands to be judged from.
+_MAKERS = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "new_", "lift", "_efficientzerotensor", "tril_indices",
+           "triu_indices")
+
+
+def is_view(function: Any) -> bool:
+    """Whether all that it returns is memory of its operands, which nobody writes."""
+    returned = function._schema.returns
+    return bool(returned) and all(each.alias_info is not None and not each.alias_info.is_write for each in returned)
+
+
+def why_unjudgeable(function: Any) -> str:
+    """The kind of a function that has no arithmetic of its own to judge, or ""."""
+    import torch
+    name = function._schema.name.removeprefix("aten::")
+    if torch.Tag.nondeterministic_seeded in function.tags:
+        return "random numbers"
+    if any(name == maker or name.startswith((maker + ".", maker + "_like", maker + "_")) or maker.endswith("_") and name.startswith(maker)
+           for maker in _MAKERS) and not any(a.name in ("self", "input") and "Tensor" in str(a.type) and name.startswith("_") for a in function._schema.arguments):
+        return "new tensors"
+    return ""
+
+
+def _base(name: str) -> str:
+    """The function's name without what says that it writes into an operand."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def full_name(name: str) -> str:
+    return name if "::" in name else f"aten::{name}"
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a rule for some overload of the function, or for its single tensors where it takes lists of them."""
+    base = _base(name).removeprefix("_foreach_")
+    return base in RULES or any(rule.startswith(base + ".") for rule in RULES)
+
+
+def _apart(value: Any, memory: set[int]) -> Any:
+    """Operands in memory of their own, where the call writes into theirs."""
+    if isinstance(value, (list, tuple)):
+        return [_apart(each, memory) for each in value]
+    return value.clone() if is_tensor(value) and memory and value.untyped_storage()._cdata in memory else value
+
+
+class Call:
+    """Made before the function runs: operands that it writes into are copied then."""
+
+    def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self.schema = function._schema
+        self.name = self.schema.name.removeprefix("aten::")
+        self.overload = self.schema.overload_name
+        arguments: dict[str, Any] = {}
+        self.written: list[Any] = []
+        for place, argument in enumerate(self.schema.arguments):
+            if place < len(args):
+                value = args[place]
+            elif argument.name in kwargs:
+                value = kwargs[argument.name]
+            elif argument.has_default_value():
+                value = argument.default_value
+            else:
+                value = None
+            if argument.alias_info is not None and argument.alias_info.is_write and value is not None:
+                self.written += value if isinstance(value, (list, tuple)) else [value]
+                if argument.is_out:
+                    continue
+            arguments[argument.name] = value
+        memory = {each.untyped_storage()._cdata for each in self.written}
+        defaults = {a.name: a.default_value for a in self.schema.arguments if a.has_default_value()}
+        self.arguments = Defaults({name: _apart(value, memory) for name, value in arguments.items()}, defaults)
+
+    @property
+    def base(self) -> str:
+        return _base(self.name)
+
+    def outputs(self, result: Any) -> list[Any]:
+        flat = list(result) if isinstance(result, (list, tuple)) else [result]
+        flat = [each for each in flat if is_tensor(each) or each is None]
+        return flat if any(map(is_tensor, flat)) else self.written
+
+    def answers(self, result: Any) -> Iterator[Answer]:
+        """Raises Unjudged where there is no rule, or it does not take these arguments."""
+        outputs = self.outputs(result)
+        if self.base.startswith("_foreach_"):
+            yield from self._of_each(outputs)
+        else:
+            yield from _ask(self.base, self.overload, self.arguments, outputs)
+
+    def _of_each(self, outputs: Sequence[Any]) -> Iterator[Answer]:
+        """A list of calls in one: the same function of the elements of each list."""
+        base = self.base[len("_foreach_"):]
+        for place, output in enumerate(outputs):
+            arguments = {_SINGLE.get((base, name), _SINGLE.get(name, name)): value[place] if isinstance(value, (list, tuple)) else value
+                         for name, value in self.arguments.items()}
+            yield from _ask(base, "", Defaults(arguments, {}), [output])
+
+
+# Arguments by the names that functions of lists have for them, and those of single tensors.
+_SINGLE: Any = {"scalar": "other", "scalars": "other", "tensors1": "end", "tensors2": "weight", ("addcmul", "scalars"): "value",
+                ("addcdiv", "scalars"): "value", ("addcmul", "scalar"): "value", ("addcdiv", "scalar"): "value",
+                ("lerp", "scalar"): "weight", ("clamp_min", "scalar"): "min", ("clamp_max", "scalar"): "max", "exponents": "exponent"}
+
+
+def _ask(base: str, overload: str, arguments: Defaults, outputs: Sequence[Any]) -> Iterator[Answer]:
+    found = RULES.get(f"{base}.{overload}", RULES.get(base))
+    if found is None:
+        raise Unjudged(f"no rule for {full_name(base)}")
+    tensors = [x for value in arguments.values() for x in (value if isinstance(value, (list, tuple)) else [value]) if is_tensor(x)]
+    for each in (*tensors, *filter(is_tensor, outputs)):
+        if (kind := _unreadable(each)) is not None:
+            raise Unjudged(kind)
+    yield from found(arguments, outputs)
+
+
+def _unreadable(tensor: Any) -> Any:
+    import torch
+    if tensor.layout is not torch.strided:
+        return "sparse tensors"
+    if tensor.device.type == "meta" or type(tensor).__name__ == "FakeTensor":
+        return "tensors without elements"
+    if tensor.dtype.is_complex:
+        return "complex numbers"
+    if tensor.is_quantized:
+        return "PyTorch's own quantised tensors"
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        return f"tensors of class {type(tensor).__name__}"
+    return None

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules by the names of PyTorch's functions: questions to ``assay.check`` that say what a function computes."""
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, Union
+
+
+class Unjudged(Exception):
+    """A call that no rule covers; the text says why."""
+
+
+class Question(NamedTuple):
+    """One judgement on a call: an operator, or a function to trace, its operands, and the tensors to judge."""
+    op: Union[str, Callable[..., Any]]
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    attrs: Mapping[str, Any] = {}
+
+
+class Exact(NamedTuple):
+    """A result that is demanded bit for bit: what NumPy's own moves make of the operands."""
+    expected: Any
+    got: Any
+
+
+Answer = Union[Question, Exact]
+# A call's arguments by the names of its schema, and the tensors that it returned.
+Rule = Callable[[Mapping[str, Any], Sequence[Any]], Iterable[Answer]]
+
+RULES: dict[str, Rule] = {}  # by "add", or "max.dim" where the overloads differ
+
+
+def accepted(function: Callable[..., Any], arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that the function takes. Raises Unjudged where another one is not at its default."""
+    named = inspect.signature(function).parameters
+    for name, value in arguments.items():
+        if name not in named and name not in _OF_STORAGE and not _is(value, defaults.get(name)):
+            raise Unjudged(f"argument {name}={value!r}"[:80])
+    return {name: value for name, value in arguments.items() if name in named}
+
+
+# These say where and how a result is stored, and nothing of its values.
+_OF_STORAGE = ("layout", "device", "pin_memory", "non_blocking", "memory_format", "dtype", "copy", "out", "generator")
+
+
+def _is(value: Any, default: Any) -> bool:
+    return value is None or value is default or type(value) in (bool, int, float, str) and value == default
+
+
+class Defaults(dict):
+    """Arguments of a call, and what its schema has for those that were left out."""
+
+    def __init__(self, arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+        super().__init__(arguments)
+        self.defaults = defaults
+
+
+def formula(*names: str, promotes: bool = False, judged: Sequence[int] = (0,)) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function of traced arrays the rule of ATen functions. Its parameters are arguments of the schema; it returns the
+    outputs whose places are `judged`. `promotes`: operands are converted to the type of the arithmetic first."""
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def rule(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Iterable[Answer]:
+            taken = accepted(function, arguments, getattr(arguments, "defaults", {}))
+            results = [outputs[place] for place in judged]
+            if None in results:
+                raise Unjudged("some of the outputs without the others")
+            yield traced(function, promoted(taken, results[0]) if promotes else taken, results)
+        RULES.update(dict.fromkeys(names, rule))
+        return function
+    return made
+
+
+def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function that returns or yields questions the rule of ATen functions. Its parameters are `outputs` and arguments
+    of the schema."""
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Iterable[Answer]:
+            found = function(outputs, **accepted(function, arguments, getattr(arguments, "defaults", {})))
+            return [found] if isinstance(found, (Question, Exact)) else found
+        RULES.update(dict.fromkeys(names, asked))
+        return function
+    return made
+
+
+def is_tensor(value: Any) -> bool:
+    return hasattr(value, "untyped_storage")
+
+
+def traced(function: Callable[..., Any], arguments: Mapping[str, Any], outputs: Sequence[Any]) -> Question:
+    """The question whether the outputs are those of the function. Tensors among its arguments, also in lists, are operands;
+    the rest are constants."""
+    operands: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if is_tensor(value):
+            operands[name] = value
+        elif isinstance(value, (list, tuple)) and value and all(map(is_tensor, value)):
+            operands.update({f"{name}_{place}": each for place, each in enumerate(value)})
+
+    def restored(arrays: Mapping[str, Any], name: str, value: Any) -> Any:
+        if name in arrays:
+            return arrays[name]
+        return [arrays[f"{name}_{place}"] for place in range(len(value))] if f"{name}_0" in arrays else value
+
+    def call(**arrays: Any) -> Any:
+        made = function(**{name: restored(arrays, name, value) for name, value in arguments.items()})
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        return {f"y{place}": value for place, value in enumerate(made)}
+
+    call.__name__ = "aten"
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in operands])
+    return Question(call, operands, {f"y{place}": each for place, each in enumerate(outputs)})
+
+
+def promoted(arguments: Mapping[str, Any], output: Any) -> dict[str, Any]:
+    """Arguments as PyTorch's type promotion converts them before it computes: integers beside floating-point numbers, and
+    scalars in tensors of no axis."""
+    import torch
+    tensors = [each for each in arguments.values() if is_tensor(each)]
+    real = [each for each in tensors if each.dtype.is_floating_point]
+    counted = [each for each in real if each.dim() > 0] or real or (tensors if output.dtype == torch.bool else [output])
+    kind = functools.reduce(torch.promote_types, [each.dtype for each in counted])
+    if kind == torch.bool:
+        return dict(arguments)
+
+    def convert(value: Any) -> Any:
+        if is_tensor(value):
+            narrower = value.dtype.is_floating_point and kind.is_floating_point and value.dtype.itemsize < kind.itemsize
+            return value if value.dtype == kind or narrower or value.dtype == torch.bool and not kind.is_floating_point else value.to(kind)
+        if isinstance(value, float) and kind.is_floating_point and output.dtype == torch.bool:
+            return float(torch.tensor(value, dtype=kind))  # what a number is compared with is of that type
+        return value
+
+    return {name: convert(value) for name, value in arguments.items()}
