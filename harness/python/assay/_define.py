@@ -331,8 +331,8 @@ def register(data: Mapping[str, Any]) -> None:
 
 
 def registered_text(name: str) -> str:
-    """The file of the definition that this process has under the name."""
-    return _registered[name]
+    """The file of the definition that this process has under the name, or ""."""
+    return _registered.get(name, "")
 
 
 def definitions_in(path: str) -> Iterator[Definition]:

@@ -61,15 +61,19 @@ def _operands(places: Sequence[Place], tensors: Sequence[Optional[Tensor]]) -> l
     return operands
 
 
+def _load(path: str) -> _Model:
+    import onnx
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError:
+        raise Unmapped("a model that cannot be read") from None
+    return _Model(_parse(onnx.ModelProto(), data))
+
+
 class _Model:
-    def __init__(self, path: str) -> None:
-        import onnx
-        try:
-            with open(path, "rb") as stream:
-                data = stream.read()
-        except OSError:
-            raise Unmapped("a model that cannot be read") from None
-        self.proto = _parse(onnx.ModelProto(), data)
+    def __init__(self, proto: Any) -> None:
+        self.proto = proto
         demand(self.proto.HasField("graph"), DAMAGED)
         self.graph = self.proto.graph
         demand(self.graph.node, "a graph without a node")
@@ -83,8 +87,11 @@ class _Model:
 
     def map_set(self, folder: str, with_tensors: bool) -> Case:
         """The case of a test's data."""
-        inputs = self._initializers | _load_tensors(folder, "input", self._inputs)
-        outputs = _load_tensors(folder, "output", self._outputs)
+        return self.map_tensors(self._initializers | _load_tensors(folder, "input", self._inputs),
+                                _load_tensors(folder, "output", self._outputs), with_tensors)
+
+    def map_tensors(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any], with_tensors: bool) -> Case:
+        """The case of these operands and results, each a TensorProto."""
         try:
             return self._map_node({name: Tensor(one) for name, one in inputs.items()}, {name: Tensor(one) for name, one in outputs.items()},
                                   with_tensors)
@@ -132,10 +139,15 @@ class _Model:
         return case
 
 
+def case_of(proto: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Case:
+    """The case, with its tensors, of a model that was executed on these."""
+    return _Model(proto).map_tensors(inputs, outputs, True)
+
+
 def _read_test(folder: str, with_tensors: bool) -> Iterator[Found]:
     where, name = show_path(folder), show_path(os.path.basename(folder.rstrip("/")))
     try:
-        test = _Model(os.path.join(folder, _MODEL))
+        test = _load(os.path.join(folder, _MODEL))
         sets = sorted(entry for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
         demand(sets, "no test_data_set_0 with its tensors")
     except Unmapped as unmapped:
@@ -150,7 +162,7 @@ def read(path: str, with_tensors: bool) -> Iterator[Found]:
         if with_tensors:
             raise Unusable(f"{show_path(path)}: a model without data; give --out a name that ends in .suite, or a folder of tests")
         name = show_path(os.path.basename(path))
-        yield attempt(show_path(path), name, name, lambda: _Model(path).map_file())
+        yield attempt(show_path(path), name, name, lambda: _load(path).map_file())
         return
     folders = _test_folders(path)
     if not folders:

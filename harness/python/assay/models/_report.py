@@ -49,7 +49,7 @@ def as_text(watch: Any) -> str:
     """The headline, a line for each module and function, and why calls were not judged."""
     table = [("module", "function", "type", "results", "failed", "worst margin", "least bits")]
     for row in _rows(watch.nodes):
-        table.append((row["module"] + (" backward" if row["backward"] else ""), row["op"].partition("::")[2], row["dtype"], str(row["results"]),
+        table.append((row["module"] + (" backward" if row["backward"] else ""), row["op"].rpartition("::")[2], row["dtype"], str(row["results"]),
                       str(row["failed"] or ""), _number(row["margin"], ".3g"), _number(row["effective_bits"], ".1f")))
     widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(width) if k < 3 else cell.rjust(width) for k, (cell, width) in enumerate(zip(row, widths))).rstrip()
@@ -73,13 +73,14 @@ def as_dict(watch: Any) -> dict[str, Any]:
                        "shape": list(node.shape), **node.site._asdict()} for node in watch.nodes]}
 
 
-def _tensors(path: str, tensors: Mapping[str, Any]) -> None:
-    """A file of https://huggingface.co/docs/safetensors, which holds bf16 too."""
+def _tensors(path: str, tensors: Mapping[str, Any], types: Mapping[str, str]) -> None:
+    """A file of https://huggingface.co/docs/safetensors, which holds bf16 too. `types`: of arrays that hold the bits of others."""
     from ._aten_moves import bits
+    from ._rules import is_tensor
     header, parts, at = {}, [], 0
     for name, tensor in tensors.items():
-        data = bits(tensor).tobytes()
-        header[name] = {"dtype": _TYPES[str(tensor.dtype).partition(".")[2]], "shape": list(tensor.shape), "data_offsets": [at, at + len(data)]}
+        data = (bits(tensor) if is_tensor(tensor) else tensor).tobytes()
+        header[name] = {"dtype": _TYPES[types.get(name, str(tensor.dtype).rpartition(".")[2])], "shape": list(tensor.shape), "data_offsets": [at, at + len(data)]}
         parts.append(data)
         at += len(data)
     text = json.dumps(header).encode()
@@ -89,7 +90,7 @@ def _tensors(path: str, tensors: Mapping[str, Any]) -> None:
 
 
 _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
-          "uint8": "U8", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
+          "uint8": "U8", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "bf16": "BF16", "e4m3": "F8_E4M3", "e5m2": "F8_E5M2"}
 
 
 def _save_case(folder: str, question: Question, contract: Optional[str]) -> list[str]:
@@ -97,14 +98,16 @@ def _save_case(folder: str, question: Question, contract: Optional[str]) -> list
     from .. import _define, _operators
     os.makedirs(folder, exist_ok=True)
     words, op, attrs = [], question.op, dict(question.attrs)
+    types = attrs.pop("dtypes", {})
     if callable(op):
         op, attrs = _define.take_function(op, question.inputs, question.outputs, attrs)
+    if _define.registered_text(op):
         with open(os.path.join(folder, "definition.json"), "w", encoding="utf-8") as file:
             file.write(_define.registered_text(op))
         words += ["--operators", "definition.json"]
-    _tensors(os.path.join(folder, "tensors.safetensors"), {**question.inputs, **question.outputs})
+    _tensors(os.path.join(folder, "tensors.safetensors"), {**question.inputs, **question.outputs}, types)
     words += ["--op", op]
-    texts = _operators.attribute_texts(op, attrs, max((x.dim() for x in question.inputs.values()), default=0))
+    texts = _operators.attribute_texts(op, attrs, max((len(x.shape) for x in question.inputs.values()), default=0))
     for key, value in zip(texts[::2], texts[1::2]):
         words += ["--attr", f"{key}={value}"]
     for option, tensors in (("--input", question.inputs), ("--output", question.outputs)):

@@ -2,6 +2,7 @@
 """``assay.watch``: each operator that PyTorch executes, judged from the operands that it really had."""
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import Any, Callable, NamedTuple, Optional
@@ -39,7 +40,8 @@ class Node(NamedTuple):
     def __str__(self) -> str:
         where = f" in {self.site.module}" if self.site.module else ""
         way = ", backward" if self.site.backward else ""
-        return f"node {self.index} {self.op} {self.dtype} {'x'.join(map(str, self.shape))}{where}{way} ({self.site.line}): {self.verdict}" + \
+        line = f" ({self.site.line})" if self.site.line else ""
+        return f"node {self.index} {self.op} {self.dtype} {'x'.join(map(str, self.shape))}{where}{way}{line}: {self.verdict}" + \
             (f", {self.reason}" if self.reason else "")
 
 
@@ -139,17 +141,19 @@ class Watch:
 
     def _judge(self, index: int, site: Site, call: Call, result: Any) -> None:
         for answer in call.answers(result):
-            node = self._of_moves(answer) if isinstance(answer, Exact) else self._of_question(answer)
+            node = self._of_moves(answer) if isinstance(answer, Exact) else self.judged(answer)
             output = next(each for each in call.outputs(result) if each is not None)
             node = node._replace(index=index, op=full_name(call.base), site=site, shape=tuple(output.shape), dtype=str(output.dtype).partition(".")[2],
                                  finite=_stays_finite(call, result))
-            if node.failed and sum(each.question is not None for each in self.nodes) < self.most_kept:
-                node = node._replace(question=_kept(answer))
-            else:
-                node = node._replace(question=None)
-            self.nodes.append(node)
-            if self.on_node is not None:
-                self.on_node(node)
+            self.add(node._replace(question=_kept(answer) if node.failed and self._may_keep() else None))
+
+    def _may_keep(self) -> bool:
+        return sum(each.question is not None for each in self.nodes) < self.most_kept
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node if self._may_keep() else node._replace(question=None))
+        if self.on_node is not None:
+            self.on_node(node)
 
     def _of_moves(self, answer: Exact) -> Node:
         import numpy
@@ -163,11 +167,13 @@ class Watch:
         return Node(0, "", Site("", ""), (), "", "mismatch" if reason else "pass", "none" if reason else "bit_exact", reason, None, None, None, True,
                     answer.got.size, answer.got.size)
 
-    def _of_question(self, question: Question) -> Node:
-        sample = self.sample if max(each.numel() for each in question.outputs.values()) > 16 * (self.sample or 0) else None
+    def judged(self, question: Question) -> Node:
+        """The verdict on it; what else a node has is not known here."""
+        sizes = [math.prod(each.shape) for each in question.outputs.values()]
+        sample = self.sample if max(sizes) > 16 * (self.sample or 0) else None
         verdict: Verdict = check(question.op, dict(question.inputs), dict(question.outputs), contract=self.contract, sample=sample, **question.attrs)
         metrics = verdict.to_dict()
-        elements = sum(each.numel() for each in question.outputs.values())
+        elements = sum(sizes)
         judged = verdict.sample.judged if verdict.sample else elements
         return Node(0, "", Site("", ""), (), "", verdict.verdict, verdict.class_, verdict.reason, verdict.margins["bound"],
                     metrics.get("effective_bits"), metrics.get("bias_z"), True, elements, judged)
