@@ -51,7 +51,7 @@ class Nodes(unittest.TestCase):
                     self.assertEqual(w.first_wrong.op, node.op_type)
 
     def test_optimiser_wrong(self):
-        """What is wrong when nodes are executed together alone is found, as the smallest group."""
+        """Nodes that are wrong together alone are found, as the smallest group."""
         right = executor_of("CPUExecutionProvider")
 
         def execute(part, operands, optimised):
@@ -98,6 +98,16 @@ class Nodes(unittest.TestCase):
         open_model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
         with self.assertRaisesRegex(assay.UsageError, "does not state the extents of x; give inputs"):
             assay.watch_onnx(open_model)
+
+    def test_weights_as_nodes(self):
+        model = onnx_models.images()
+        weights = [onnx.helper.make_node("Constant", [], [one.name], one.name, value=one) for one in model.graph.initializer]
+        nodes = list(model.graph.node)
+        del model.graph.initializer[:], model.graph.node[:]
+        model.graph.node.extend(weights + nodes)
+        w = assay.watch_onnx(model)
+        self.assertTrue(w, str(w))
+        self.assertEqual((len(w.nodes), w.unjudged), (len(nodes), {"new tensors": len(weights)}))
 
     def test_branches(self):
         """A body of an If takes values of the graph around it."""

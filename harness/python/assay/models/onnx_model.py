@@ -43,6 +43,11 @@ class _Graph:
             made.update(node.output)
         return list(found)
 
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Makes constants of them, as weights are in models that have them as nodes."""
+        from onnx import numpy_helper
+        self.constants.update({name: numpy_helper.from_array(array, name) for name, array in values.items()})
+
     def _taken_by(self, graph: Any) -> list[str]:
         own = {one.name for one in (*graph.input, *graph.initializer)}
         return [name for name in self.taken(graph.node) if name not in own] + [one.name for one in graph.output if one.name not in own and
@@ -125,7 +130,12 @@ class _Walk:
         self.watch, self.graph, self.execute, self.values = watch, graph, execute, values
 
     def _run(self, segment: Segment, optimised: bool) -> dict[str, Any]:
-        return dict(zip(segment.outputs, self.execute(segment.model, {name: self.values[name] for name in segment.inputs}, optimised)))
+        try:
+            made = self.execute(segment.model, {name: self.values[name] for name in segment.inputs}, optimised)
+        except Exception as error:  # each runtime has its own
+            first = segment.model.graph.node[0]
+            raise Error(f"watch_onnx: the runtime does not execute {first.op_type} {first.name or first.output[0]} by itself: {error}") from error
+        return dict(zip(segment.outputs, made))
 
     def _judged(self, begin: int, end: int, segment: Segment, results: Mapping[str, Any], kind: str) -> Optional[Node]:
         """The node of the results; None if they are not judged, whose reason is counted."""
@@ -161,7 +171,9 @@ class _Walk:
             self.watch.calls += 1
             if not self.graph.taken(self.graph.nodes[index:index + 1]):
                 self.watch.unjudged["new tensors"] += 1
-            elif (node := self._judged(index, index + 1, segment, results, "")) is not None:
+                self.graph.keep(results)
+                continue
+            if (node := self._judged(index, index + 1, segment, results, "")) is not None:
                 self.watch.add(node)
             self.values.update(results)
 
@@ -206,8 +218,8 @@ def watch_onnx(model: Any, inputs: Optional[Mapping[str, Any]] = None, provider:
     fused: also execute neighbours together, with all optimisations, and name the smallest group whose results are wrong where those of
         its nodes are right.
 
-    Needs the packages onnx and onnxruntime. Raises UsageError where the model is none or says too little, and whatever the runtime
-    raises of a node that it cannot execute.
+    Needs the packages onnx and onnxruntime. Raises UsageError where the model is none or says too little, and Error where the runtime
+    cannot execute a node.
     """
     try:
         import onnx
