@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from .._errors import Error, UsageError
 
-# Of a model, its operands, and whether its graph may be optimised: its outputs.
+# Takes a model, its operands, and whether its graph may be optimised, and returns its outputs.
 Executor = Callable[[Any, Mapping[str, Any], bool], Sequence[Any]]
 
 
