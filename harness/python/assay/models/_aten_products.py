@@ -179,4 +179,5 @@ def _attention_backward(outputs: Any, grad_out: Any, query: Any, key: Any, value
         back = (0, 1, 3, 2)
         return (factor * (ds @ key), factor * (xp.permute_dims(ds, back) @ query), xp.permute_dims(p, back) @ grad_out)
     stored = logsumexp if logsumexp.shape == query.shape[:3] else logsumexp.transpose(1, 2)
-    return traced(gradients, {"grad_out": grad_out, "query": query, "key": key, "value": value, "out": out, "logsumexp": stored}, outputs)
+    given = {"grad_out": grad_out, "query": query, "key": key, "value": value, "out": out, "logsumexp": stored}
+    return traced(gradients, given, outputs)._replace(costly=True)

@@ -2,6 +2,7 @@
 """One executed overload of ATen: its arguments by the names of the schema, what it writes, and the questions it raises."""
 from __future__ import annotations
 
+import functools
 from typing import Any, Iterator, Mapping, Sequence
 
 from . import _aten_elements, _aten_moves, _aten_norms, _aten_products, _aten_sums  # noqa: F401  (they add rules)
@@ -12,12 +13,14 @@ _MAKERS = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "scala
            "triu_indices")
 
 
+@functools.cache
 def is_view(function: Any) -> bool:
     """Whether all that it returns is memory of its operands, which nobody writes."""
     returned = function._schema.returns
     return bool(returned) and all(each.alias_info is not None and not each.alias_info.is_write for each in returned)
 
 
+@functools.cache
 def why_unjudgeable(function: Any) -> str:
     """The kind of a function that has no arithmetic of its own to judge, or ""."""
     import torch

@@ -17,6 +17,7 @@ class Question(NamedTuple):
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     attrs: Mapping[str, Any] = {}
+    costly: bool = False  # each element takes as long as a row of others
 
 
 class Exact(NamedTuple):

@@ -170,7 +170,7 @@ class Watch:
     def judged(self, question: Question) -> Node:
         """The verdict on it; what else a node has is not known here."""
         sizes = [math.prod(each.shape) for each in question.outputs.values()]
-        sample = self.sample if max(sizes) > 16 * (self.sample or 0) else None
+        sample = self.sample if max(sizes) > (1 if question.costly else 16) * (self.sample or 0) else None
         verdict: Verdict = check(question.op, dict(question.inputs), dict(question.outputs), contract=self.contract, sample=sample, **question.attrs)
         metrics = verdict.to_dict()
         elements = sum(sizes)
@@ -199,7 +199,8 @@ def watch(sample: Optional[int] = 4096, every: int = 1, contract: Optional[str] 
           on_node: Optional[Callable[[Node], None]] = None) -> Watch:
     """Judges each operator that PyTorch executes in a ``with`` block, forward and backward, from the operands that it had.
 
-    sample: about how many elements are judged of an output that has over 16 times as many; None: all of them.
+    sample: about how many elements are judged of an output that has over 16 times as many, of gradients of attention one that
+        has more; None: all of them.
     every: of so many calls one is judged.
     contract: the arithmetic to judge by, such as "f32acc" or "tf32"; None: that of each result's type.
     most_kept: of so many failing nodes the tensors are kept, for ``save``.
