@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
@@ -19,7 +21,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
-#include "harness/core/base/json.h"
+#include "harness/core/base/json_text.h"
 #include "harness/core/model/contract.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/engine/preflight.h"
