@@ -162,7 +162,7 @@ class Thresholds(Climbing):
         self.assertEqual(self.found(report, "turned"), [(5000, 5001, ["bits"])])
         self.assertEqual(self.found(report, "limited"), [(777, 778, ["offer"])])
         for extent in "mk":
-            for implementation in ("ok", "quiet", "turned", "limited"):
+            for implementation in ("ok", "quiet", "turned", "slow", "limited"):
                 self.assertEqual(self.found(report, implementation, extent), [], extent)
         taken = [ladder for ladder in report["ladders"] if ladder["taken"]]
         self.assertEqual([(ladder["extent"], ladder["complete"]) for ladder in taken], [(e, True) for e in "mnk"])
@@ -184,6 +184,17 @@ class Thresholds(Climbing):
         text, report = self.climb("none", "--op", "matmul", "--for", "0.000001s", plugin=CPU, code=4)
         self.assertIn("no threshold was found", text)
         self.assertEqual(report["ladders"], [])
+
+
+class Times(Climbing):
+    def test_a_jump_of_the_time_is_found_where_it_was_asked_for(self):
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "300000", "--times", "--impl",
+                                  "slow", plugin=THRESHOLD)
+        self.assertIn((3000, 3001, ["time"]), self.found(report, "slow"))
+        self.assertRegex(text, r" 3000 \| 3001\b.* pass \| pass +\S+ -> \S+ us\n")
+        self.assertRegex(text, "explore --thresholds --times --seed 3 ")
+        sides = next(t for t in report["thresholds"] if t["before"]["extent"] == 3000)
+        self.assertGreater(sides["after"]["seconds"], 2 * sides["before"]["seconds"])
 
 
 class OneDnn(Climbing):

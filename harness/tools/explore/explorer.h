@@ -30,6 +30,7 @@ struct ExploreSettings {
   std::function<bool()> is_time_over;  // asked before each few cases
   std::string requirement;             // of all cases; "": the default of each
   bool strict = false;                 // suspect and inconclusive results are failures too
+  bool times = false;                  // thresholds of times are sought, too
 };
 
 // A case that is judged and not timed. `requirement`: "": its own default. Precondition: the operator takes it.

@@ -34,6 +34,14 @@ std::string FailureOf(const PlanSignature& plan) {
   return plan.verdict == "inconclusive" ? "pass" : plan.verdict;
 }
 
+// Slower ones by half are no noise of the fastest of several; shorter ones than this are mostly calls.
+bool ChangesInTime(const PlanSignature& was, const PlanSignature& is) {
+  constexpr double kFactor = 1.5, kLeastSeconds = 20e-6;
+  if (was.seconds == 0 || is.seconds == 0 || std::max(was.seconds, is.seconds) < kLeastSeconds) return false;
+  const double ratio = is.seconds / was.seconds, work = std::max(1.0, is.work / was.work);
+  return ratio > kFactor * work || ratio < 1 / kFactor;
+}
+
 std::optional<PlanSignature> Copy(const PlanSignature* plan) {
   return plan == nullptr ? std::nullopt : std::optional(*plan);
 }
@@ -41,7 +49,7 @@ std::optional<PlanSignature> Copy(const PlanSignature* plan) {
 }  // namespace
 
 const char* Name(PlanChange change) {
-  constexpr std::array kNames = {"offer", "kernel", "contract", "verdict", "bits"};
+  constexpr std::array kNames = {"offer", "kernel", "contract", "verdict", "bits", "time"};
   return kNames[static_cast<size_t>(change)];
 }
 
@@ -53,6 +61,7 @@ std::vector<PlanChange> ListPlanChanges(const PlanSignature* was, const PlanSign
   if (was->contract != is->contract) changes.push_back(PlanChange::kContract);
   if (FailureOf(*was) != FailureOf(*is)) changes.push_back(PlanChange::kVerdict);
   if (!was->bits.empty() && !is->bits.empty() && was->bits != is->bits) changes.push_back(PlanChange::kBits);
+  if (ChangesInTime(*was, *is)) changes.push_back(PlanChange::kTime);
   return changes;
 }
 
@@ -71,6 +80,11 @@ std::optional<int64_t> ThresholdLadder::Next() {
 void ThresholdLadder::SetPlans(int64_t extent, PlansAt plans) {
   open_.erase(extent);
   known_[extent] = std::move(plans);
+}
+
+void ThresholdLadder::AddSeconds(int64_t extent, const PlanKey& key, double seconds) {
+  double& fastest = known_.at(extent).at(key).seconds;
+  fastest = std::min(fastest, seconds);
 }
 
 std::optional<int64_t> ThresholdLadder::NextStep() {

@@ -24,17 +24,19 @@ struct PlanKey {
 struct PlanSignature {
   std::string kernel;  // algorithm and kernels, in the words of the backend
   std::string contract, verdict;
-  std::string bits;  // hash of results that no such extent should change; "": not known
+  std::string bits;    // hash of results that no such extent should change; "": not known
+  double seconds = 0;  // of the fastest execution; 0: nobody measured
+  double work = 1;     // operations, to which they are held
 };
 
 // Implementations that are not in it were not offered.
 using PlansAt = std::map<PlanKey, PlanSignature>;
 
-enum class PlanChange : uint8_t { kOffer, kKernel, kContract, kVerdict, kBits };
+enum class PlanChange : uint8_t { kOffer, kKernel, kContract, kVerdict, kBits, kTime };
 const char* Name(PlanChange change);
 
 // nullptr: not offered. A pass and an inconclusive result are no change of verdict, and bits change where both are
-// known.
+// known. A time changes where it grows by half more than the work does, or falls by a third though the work does not.
 std::vector<PlanChange> ListPlanChanges(const PlanSignature* was, const PlanSignature* is);
 
 struct Threshold {
@@ -54,6 +56,8 @@ class ThresholdLadder {
   // The next extent to try; nullopt: there is none as long as nothing more is known of those that were given.
   std::optional<int64_t> Next();
   void SetPlans(int64_t extent, PlansAt plans);
+  // Precondition: the plan is known. Faster executions may show that a time did not change.
+  void AddSeconds(int64_t extent, const PlanKey& key, double seconds);
 
   // Whether each two neighbours that differ lie side by side, up to the largest extent.
   bool IsComplete() const { return is_complete_; }

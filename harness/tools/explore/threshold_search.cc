@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "harness/core/base/text.h"
+#include "harness/engine/cases/prepared_case.h"
+#include "harness/engine/device/prepared_plan.h"
 #include "harness/plan/cover/draws.h"
 
 namespace assay {
@@ -71,6 +73,22 @@ std::unique_ptr<ExtentLadder> MakeLadder(Candidates& candidates, const Choice& b
   return ladder;
 }
 
+// Seconds of the fastest of a few executions; 0: it cannot be executed.
+double FindSeconds(const Device& device, const std::string& implementation, const BoundCase& bound) {
+  constexpr int kExecutions = 9;
+  const auto data = PrepareInputs(bound);
+  if (!data) return 0;
+  const auto plan = PreparedPlan::Make(device, bound.problem, implementation);
+  if (!plan) return 0;
+  double fastest = 0;
+  for (int i = 0; i < kExecutions; ++i) {
+    const auto execution = plan->Execute(data->inputs, Prefill::kNanPayload);
+    if (!execution) return 0;
+    fastest = i == 0 ? execution->host_seconds : std::min(fastest, execution->host_seconds);
+  }
+  return fastest;
+}
+
 }  // namespace
 
 ThresholdSearch::ThresholdSearch(const ExploreSettings& settings, const std::vector<Device>& devices)
@@ -116,6 +134,7 @@ std::optional<PlannedCase> ThresholdSearch::NextOf(OfOperator& of) {
     const std::optional<int64_t> extent = climbed.ladder.IsTaken() ? climbed.ladder.Next() : std::nullopt;
     if (!extent && climbed.ladder.IsWaiting()) return std::nullopt;
     if (!extent) {
+      if (settings_.times) ConfirmTimes(climbed);
       ++of.at;
       continue;
     }
@@ -150,23 +169,37 @@ void ThresholdSearch::SetPlans(const std::string& id, std::span<const Record> re
   const auto open = open_.extract(id);
   for (const Open& waiting : open.mapped()) {
     PlansAt plans;
+    const SharedCase bound = BindCase(waiting.ladder->case_of(waiting.extent).value()).value();
     for (const Record& record : records) {
       if (record.implementation.empty()) continue;
       const std::string& device = record.pool.empty() ? record.device : record.pool;
+      const Device* at = record.verdict == Name(Verdict::kPass) ? FindDeviceOf(devices_, record) : nullptr;
+      const bool has_bits = at != nullptr && waiting.ladder->bits && record.deterministic.value_or(false);
       plans[{record.backend, device, record.implementation}] = {
           .kernel = JoinKernel(record),
           .contract = record.contract,
           .verdict = record.verdict,
-          .bits = FindBits(*waiting.ladder, waiting.ladder->case_of(waiting.extent).value(), record)};
+          .bits = has_bits ? waiting.ladder->bits->HashOn(*at, record.implementation, *bound) : "",
+          .seconds = at != nullptr && settings_.times ? FindSeconds(*at, record.implementation, *bound) : 0,
+          .work = std::max(1.0, bound->problem.flops)};
     }
     waiting.ladder->ladder.SetPlans(waiting.extent, std::move(plans));
   }
 }
 
-std::string ThresholdSearch::FindBits(const ExtentLadder& ladder, const CaseSpec& spec, const Record& record) const {
-  if (!ladder.bits || record.verdict != Name(Verdict::kPass) || !record.deterministic.value_or(false)) return "";
-  const Device* device = FindDeviceOf(devices_, record);
-  return device == nullptr ? "" : ladder.bits->HashOn(*device, record.implementation, *BindCase(spec).value());
+void ThresholdSearch::ConfirmTimes(ExtentLadder& climbed) const {
+  for (const Threshold& t : climbed.ladder.FindThresholds()) {
+    if (std::ranges::find(t.changes, PlanChange::kTime) == t.changes.end()) continue;
+    const auto device = std::ranges::find_if(devices_, [&](const Device& d) {
+      return d.session && d.backend == t.key.backend && d.PlannedName() == t.key.device;
+    });
+    if (device == devices_.end()) continue;
+    for (const int64_t extent : {t.before, t.after, t.before, t.after}) {
+      const SharedCase bound = BindCase(climbed.case_of(extent).value()).value();
+      const double seconds = FindSeconds(*device, t.key.implementation, *bound);
+      if (seconds > 0) climbed.ladder.AddSeconds(extent, t.key, seconds);
+    }
+  }
 }
 
 std::vector<const ExtentLadder*> ThresholdSearch::Ladders() const {

@@ -53,7 +53,8 @@ class ThresholdSearch : public CaseSource {
   OfOperator MakeLadders(const Operator& op) const;
   std::optional<PlannedCase> NextOf(OfOperator& of);
   void SetPlans(const std::string& id, std::span<const Record> records);
-  std::string FindBits(const ExtentLadder& ladder, const CaseSpec& spec, const Record& record) const;
+  // Measures again on both sides of each threshold of time.
+  void ConfirmTimes(ExtentLadder& ladder) const;
 
   const ExploreSettings settings_;
   const std::vector<Device>& devices_;

@@ -46,7 +46,7 @@ struct ExploreOptions {
   std::optional<uint64_t> cases, seed;
   std::optional<uint64_t> compositions;  // --compose
   CoverLimits limits{.elements = 0x1p18, .flops = 0x1p24};
-  bool thresholds = false;
+  bool thresholds = false, times = false;
 };
 
 // Ladders reach further where nobody says how far: one of their cases in some hundred is large.
@@ -101,6 +101,7 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   settings.cases = options.cases.value_or(0);
   settings.requirement = requirement;
   settings.strict = options.run.strict;
+  settings.times = options.times;
   return settings;
 }
 
@@ -117,8 +118,11 @@ std::string SharedOptions(const RunOptions& run) {
 
 // The command that tries the same cases: those of a seed follow from what the devices made of them too.
 std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, size_t cases) {
-  std::string text =
-      fmt::format("explore {}--seed {} --cases {}", options.thresholds ? "--thresholds " : "", settings.seed, cases);
+  std::string text = fmt::format("explore {}--seed {} --cases {}",
+                                 options.times        ? "--thresholds --times "
+                                 : options.thresholds ? "--thresholds "
+                                                      : "",
+                                 settings.seed, cases);
   for (const std::string& word : WriteWords(options.run, {"--op", "--dtype", "--contract"})) text += " " + Quoted(word);
   const CoverLimits usual = options.thresholds ? kThresholdLimits : ExploreOptions().limits;
   if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
@@ -352,9 +356,12 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddNumber<uint64_t>(
       *verb, "--compose", o->compositions, {1, 1'000'000'000},
       "instead of cases this many random compositions of functions, of the frameworks of --framework (default numpy)");
-  verb->add_flag("--thresholds", o->thresholds,
-                 "instead climb each extent of the operators, and find those at which kernels, contracts, bits or "
-                 "verdicts change; up to 4194304 elements unless --max-elements says otherwise");
+  CLI::Option* thresholds =
+      verb->add_flag("--thresholds", o->thresholds,
+                     "instead climb each extent of the operators, and find those at which kernels, contracts, bits or "
+                     "verdicts change; up to 4194304 elements unless --max-elements says otherwise");
+  verb->add_flag("--times", o->times, "likewise those at which times jump, on a machine that does nothing else")
+      ->needs(thresholds);
   verb->callback([o, verb, &action] {
     action = [o, verb] {
       if (o->compositions) return ExploreCompositions(*o, *verb);

@@ -30,6 +30,9 @@ std::string DescribeChanges(const Threshold& t) {
       case PlanChange::kBits:
         parts.emplace_back("other bits");
         break;
+      case PlanChange::kTime:
+        parts.push_back(fmt::format("{:.3g} -> {:.3g} us", 1e6 * t.was->seconds, 1e6 * t.is->seconds));
+        break;
       case PlanChange::kVerdict:
         break;  // has a column of its own
     }
@@ -75,6 +78,7 @@ Json SideJson(const ExtentLadder& ladder, int64_t extent, const std::optional<Pl
   if (!plan) return side;
   side["kernel"] = plan->kernel, side["contract"] = plan->contract, side["verdict"] = plan->verdict;
   side["bits"] = plan->bits;
+  if (plan->seconds > 0) side["seconds"] = plan->seconds;
   return side;
 }
 

@@ -120,5 +120,27 @@ TEST(ThresholdLadder, BitsChangeWhereBothAreKnownAndInconclusiveIsNoFailure) {
   EXPECT_THAT(ListPlanChanges(nullptr, nullptr), IsEmpty());
 }
 
+TEST(ThresholdLadder, TimesChangeBeyondWhatTheWorkExplains) {
+  const auto at = [](double seconds, double work) { return PlanSignature{.seconds = seconds, .work = work}; };
+  const auto changes = [](const PlanSignature& was, const PlanSignature& is) {
+    return ListPlanChanges(&was, &is).size();
+  };
+  EXPECT_EQ(changes(at(1e-4, 1), at(2e-4, 2)), 0u) << "twice the work";
+  EXPECT_EQ(changes(at(1e-4, 1), at(4e-4, 2)), 1u);
+  EXPECT_EQ(changes(at(1e-4, 1), at(1.6e-4, 1)), 1u);
+  EXPECT_EQ(changes(at(1e-4, 1), at(0.5e-4, 2)), 1u) << "faster than before";
+  EXPECT_EQ(changes(at(1e-6, 1), at(9e-6, 1)), 0u) << "too short";
+  EXPECT_EQ(changes(at(0, 1), at(1e-4, 1)), 0u) << "not measured";
+}
+
+TEST(ThresholdLadder, AFasterExecutionTakesAJumpBack) {
+  Climb climb(64);
+  ASSERT_EQ(climb.Find([](int64_t e) { return OnePlan({.seconds = e >= 40 ? 9e-4 : 1e-4, .work = 1}); }).size(), 1u);
+  climb.ladder().AddSeconds(39, {"b", "d", "i"}, 8e-4);
+  EXPECT_EQ(climb.ladder().FindThresholds().size(), 1u) << "the fastest one counts";
+  climb.ladder().AddSeconds(40, {"b", "d", "i"}, 1e-4);
+  EXPECT_NE(climb.ladder().FindThresholds().front().after, 40);
+}
+
 }  // namespace
 }  // namespace assay
