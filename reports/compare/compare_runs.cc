@@ -228,6 +228,7 @@ class RunComparer {
     if (base == nullptr || now == nullptr) return;
     const BitsExplanation explained = ExplainOtherBits(*base, *now);
     bits->detail = explained.text;
+    bits->reordered = explained.is_reordered;
     reordered_ += explained.is_reordered;
     if (explained.is_reordered && !limits.bits_reordered) bits->regression = false;
   }

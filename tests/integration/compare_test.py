@@ -186,6 +186,8 @@ class Passports(Base):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         passports = json.loads((self.dir / out / "passports.json").read_text())["passports"]
         self.assertEqual([p["case"] for p in passports], [CASE, OTHER_CASE])
+        explained = [(p.get("reordered"), p.get("unexplained")) for p in passports]
+        self.assertEqual(explained, [([c], []) if code == 0 else (None, None) for c in (CASE, OTHER_CASE)])
         return {p["case"]: p["tree_hash"] for p in passports}
 
     def test_other_bits_are_told_as_another_order_or_another_arithmetic(self):
@@ -194,7 +196,9 @@ class Passports(Base):
         def details(report):
             return {r["case_id"]: c["detail"] for r in report["results"] for c in r["changes"] if c["field"] == "output_hash"}
 
-        bits = details(self.as_json(0, "a", "b"))
+        report = self.as_json(0, "a", "b")
+        bits = details(report)
+        self.assertTrue(all(c["reordered"] == (c["field"] == "output_hash") for r in report["results"] for c in r["changes"]))
         self.assertIn(CASE, bits)
         for case, why in bits.items():
             self.assertEqual(why, f"same arithmetic, other order: {forward[case]} (one after the other) -> {backward[case]} "
@@ -212,6 +216,18 @@ class Passports(Base):
         (self.dir / "b/passports.json").write_text("[1]")
         self.assertIn("b/passports.json: no list of passports is in it; write it anew with assay fingerprint --run",
                       self.compare(2, "a", "b").stderr)
+
+    def test_a_result_that_the_passport_does_not_give_to_the_bit_is_unexplained(self):
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "splitk")
+        self.change_records("a", "b", lambda records: [r | {"output_hash": "0" * 16} if r["case_id"] == CASE else r
+                                                       for r in records])
+        for out, reordered, unexplained in (("a", [CASE, OTHER_CASE], []), ("b", [OTHER_CASE], [CASE])):
+            done = self.assay("fingerprint", "--run", out, "--backend", "cpu", "--json", "--progress", "none")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            passports = json.loads(done.stdout)["passports"]
+            self.assertEqual({p["implementation"] for p in passports}, {"splitk"}, "another one has no result in the run")
+            self.assertEqual(sum((p["reordered"] for p in passports), []), reordered)
+            self.assertEqual(sum((p["unexplained"] for p in passports), []), unexplained)
 
     def test_a_run_without_sums_has_no_passports(self):
         self.one_run("a", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf")

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,6 +23,7 @@
 #include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
+#include "harness/tools/fingerprint/reordered_results.h"
 #include "harness/tools/fingerprint/slice_passport.h"
 #include "ops/bound_case.h"
 #include "reports/compare/passports.h"
@@ -93,7 +95,7 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
 // The sums that a run has results of, each once, by the implementations that gave them.
 struct SumsOfRun {
   std::vector<std::string> cases;
-  std::set<std::string> results;  // "backend implementation problem"
+  std::map<std::string, std::vector<RecordedResult>> results;  // by "backend implementation problem"
 
   static std::string Name(const std::string& backend, const std::string& implementation, const std::string& case_id) {
     return fmt::format("{} {} {}", backend, implementation, ProblemKey(case_id));
@@ -107,7 +109,8 @@ Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
   std::set<std::string> seen;
   for (const Record& r : run->records) {
     if (r.implementation.empty()) continue;
-    sums.results.insert(SumsOfRun::Name(r.backend, r.implementation, r.case_id));
+    sums.results[SumsOfRun::Name(r.backend, r.implementation, r.case_id)].push_back(
+        {r.case_id, r.input_hash, r.output_hash});
     if (!seen.insert(ProblemKey(r.case_id)).second) continue;
     const auto made = CaseOf(r.case_id);
     if (made && made->sums) sums.cases.push_back(r.case_id);
@@ -162,10 +165,7 @@ class Taking {
     for (const ImplementationInfo& offer : *offers) {
       const auto& wanted = options_.run.backend.implementations;
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
-      const std::string id = of.bound->problem.spec.Id();
-      if (!options_.run_folder.empty() && !of_run_.results.contains(SumsOfRun::Name(device.backend, offer.name, id))) {
-        continue;
-      }
+      if (!options_.run_folder.empty() && FindResults(device, of, offer).empty()) continue;
       if (auto taken = TakeBy(device, of, offer); !taken) return taken;
     }
     return {};
@@ -189,6 +189,13 @@ class Taking {
   }
 
  private:
+  // Returns the run's results by this implementation.
+  std::vector<RecordedResult> FindResults(const Device& device, const Fingerprinted& of,
+                                          const ImplementationInfo& offer) const {
+    const auto found = of_run_.results.find(SumsOfRun::Name(device.backend, offer.name, of.bound->problem.spec.Id()));
+    return found == of_run_.results.end() ? std::vector<RecordedResult>() : found->second;
+  }
+
   // A case that a backend does not offer is no failure.
   void Tell(const Device& device, const Fingerprinted& of, const std::string& implementation,
             const WorkerFailure& failure) {
@@ -232,6 +239,7 @@ class Taking {
       }
       contradictions_ += passport->contradictions.size();
       passport->slices = *slices;
+      ExplainResults(FindResults(device, of, offer), *passport);
     }
     if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
     return options_.svg.empty() ? Status() : Draw(device, *passport);
