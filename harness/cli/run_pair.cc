@@ -80,6 +80,16 @@ std::string BackendsIn(const RecordView& records) {
   return fmt::format("{}", fmt::join(known, ", "));
 }
 
+// Empty if the run has none.
+Result<RunPassports> ReadPassportsOf(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return RunPassports();
+  const auto text = ReadWholeFile(file);
+  if (!text) return tl::unexpected(text.error());
+  auto passports = RunPassports::Read(ParseJson(*text));
+  return passports ? passports : UsageError(fmt::format("{}: {}", file.string(), passports.error().message));
+}
+
 // One backend of a run under the name of another.
 Result<RunToCompare> TakeBuild(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
   RunToCompare build{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host, run.torn};
@@ -134,13 +144,16 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
                      (path / "environment.json").string()));
   }
   std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
+  auto passports = is_folder ? ReadPassportsOf(path / kPassportsFile) : RunPassports();
+  if (!passports) return tl::unexpected(passports.error());
   return RunToCompare{.name = path.string(),
                       .records = run->records.ToVector(),
                       .offers_known = offers_known,
                       .host = HostOf(environment),
                       .torn = is_folder ? "" : run->torn,
                       .launches_us = std::move(launches_us),
-                      .definitions = std::move(run->definitions)};
+                      .definitions = std::move(run->definitions),
+                      .passports = *std::move(passports)};
 }
 
 Result<RunPair> ReadRuns(const fs::path& base, const fs::path& now) {

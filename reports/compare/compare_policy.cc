@@ -19,13 +19,14 @@ struct PolicyKey {
 };
 
 using Limits = RegressionLimits;
-constexpr std::array<PolicyKey, 10> kPolicyKeys = {{
+constexpr std::array<PolicyKey, 11> kPolicyKeys = {{
     {"verdict_worse", &Limits::verdict_worse, nullptr, nullptr},
     {"support_lost", &Limits::support_lost, nullptr, nullptr},
     {"lost_results", &Limits::lost_results, nullptr, nullptr},
     {"new_failure", &Limits::new_failure, nullptr, nullptr},
     {"class_worse", &Limits::class_worse, nullptr, nullptr},
     {"bits_changed", &Limits::bits_changed, nullptr, nullptr},
+    {"bits_reordered", &Limits::bits_reordered, nullptr, nullptr},
     {"margin_growth", nullptr, &Limits::margin_growth, nullptr},
     {"margin_floor", nullptr, nullptr, &Limits::margin_floor},
     {"effective_bits_lost", nullptr, &Limits::effective_bits_lost, nullptr},

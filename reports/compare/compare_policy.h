@@ -30,6 +30,7 @@ struct RegressionLimits {
   bool new_failure = false;    // a result that the base does not have, and that fails
   bool class_worse = false;    // bit_exact > within_class > within_lower_class > suspect
   bool bits_changed = false;   // other output bits for the same input bits
+  bool bits_reordered = true;  // also where passports say: same arithmetic, other order
   Number margin_growth;        // a margin grew by this factor or more...
   double margin_floor = 1e-3;  // ...and is now at least this
   Number effective_bits_lost;  // at least so many

@@ -49,6 +49,7 @@ class RunComparer {
     for (const MatchedPlace& place : places) ComparePlace(place);
     if (!any_in_common_) return NothingInCommon();
     NoteRepeated();
+    NoteReordered();
     times_.Decide(settings_, out_);
     return std::move(out_);
   }
@@ -205,6 +206,7 @@ class RunComparer {
     } else if (HasResult(before) && HasResult(after)) {
       result.in_both = true;
       result.changes = CompareRecords(before, after, limits);
+      ExplainBits(before, after, limits, result.changes);
       if (!RunTimes::MarkInvalid(&before, after, result) && !RunTimes::MarkUnsure(before, after, result)) {
         times_.Add(out_.results.size() - 1, before, after, WhyTimesDiffer(place, before, after));
       }
@@ -215,6 +217,26 @@ class RunComparer {
     } else {
       result.in_both = true;  // neither ran
     }
+  }
+
+  void ExplainBits(const Record& before, const Record& after, const RegressionLimits& limits,
+                   std::vector<Change>& changes) {
+    const auto bits = std::ranges::find(changes, "output_hash", &Change::field);
+    if (bits == changes.end()) return;
+    ++other_bits_;
+    const SumPassport *base = base_.passports.Find(before), *now = now_.passports.Find(after);
+    if (base == nullptr || now == nullptr) return;
+    const BitsExplanation explained = ExplainOtherBits(*base, *now);
+    bits->detail = explained.text;
+    bits->reordered = explained.is_reordered;
+    reordered_ += explained.is_reordered;
+    if (explained.is_reordered && !limits.bits_reordered) bits->regression = false;
+  }
+
+  void NoteReordered() {
+    if (reordered_ == 0) return;
+    out_.notes.push_back(fmt::format("of {} results with other bits {} have the same arithmetic in another order",
+                                     other_bits_, reordered_));
   }
 
   // A time that was believed because a launch might take long is not known to be one that the other run would believe.
@@ -309,7 +331,8 @@ class RunComparer {
   std::map<std::string, const Record*> ran_nowhere_;
   std::set<std::string> redefined_;  // operators
   bool any_in_common_ = false;
-  size_t repeated_ = 0;  // keys that several records of a run have
+  size_t other_bits_ = 0, reordered_ = 0;  // results
+  size_t repeated_ = 0;                    // keys that several records of a run have
   std::string first_repeated_;
   RunTimes times_;
   RunComparison out_;

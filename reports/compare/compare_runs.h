@@ -11,6 +11,7 @@
 #include "harness/core/model/record.h"
 #include "harness/core/model/run_comparison.h"
 #include "reports/compare/compare_policy.h"
+#include "reports/compare/passports.h"
 
 namespace assay {
 
@@ -23,6 +24,7 @@ struct RunToCompare {
   // Launch overhead that plausible times may include (--launch-us), by backend; absent: the default.
   std::map<std::string, double> launches_us = {};
   std::map<std::string, std::string> definitions = {};  // digests of what users have defined, by operator
+  RunPassports passports = {};                          // none: nobody measured them
 };
 
 struct CompareSettings {

@@ -21,6 +21,7 @@ Json ChangeTree(const Change& c) {
           {"new", c.now},
           {"amount", NumberOrNull(c.amount)},
           {"detail", c.detail},
+          {"reordered", c.reordered},
           {"regression", c.regression},
           {"incomplete", c.incomplete}};
 }

@@ -165,6 +165,76 @@ class Compare(Base):
                       self.compare(0, "shared/results.jsonl", "--builds", "cpu,other").stdout)
 
 
+KERNEL = """
+import assay, numpy as np
+
+@assay.kernel("matmul", contract="f32acc;det=yes", dtypes=["f32"])
+def product(a, b):
+    y = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for k in %s: y = %s
+    return y
+"""
+
+
+class Passports(Base):
+    def measure(self, out, order="range(a.shape[1])", added="y + a[:, k:k + 1] * b[k]", code=0):
+        """A run of a kernel that adds so, with its passports."""
+        (self.dir / "mine.py").write_text(KERNEL % (order, added))
+        column = ("--kernels", "mine.py", "--backend", "mine", "--python", sys.executable)
+        self.one_run(out, *BOTH, *column)
+        done = self.assay("fingerprint", "--run", out, *column, "--progress", "none")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        passports = json.loads((self.dir / out / "passports.json").read_text())["passports"]
+        self.assertEqual([p["case"] for p in passports], [CASE, OTHER_CASE])
+        explained = [(p.get("reordered"), p.get("unexplained")) for p in passports]
+        self.assertEqual(explained, [([c], []) if code == 0 else (None, None) for c in (CASE, OTHER_CASE)])
+        return {p["case"]: p["tree_hash"] for p in passports}
+
+    def test_other_bits_are_told_as_another_order_or_another_arithmetic(self):
+        forward, backward = self.measure("a"), self.measure("b", "reversed(range(a.shape[1]))")
+        self.measure("narrow", added="(y + a[:, k:k + 1] * b[k]).astype(np.float16).astype(np.float32)", code=1)  # it promises more
+        def details(report):
+            return {r["case_id"]: c["detail"] for r in report["results"] for c in r["changes"] if c["field"] == "output_hash"}
+
+        report = self.as_json(0, "a", "b")
+        bits = details(report)
+        self.assertTrue(all(c["reordered"] == (c["field"] == "output_hash") for r in report["results"] for c in r["changes"]))
+        self.assertIn(CASE, bits)
+        for case, why in bits.items():
+            self.assertEqual(why, f"same arithmetic, other order: {forward[case]} (one after the other) -> {backward[case]} "
+                                  "(one after the other, from the last on)")
+        text = self.compare(0, "a", "b").stdout
+        self.assertIn(f"of {len(bits)} results with other bits {len(bits)} have the same arithmetic in another order", text)
+        for why in details(self.as_json(1, "a", "narrow")).values():
+            self.assertRegex(why, r"^other arithmetic: .*\bsum_bits 24 -> 11.*; same order: \w+$")
+        (self.dir / "gate.toml").write_text("bits_changed = true\n")
+        self.compare(1, "a", "b", "--policy", "gate.toml")
+        (self.dir / "gate.toml").write_text("bits_changed = true\nbits_reordered = false\n")
+        self.compare(0, "a", "b", "--policy", "gate.toml")
+        (self.dir / "b/passports.json").unlink()
+        self.assertNotIn("order", self.compare(1, "a", "b", "--policy", "gate.toml").stdout)
+        (self.dir / "b/passports.json").write_text("[1]")
+        self.assertIn("b/passports.json: no list of passports is in it; write it anew with assay fingerprint --run",
+                      self.compare(2, "a", "b").stderr)
+
+    def test_a_result_that_the_passport_does_not_give_to_the_bit_is_unexplained(self):
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "splitk")
+        self.change_records("a", "b", lambda records: [r | {"output_hash": "0" * 16} if r["case_id"] == CASE else r
+                                                       for r in records])
+        for out, reordered, unexplained in (("a", [CASE, OTHER_CASE], []), ("b", [OTHER_CASE], [CASE])):
+            done = self.assay("fingerprint", "--run", out, "--backend", "cpu", "--json", "--progress", "none")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            passports = json.loads(done.stdout)["passports"]
+            self.assertEqual({p["implementation"] for p in passports}, {"splitk"}, "another one has no result in the run")
+            self.assertEqual(sum((p["reordered"] for p in passports), []), reordered)
+            self.assertEqual(sum((p["unexplained"] for p in passports), []), unexplained)
+
+    def test_a_run_without_sums_has_no_passports(self):
+        self.one_run("a", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf")
+        self.fails(2, "--run a: it has no result of a sum whose order can be found", "fingerprint", "--run", "a", "--backend",
+                   "cpu")
+
+
 class CompareTimes(Base):
     ROUNDS = 9
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay explore with real workers: explore_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN."""
+"""assay explore with real workers: explore_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN THRESHOLD_PLUGIN."""
 import json
+import pathlib
 import re
 import shlex
 import signal
@@ -11,7 +12,7 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, CPU, CORPUS = sys.argv[1:4]
+ASSAY, CPU, CORPUS, THRESHOLD = sys.argv[1:5]
 # Shows where k is above 32 and no multiple of it.
 FAULT = "fault.tail-panel-reads-zero"
 SMALL = ["--max-elements", "4096", "--max-flops", "1e5", "--progress", "none"]
@@ -141,5 +142,72 @@ class Faults(Base):
         self.assertIn("mismatch", verdicts.values())
 
 
+class Climbing(Base):
+    def climb(self, out, *args, plugin, code=0):
+        done = self.assay("explore", "--thresholds", "--seed", "3", "--out", out, "--progress", "none", "--jobs", "2", *args,
+                          plugin=plugin, code=code)
+        return done.stdout, json.loads((self.dir / out / "thresholds.json").read_text())
+
+    def found(self, report, implementation, extent="n"):
+        return [(t["before"]["extent"], t["after"]["extent"], t["changes"]) for t in report["thresholds"]
+                if (t["implementation"], t["extent"], t["dtype"]) == (implementation, extent, "f32")]
+
+
+class Thresholds(Climbing):
+    def test_a_fault_that_begins_at_an_extent_of_no_suite_is_found_with_both_sides(self):
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "900000",
+                                  plugin=THRESHOLD, code=1)
+        self.assertEqual(self.found(report, "ok"), [(12288, 12289, ["kernel", "verdict"])])
+        self.assertEqual(self.found(report, "quiet"), [(12288, 12289, ["verdict"])])
+        self.assertEqual(self.found(report, "turned"), [(5000, 5001, ["bits"])])
+        self.assertEqual(self.found(report, "limited"), [(777, 778, ["offer"])])
+        for extent in "mk":
+            for implementation in ("ok", "quiet", "turned", "slow", "limited"):
+                self.assertEqual(self.found(report, implementation, extent), [], extent)
+        taken = [ladder for ladder in report["ladders"] if ladder["taken"]]
+        self.assertEqual([(ladder["extent"], ladder["complete"]) for ladder in taken], [(e, True) for e in "mnk"])
+        self.assertRegex(text, r"misbehaving +ok +matmul +f32 +n +12288 \| 12289 +pass \| mismatch +kernel narrow -> wide\n")
+        both = next(t for t in report["thresholds"] if t["implementation"] == "ok")
+        self.assertEqual((both["before"]["kernel"], both["after"]["kernel"]), ("narrow", "wide"))
+        records = {(r["case_id"], r["implementation"]): r for r in self.records("out")}
+        right, wrong = (records[both[side]["case_id"], "ok"] for side in ("before", "after"))
+        self.assertEqual((right["verdict"], wrong["verdict"]), ("pass", "mismatch"))
+        self.assertTrue((self.dir / "out" / wrong["failure_dir"]).is_dir())
+        self.assertEqual(taken[1]["largest"], (900000 - 32 * 32) // 64)
+        self.assertLess(taken[1]["cases"], 110, "halving takes some 12 cases for each of three thresholds")
+
+    def test_time_and_cases_end_it_and_say_what_is_open(self):
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--cases", "24", plugin=CPU)
+        self.assertRegex(text, r"tried: 24 cases in 1 of 9 extents, 0 of them to their end; the same again: \S+ explore "
+                               r"--thresholds --seed 3 --cases 24 --op matmul ")
+        self.assertFalse(report["ladders"][0]["complete"])
+        text, report = self.climb("none", "--op", "matmul", "--for", "0.000001s", plugin=CPU, code=4)
+        self.assertIn("no threshold was found", text)
+        self.assertEqual(report["ladders"], [])
+
+
+class Times(Climbing):
+    def test_a_jump_of_the_time_is_found_where_it_was_asked_for(self):
+        text, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "300000", "--times", "--impl",
+                                  "slow", plugin=THRESHOLD)
+        self.assertIn((3000, 3001, ["time"]), self.found(report, "slow"))
+        self.assertRegex(text, r" 3000 \| 3001\b.* pass \| pass +\S+ -> \S+ us\n")
+        self.assertRegex(text, "explore --thresholds --times --seed 3 ")
+        sides = next(t for t in report["thresholds"] if t["before"]["extent"] == 3000)
+        self.assertGreater(sides["after"]["seconds"], 2 * sides["before"]["seconds"])
+
+
+class OneDnn(Climbing):
+    def test_the_extents_at_which_onednn_changes_its_kernels(self):
+        plugin = pathlib.Path(ASSAY).parents[1] / "lib/assay/plugins/libassay_onednn.so"
+        if not plugin.exists():
+            self.skipTest("oneDNN is not built")
+        _, report = self.climb("out", "--op", "matmul", "--dtype", "f32", "--max-elements", "300000",
+                               plugin=plugin)
+        # Its reference loops are offered up to 2^22 multiply-adds, on every processor.
+        for extent in "mnk":
+            self.assertEqual(self.found(report, "ref-any", extent), [(4096, 4097, ["offer"])], extent)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -270,5 +270,113 @@ class Versions(Runs):
         self.assertIn("is no PACKAGE==FIRST..LAST", bisect(2, "1.8").stderr)
 
 
+# One implementation of the misbehaving plugin, by another name.
+PLUGIN_IN_C = """
+#include <string.h>
+#include "backends/abi/assay_backend.h"
+const assay_backend_api* misbehaving_backend_v1(const assay_host_info* host);
+static const assay_backend_api* original;
+
+static assay_status query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                          assay_text* error) {
+  static assay_implementation one = {sizeof one, "product", "f32acc"};
+  static const assay_implementation* items[] = {&one};
+  static const assay_implementations list = {sizeof list, 1, items};
+  const assay_status status = original->query(device, op, out, error);
+  if (status == ASSAY_OK) *out = &list;
+  return status;
+}
+static assay_status plan_create(assay_device* device, const assay_op_desc* op, const char* name, assay_plan** out,
+                                assay_text* error) {
+  return original->plan_create(device, op, "%s", out, error);
+}
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
+  static assay_backend_api api;
+  original = misbehaving_backend_v1(host);
+  api = *original, api.query = query, api.plan_create = plan_create;
+  return &api;
+}
+"""
+
+
+@unittest.skipIf(shutil.which("git") is None, "git is not installed")
+class Revisions(Runs):
+    def git(self, *words):
+        done = subprocess.run(["git", "-C", self.dir / "own", *words], capture_output=True, text=True, check=True,
+                              env=self.env | {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "A",
+                                              "GIT_COMMITTER_EMAIL": "a@b", "GIT_CONFIG_GLOBAL": "/dev/null"})
+        return done.stdout.strip()
+
+    def commit(self, subject, **files):
+        """A commit of these files; its name as a bisection shows it."""
+        for name, text in files.items():
+            (self.dir / "own/src" / name.replace("_", ".")).write_text(text)
+        self.git("add", "-A")
+        self.git("commit", "--allow-empty", "-q", "-m", subject)
+        return f"{self.git('rev-parse', 'HEAD')[:12]} {subject}"
+
+    def setUp(self):
+        super().setUp()
+        (self.dir / "own/src").mkdir(parents=True)
+        self.git("init", "-q")
+
+    def search(self, code, *words):
+        return self.tell(code, "bisect", "--case", PRODUCT, "--git", "own", "--checkouts", "kept", *words)
+
+    @unittest.skipIf(shutil.which("cc") is None, "there is no C compiler")
+    def test_the_commit_with_which_a_plugin_in_c_fails(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        build = (f"mkdir -p out && cc -shared -fPIC -fvisibility=hidden -I'{root}' src/mine.c -o out/mine.o -c && cc -shared -fPIC "
+                 f"-fvisibility=hidden -I'{root}' -Dassay_backend_v1=misbehaving_backend_v1 out/mine.o "
+                 f"'{root}/tests/integration/misbehaving_plugin.c' -o out/mine.so -lm")
+        broken = PLUGIN_IN_C % "drop_last_k" + "int forgotten = missing;\n"
+        names = [self.commit("Begin", mine_c=PLUGIN_IN_C % "ok"), self.commit("Read me", README_md="x"),
+                 self.commit("Rename", mine_c="/* renamed */" + PLUGIN_IN_C % "ok"),
+                 self.commit("Drop a line; not it", mine_c=broken),
+                 self.commit("Build it again", mine_c=PLUGIN_IN_C % "drop_last_k"), self.commit("Docs", README_md="y"),
+                 self.commit("Shape", mine_c="/* shaped */" + PLUGIN_IN_C % "drop_last_k"), self.commit("More docs", README_md="z")]
+        found = ("--good", names[0][:12], "--bad", "HEAD", "--build", build, "--plugin", "mine=out/mine.so", "--backend", "mine")
+        said = self.search(0, *found).stdout
+        self.assertIn(f"{names[3]}: skipped, it cannot be tried: it does not build: src/mine.c:", said)
+        self.assertIn(f"the verdict changes between {names[2]} and {names[4]}\nskipped between them: {names[3]}\n"
+                      f"last good: {names[2]}\n", said)
+        line = said.split(f"first bad: {names[4]}\n  ")[1].splitlines()[0]
+        self.assertIn(f"--plugin mine={self.dir}/kept/{names[4][:12]}/out/mine.so", line)
+        again = subprocess.run(line, shell=True, cwd=self.dir, env=self.env, capture_output=True, text=True)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertLessEqual(said.count(": mine:product "), 6, said)
+        self.assertEqual(self.git("worktree", "list").count("\n"), 0, "the repository has got work trees")
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        built = {p.name: p.stat().st_mtime_ns for p in (self.dir / "kept").glob("*.built")}
+        self.assertEqual(self.search(0, *found).stdout, said)
+        self.assertEqual({p.name: p.stat().st_mtime_ns for p in (self.dir / "kept").glob("*.built")}, built, "built twice")
+
+    def test_the_commit_of_a_file_of_kernels_and_of_a_merge(self):
+        first = self.commit("Begin", mine_py=KERNELS % FORWARD)
+        main = self.git("symbolic-ref", "--short", "HEAD")
+        second = self.commit("Quote 'it'", README_md="x")
+        self.git("checkout", "-q", "-b", "side")
+        self.commit("Turn", mine_py=KERNELS % BACKWARD)
+        self.commit("Turn more", README_md="y")
+        self.git("checkout", "-q", main)
+        self.git("merge", "-q", "--no-ff", "-m", "Merge side", "side")
+        merge = f"{self.git('rev-parse', 'HEAD')[:12]} Merge side"
+        self.commit("End", README_md="z")
+        kernels = ("--kernels", "src/mine.py", "--backend", "mine", "--python", sys.executable)
+        said = self.search(0, "--good", first[:12], "--bad", main, *kernels, "--out", "runs").stdout
+        self.assertIn(f"the output bits change between {second} and {merge}\nlast old: {second}\n", said)
+        self.assertTrue((self.dir / "runs" / merge[:12] / "results.jsonl").exists())
+        ends = ("--good", "HEAD~1", "--bad", "HEAD")
+        self.assertIn("agree: neither fails", self.search(4, *ends, *kernels).stderr)
+        for words, text in ((("--good", "HEAD", "--bad", "HEAD~1", *kernels), "--good HEAD is no ancestor of --bad HEAD~1"),
+                            (("--good", "v1", "--bad", "HEAD", *kernels), "--good v1: own has no such commit"),
+                            ((*ends, "--backend", "cpu"), "--git: give the file that each checkout has")):
+            self.assertIn(text, self.search(2, *words).stderr)
+        (self.dir / "none").mkdir()
+        self.fails(2, "--git none: it is no repository of git", "bisect", "--case", PRODUCT, "--git", "none", *ends, "--checkouts",
+                   "kept", *kernels)
+        self.fails(2, "--git requires --", "bisect", "--case", PRODUCT, "--git", "own", *ends, *kernels)
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]] + sys.argv[5:], verbosity=2)

@@ -38,6 +38,7 @@ struct Change {
   std::string detail;     // the new result's reason, or what else explains it
   bool regression = false;
   bool incomplete = false;  // a lost result that nothing permits
+  bool reordered = false;   // other bits: same arithmetic, other order, as passports tell
 };
 
 enum class TimeVerdict : uint8_t { kNotTimed, kSame, kFaster, kSlower, kUnsure, kInvalid };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay bisect: the setting of an environment variable, or the version of a package, with which a case begins to fail
-// or to give other bits.
+// assay bisect: the setting of an environment variable, the version of a package, or the commit of a repository with
+// which a case begins to fail or to give other bits.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +19,7 @@
 #include "harness/core/base/json_text.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/tools/explain/bisection.h"
+#include "harness/tools/explain/verb_bisect_revisions.h"
 #include "harness/tools/explain/verb_bisect_settings.h"
 #include "harness/tools/explain/verb_setting_run.h"
 
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 struct BisectOptions {
   std::string case_id, env, out;
   PackageSearch packages;
+  RevisionSearch revisions;
   RunOptions run;
   bool each = false, json = false;
 };
@@ -202,16 +204,20 @@ Result<SettingsToTry> ListSettings(const BisectOptions& options) {
     return UsageError("give the backend whose results are compared: --backend NAME, or --framework NAME");
   }
   if (!options.env.empty()) return ListVariableSettings(options.env);
+  if (!options.revisions.repository.empty()) return ListRevisionSettings(options.revisions);
   if (options.packages.range.empty()) {
-    return UsageError("give what to search: --env NAME=a,b,c, or --pip PACKAGE==FIRST..LAST with --venvs DIR");
+    return UsageError(
+        "give what to search: --env NAME=a,b,c, --pip PACKAGE==FIRST..LAST with --venvs DIR, or --git DIR with --good "
+        "REV, --bad REV and --checkouts DIR");
   }
   PackageSearch packages = options.packages;
   packages.python = ChoosePython(options.run.backend.python);
   return ListPackageSettings(packages);
 }
 
-int RunBisect(const BisectOptions& options) {
+int RunBisect(BisectOptions options) {
   WatchForInterrupts();
+  if (!options.revisions.repository.empty()) options.revisions.files = TakeCheckoutFiles(options.run.backend);
   auto settings = ListSettings(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
   auto folder = RunsFolder::Make(options.out);
@@ -223,8 +229,9 @@ int RunBisect(const BisectOptions& options) {
 
 void AddBisectVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<BisectOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "bisect", "Find the setting with which a case begins to fail or to give other bits; exit 4 if there is none");
+  CLI::App* verb = app.add_subcommand("bisect",
+                                      "Find the setting, version or commit with which a case begins to fail or to give "
+                                      "other bits; exit 4 if there is none");
   verb->add_option("--case", o->case_id, "id of the case")->type_name("ID")->required();
   CLI::Option* env = verb->add_option("--env", o->env, "an environment variable and the values to try, in their order")
                          ->type_name("NAME=a,b,c");
@@ -239,6 +246,26 @@ void AddBisectVerb(CLI::App& app, Action& action) {
   verb->add_option("--with", o->packages.with, "further requirement of each of them; may be repeated")
       ->type_name("REQUIREMENT")
       ->needs(pip);
+  CLI::Option* git = verb->add_option("--git", o->revisions.repository,
+                                      "a repository: commits of the file of --kernels or --plugin, whose path is then "
+                                      "relative to each checkout")
+                         ->type_name("DIR")
+                         ->excludes(env)
+                         ->excludes(pip);
+  CLI::Option* good = verb->add_option("--good", o->revisions.good, "the commit, branch or tag to begin with")
+                          ->type_name("REV")
+                          ->needs(git);
+  CLI::Option* bad = verb->add_option("--bad", o->revisions.bad, "the one to end with, a descendant of it")
+                         ->type_name("REV")
+                         ->needs(git);
+  CLI::Option* checkouts =
+      verb->add_option("--checkouts", o->revisions.folder, "folder of the checkouts, one a commit, which are kept")
+          ->type_name("DIR")
+          ->needs(git);
+  git->needs(good)->needs(bad)->needs(checkouts);
+  verb->add_option("--build", o->revisions.build, "command of a shell that builds a checkout, in its folder")
+      ->type_name("COMMAND")
+      ->needs(git);
   verb->add_flag("--each", o->each, "try all settings, and tell each change between neighbours");
   verb->add_option("--out", o->out, "keep the runs in this folder, for assay history")->type_name("DIR");
   verb->add_flag("--json", o->json, "print JSON instead of text");

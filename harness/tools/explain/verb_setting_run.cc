@@ -85,7 +85,7 @@ std::string LastLine(const std::string& text) {
 SettingTrial TryCase(const CaseSetting& setting, const std::vector<std::string>& words, const fs::path& out) {
   if (!setting.problem.empty())
     return {.setting = setting.name, .results = {}, .not_tried = setting.problem, .unsteady = {}};
-  std::string folder = setting.name;
+  std::string folder = setting.folder.empty() ? setting.name : setting.folder;
   std::ranges::replace(folder, '/', '_');
   // Values that differ in a '/' alone may not read each other's runs.
   std::error_code error;

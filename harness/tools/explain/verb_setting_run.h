@@ -12,10 +12,11 @@
 namespace assay::cli {
 
 struct CaseSetting {
-  std::string name;                         // "ONEDNN_MAX_CPU_ISA=AVX2", "numpy==1.26.4"
+  std::string name;                         // "ONEDNN_MAX_CPU_ISA=AVX2", "numpy==1.26.4", "8d3c0f1a2b4c shorter sums"
   std::vector<std::string> variables = {};  // "NAME=value"
   std::vector<std::string> words = {};      // options of `assay run`
   std::string problem = {};                 // why it cannot be tried; "": it can
+  std::string folder = {};                  // of its runs; "": its name
 };
 
 // Runs `words` for at most so long. The text has the program's error output, too.

@@ -71,22 +71,29 @@ std::string ExplainAllFailing(std::span<const Record> records, const std::functi
 
 }  // namespace
 
+PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement) {
+  PlannedCase planned;
+  planned.spec = std::move(spec);
+  planned.requirement = requirement;
+  const SharedCase bound = planned.Bound();
+  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
+  planned.timed = false;
+  return planned;
+}
+
+const Device* FindDeviceOf(const std::vector<Device>& devices, const Record& record) {
+  const auto found = std::ranges::find_if(devices, [&](const Device& d) {
+    return d.session && d.backend == record.backend && d.device.name == record.device;
+  });
+  return found == devices.end() ? nullptr : &*found;
+}
+
 Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const RunPolicy& loop,
                    const RunFolder& folder)
     : settings_(settings), devices_(devices), loop_(loop), folder_(folder) {
   for (const Operator* op : settings_.ops) {
     operators_.push_back({op, Exploration(*op, settings_.limits, settings_.seed, settings_.dtypes)});
   }
-}
-
-PlannedCase Explorer::Plan(CaseSpec spec) const {
-  PlannedCase planned;
-  planned.spec = std::move(spec);
-  planned.requirement = settings_.requirement;
-  const SharedCase bound = planned.Bound();  // an Exploration gives nothing else, nor does Failed()
-  planned.asked = bound->op->TraitsOf(bound->problem, 0).required_fields;
-  planned.timed = false;
-  return planned;
 }
 
 // Cases that were made smaller run first, then a few cases of all operators in turn.
@@ -157,14 +164,6 @@ void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> re
   WriteSuite();
 }
 
-// nullptr: it cannot be asked any more.
-const Device* Explorer::DeviceOf(const Record& record) const {
-  const auto found = std::ranges::find_if(devices_, [&](const Device& d) {
-    return d.session && d.backend == record.backend && d.device.name == record.device;
-  });
-  return found == devices_.end() ? nullptr : &*found;
-}
-
 // Another device of the same pool, on which the case passes while it fails on the first one again: that one is at fault
 // then, whatever the case. nullptr: none of them is known to. What was set aside may hang, and is not asked.
 const Device* Explorer::FindSoundDevice(const PlannedCase& planned, const Device& first, const Record& record,
@@ -191,7 +190,7 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record, const Po
     if (known->second.comment.find(what) == std::string::npos) known->second.comment += "\n# " + what;
     return;
   }
-  const Device* device = DeviceOf(record);
+  const Device* device = FindDeviceOf(devices_, record);
   const std::string kind = KindOf(planned.spec, record);
   // A sick device, however often it fails, leaves those alone that are made smaller.
   const bool asks = device != nullptr && MayBeSmaller(record) &&

@@ -30,7 +30,14 @@ struct ExploreSettings {
   std::function<bool()> is_time_over;  // asked before each few cases
   std::string requirement;             // of all cases; "": the default of each
   bool strict = false;                 // suspect and inconclusive results are failures too
+  bool times = false;                  // thresholds of times are sought, too
 };
+
+// A case that is judged and not timed. `requirement`: "": its own default. Precondition: the operator takes it.
+PlannedCase PlanUntimed(CaseSpec spec, const std::string& requirement);
+
+// The device of a result; nullptr: it cannot be asked any more.
+const Device* FindDeviceOf(const std::vector<Device>& devices, const Record& record);
 
 class Explorer : public CaseSource {
  public:
@@ -66,10 +73,9 @@ class Explorer : public CaseSource {
     CaseSpec spec;
     std::string comment;
   };
-  PlannedCase Plan(CaseSpec spec) const;
+  PlannedCase Plan(CaseSpec spec) const { return PlanUntimed(std::move(spec), settings_.requirement); }
   void JudgedCase(const PlannedCase& planned, std::span<const Record> records, const PoolHealth& health);
   void Failed(const PlannedCase& planned, const Record& record, const PoolHealth& health);
-  const Device* DeviceOf(const Record& record) const;
   const Device* FindSoundDevice(const PlannedCase& planned, const Device& first, const Record& record,
                                 const PoolHealth& health) const;
   void WriteSuite();

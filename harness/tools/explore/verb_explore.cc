@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
@@ -19,7 +21,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/core/base/amounts.h"
-#include "harness/core/base/json.h"
+#include "harness/core/base/json_text.h"
 #include "harness/core/model/contract.h"
 #include "harness/engine/device/interpreter.h"
 #include "harness/engine/preflight.h"
@@ -28,6 +30,8 @@
 #include "harness/plan/selection.h"
 #include "harness/tools/bundle/draw.h"
 #include "harness/tools/explore/explorer.h"
+#include "harness/tools/explore/threshold_search.h"
+#include "harness/tools/explore/verb_threshold_text.h"
 #include "ops/bound_case.h"
 
 namespace assay::cli {
@@ -42,7 +46,11 @@ struct ExploreOptions {
   std::optional<uint64_t> cases, seed;
   std::optional<uint64_t> compositions;  // --compose
   CoverLimits limits{.elements = 0x1p18, .flops = 0x1p24};
+  bool thresholds = false, times = false;
 };
+
+// Ladders reach further where nobody says how far: one of their cases in some hundred is large.
+constexpr CoverLimits kThresholdLimits{.elements = 0x1p22, .flops = 0x1p28};
 
 Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>& wanted,
                                                  const std::vector<std::string>& dtypes) {
@@ -93,6 +101,7 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   settings.cases = options.cases.value_or(0);
   settings.requirement = requirement;
   settings.strict = options.run.strict;
+  settings.times = options.times;
   return settings;
 }
 
@@ -109,9 +118,13 @@ std::string SharedOptions(const RunOptions& run) {
 
 // The command that tries the same cases: those of a seed follow from what the devices made of them too.
 std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, size_t cases) {
-  std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, cases);
+  std::string text = fmt::format("explore {}--seed {} --cases {}",
+                                 options.times        ? "--thresholds --times "
+                                 : options.thresholds ? "--thresholds "
+                                                      : "",
+                                 settings.seed, cases);
   for (const std::string& word : WriteWords(options.run, {"--op", "--dtype", "--contract"})) text += " " + Quoted(word);
-  const CoverLimits usual = ExploreOptions().limits;
+  const CoverLimits usual = options.thresholds ? kThresholdLimits : ExploreOptions().limits;
   if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
   if (options.limits.flops != usual.flops) text += fmt::format(" --max-flops {}", options.limits.flops);
   RunOptions same = options.run;
@@ -223,18 +236,56 @@ tl::expected<PreparedRun, Refusal> PrepareExploring(const RunRequest& request, c
   return prepared;
 }
 
-int Explore(ExploreOptions options) {
-  auto explore = SettingsOf(options);
-  if (!explore) return Complain(kExitUsage, explore.error().message);
+// Begins it, and says the seed; else the exit code.
+tl::expected<std::unique_ptr<BegunRun>, int> BeginExploring(const ExploreOptions& options, ExploreSettings& explore) {
   auto begun = BeginRun(
       options.run,
-      [&](const RunRequest& run, std::vector<std::string>& notes) { return PrepareExploring(run, *explore, notes); },
-      {{"explore", {{"seed", explore->seed}}}});
+      [&](const RunRequest& run, std::vector<std::string>& notes) { return PrepareExploring(run, explore, notes); },
+      {{"explore", {{"seed", explore.seed}}}});
+  if (!begun) return begun;
+  Note(fmt::format("seed {}", explore.seed));
+  (*begun)->policy.most_passes = kMostPasses;
+  explore.is_time_over = Clock(options);
+  return begun;
+}
+
+void PrintThresholds(const ExploreOptions& options, const ExploreSettings& settings, const ThresholdSearch& search) {
+  const auto ladders = search.Ladders();
+  const auto complete = std::ranges::count_if(
+      ladders, [](const ExtentLadder* l) { return l->ladder.IsComplete() || !l->ladder.IsTaken(); });
+  const std::string table = ThresholdsText(ladders);
+  Print(table.empty() ? "\nno threshold was found\n"
+                      : "\nthresholds: extents between which plans or results change\n" + table);
+  Print(fmt::format("tried: {} in {} of {} extents, {} of them to their end; the same again: {} {}\n",
+                    Counted(search.given(), "case"), ladders.size(), search.planned_ladders(), complete, ProgramWord(),
+                    AgainText(options, settings, search.given())));
+}
+
+int SearchThresholds(ExploreOptions options) {
+  options.run.relations = RunOptions().relations;
+  auto explore = SettingsOf(options);
+  if (!explore) return Complain(kExitUsage, explore.error().message);
+  auto begun = BeginExploring(options, *explore);
   if (!begun) return begun.error();
   BegunRun& run = **begun;
-  Note(fmt::format("seed {}", explore->seed));
-  run.policy.most_passes = kMostPasses;
-  explore->is_time_over = Clock(options);
+  ThresholdSearch search(*explore, run.devices());
+  LoopResult result = run.RunAll(search);
+  FillPlan(result.records, run.prepared.plan);
+  const Json json = ThresholdsJson(search.Ladders());
+  run.environment["explore"] = {
+      {"seed", explore->seed}, {"cases", search.given()}, {"thresholds", json["thresholds"].size()}};
+  for (const Status& status : {WritePlan(run), run.folder.WriteText(kThresholdsFile, DumpJson(json, 2) + "\n")}) {
+    if (!status) Note(status.error().message);
+  }
+  return EndRun(run, result, nullptr, [&] { PrintThresholds(options, *explore, search); });
+}
+
+int Explore(const ExploreOptions& options) {
+  auto explore = SettingsOf(options);
+  if (!explore) return Complain(kExitUsage, explore.error().message);
+  auto begun = BeginExploring(options, *explore);
+  if (!begun) return begun.error();
+  BegunRun& run = **begun;
   Explorer explorer(*explore, run.devices(), run.policy, run.folder);
   LoopResult result = run.RunAll(explorer);
   FillPlan(result.records, run.prepared.plan);
@@ -305,8 +356,20 @@ void AddExploreVerb(CLI::App& app, Action& action) {
   AddNumber<uint64_t>(
       *verb, "--compose", o->compositions, {1, 1'000'000'000},
       "instead of cases this many random compositions of functions, of the frameworks of --framework (default numpy)");
+  CLI::Option* thresholds =
+      verb->add_flag("--thresholds", o->thresholds,
+                     "instead climb each extent of the operators, and find those at which kernels, contracts, bits or "
+                     "verdicts change; up to 4194304 elements unless --max-elements says otherwise");
+  verb->add_flag("--times", o->times, "likewise those at which times jump, on a machine that does nothing else")
+      ->needs(thresholds);
   verb->callback([o, verb, &action] {
-    action = [o, verb] { return o->compositions ? ExploreCompositions(*o, *verb) : Explore(*o); };
+    action = [o, verb] {
+      if (o->compositions) return ExploreCompositions(*o, *verb);
+      if (!o->thresholds) return Explore(*o);
+      if (verb->count("--max-elements") == 0) o->limits.elements = kThresholdLimits.elements;
+      if (verb->count("--max-flops") == 0) o->limits.flops = kThresholdLimits.flops;
+      return SearchThresholds(*o);
+    };
   });
 }
 

@@ -140,6 +140,9 @@ Json ToJson(const Passport& passport) {
   json["repeats"] = passport.repeats, json["place_matters"] = passport.place_matters;
   if (passport.predicted)
     json["predicted"] = {{"agree", passport.predicted->agree}, {"sums", passport.predicted->sums}};
+  if (!passport.reordered.empty() || !passport.unexplained.empty()) {
+    json["reordered"] = passport.reordered, json["unexplained"] = passport.unexplained;
+  }
   json["slices"] = AxesJson(passport.slices);
   json["contradictions"] = passport.contradictions;
   json["executions"] = passport.executions;
@@ -186,6 +189,10 @@ std::string TextOf(const Passport& passport) {
     add("predicted", fmt::format("{} of {} random sums to the bit, from the lines above", passport.predicted->agree,
                                  passport.predicted->sums));
   }
+  if (const size_t results = passport.reordered.size() + passport.unexplained.size(); results > 0) {
+    add("of the run",
+        fmt::format("{} of {} results to the bit, from the lines above", passport.reordered.size(), results));
+  }
   for (const std::string& contradiction : passport.contradictions) add("CONTRADICTION", contradiction);
   return text;
 }
@@ -222,7 +229,8 @@ Result<std::vector<std::string>> ComparePassports(const Json& a, const Json& b) 
       continue;
     }
     for (const auto& [field, value] : passport.items()) {
-      if (field == "executions" || field == "tree") continue;  // its hash says it
+      if (field == "executions" || field == "tree" || field == "reordered" || field == "unexplained")
+        continue;  // its hash says it
       const Json there = other->second.contains(field) ? other->second[field] : Json(nullptr);
       if (value != there) lines.push_back(fmt::format("{}: {} {} -> {}", name, field, value.dump(), there.dump()));
     }

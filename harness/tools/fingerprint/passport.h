@@ -33,10 +33,19 @@ struct Passport {
   bool place_matters = false;  // the same sum has other bits elsewhere in the output
   int executions = 0;
   // Random sums whose bits the above gives, of how many; nothing: the order or the rounding is not known.
+  // Open questions about the arithmetic, of which each answer is tried.
+  struct Guess {
+    bool contracts = true;   // where products are not exact
+    bool cuts_sums = false;  // of several numbers at once: toward zero
+  };
   struct Prediction {
     int agree = 0, sums = 0;
+    Guess guess = {};  // by which most agree
+    bool tells_all() const { return agree == sums; }
   };
   std::optional<Prediction> predicted;
+  // Results of a run, by their cases: those whose bits all are as predicted, and the others.
+  std::vector<std::string> reordered, unexplained;
   SlicePassport slices;                     // of the same case
   std::vector<std::string> contradictions;  // of the declared contract
 

@@ -16,17 +16,11 @@ namespace {
 constexpr int kPredictedSums = 1024;
 constexpr uint64_t kSeed = 1;
 
-// Open questions about a passport, of which each answer is tried.
-struct Guess {
-  bool contracts = true;   // where products are not exact
-  bool cuts_sums = false;  // of several numbers at once: toward zero
-};
-
 // Adds as a passport says, in formats whose sums of two numbers a double holds well enough to round once more. Several
 // numbers at once are cut below the last bit that the largest of them keeps, as matrix units do.
 class Predicting {
  public:
-  Predicting(const Passport& passport, const Guess& guess, const FloatFormat& out)
+  Predicting(const Passport& passport, const Passport::Guess& guess, const FloatFormat& out)
       : tree_(*passport.order), guess_(guess), out_(out), acc_(FormatOf(DType::kF32)) {
     bits_at_once_ = passport.sum_bits;
     cuts_ = passport.rounding == kTowardZero;
@@ -86,7 +80,7 @@ class Predicting {
   }
 
   const SumTree& tree_;
-  Guess guess_;
+  Passport::Guess guess_;
   const FloatFormat& out_;
   FloatFormat acc_;
   int bits_at_once_ = 0;
@@ -111,19 +105,24 @@ std::vector<ProbeSum> RandomSums(const Prober& prober, int count) {
   return sums;
 }
 
+double PredictSum(const Passport& passport, const ProbeSum& terms, DType out) {
+  return Predicting(passport, passport.predicted->guess, FormatOf(out)).Sum(terms);
+}
+
 Status Predict(Prober& prober, Passport& passport) {
   const bool is_known = passport.rounding == kNearestEven || passport.rounding == kTowardZero;
   if (!passport.order || !is_known || !prober.sums().is_plain()) return {};
   const std::vector<ProbeSum> sums = RandomSums(prober, kPredictedSums);
   const auto results = prober.Execute(sums);
   if (!results) return tl::unexpected(results.error());
-  Passport::Prediction prediction{0, static_cast<int>(sums.size())};
+  Passport::Prediction prediction{0, static_cast<int>(sums.size()), {}};
+  using Guess = Passport::Guess;
   for (const Guess guess : {Guess{true, false}, Guess{true, true}, Guess{false, false}, Guess{false, true}}) {
     if (guess.contracts != passport.contracts.value_or(guess.contracts)) continue;
     const Predicting by(passport, guess, FormatOf(prober.problem().outputs[0].dtype));
     int agree = 0;
     for (size_t s = 0; s < sums.size(); ++s) agree += by.Sum(sums[s]) == (*results)[s] ? 1 : 0;
-    prediction.agree = std::max(prediction.agree, agree);
+    if (agree > prediction.agree) prediction.agree = agree, prediction.guess = guess;
   }
   passport.predicted = prediction;
   return {};

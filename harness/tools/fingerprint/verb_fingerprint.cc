@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
@@ -16,12 +18,15 @@
 #include "harness/core/base/atomic_file.h"
 #include "harness/core/base/json_text.h"
 #include "harness/core/base/whole_file.h"
+#include "harness/engine/results/finished_run.h"
 #include "harness/plan/catalog.h"
 #include "harness/plan/selection.h"
 #include "harness/tools/fingerprint/function_passport.h"
 #include "harness/tools/fingerprint/passport.h"
+#include "harness/tools/fingerprint/reordered_results.h"
 #include "harness/tools/fingerprint/slice_passport.h"
 #include "ops/bound_case.h"
+#include "reports/compare/passports.h"
 
 namespace assay::cli {
 namespace {
@@ -29,7 +34,7 @@ namespace {
 struct FingerprintOptions {
   RunOptions run;
   std::vector<std::string> cases, ops, diff;
-  std::filesystem::path svg;
+  std::filesystem::path svg, run_folder;
   bool json = false;
 };
 
@@ -87,8 +92,37 @@ Result<Fingerprinted> CaseOf(const std::string& id) {
   return of;
 }
 
-Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options) {
-  std::vector<std::string> ids = options.cases;
+// The sums that a run has results of, each once, by the implementations that gave them.
+struct SumsOfRun {
+  std::vector<std::string> cases;
+  std::map<std::string, std::vector<RecordedResult>> results;  // by "backend implementation problem"
+
+  static std::string Name(const std::string& backend, const std::string& implementation, const std::string& case_id) {
+    return fmt::format("{} {} {}", backend, implementation, ProblemKey(case_id));
+  }
+};
+
+Result<SumsOfRun> ListSums(const std::filesystem::path& folder) {
+  const auto run = ReadRun(folder);
+  if (!run) return tl::unexpected(run.error());
+  SumsOfRun sums;
+  std::set<std::string> seen;
+  for (const Record& r : run->records) {
+    if (r.implementation.empty()) continue;
+    sums.results[SumsOfRun::Name(r.backend, r.implementation, r.case_id)].push_back(
+        {r.case_id, r.input_hash, r.output_hash});
+    if (!seen.insert(ProblemKey(r.case_id)).second) continue;
+    const auto made = CaseOf(r.case_id);
+    if (made && made->sums) sums.cases.push_back(r.case_id);
+  }
+  if (!sums.cases.empty()) return sums;
+  return UsageError(fmt::format(
+      "--run {}: it has no result of a sum whose order can be found: matmul, conv, reduce, cumsum or attention",
+      folder.string()));
+}
+
+Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options, const SumsOfRun& of_run) {
+  std::vector<std::string> ids = options.run_folder.empty() ? options.cases : of_run.cases;
   if (ids.empty()) {
     ids.assign(std::begin(kUsualCases), std::end(kUsualCases));
     for (const char* function : kUsualFunctions) {
@@ -119,7 +153,7 @@ Result<std::vector<Fingerprinted>> ChooseCases(const FingerprintOptions& options
 
 class Taking {
  public:
-  explicit Taking(const FingerprintOptions& options) : options_(options) {}
+  Taking(const FingerprintOptions& options, SumsOfRun of_run) : options_(options), of_run_(std::move(of_run)) {}
 
   // Every implementation that a device has for one case. Errors: a drawing cannot be written.
   Status TakeOn(const Device& device, const Fingerprinted& of) {
@@ -131,13 +165,20 @@ class Taking {
     for (const ImplementationInfo& offer : *offers) {
       const auto& wanted = options_.run.backend.implementations;
       if (!wanted.empty() && std::ranges::find(wanted, offer.name) == wanted.end()) continue;
+      if (!options_.run_folder.empty() && FindResults(device, of, offer).empty()) continue;
       if (auto taken = TakeBy(device, of, offer); !taken) return taken;
     }
     return {};
   }
 
   int Finish() {
-    if (options_.json) Print(DumpJson(Json{{"schema_version", 1}, {"passports", passports_}}, 2) + "\n");
+    const std::string document = DumpJson(Json{{"schema_version", 1}, {"passports", passports_}}, 2) + "\n";
+    if (options_.json) Print(document);
+    if (!options_.run_folder.empty() && !passports_.empty()) {
+      const auto written =
+          WriteFileAtomically(options_.run_folder / kPassportsFile, {{document.data(), document.size()}});
+      if (!written) return Complain(kExitHarness, written.error().message);
+    }
     if (has_failed_) return kExitHarness;
     if (passports_.empty())
       return Complain(kExitNothing, options_.run.backend.implementations.empty()
@@ -148,6 +189,13 @@ class Taking {
   }
 
  private:
+  // Returns the run's results by this implementation.
+  std::vector<RecordedResult> FindResults(const Device& device, const Fingerprinted& of,
+                                          const ImplementationInfo& offer) const {
+    const auto found = of_run_.results.find(SumsOfRun::Name(device.backend, offer.name, of.bound->problem.spec.Id()));
+    return found == of_run_.results.end() ? std::vector<RecordedResult>() : found->second;
+  }
+
   // A case that a backend does not offer is no failure.
   void Tell(const Device& device, const Fingerprinted& of, const std::string& implementation,
             const WorkerFailure& failure) {
@@ -191,6 +239,7 @@ class Taking {
       }
       contradictions_ += passport->contradictions.size();
       passport->slices = *slices;
+      ExplainResults(FindResults(device, of, offer), *passport);
     }
     if (auto kept = Keep(device, of, offer, passport); !kept || !passport || !passport->order) return kept;
     return options_.svg.empty() ? Status() : Draw(device, *passport);
@@ -222,6 +271,7 @@ class Taking {
   }
 
   const FingerprintOptions& options_;
+  SumsOfRun of_run_;                       // of --run
   std::optional<StageProgress> progress_;  // while one is taken
   Json passports_ = Json::array();
   size_t contradictions_ = 0;
@@ -250,12 +300,14 @@ int Diff(const FingerprintOptions& options) {
 
 int Fingerprint(const FingerprintOptions& options) {
   if (!options.diff.empty()) return Diff(options);
-  const auto cases = ChooseCases(options);
+  const auto of_run = options.run_folder.empty() ? SumsOfRun() : ListSums(options.run_folder);
+  if (!of_run) return Complain(kExitUsage, of_run.error().message);
+  const auto cases = ChooseCases(options, *of_run);
   if (!cases) return Complain(kExitUsage, cases.error().message);
   std::vector<std::string> absent;
   const auto devices = OpenDevices(options.run.backend, absent);
   if (!devices) return Complain(kExitUsage, devices.error().message);
-  Taking taking(options);
+  Taking taking(options, *of_run);
   for (const Device& device : *devices) {
     if (!device.problem.empty()) {
       Complain(kExitOk, fmt::format("{}: {}", device.selector, device.problem));
@@ -284,6 +336,11 @@ void AddFingerprintVerb(CLI::App& app, Action& action) {
   verb->add_option("--case", o->cases,
                    "ids of the cases to probe instead of the usual ones; orders are found of sums of 2 to 16384 terms")
       ->delimiter('\0');
+  verb->add_option("--run", o->run_folder,
+                   "take the sums of this run by the implementations that gave its results, and write passports.json "
+                   "into its folder, for assay compare")
+      ->type_name("DIR")
+      ->excludes("--case");
   verb->add_option(
           "--op", o->ops,
           "of the usual cases, those of these operators: matmul, conv, reduce, cumsum, attention, softmax, exp, ...")

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded results that a passport gives to the bit. Such a result is `reordered`: right but for the order and the
+// roundings of its sums.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/tools/fingerprint/passport.h"
+
+namespace assay {
+
+struct RecordedResult {
+  std::string case_id, input_hash, output_hash;
+};
+
+// Sets `reordered` and `unexplained`. Neither gets results of which nothing can be said: the passport does not predict
+// all random sums, the operator does not show its terms, or there are too many of them.
+void ExplainResults(const std::vector<RecordedResult>& results, Passport& passport);
+
+}  // namespace assay
