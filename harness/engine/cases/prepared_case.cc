@@ -58,7 +58,24 @@ PreparedCase MakeData(const BoundCase& bound) {
   return data;
 }
 
+// Puts about so many elements in place of the case where its outputs have more.
+void DrawSample(int64_t elements, PreparedCase& data) {
+  const SampleRequest request{elements, SampleSeedOf(data.input_hash)};
+  std::optional<DrawnPart> drawn = DrawPart(*data.op, data.problem, data.inputs, {}, request);
+  if (!drawn) return;
+  data.whole = {std::move(data.inputs), std::move(drawn->sample)};
+  data.problem = std::move(drawn->part.problem);
+  data.inputs = std::move(drawn->part.inputs);
+  data.input_hash = HashInputs(data.inputs);
+}
+
 }  // namespace
+
+std::vector<Tensor> PreparedCase::SampleOf(const std::vector<Tensor>& executed) const {
+  std::vector<Tensor> sample;
+  for (const Tensor& output : executed) sample.push_back(TakeOutput(whole->sample.cuts, output, sample.size()));
+  return sample;
+}
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
   std::vector<uint64_t> hashes;
@@ -105,9 +122,11 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound) {
 }
 
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use) {
-  if (const Status fits = CheckFitsHost(bound.problem, use, tier); !fits) return tl::unexpected(fits.error());
+                                 MemoryUse use, int64_t sample) {
+  const Status fits = CheckFitsHost(bound.problem, use, tier, AvailableBytes, sample);
+  if (!fits) return tl::unexpected(fits.error());
   PreparedCase data = MakeData(bound);
+  DrawSample(sample, data);
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
@@ -192,7 +211,8 @@ void PrepareOutput(const PreparedCase& data, const Contract& contract, size_t nu
     const Span span(Phase::kBounds);
     of.bound = BoundOf(data, contract, number);
   }
-  MadeTwins made = MakeTwins(*data.op, data.problem, number, contract);
+  // A twin of the sample is no input of what is executed.
+  MadeTwins made = data.whole ? MadeTwins() : MakeTwins(*data.op, data.problem, number, contract);
   {
     const Span span(Phase::kMutationPower);
     of.power = MeasureMutationPower(*data.op, data.problem, number, data.inputs, output.golden, of.bound, contract,
