@@ -85,9 +85,6 @@ Expr Ceil(Expr x) {
 Expr IsNegative(Expr x) {
   return Less(x, Const(*x.graph, 0));
 }
-Expr Trunc(Expr x) {
-  return Select(IsNegative(x), Ceil(x), Floor(x));
-}
 Expr IsSame(Expr x) {
   return Equal(x, x);
 }
@@ -138,7 +135,7 @@ constexpr Unary kUnary[] = {
     {"square", "y = x x; integers wrap around", [](Expr x) { return x * x; }, Role::kData, Types::kProducts},
     {"tan", "y = tan(x), x in radians", Tan},
     {"tanh", "y = tanh(x)", Tanh},
-    {"trunc", "y = x without its fraction", Trunc},
+    {"trunc", "y = x without its fraction", [](Expr x) { return Select(IsNegative(x), Ceil(x), Floor(x)); }},
 };
 
 struct Binary {
@@ -219,26 +216,17 @@ void Clip(Definition& d) {
   d.Out("y", Minimum(Maximum(x, Const(*x.graph, low)), Const(*x.graph, high)), n);
 }
 
-// A number as an integer of this type. Beyond the type's range and of NaN any integer is right.
-Expr ToInteger(Expr x, DType to) {
-  const IntegerLimits limits = LimitsOf(to);
-  const Expr whole = Trunc(x), low = Const(*x.graph, static_cast<double>(limits.low)),
-             beyond = Const(*x.graph, static_cast<double>(limits.high) + 1);
-  return Select(And(LessEqual(low, whole), Less(whole, beyond)), whole, Const(*x.graph, std::nan("")));
-}
-
 void Cast(Definition& d) {
-  d.SetDoc("y = x in another type: integers wrap around, fractions are cut off, and bool is whether x is not 0");
+  d.SetDoc("y = x in another type; integers wrap around");
   const Axis n = d.Axis("n", "elements");
-  const Expr x = d.In("x", n);
-  const DType to = d.TypeOfResult();
-  const bool cuts = IsInt(to) && x.node().numbers == formula::Numbers::kReal;
-  d.Out("y", to == DType::kBool ? NotEqual(x, Const(*x.graph, 0)) : cuts ? ToInteger(x, to) : x, n);
-  const char* const types[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"};
+  d.Out("y", d.In("x", n), n);
+  // Fractions have no one answer in a type of integers, nor have numbers beyond it.
+  const TypeLists floats = ListsOf(Types::kFloats, 1), integers = {"i64", "i32", "i16", "i8", "u8"};
   TypeLists lists;
-  for (const std::string from : types) {
-    for (const char* result : types) {
-      if (from != result) lists.push_back(from + "-" + result);
+  for (const std::string& from : Join(Join(floats, integers), {"bool"})) {
+    const bool is_float = std::ranges::find(floats, from) != floats.end();
+    for (const std::string& to : is_float ? floats : Join(floats, integers)) {
+      if (from != to) lists.push_back(from + "-" + to);
     }
   }
   d.SetTypes(lists);
