@@ -30,7 +30,7 @@ class SampledRun(Cli):
         share = f"{len(of_case[LARGE])} of a sample of their elements"
         self.assertIn(share, done.stdout)
         self.assertIn(share, (self.dir / "out" / "summary.md").read_text())
-        self.assertEqual(json.loads((self.dir / "out" / "environment.json").read_text())["sample"], "64")
+        self.assertEqual(json.loads((self.dir / "out" / "environment.json").read_text())["sample"], 64)
 
     def test_a_failure_is_that_of_the_whole_and_its_lines_repeat_it(self):
         done, records = self.run_cases("--case", LARGE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
@@ -45,9 +45,11 @@ class SampledRun(Cli):
         folder = self.dir / "out" / wrong["failure_dir"]
         lines = (folder / "reproduce.txt").read_text().splitlines()
         self.assertIn(LARGE, lines[0])
-        [check] = [line for line in lines if " check " in line and "drop_last_k" in line and not line.startswith("#")]
-        judged = subprocess.run(check, shell=True, cwd=folder, env=self.env, capture_output=True, text=True, timeout=240)
-        self.assertEqual(judged.returncode, 1, check + judged.stderr)
+        checks = [line for line in lines if " check " in line and "drop_last_k" in line and not line.startswith("#")]
+        self.assertEqual(len(checks), 2, "of the case's own data and of a twin's")
+        for check in checks:
+            judged = subprocess.run(check, shell=True, cwd=folder, env=self.env, capture_output=True, text=True, timeout=240)
+            self.assertEqual(judged.returncode, 1, check + judged.stderr)
 
     def test_a_run_goes_on_with_the_same_sample_alone(self):
         _, records = self.run_cases("--case", LARGE, "--backend", "cpu", *SAMPLE)

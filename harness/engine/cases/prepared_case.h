@@ -42,8 +42,10 @@ struct PreparedCase {
   const Golden& golden() const { return outputs[0].golden; }  // of the first output
   const Problem& executed() const { return whole ? whole->sample.whole : problem; }
   const std::vector<Tensor>& executed_inputs() const { return whole ? whole->inputs : inputs; }
-  // The sample of outputs of what is executed. Precondition: `whole`.
+  // The sample of outputs of what is executed, and inputs to execute that have `sample` in its places and are the
+  // case's own elsewhere. Precondition of both: `whole`.
   std::vector<Tensor> SampleOf(const std::vector<Tensor>& executed) const;
+  std::vector<Tensor> InputsAround(const std::vector<Tensor>& sample) const;
 };
 
 // Data that also depend on an implementation's contract: bounds, twins, and the power to catch mutants.
@@ -53,7 +55,7 @@ struct ContractData {
     MutationPower power;
   };
   std::vector<OfOutput> outputs;
-  std::deque<CachedTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most); none of a sample
+  std::deque<CachedTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
   // Bounds of each output on the case's random set; empty if it has none, or no statistic applies.
   std::vector<BoundModel> random_bounds;
 

@@ -128,7 +128,7 @@ bool TrialRunner::Prepare(Timed& timed) {
 // The second set has other data, so that a kernel cannot get away with an old result.
 void TrialRunner::SetContents(Timed& timed) {
   const PreparedCase& data = context_.data();
-  const CachedTwin* twin = timed.by->FindSharedTwin();
+  const CachedTwin* twin = data.whole ? nullptr : timed.by->FindSharedTwin();  // it would be one of the sample
   const PreparedCase* second = twin == nullptr ? context_.SecondSet() : nullptr;
   timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (twin != nullptr) timed.coded = twin->Inputs();

@@ -229,8 +229,8 @@ void SetSample(const OutputSample& sample, const Findings& findings, Record& rec
   record.sample_seed = static_cast<int64_t>(sample.seed);
   record.elements = NumElements(sample.whole.outputs[worst].shape);
   record.flops = sample.whole.flops, record.bytes = sample.whole.bytes;
-  std::vector<std::string*> texts = {&record.where, &record.worst_errors, &record.mutation_power_missed,
-                                     &record.stat_group, &record.stat_reason};
+  std::vector<std::string*> texts = {&record.where,      &record.worst_errors, &record.mutation_power_missed,
+                                     &record.stat_group, &record.stat_reason,  &record.twin_elements};
   // Findings of memory are about all elements.
   if (!findings.outputs[worst].decision.memory_fault) texts.push_back(&record.reason);
   for (std::string* text : texts) *text = sample.Relocate(worst, *text);

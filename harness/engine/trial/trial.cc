@@ -179,12 +179,14 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     const size_t number = by_.twins[variant].output();
     const std::shared_ptr<const Twin> twin = by_.twins[variant].Get();
     const Prefill prefill = variant % 2 == 0 ? Prefill::kPositive : Prefill::kSentinel;
-    auto execution = Execute(plan, twin->inputs, prefill);
+    auto execution =
+        data_.whole ? Execute(plan, data_.InputsAround(twin->inputs), prefill) : Execute(plan, twin->inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
     const bool is_of_all = by_.FindSharedTwin() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
+    if (data_.whole) execution->outputs = data_.SampleOf(execution->outputs);
     const TwinResult result =
         JudgeTwin(*data_.op, data_.problem, number, *twin, static_cast<int>(variant), execution->outputs[number]);
     if (is_of_all && result.Holds()) attempt_.second_hash = hash;

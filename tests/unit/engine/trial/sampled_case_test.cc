@@ -48,21 +48,34 @@ TEST_F(SampledCase, IsExecutedWholeAndSaysWhatShareWasJudged) {
   EXPECT_EQ(r.elements, 60000);
   EXPECT_EQ(r.flops, data_.executed().flops);
   EXPECT_EQ(r.layouts, "skipped: a sample is judged");
-  EXPECT_FALSE(r.twin.value_or(false));
-  EXPECT_GE(session_->CallsOf(Asked::kExecute).size(), 3U);
+  EXPECT_EQ(r.twin, true);
+  EXPECT_EQ(session_->CallsOf(Asked::kExecute).size(), 4U);
   for (const FakeCall& call : session_->calls) EXPECT_EQ(call.case_id, kProduct);
   ExpectNoPlanLeft();
 }
 
 TEST_F(SampledCase, AWrongElementAmongTheJudgedIsFoundAndNamedInTheWhole) {
   const int64_t element = sample().ElementOf(0, 137);
-  const Record r = JudgeWhere({.wrong = true, .element = static_cast<size_t>(element)}).record;
+  const Record r = JudgeWhere({.wrong = true, .element = static_cast<size_t>(element)}, 0, 1).record;
   EXPECT_EQ(r.verdict, "mismatch");
   EXPECT_EQ(r.worst_index, element);
   const std::string place = IndexText({300, 200}, element);
   EXPECT_THAT(r.reason, HasSubstr("worst element " + place));
   EXPECT_THAT(r.reason, HasSubstr("judged 400 of 60,000 elements"));
   EXPECT_THAT(r.worst_errors, testing::StartsWith(place + ":"));
+}
+
+// Inputs have the twin's numbers at the sampled slices, so that right results there are the twin's.
+TEST_F(SampledCase, AWrongElementOfATwinIsFoundAmongTheJudged) {
+  for (const int twin : {2, 3}) {
+    session_->calls.clear();
+    const auto element = static_cast<size_t>(sample().ElementOf(0, 211));
+    const Attempt attempt = JudgeWhere({.wrong = true, .element = element}, twin, twin);
+    EXPECT_EQ(attempt.record.verdict, "mismatch");
+    ASSERT_EQ(attempt.kept.size(), 1U);
+    EXPECT_EQ(attempt.kept[0].outputs[0].size(), 400);
+    EXPECT_THAT(attempt.record.reason, HasSubstr(IndexText({300, 200}, static_cast<int64_t>(element))));
+  }
 }
 
 TEST_F(SampledCase, AWrongElementThatIsNotJudgedIsNotFound) {
@@ -80,7 +93,7 @@ TEST_F(SampledCase, AnElementThatIsNotWrittenIsNamedWhereverItIs) {
 
 TEST_F(SampledCase, BitsOfAllElementsAreCompared) {
   const Deed deed{.other_bits = true, .element = FindUnjudged()};
-  const Attempt attempt = JudgeWhere(deed, 2, 2);
+  const Attempt attempt = JudgeWhere(deed, 1, 1);
   EXPECT_EQ(attempt.verdict, Verdict::kPass);
   EXPECT_EQ(attempt.record.deterministic, false);
   session_->calls.clear();
