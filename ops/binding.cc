@@ -85,19 +85,27 @@ void SetIfAbsent(AttrList& given, const std::string& key, const std::string& val
   if (FindGiven(given, key) == nullptr) given.emplace_back(key, value);
 }
 
-std::string ShapeProblem(const Shape& shape) {
+namespace {
+
+// Whether no index counts the elements; where there are none, those that the other axes would have without extents of
+// 0.
+bool IsTooLarge(const Shape& shape) {
   double count = 1;
   for (const int64_t extent : shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
-  return count < 0x1p60 ? "" : fmt::format("shape={} has more elements than can be counted", ShapeText(shape));
+  return count >= (std::ranges::find(shape, 0) == shape.end() ? 0x1p60 : 0x1p62);
+}
+
+}  // namespace
+
+std::string ShapeProblem(const Shape& shape) {
+  return IsTooLarge(shape) ? fmt::format("shape={} has more elements than can be counted", ShapeText(shape)) : "";
 }
 
 std::string SizeProblem(const Problem& problem) {
   std::vector<Operand> operands = problem.inputs;
   operands.insert(operands.end(), problem.outputs.begin(), problem.outputs.end());
   for (const Operand& operand : operands) {
-    double count = 1;
-    for (const int64_t extent : operand.shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
-    if (count < 0x1p60) continue;
+    if (!IsTooLarge(operand.shape)) continue;
     return fmt::format("{} of shape {} has more elements than can be counted", operand.name, ShapeText(operand.shape));
   }
   return "";

@@ -144,6 +144,7 @@ const Makers& AllMakers() {
       {"prod", Reducing(Prod)},
       {"max", Reducing(Max)},
       {"min", Reducing(Min)},
+      {"max_or_lowest", Reducing(MaxOrLowest)},
       {"below_max", Reducing(BelowMax)},
       {"contraction", {2, -1, [](const Operands& o) { return Contraction(o.values[0], o.values[1], o.axes); }}},
       {"cumsum", {1, 1, [](const Operands& o) { return CumSum(o.values[0], o.axes.list[0]); }}},

@@ -94,11 +94,34 @@ AlsoRight AlsoRightOf(const Golden& golden, const Evaluation& evaluation, size_t
   return right;
 }
 
-void AdmitWhatIsAlsoRight(const Golden& golden, const Evaluation& evaluation, BoundModel& bound) {
-  auto values = std::make_shared<Plane>(golden.size(), false);
+// The number of two whose other one is NaN, for kernels by whose contract NaN may lose; NaN where it is not so. Empty:
+// the output is no extreme of two operands, or these have other types.
+std::vector<double> ValuesWhereNanLoses(const Problem& problem, const Graph& graph,
+                                        const std::vector<std::vector<double>>& inputs, const Contract& contract) {
+  if (contract.nan == NanPolicy::kPropagate || problem.spec.dtypes.size() > 1 || !IsExtremeOfTwo(graph)) return {};
+  const formula::Node& last = graph.At(graph.outputs[0].node);
+  std::vector<std::vector<double>> operands;
+  for (const int arg : last.args) {
+    formula::OutputInfo operand = graph.outputs[0];
+    operand.node = arg;
+    operands.push_back(formula::Evaluate(graph, operand, inputs, false, {}).value);
+  }
+  for (size_t i = 0; i < operands[0].size(); ++i) {
+    double &x = operands[0][i], y = operands[1][i];
+    x = std::isnan(x) ? y : std::isnan(y) ? x : std::nan("");
+  }
+  return std::move(operands[0]);
+}
+
+// `losing`: as ValuesWhereNanLoses.
+void AdmitWhatIsAlsoRight(const Golden& golden, const Evaluation& evaluation, const std::vector<double>& losing,
+                          BoundModel& bound) {
+  auto values = std::make_shared<Plane>(golden.size(), !losing.empty());
   bool any_value = false;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    const AlsoRight right = AlsoRightOf(golden, evaluation, static_cast<size_t>(i));
+    AlsoRight right = AlsoRightOf(golden, evaluation, static_cast<size_t>(i));
+    const bool may_lose = !losing.empty() && !std::isnan(losing[static_cast<size_t>(i)]);
+    if (may_lose) right = {kAlsoValue, losing[static_cast<size_t>(i)]};
     if (right.also == 0) continue;
     Admit(bound, golden.size(), i, right.also);
     if ((right.also & kAlsoValue) == 0) continue;
@@ -220,6 +243,14 @@ std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count) 
   return inputs;
 }
 
+bool IsExtremeOfTwo(const Graph& graph) {
+  const formula::Node& last = graph.At(graph.outputs[0].node);
+  const bool is_extreme = last.kind == formula::Kind::kMap && (last.function == formula::Function::kMaximum ||
+                                                               last.function == formula::Function::kMinimum);
+  return is_extreme &&
+         std::ranges::all_of(last.args, [&](int arg) { return graph.At(arg).kind == formula::Kind::kIn; });
+}
+
 double MostTerms(const Graph& graph) {
   int64_t most = 1;
   for (const formula::Node& node : graph.nodes) {
@@ -261,7 +292,9 @@ BoundModel FormulaOperator::Bound(const Problem& problem, size_t output, const G
   bound.owned = {PlaneOfReach(evaluation.reach[0], evaluation, wide),
                  PlaneOfReach(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
-  if (IsFloat(out)) AdmitWhatIsAlsoRight(golden, evaluation, bound);
+  if (IsFloat(out)) {
+    AdmitWhatIsAlsoRight(golden, evaluation, ValuesWhereNanLoses(problem, graph, inputs, contract), bound);
+  }
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
                          contract.acc != Accumulator::kTensorCore && !HasSquaresWithoutGrant(graph, rules[0]);

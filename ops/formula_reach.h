@@ -35,6 +35,9 @@ std::vector<double> ValuesAt(const formula::Graph& graph, size_t k, const std::v
 // The largest number of terms that a sum of the graph has.
 double MostTerms(const formula::Graph& graph);
 
+// Whether the output is the larger or the smaller number of two operands, as they are.
+bool IsExtremeOfTwo(const formula::Graph& graph);
+
 // The contract's rules for this output of the problem; `double_double`: as values are evaluated.
 formula::ErrorRules RulesFor(const Problem& problem, size_t output, const Contract& contract, bool double_double);
 

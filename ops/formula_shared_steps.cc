@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/core/data/fill/fill.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
 #include "ops/formula_operator.h"
@@ -123,7 +124,9 @@ ProblemTraits FormulaOperator::TraitsOf(const Problem& problem, size_t output) c
   const std::vector<int> rows = AxesOfRows(graph);
   const formula::Node& last = graph.At(graph.outputs[0].node);
   const bool selects = last.kind == formula::Kind::kTopK || last.kind == formula::Kind::kGather;
-  return {.sharing_slices = rows.empty() ? 0 : graph.ExtentOf(formula::SetOf(rows)),
+  const bool meets_nan = IsFloat(problem.outputs[output].dtype) && HasNaN(*ParseFill(problem.spec.fill));
+  return {.required_fields = meets_nan && IsExtremeOfTwo(graph) ? "nan=propagate" : "",
+          .sharing_slices = rows.empty() ? 0 : graph.ExtentOf(formula::SetOf(rows)),
           .sums = MostTerms(graph) > 1,
           .selects = selects && graph.At(last.args[0]).kind == formula::Kind::kIn};
 }

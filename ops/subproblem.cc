@@ -146,7 +146,7 @@ std::vector<int64_t> AxesOfOutputs(const Operator& op, const Problem& problem, c
 
 }  // namespace
 
-Tensor Subproblem::TakeOutput(const Tensor& output, size_t number) const {
+Tensor TakeOutput(std::span<const SliceCut> cuts, const Tensor& output, size_t number) {
   Tensor part = TakeAlong(output, cuts[0].outputs[number], cuts[0].indices);
   for (size_t i = 1; i < cuts.size(); ++i) part = TakeAlong(part, cuts[i].outputs[number], cuts[i].indices);
   return part;
@@ -177,18 +177,22 @@ std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& 
   return sliceable;
 }
 
-std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                     std::vector<SliceCut> cuts) {
-  Subproblem part{problem, {}, {}};
+std::optional<Problem> BindSlices(const Operator& op, const Problem& problem, std::span<const SliceCut> cuts) {
+  std::optional<Problem> part = problem;
   for (const SliceCut& cut : cuts) {
     const int64_t extent = problem.outputs[0].shape[cut.outputs[0]];
-    std::optional<Problem> bound = BindPart(op, part.problem, cut, extent, std::ssize(cut.indices));
-    if (!bound) return std::nullopt;
-    part.problem = *std::move(bound);
+    part = BindPart(op, *part, cut, extent, std::ssize(cut.indices));
+    if (!part) return std::nullopt;
   }
-  part.inputs = CutInputs(inputs, cuts);
-  part.cuts = std::move(cuts);
   return part;
+}
+
+std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                     std::vector<SliceCut> cuts) {
+  std::optional<Problem> part = BindSlices(op, problem, cuts);
+  if (!part) return std::nullopt;
+  std::vector<Tensor> parts = CutInputs(inputs, cuts);
+  return Subproblem{*std::move(part), std::move(parts), std::move(cuts)};
 }
 
 }  // namespace assay

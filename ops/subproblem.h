@@ -17,12 +17,15 @@ struct SliceCut {
   std::vector<int64_t> indices;          // of the slices, ascending
 };
 
+// The slices of output `number` that all cuts have in common.
+Tensor TakeOutput(std::span<const SliceCut> cuts, const Tensor& output, size_t number);
+
 struct Subproblem {
   Problem problem;
   std::vector<Tensor> inputs;
   std::vector<SliceCut> cuts;  // one after the other
 
-  Tensor TakeOutput(const Tensor& output, size_t number = 0) const;
+  Tensor TakeOutput(const Tensor& output, size_t number = 0) const { return assay::TakeOutput(cuts, output, number); }
 };
 
 // The slices that hold these output elements, and `more` others at even distances, along every axis that allows it,
@@ -38,7 +41,8 @@ struct SliceableAxis {
 std::vector<SliceableAxis> ListSliceableAxes(const Operator& op, const Problem& problem);
 
 // The slices of all these cuts, which are along different axes of ListSliceableAxes. nullopt: the operator has no case
-// of their extents.
+// of their extents. BindSlices: the problem of these alone.
+std::optional<Problem> BindSlices(const Operator& op, const Problem& problem, std::span<const SliceCut> cuts);
 std::optional<Subproblem> TakeSlices(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                      std::vector<SliceCut> cuts);
 

@@ -164,6 +164,10 @@ std::string OutcomeLine(const RecordView& records) {
     line += fmt::format("; {} cannot be true", Counted(invalid, "time"));
   }
   if (const std::string pooled = PooledCountText(FindPooled(records)); !pooled.empty()) line += "; " + pooled;
+  const auto is_sample = [](const Record& r) { return r.sample_judged.has_value(); };
+  if (const int64_t samples = std::ranges::count_if(records, is_sample); samples > 0) {
+    line += fmt::format("; {} of a sample of their elements", samples);
+  }
   return line.empty() ? "no records" : line;
 }
 

@@ -258,6 +258,11 @@ Rows MakeJudgingRows() {
        Field<&RunOptions::tier>(),
        "how golden values are computed; auto: reproducible for f64 and --suite conformance, else fast",
        {.choices = {"auto", "fast", "reproducible"}, .effect = Effect::kCarried}},
+      {"--sample",
+       Field<&RunOptions::sample>(),
+       "judge about this many elements of outputs that have more, at the cost of golden values of these alone; such "
+       "cases are executed on no other data",
+       {.limits = {1, 1'000'000'000}, .effect = Effect::kCarried, .recorded = true}},
       {"--store,!--no-store", Field<&RunOptions::store>(),
        "keep golden values between runs, which is the default, or do not"},
   };

@@ -99,6 +99,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
   for (const char* other : {"--repeat", "--for", "--until-fails"}) {
     evidence->excludes(verb->get_option(other));  // it keeps what a single judgement saw
   }
+  evidence->excludes(verb->get_option("--sample"));  // whose outputs are no results of whole cases
   for (const char* part : {"--evidence-seed", "--challenge"}) verb->get_option(part)->needs(evidence);
   verb->callback([o, verb, &action] {
     const std::vector<std::string> timing = ListTimesAsked(*verb, *o);

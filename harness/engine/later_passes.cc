@@ -64,7 +64,8 @@ template <class Work>
 void LaterPasses::WithCase(const PlannedCase& planned, const std::string& left_out, const Work& work) {
   std::string why;
   try {
-    const Result<PreparedCase> data = PrepareCase(*planned.Bound(), policy_.tier, policy_.store);
+    const Result<PreparedCase> data =
+        PrepareCase(*planned.Bound(), policy_.tier, policy_.store, MemoryUse::kRun, policy_.sample);
     if (data) {
       TrialRunner runner(planned, *data, policy_.runner);
       return work(runner, *data);
@@ -147,7 +148,7 @@ void LaterPasses::JudgeCase(const PlannedCase& planned, const Places& places) {
         }
       }
     };
-    queues_.ForEach(CountParallelDevices(data.problem, policy_.tier, devices_.size()), 1, judge, false);
+    queues_.ForEach(CountParallelDevices(data.executed(), policy_.tier, devices_.size()), 1, judge, false);
   });
 }
 

@@ -170,10 +170,11 @@ class UnmetSearch {
 
 }  // namespace
 
-Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes) {
+Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes,
+                          int64_t sample) {
   for (const PlannedCase& planned : cases) {
     if (planned.where != kFromCaseOption) continue;
-    const Status fits = CheckFits(planned.Bound()->problem, MemoryUse::kRun, tier, available_bytes);
+    const Status fits = CheckFits(planned.Bound()->problem, MemoryUse::kRun, tier, available_bytes, sample);
     if (!fits) {
       return UsageError(fmt::format("--case {}: {}", planned.spec.Id(), fits.error().message));
     }

@@ -15,7 +15,8 @@
 namespace assay {
 
 // An oversized case of a suite is an error of that case alone, but one that --case asks for is a mistake.
-Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes);
+Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, const std::string& tier, double available_bytes,
+                          int64_t sample = 0);
 
 // Gives one problem after another; null: there are no more. Each is valid until the next.
 using NextProblem = std::function<const Problem*()>;

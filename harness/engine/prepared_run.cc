@@ -27,8 +27,8 @@ tl::expected<void, Refusal> RefuseUnmet(const std::vector<std::string>& unmet) {
       fmt::format("{}. Add such cases, leave out what has none, or give --allow-unused", fmt::join(unmet, ";\n  "))});
 }
 
-tl::expected<PreparedRun, Refusal> PrepareCases(const PlanOptions& options, const std::string& tier,
-                                                std::vector<std::string>& notes) {
+tl::expected<PreparedRun, Refusal> PrepareCases(const RunRequest& request, std::vector<std::string>& notes) {
+  const PlanOptions& options = request.selection;
   auto planned = PlanCases(options);
   if (!planned) return Usage(planned.error());
   PreparedRun run{*std::move(planned)};
@@ -38,7 +38,9 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const PlanOptions& options, cons
   if (!options.allow_unused) {
     if (auto met = RefuseUnmet(FindUnmetOperators(options, run.selection)); !met) return tl::unexpected(met.error());
   }
-  if (auto fits = CheckNamedCasesFit(run.selection.cases, tier, AvailableBytes()); !fits) return Usage(fits.error());
+  const int64_t sample = request.sample.value_or(0);
+  auto fits = CheckNamedCasesFit(run.selection.cases, request.tier, AvailableBytes(), sample);
+  if (!fits) return Usage(fits.error());
   if (run.HasNoCase()) notes.push_back(run.selection.empty_message);
   return run;
 }
@@ -95,7 +97,7 @@ tl::expected<void, Refusal> CheckKernelsMet(const RunRequest& request, const Pre
 }  // namespace
 
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunRequest& request, std::vector<std::string>& notes) {
-  auto run = PrepareCases(request.selection, request.tier, notes);
+  auto run = PrepareCases(request, notes);
   if (!run) return run;
   if (auto added = AddDevices(request.backend, *run, notes); !added) return tl::unexpected(added.error());
   const auto next = [&of = run->selection, at = size_t{0}, asked = SharedCase()]() mutable -> const Problem* {

@@ -2,6 +2,7 @@
 // Everything that `assay run` is about to do, checked as a whole before anything runs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -18,6 +19,7 @@ struct RunRequest {
   BackendOptions backend;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string tier = "auto";              // auto | fast | reproducible
+  std::optional<int64_t> sample;          // elements of larger outputs that are judged; none: all are
 };
 
 struct PreparedRun : PlannedRun {

@@ -57,7 +57,7 @@ class Loop {
         health_(devices, policy.set_aside_after),
         results_(folder, policy.expectations, *policy.observer, {policy.most_passes, source != nullptr}),
         queues_(devices, policy.devices_at_once),
-        prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices)),
+        prefetch_(policy.tier, policy.store, !AreAllUnavailable(devices), policy.sample),
         interleaving_(devices, policy),
         later_(schedule_.cases(), devices, policy, results_, queues_, health_, random_) {
     folder.SetWait({.say = [&policy](const std::string& text) { policy.observer->Noted(text); },
@@ -152,7 +152,7 @@ class Loop {
     if (group.empty()) return;
     JudgeAll(group);
     for (InFlight& work : group) {
-      const SpanContext context(work.data.problem.spec.Id(), "", "");
+      const SpanContext context(work.data.executed().spec.Id(), "", "");
       if (work.broken.empty()) Retry(work);
       for (auto& [place, attempt] : work.retried) {
         if (!attempt.interrupted) {
@@ -177,7 +177,10 @@ class Loop {
     policy_.observer->Noted(data.unsaved + ", or use --no-store");
   }
 
-  bool IsTimed(const InFlight& work) const { return policy_.runner.perf_time_s > 0 && CaseAt(work.index).timed; }
+  bool IsTimed(const InFlight& work) const {
+    const bool is_large_sample = work.data.whole && work.data.executed().bytes > kMostTimedSampleBytes;
+    return policy_.runner.perf_time_s > 0 && CaseAt(work.index).timed && !is_large_sample;
+  }
 
   // All devices at once, as far as there are threads and memory, and of cases that are not timed several on one device
   // that has the workers. Keeps what is final at once.
@@ -185,7 +188,7 @@ class Loop {
     const bool beside = std::ranges::none_of(group, [&](const InFlight& work) { return IsTimed(work); });
     size_t at_once = beside ? queues_.lanes() : devices_.size();
     for (const InFlight& work : group) {
-      at_once = std::min(at_once, CountParallelDevices(work.data.problem, policy_.tier, at_once));
+      at_once = std::min(at_once, CountParallelDevices(work.data.executed(), policy_.tier, at_once));
     }
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), queues_.queues());
@@ -207,7 +210,7 @@ class Loop {
       --left[item];
     };
     const auto takes = [&](size_t item, size_t lane) {
-      return health_.AcceptsCases(queues_.IndexOf(lane), group[item].data.problem.spec.op);
+      return health_.AcceptsCases(queues_.IndexOf(lane), group[item].data.executed().spec.op);
     };
     queues_.ForEach(at_once, group.size(), judge, beside, takes);
     worked_beside_ = worked_beside_ || beside;
@@ -228,7 +231,7 @@ class Loop {
     const Device& device = queues_.DeviceOf(lane);
     const size_t index = queues_.IndexOf(lane);
     if (schedule_.IsDone(work.index, device)) return;
-    const Problem& problem = work.data.problem;
+    const Problem& problem = work.data.executed();
     const ResumedRun::Begun* begun = schedule_.FindBegun(work.index, device);
     size_t next = begun != nullptr ? begun->offered.size() : 0;  // place of what was not offered before
     const std::string& op = problem.spec.op;
@@ -268,7 +271,7 @@ class Loop {
 
   // Alone, as timing is.
   void Retry(InFlight& work) {
-    const std::string& op = work.data.problem.spec.op;
+    const std::string& op = work.data.executed().spec.op;
     try {
       for (auto& [place, attempt] : work.retried) {
         attempt.interrupted = !prefetch_.Await(policy_.runner.interrupted);

@@ -34,7 +34,8 @@ struct Repetition {
 struct RunPolicy {
   RunnerSettings runner;
   std::string tier;
-  int rounds = 1;  // of timing
+  int64_t sample = 0;  // as in PrepareCase
+  int rounds = 1;      // of timing
   RetrySettings retries;
   Repetition repetition;
   bool all_in_turns = false;            // all results of a case are timed in turns, not only those of one name

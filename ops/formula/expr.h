@@ -123,6 +123,7 @@ Expr UpdatedMean(Expr x, const Axes& axes);
 Expr Prod(Expr x, const Axes& axes);
 Expr Max(Expr x, const Axes& axes);
 Expr Min(Expr x, const Axes& axes);
+Expr MaxOrLowest(Expr x, const Axes& axes);          // Max; of no elements -infinity, as the logarithm of their sum
 Expr BelowMax(Expr x, const Axes& axes);             // Max - x, rounded once: of no implementation negative
 Expr Contraction(Expr x, Expr y, const Axes& axes);  // sum of products
 

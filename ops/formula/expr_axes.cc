@@ -130,7 +130,14 @@ Expr Max(Expr x, const Axes& axes) {
 Expr Min(Expr x, const Axes& axes) {
   return Reduction(Kind::kMin, x, axes);
 }
+Expr MaxOrLowest(Expr x, const Axes& axes) {
+  RequireOneGraph("MaxOrLowest", {x});
+  if (x.graph->ExtentOf(axes.Set()) > 0) return Max(x, axes);
+  return ConstAlong(*x.graph, -HUGE_VAL, x.node().axes & ~axes.Set());
+}
 Expr BelowMax(Expr x, const Axes& axes) {
+  RequireOneGraph("BelowMax", {x});
+  if (x.graph->ExtentOf(axes.Set()) == 0) return x;  // which has no elements either
   const Expr distance = Strict(Max(x, axes) - x);
   distance.graph->nodes[static_cast<size_t>(distance.id)].non_negative = true;
   return distance;

@@ -66,6 +66,17 @@ CHOSEN_CASES = ["by_places/f32-i64-f32/rows=3,n=7,m=5", "by_places/f32-i32-f32/r
 
 
 class OfNumPy(Program):
+    def test_a_thousand_definitions(self):
+        words = self.write("""
+            def doubled(x: "n"):
+                return x + x
+
+            for number in range(1000):
+                assay.operator(f"doubled_by_another_name_{number}", types=["f32"])(doubled)
+            """)
+        [record] = self.records("numpy", *words, "--case", "doubled_by_another_name_999/f32/n=9/fill=normal/seed=0")
+        self.assertEqual(record["verdict"], "pass", record["reason"])
+
     def test_what_is_chosen(self):
         words = [word for case in CHOSEN_CASES for word in ("--case", f"{case}/fill=normal/seed=0")]
         records = self.records("numpy", *self.write(CHOSEN), *words)

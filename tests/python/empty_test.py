@@ -276,6 +276,22 @@ class EmptyTraced(unittest.TestCase):
         self.judge(joined, ones(3, 4), ones(3, 0))
         self.judge(joined, ones(3, 0), ones(3, 0))
 
+    def test_softmax_and_logsumexp_of_nothing_are_those_of_the_operators(self):
+        for name in ("softmax", "log_softmax"):
+            verdict = assay.check(lambda x, name=name: getattr(assay.namespace(x), name)(x, axis=-1), [ones(3, 0)], ones(3, 0))
+            self.assertEqual((verdict.verdict, verdict.reason), ("pass", NOTHING), name)
+        for keepdims, shape in ((False, (3,)), (True, (3, 1))):
+            def function(x, keepdims=keepdims):
+                return assay.namespace(x).logsumexp(x, axis=-1, keepdims=keepdims)
+            self.assertTrue(assay.check(function, [ones(3, 0)], np.full(shape, -np.inf, np.float32)).passed)
+            self.assertEqual(assay.check(function, [ones(3, 0)], ones(*shape)).verdict, "mismatch")
+            self.assertTrue(assay.check(function, [ones(3, 4)], ones(*shape) + np.log(np.float32(4))).passed)
+
+    def test_other_extents_may_be_large(self):
+        x = np.empty((0, 2**30, 2**30), np.float32)
+        for verdict in (assay.check(lambda x: -x, [x], x), assay.check("softmax", [x], x, axis=0)):
+            self.assertEqual((verdict.verdict, verdict.reason), ("pass", NOTHING))
+
     def test_what_numpy_refuses_is_refused(self):
         with self.assertRaisesRegex(assay.UsageError, "has no elements, so that there is no Max along it"):
             assay.check(largest, [ones(3, 0)], ones(3))

@@ -180,7 +180,6 @@ class Onnx(Imported):
                 ("no test_data_set_0 with its tensors", softmax, [], []),
                 ("no expected output", softmax, [x], []),
                 ("texts", softmax, [T(data_type=T.STRING, dims=[1])], [x]),
-                ("a tensor without elements", softmax, [tensor([0, 3])], [tensor([0, 3])]),
                 ("input_0.pb: a damaged file, or none of ONNX", softmax, [b"no message"], [x]),
                 ("a damaged file, or none of ONNX", b"no message", [x], [x]),
                 ("a damaged file, or none of ONNX", b"", [x], [x])):

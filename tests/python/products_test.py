@@ -52,6 +52,16 @@ class Products(unittest.TestCase):
             right[3] = 5
             self.assertEqual(assay.check(exp_product, [x, w], right, contract="acc=f64").verdict, "mismatch", shape)
 
+    def test_a_product_of_one_term(self):
+        rng = np.random.default_rng(1)
+        for shapes in (((5, 1), (1, 7)), ((1,), (1, 7)), ((5, 1), (1,)), ((1,), (1,)), ((3, 5, 1), (1, 7)), ((5, 1), (3, 1, 7)), ((1, 1), (1, 1))):
+            x, w = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
+            y = np.asarray(x @ w)
+            self.assertTrue(assay.check(lambda a, b: a @ b, [x, w], y).passed, shapes)
+            self.assertEqual(assay.check(lambda a, b: a @ b, [x, w], y * np.float32(1.01)).verdict, "mismatch", shapes)
+        with self.assertRaisesRegex(assay.UsageError, "one element that broadcasts"):
+            assay.check(lambda a, b: a @ b, [x, np.ones((4, 2), np.float32)], x)
+
     def test_results_of_which_nothing_but_the_sign_is_promised_say_nothing(self):
         """Products of 300 normals, whose partial products may vanish in some order."""
         x = np.random.default_rng(0).standard_normal((64, 300)).astype("f4")

@@ -52,22 +52,24 @@ std::vector<Tensor> RightOutputs(const Problem& problem, std::span<const Tensor*
   return outputs;
 }
 
-void ChangeFirst(Tensor& output, const std::function<float(float)>& change) {
-  if (output.dtype() == DType::kF32) output.As<float>()[0] = change(output.As<float>()[0]);
+void Change(Tensor& output, size_t element, const std::function<float(float)>& change) {
+  if (output.dtype() == DType::kF32) output.As<float>()[element] = change(output.As<float>()[element]);
 }
 
 void Spoil(std::vector<Tensor>& outputs, const Deed& deed, Prefill prefill) {
   Tensor& output = outputs.at(deed.output);
-  if (deed.wrong) ChangeFirst(output, [](float value) { return 2 * value + 1; });
-  if (deed.other_bits) ChangeFirst(output, [](float value) { return std::nextafter(value, HUGE_VALF); });
+  if (deed.wrong) Change(output, deed.element, [](float value) { return 2 * value + 1; });
+  if (deed.other_bits) {
+    Change(output, deed.element, [](float value) { return std::nextafter(value, HUGE_VALF); });
+  }
   if (deed.keeps_larger) {
     float lay = 0;
     std::memcpy(&lay, PrefillElement(DType::kF32, prefill).data(), sizeof lay);
-    ChangeFirst(output, [lay](float value) { return std::fmax(value, lay); });
+    Change(output, deed.element, [lay](float value) { return std::fmax(value, lay); });
   }
   if (deed.unwritten) {
     const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
-    std::memcpy(output.data(), element.data(), element.size());
+    std::memcpy(output.data() + deed.element * element.size(), element.data(), element.size());
   }
 }
 

@@ -33,11 +33,11 @@ struct FakeCall {
 // Misbehaviour of one call.
 struct Deed {
   std::optional<FailureKind> fails;  // those that a worker does not survive take all plans along
-  bool wrong = false;                // the first element
-  bool unwritten = false;            // the first element keeps the prefill
-  bool keeps_larger = false;         // the first element is the larger of it and its former content, which is no NaN
-  bool other_bits = false;           // the first element is the next larger number, which is right as well
-  size_t output = 0;                 // the output that these four members are about
+  bool wrong = false;                // one element
+  bool unwritten = false;            // one element keeps the prefill
+  bool keeps_larger = false;         // one element is the larger of it and its former content, which is no NaN
+  bool other_bits = false;           // one element is the next larger number, which is right as well
+  size_t output = 0, element = 0;    // that these four members are about
   bool stray_write = false;          // writes behind the output
   bool changed_input = false;
   bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there

@@ -112,8 +112,9 @@ double AvailableBytes() {
   return available;
 }
 
-Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes) {
-  const double bytes = BytesNeeded(problem, use, tier);
+Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes,
+                 int64_t sample) {
+  const double bytes = BytesNeeded(problem, use, tier, sample);
   if (bytes <= available_bytes) return {};
   return Fail(ErrorCode::kInternal,
               fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
@@ -133,10 +134,10 @@ void ReturnFreedMemory() {
 }
 
 Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,
-                     const std::function<double()>& available_bytes) {
-  if (CheckFits(problem, use, tier, available_bytes())) return {};
+                     const std::function<double()>& available_bytes, int64_t sample) {
+  if (CheckFits(problem, use, tier, available_bytes(), sample)) return {};
   ReturnFreedMemory();
-  return CheckFits(problem, use, tier, available_bytes());
+  return CheckFits(problem, use, tier, available_bytes(), sample);
 }
 
 Status CheckFileFits(const std::filesystem::path& file, double available_bytes) {

@@ -28,13 +28,15 @@ std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std
 // calls them.
 double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
 
-// An error that says how much the case needs when it needs more than `available_bytes`. `tier` as in ChooseTier.
-Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes);
+// An error that says how much the case needs when it needs more than `available_bytes`. `tier` as in ChooseTier,
+// `sample` as in PrepareCase.
+Status CheckFits(const Problem& problem, MemoryUse use, const std::string& tier, double available_bytes,
+                 int64_t sample = 0);
 
 // Checks against the memory of this host. Before it refuses, it returns memory that the program freed but keeps to the
 // kernel and asks `available_bytes` again: whether a case fits does not depend on earlier ones.
 Status CheckFitsHost(const Problem& problem, MemoryUse use, const std::string& tier,
-                     const std::function<double()>& available_bytes = AvailableBytes);
+                     const std::function<double()>& available_bytes = AvailableBytes, int64_t sample = 0);
 
 // An error where the file of a tensor, which is held twice while it is read, is larger than the memory. None where
 // there is no such file.

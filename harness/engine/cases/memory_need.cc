@@ -46,13 +46,23 @@ double BytesOfHypotheses(const Problem& problem) {
   return std::min(HypothesisGoldens::kMostBytes, kBytesPerComponent * components);
 }
 
+// Sent, returned and copied images, the tensor, and the worker's own; of inputs also a twin's, of outputs also those of
+// the first execution. Timed: three sets of them. Fills are made in doubles: neg of 4e8 elements of i8 took 8.6e9 bytes
+// beside those of the worker.
+constexpr Rates kWhole = {{16, 6, 0}, {0, 6, 0}}, kTimedWhole = {{16, 12, 0}, {0, 14, 0}};
+
 // Memory that does not grow with the case.
 constexpr double kMostKept = 0x1p27;
 
 }  // namespace
 
-double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier) {
+double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier, int64_t sample) {
   const Operator* op = OperatorRegistry::Global().Find(problem.spec.op);
+  const std::optional<Problem> part = op == nullptr ? std::nullopt : BindSample(*op, problem, sample);
+  if (part) {
+    const Rates& rates = problem.bytes <= kMostTimedSampleBytes ? kTimedWhole : kWhole;
+    return BytesOf(problem, rates, false) + BytesNeeded(*part, use, tier);
+  }
   const OutputMemory own = op == nullptr ? OutputMemory() : op->traits().memory;
   const bool reproducible = ChooseTier(tier, problem) == Tier::kReproducible;
   const double judged = BytesOf(problem, {{40, 2, 0}, {own.judgement, 2, 24}}, reproducible);

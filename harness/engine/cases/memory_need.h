@@ -22,8 +22,13 @@ namespace assay {
 
 enum class MemoryUse : uint8_t { kRun, kJudgement };
 
-// `tier` as in ChooseTier.
-double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier);
+// `tier` as in ChooseTier; `sample` as in PrepareCase. Where a sample is judged, the operands of the whole case are
+// there several times, as images and on a device of this host, and for timed runs in several sets; the sample is a case
+// beside them.
+double BytesNeeded(const Problem& problem, MemoryUse use, const std::string& tier, int64_t sample = 0);
+
+// Timed runs hold several sets of operands: samples of larger cases are not timed.
+inline constexpr double kMostTimedSampleBytes = 0x1p28;
 
 // The program has this much anyway. Cases below it skip the query for available memory, which takes longer than they
 // do.

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
-Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
+                                int64_t sample) {
   const SpanContext context(bound.problem.spec.Id(), "", "");
   try {
-    Result<PreparedCase> data = PrepareCase(bound, tier, store);
-    if (data && IsLarge(data->problem)) ReturnFreedMemory();
+    Result<PreparedCase> data = PrepareCase(bound, tier, store, MemoryUse::kRun, sample);
+    if (data && IsLarge(bound.problem)) ReturnFreedMemory();
     return data;
   } catch (const std::exception& e) {
     return Fail(ErrorCode::kInternal, DescribeException(e));
@@ -25,8 +26,8 @@ Result<PreparedCase> PrepareOne(const BoundCase& bound, const std::string& tier,
 
 }  // namespace
 
-Prefetch::Prefetch(std::string tier, const GoldenStore& store, bool executed)
-    : tier_(std::move(tier)), store_(store), executed_(executed) {}
+Prefetch::Prefetch(std::string tier, const GoldenStore& store, bool executed, int64_t sample)
+    : tier_(std::move(tier)), store_(store), executed_(executed), sample_(sample) {}
 
 Prefetch::~Prefetch() {
   if (thread_.joinable()) thread_.detach();
@@ -34,11 +35,11 @@ Prefetch::~Prefetch() {
 
 void Prefetch::Begin(std::vector<SharedCase> group) {
   std::packaged_task<PreparedCases()> task(
-      [group = std::move(group), tier = tier_, store = store_, executed = executed_] {
+      [group = std::move(group), tier = tier_, store = store_, executed = executed_, sample = sample_] {
         const ProfiledThread thread("next cases");
         PreparedCases prepared;
         for (const SharedCase& bound : group) {
-          prepared.push_back(executed ? PrepareOne(*bound, tier, store) : WithoutData(*bound, tier));
+          prepared.push_back(executed ? PrepareOne(*bound, tier, store, sample) : WithoutData(*bound, tier));
         }
         return prepared;
       });

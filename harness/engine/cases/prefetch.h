@@ -16,8 +16,9 @@ using PreparedCases = std::vector<Result<PreparedCase>>;
 
 class Prefetch {
  public:
-  // `tier` as in ChooseTier. `executed`: whether any device may execute the cases; else they get no data (WithoutData).
-  Prefetch(std::string tier, const GoldenStore& store, bool executed = true);
+  // `tier` as in ChooseTier, `sample` as in PrepareCase. `executed`: whether any device may execute the cases; else
+  // they get no data (WithoutData).
+  Prefetch(std::string tier, const GoldenStore& store, bool executed = true, int64_t sample = 0);
 
   // Leaves behind what is still being prepared, so that an interrupt does not wait for a golden value.
   ~Prefetch();
@@ -38,6 +39,7 @@ class Prefetch {
   std::string tier_;
   GoldenStore store_;
   bool executed_;
+  int64_t sample_;
   std::future<PreparedCases> next_;
   std::thread thread_;  // makes next_; it owns what it works on
 };

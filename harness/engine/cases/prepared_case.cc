@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "harness/core/base/profile.h"
 #include "harness/core/base/stopwatch.h"
@@ -58,7 +59,57 @@ PreparedCase MakeData(const BoundCase& bound) {
   return data;
 }
 
+// Writes the sampled slices of input `number` to their places.
+void PutSlices(std::span<const SliceCut> cuts, size_t number, const Tensor& sample, Tensor& whole) {
+  std::vector<const std::vector<int64_t>*> places(sample.shape().size());  // along each axis; null: all are there
+  size_t axes = 0;  // up to the last one that is cut: what lies behind it is one piece
+  for (const SliceCut& cut : cuts) {
+    if (cut.inputs[number] < 0) continue;
+    const auto axis = static_cast<size_t>(cut.inputs[number]);
+    places[axis] = &cut.indices;
+    axes = std::max(axes, axis + 1);
+  }
+  const Shape strides = RowMajorStrides(whole.shape()), own = RowMajorStrides(sample.shape());
+  const int64_t piece = axes == 0 ? sample.size() : own[axes - 1];
+  const auto size = static_cast<size_t>(SizeOf(sample.dtype()));
+  for (int64_t at = 0; at < sample.size(); at += piece) {
+    int64_t to = 0;
+    for (size_t axis = 0; axis < axes; ++axis) {
+      const int64_t index = at / own[axis] % sample.shape()[axis];
+      to += (places[axis] == nullptr ? index : (*places[axis])[static_cast<size_t>(index)]) * strides[axis];
+    }
+    std::memcpy(whole.data() + static_cast<size_t>(to) * size, sample.data() + static_cast<size_t>(at) * size,
+                static_cast<size_t>(piece) * size);
+  }
+}
+
+// Puts about so many elements in place of the case where its outputs have more.
+void DrawSample(int64_t elements, PreparedCase& data) {
+  const SampleRequest request{elements, SampleSeedOf(data.input_hash)};
+  std::optional<DrawnPart> drawn = DrawPart(*data.op, data.problem, data.inputs, {}, request);
+  if (!drawn) return;
+  data.whole = {std::move(data.inputs), std::move(drawn->sample)};
+  data.problem = std::move(drawn->part.problem);
+  data.inputs = std::move(drawn->part.inputs);
+  data.input_hash = HashInputs(data.inputs);
+}
+
 }  // namespace
+
+std::vector<Tensor> PreparedCase::SampleOf(const std::vector<Tensor>& executed) const {
+  std::vector<Tensor> sample;
+  for (const Tensor& output : executed) sample.push_back(TakeOutput(whole->sample.cuts, output, sample.size()));
+  return sample;
+}
+
+std::vector<Tensor> PreparedCase::InputsAround(const std::vector<Tensor>& sample) const {
+  std::vector<Tensor> around;
+  for (const Tensor& input : whole->inputs) {
+    Tensor& made = around.emplace_back(input.Clone());
+    PutSlices(whole->sample.cuts, around.size() - 1, sample[around.size() - 1], made);
+  }
+  return around;
+}
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
   std::vector<uint64_t> hashes;
@@ -105,9 +156,11 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound) {
 }
 
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use) {
-  if (const Status fits = CheckFitsHost(bound.problem, use, tier); !fits) return tl::unexpected(fits.error());
+                                 MemoryUse use, int64_t sample) {
+  const Status fits = CheckFitsHost(bound.problem, use, tier, AvailableBytes, sample);
+  if (!fits) return tl::unexpected(fits.error());
   PreparedCase data = MakeData(bound);
+  DrawSample(sample, data);
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "golden/store/store.h"
 #include "harness/engine/cases/cached_twin.h"
 #include "harness/engine/cases/memory_need.h"
+#include "harness/engine/cases/sample.h"
 #include "harness/judge/mutation_power.h"
 #include "ops/bound_case.h"
 
@@ -20,6 +22,12 @@ struct PreparedOutput {
   Golden golden = {};
 };
 
+// The case that devices execute where a sample of it is judged.
+struct WholeCase {
+  std::vector<Tensor> inputs;
+  OutputSample sample;
+};
+
 struct PreparedCase {
   const Operator* op = nullptr;
   Problem problem;
@@ -27,10 +35,17 @@ struct PreparedCase {
   std::vector<PreparedOutput> outputs;
   std::string input_hash, golden_hash;
   double input_s = 0, golden_s = 0;
-  std::string note;     // of the golden store: a damaged file whose value was computed anew
-  std::string unsaved;  // why the store did not take the golden value
+  std::string note;                // of the golden store: a damaged file whose value was computed anew
+  std::string unsaved;             // why the store did not take the golden value
+  std::optional<WholeCase> whole;  // `problem`, `inputs` and `outputs` are a sample of it; none: they are executed
 
   const Golden& golden() const { return outputs[0].golden; }  // of the first output
+  const Problem& executed() const { return whole ? whole->sample.whole : problem; }
+  const std::vector<Tensor>& executed_inputs() const { return whole ? whole->inputs : inputs; }
+  // The sample of outputs of what is executed, and inputs to execute that have `sample` in its places and are the
+  // case's own elsewhere. Precondition of both: `whole`.
+  std::vector<Tensor> SampleOf(const std::vector<Tensor>& executed) const;
+  std::vector<Tensor> InputsAround(const std::vector<Tensor>& sample) const;
 };
 
 // Data that also depend on an implementation's contract: bounds, twins, and the power to catch mutants.
@@ -61,9 +76,10 @@ Result<PreparedCase> PrepareInputs(const BoundCase& bound);
 // Overload for an ad-hoc case (not from a plan). May also fail in Operator::Bind, as may PrepareCase for a CaseSpec.
 Result<PreparedCase> PrepareInputs(const CaseSpec& spec);
 
-// `tier` as in ChooseTier. Error: it does not fit into memory, with what it is for.
+// `tier` as in ChooseTier. `sample`: about so many elements of larger outputs are judged, and golden values are those
+// of these; 0: all are. Error: it does not fit into memory, with what it is for.
 Result<PreparedCase> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store,
-                                 MemoryUse use = MemoryUse::kRun);
+                                 MemoryUse use = MemoryUse::kRun, int64_t sample = 0);
 Result<PreparedCase> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // Data of a case that is not executed: it has neither inputs nor golden values.

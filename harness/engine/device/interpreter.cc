@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -92,6 +93,14 @@ Json DescribeOperators() {
   return all;
 }
 
+// Parts that fit into a word of a command line each: a worker takes 64 KiB, and Linux 128, which many operators exceed.
+std::vector<std::string> SplitIntoWords(const std::string& text) {
+  constexpr size_t kMostBytes = size_t{1} << 15;
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size(); at += kMostBytes) words.push_back(text.substr(at, kMostBytes));
+  return words;
+}
+
 // Files of --operators, whose functions are kernels of the frameworks' columns.
 std::vector<std::string> ListDefinitionFiles() {
   std::vector<std::string> files;
@@ -152,7 +161,8 @@ Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& k
                      {"import_timeout_s", import_timeout_s}, {"path", answer->at("path")},
                      {"operators", DescribeOperators()},     {"definitions", definitions}};
   Interpreter found;
-  found.words = {executable, (*modules / "assay/_worker.py").string(), told.dump()};
+  found.words = {executable, (*modules / "assay/_worker.py").string()};
+  std::ranges::move(SplitIntoWords(told.dump(-1, ' ', /*ensure_ascii=*/true)), std::back_inserter(found.words));
   // The module alone, not what lies beside it: in a wheel that is another environment.
   found.readable = {executable, (*modules / "assay").string(), library->parent_path().string()};
   found.readable.insert(found.readable.end(), definitions.begin(), definitions.end());

@@ -112,7 +112,7 @@ bool TrialRunner::Prepare(Timed& timed) {
   Session& session = *timed.device->session;
   const PreparedCase& data = context_.data();
   timed.by = &context_.DataFor(attempt.contract);
-  auto plan = PreparedPlan::Make(*timed.device, data.problem, attempt.implementation);
+  auto plan = PreparedPlan::Make(*timed.device, data.executed(), attempt.implementation);
   if (!plan) {
     attempt.SetFailure(plan.error());
     return false;
@@ -121,19 +121,21 @@ bool TrialRunner::Prepare(Timed& timed) {
   if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = timed.plan->seconds();
   SetContents(timed);
   attempt.record.second_set = attempt.second_set;
-  if (IsLarge(data.problem)) ReturnFreedMemory();  // what making the twin took
+  if (IsLarge(data.executed())) ReturnFreedMemory();  // what making the twin took
   return true;
 }
 
 // The second set has other data, so that a kernel cannot get away with an old result.
 void TrialRunner::SetContents(Timed& timed) {
   const PreparedCase& data = context_.data();
-  const CachedTwin* twin = timed.by->FindSharedTwin();
+  const CachedTwin* twin = data.whole ? nullptr : timed.by->FindSharedTwin();  // it would be one of the sample
   const PreparedCase* second = twin == nullptr ? context_.SecondSet() : nullptr;
   timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (twin != nullptr) timed.coded = twin->Inputs();
-  const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
-  timed.contents = {PointersTo(data.inputs), PointersTo(other)};
+  const std::vector<Tensor>& other = timed.coded         ? *timed.coded
+                                     : second != nullptr ? second->inputs
+                                                         : data.executed_inputs();
+  timed.contents = {PointersTo(data.executed_inputs()), PointersTo(other)};
 }
 
 Call<void> TrialRunner::Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by,
@@ -154,7 +156,7 @@ TimedTrial TrialRunner::CaseOf(const Timed& timed) const {
   const Attempt& attempt = *timed.attempt;
   const std::string& second = attempt.second_set == "same" ? attempt.output_hash : attempt.second_hash;
   return {.op = data.op,
-          .problem = &data.problem,
+          .problem = &data.executed(),
           .contents = timed.contents,
           .known = {attempt.output_hash, second},
           .cache_bytes = CacheBytesOf(*timed.device),
@@ -276,7 +278,7 @@ void TrialRunner::SetLimits(const Device& device, Attempt& attempt) const {
   }
 }
 
-void TrialRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later,
+void TrialRunner::JudgeOutputs(std::span<const TimedOutput> timed_outputs, const std::string& changed_later,
                                std::string_view where, const ContractData& by, Attempt& attempt) const {
   const Span span(Phase::kCompare);
   const PreparedCase& data = context_.data();
@@ -291,23 +293,26 @@ void TrialRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::
                          fmt::format("{}, after passing: {}", where, wrong.what));
     attempt.SetDecidedBy(attempt.memory_fault ? "memory" : kLaterExecutions);
   };
-  for (const TimedOutput& timed : outputs) {
+  for (const TimedOutput& timed : timed_outputs) {
     const Execution& execution = timed.execution;
+    const std::vector<Tensor> sample = data.whole ? data.SampleOf(execution.outputs) : std::vector<Tensor>();
+    const std::vector<Tensor>& outputs = data.whole ? sample : execution.outputs;
     if (const std::string effect = SideEffect(execution); !effect.empty()) {
       attempt.memory_fault = true;
-      return fail({effect, execution.damaged_output}, execution.outputs, timed.content);
+      return fail({effect, execution.damaged_output}, outputs, timed.content);
     }
     const bool second = timed.content == 1 && differs;
-    if (!changed_later.empty()) return fail({changed_later}, execution.outputs, timed.content);
-    std::vector<Tensor> judged = ClonesOf(execution.outputs);
+    if (!changed_later.empty()) return fail({changed_later}, outputs, timed.content);
+    std::vector<Tensor> judged = ClonesOf(outputs);
     OutputProblem problem = second ? context_.FindSecondSetProblem(by, attempt.contract, std::move(judged))
                                    : context_.FindFirstProblemOf(by, attempt.contract, judged);
     if (!problem.what.empty()) {
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
+      if (data.whole) problem.what = data.whole->sample.Relocate(problem.output, problem.what);
       problem.what = NamingOutput(data.problem, problem.output) + problem.what + moved;
-      return fail(problem, execution.outputs, timed.content);
+      return fail(problem, outputs, timed.content);
     }
-    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.outputs, attempt);
+    if (!second && timed.own_order) NoteOtherBits(data.executed(), where, outputs, attempt);
   }
   if (!changed_later.empty()) fail({changed_later}, attempt.outputs, 0);
 }

@@ -182,13 +182,14 @@ FailureFolders::FailureFolders(fs::path out, std::string program, FailureLimits 
 
 Status FailureFolders::Write(const PreparedCase& data, const TrialRunner& runner,
                              const std::vector<Attempt*>& failing) {
-  const std::string hash = data.problem.spec.IdHash();
+  const CaseSpec& spec = data.executed().spec;  // samples of several cases may have one id
+  const std::string hash = spec.IdHash();
   const fs::path below = fs::path("failures") / hash;
   const fs::path folder = out_ / below;
   const std::vector<Entry> entries = Entries(failing);
   auto [known, is_new] = folders_.try_emplace(hash, Folder{"", folders_.size() < limits_.cases});
   auto& [text, keeps_tensors] = known->second;
-  if (is_new) text = LinesOf(folder, data.problem.spec.Id());
+  if (is_new) text = LinesOf(folder, spec.Id());
   const uint64_t bytes = TensorBytes(entries, data);
   const bool keep = keeps_tensors && bytes <= limits_.bytes;
   if (!keeps_tensors) {

@@ -113,6 +113,7 @@ Call<OutputProblem> ProblemIn(const OtherLayout& other, TrialContext& context, c
 }  // namespace
 
 void JudgeOtherLayouts(TrialContext& context, const Device& device, const ContractData& by, Attempt& attempt) {
+  if (context.data().whole) return NoteLayout(attempt, "skipped: a sample is judged");
   const Problem& problem = context.problem();
   if (problem.flops > kMostPaddedFlops) return NoteLayout(attempt, "skipped: more than 2e8 operations");
   if (problem.bytes > kMostPaddedBytes) return NoteLayout(attempt, "skipped: more than 64 MiB");

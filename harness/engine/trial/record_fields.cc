@@ -87,14 +87,15 @@ Record MakeCaseRecord(const PlannedCase& planned, const PreparedCase& data, cons
   r.library_version = device.description.library_version;
   r.sandbox = device.sandbox.substr(0, device.sandbox.find(':'));
   r.tier = Name(data.outputs.empty() ? Golden().tier : data.golden().tier);
-  r.flops = data.problem.flops;
-  r.bytes = data.problem.bytes;
+  r.flops = data.executed().flops;
+  r.bytes = data.executed().bytes;
   r.input_s = data.input_s;
   r.golden_s = data.golden_s;
   r.input_hash = data.input_hash;
   r.golden_hash = data.golden_hash;
   // A case that could not be prepared has no outputs.
-  r.elements = data.problem.outputs.empty() ? 1 : NumElements(data.problem.outputs[0].shape);
+  const std::vector<Operand>& outputs = data.executed().outputs;
+  r.elements = outputs.empty() ? 1 : NumElements(outputs[0].shape);
   r.tool_version = ToolVersion();
   r.timestamp = TimestampUtc();
   r.tags = fmt::format("{}", fmt::join(planned.tags, ","));
@@ -220,6 +221,27 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   for (size_t k = 0; k < record.outputs.size(); ++k) {
     add_agreement(record.outputs[k].properties, found.outputs[k].agreement);
   }
+}
+
+void SetSample(const OutputSample& sample, const Findings& findings, Record& record) {
+  const size_t worst = findings.worst;
+  record.sample_judged = sample.judged, record.sample_elements = sample.elements;
+  record.sample_seed = static_cast<int64_t>(sample.seed);
+  record.elements = NumElements(sample.whole.outputs[worst].shape);
+  record.flops = sample.whole.flops, record.bytes = sample.whole.bytes;
+  std::vector<std::string*> texts = {&record.where,      &record.worst_errors, &record.mutation_power_missed,
+                                     &record.stat_group, &record.stat_reason,  &record.twin_elements};
+  // Findings of memory are about all elements.
+  if (!findings.outputs[worst].decision.memory_fault) texts.push_back(&record.reason);
+  for (std::string* text : texts) *text = sample.Relocate(worst, *text);
+  std::vector<WorstElement> elements = FindWorstRun(findings.outputs[worst].evidence.runs).worst;
+  for (WorstElement& element : elements) element.index = sample.ElementOf(worst, element.index);
+  record.worst_elements = WorstText(elements);
+  if (record.worst_index) record.worst_index = sample.ElementOf(worst, *record.worst_index);
+  for (size_t k = 0; k < record.outputs.size(); ++k) {
+    record.outputs[k].where = sample.Relocate(k, record.outputs[k].where);
+  }
+  record.reason += (record.reason.empty() ? "" : "; ") + sample.Text();
 }
 
 }  // namespace assay

@@ -22,5 +22,7 @@ void SetMetrics(Record& record, const OutputFindings& found);
 void SetOutputs(Record& record, const Problem& problem, const Findings& findings);
 void SetAttempt(Record& record, const Problem& problem,
                 const Attempt& attempt);  // all that the correctness phase found
+// Says what share was judged. Places of the sample become those of the whole case. Precondition: the rest is set.
+void SetSample(const OutputSample& sample, const Findings& findings, Record& record);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/base/result.h"
+#include "harness/engine/cases/sample.h"
 #include "harness/engine/trial/trial_runner.h"
 
 namespace assay {
@@ -31,11 +32,6 @@ struct NamedFile {
 Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional);
 
 // The options of `assay check`, as given.
-struct SampleRequest {
-  int64_t elements = 0;  // of the first output, about so many; 0: all are judged
-  uint64_t seed = 0;     // of what is drawn; 0: it follows from the operands
-};
-
 struct CheckRequest {
   std::string op;
   std::vector<std::string> attrs;    // "axis=-1"

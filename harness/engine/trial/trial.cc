@@ -47,7 +47,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   FindWeakerArithmetics();
   found_.Decide();
   if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
-  attempt_.output_hash = HashOf(raw_[0]);
+  attempt_.output_hash = data_.whole ? whole_hashes_[0] : HashOf(raw_[0]);
   attempt_.outputs = std::move(raw_[0]);
   if (auto done = RunRelations(plan, relations); !done) return done;
   found_.Decide();
@@ -77,12 +77,26 @@ Call<void> Trial::RunOwnInputs(const PreparedPlan& plan) {
   std::vector<Prefill> prefills(std::begin(kPrefills), std::end(kPrefills));
   if (by_.twins.empty() && by_.random_bounds.empty() && !HasSecondSet()) prefills.push_back(Prefill::kPositive);
   for (const Prefill prefill : prefills) {
-    auto execution = Execute(plan, data_.inputs, prefill);
+    auto execution = Execute(plan, data_.executed_inputs(), prefill);
     if (!execution) return tl::unexpected(execution.error());
+    if (data_.whole) ReduceToSample(execution->outputs);
     JudgeRun(std::move(execution->outputs));
   }
   JudgeBits();
   return {};
+}
+
+void Trial::ReduceToSample(std::vector<Tensor>& outputs) {
+  const Span span(Phase::kCompare);
+  std::vector<Tensor> sample = data_.SampleOf(outputs);
+  whole_hashes_.push_back(HashOf(outputs));
+  if (whole_hashes_.size() == 1) {
+    first_whole_ = std::move(outputs);
+  } else if (!first_whole_.empty()) {
+    NoteUnwritten(first_whole_, outputs);
+    first_whole_.clear();
+  }
+  outputs = std::move(sample);
 }
 
 void Trial::JudgeRun(std::vector<Tensor> outputs) {
@@ -106,8 +120,8 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
   if (runs.empty()) {
     JudgeFirstRun(context_, by_, attempt_.contract, number, output, found);
   } else {
-    runs.push_back(
-        JudgeOutput({*data_.op, data_.problem, number, data_.inputs, of.golden, bound, attempt_.contract}, output));
+    runs.push_back(JudgeOutput({*data_.op, data_.problem, number, data_.inputs, of.golden, bound, attempt_.contract},
+                               output, {.of_sample = data_.whole.has_value()}));
   }
   if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
 }
@@ -117,8 +131,8 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
   const PreparedCase& data = context.data();
   const PreparedOutput& of = data.outputs[number];
   const BoundModel& bound = by.outputs[number].bound;
-  const ErrorMetrics metrics =
-      JudgeOutput({*data.op, data.problem, number, data.inputs, of.golden, bound, contract}, output);
+  const ErrorMetrics metrics = JudgeOutput({*data.op, data.problem, number, data.inputs, of.golden, bound, contract},
+                                           output, {.of_sample = data.whole.has_value()});
   found.evidence.runs.push_back(metrics);
   found.histogram = CountMargins(of.golden, bound, contract, output);
   if (!HasPlainData(data) || !Holds(metrics)) return;
@@ -126,14 +140,21 @@ void JudgeFirstRun(TrialContext& context, const ContractData& by, const Contract
   if (StatisticApplies(judge)) found.pooled = GatherPooled(judge, contract, output, context.EffectsOf(number));
 }
 
-void Trial::JudgeBits() {
+void Trial::NoteUnwritten(const std::vector<Tensor>& first, const std::vector<Tensor>& second) {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
-    const ElementReport unwritten = FindUnwrittenElements(raw_[0][k], raw_[1][k]);
+    const ElementReport unwritten = FindUnwrittenElements(first[k], second[k]);
     JudgeInputs& evidence = found_.outputs[k].evidence;
     evidence.unwritten = unwritten.count;
-    evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, evidence.shape, unwritten);
+    evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, first[k].shape(), unwritten);
+  }
+}
+
+void Trial::JudgeBits() {
+  if (!data_.whole) NoteUnwritten(raw_[0], raw_[1]);
+  const bool all_equal = std::ranges::all_of(whole_hashes_, [&](const auto& hash) { return hash == whole_hashes_[0]; });
+  for (size_t k = 0; k < found_.outputs.size(); ++k) {
     const auto same = [&](const std::vector<Tensor>& outputs) { return SameBits(raw_[0][k], outputs[k]); };
-    evidence.bits_equal = std::ranges::all_of(raw_, same);
+    found_.outputs[k].evidence.bits_equal = all_equal && std::ranges::all_of(raw_, same);
   }
   const auto same = [this](const std::vector<Tensor>& outputs) { return SameBits(raw_[0], outputs); };
   if (std::ranges::all_of(raw_, same)) raw_.resize(1);
@@ -158,12 +179,14 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     const size_t number = by_.twins[variant].output();
     const std::shared_ptr<const Twin> twin = by_.twins[variant].Get();
     const Prefill prefill = variant % 2 == 0 ? Prefill::kPositive : Prefill::kSentinel;
-    auto execution = Execute(plan, twin->inputs, prefill);
+    auto execution =
+        data_.whole ? Execute(plan, data_.InputsAround(twin->inputs), prefill) : Execute(plan, twin->inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
     const bool is_of_all = by_.FindSharedTwin() == &by_.twins[variant];
     const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
+    if (data_.whole) execution->outputs = data_.SampleOf(execution->outputs);
     const TwinResult result =
         JudgeTwin(*data_.op, data_.problem, number, *twin, static_cast<int>(variant), execution->outputs[number]);
     if (is_of_all && result.Holds()) attempt_.second_hash = hash;

@@ -30,10 +30,13 @@ class Trial {
   Call<void> RunRandomSet(const PreparedPlan& plan);
   Call<void> RunRelations(const PreparedPlan& plan, RelationEffort effort);
   Call<Execution> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill);
+  // Leaves the elements that are judged, and keeps what their bits do not tell of the others.
+  void ReduceToSample(std::vector<Tensor>& outputs);
   // Judge: what the runs leave in the evidence of each output.
   void JudgeRun(std::vector<Tensor> outputs);
   void JudgeOutputOf(size_t number, Tensor output);
   void JudgeBits();
+  void NoteUnwritten(const std::vector<Tensor>& first, const std::vector<Tensor>& second);
   void FindWeakerArithmetics();
   // Keep: for the failure folder.
   void KeepRuns();
@@ -45,6 +48,8 @@ class Trial {
   Attempt& attempt_;
   Findings& found_;
   std::vector<std::vector<Tensor>> raw_;       // outputs of the own inputs as they came back, for bits and prefills
+  std::vector<std::string> whole_hashes_;      // of a sample: of all elements, by run of the own inputs
+  std::vector<Tensor> first_whole_;            // likewise: all elements of the first run, until there is a second one
   std::vector<std::optional<Tensor>> failed_;  // by output, canonical: the first of them that fails
   std::vector<std::vector<Tensor>> others_;    // of the twins, canonical what they tell of, and of the second set
   std::vector<Tensor> random_;                 // of the random set, canonical; empty where it holds

@@ -47,7 +47,8 @@ const ContractData& TrialContext::DataFor(const Contract& contract) {
 
 std::vector<BoundModel> TrialContext::RandomBounds(const Contract& contract) {
   const auto is_integer = [](const Operand& output) { return IsInt(output.dtype); };
-  if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer))
+  if (data_.whole || HasPlainData(data_) || !IsCheapToRepeat(problem()) ||
+      std::ranges::all_of(problem().outputs, is_integer))
     return {};
   const PreparedCase& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
   std::vector<BoundModel> bounds;
@@ -72,6 +73,7 @@ const std::vector<Tensor>& TrialContext::InputsOf(const Attempt& attempt, const 
 }
 
 const PreparedCase* TrialContext::SecondSet() {
+  if (data_.whole) return nullptr;
   const Result<PreparedCase>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
   return second ? &*second : nullptr;
 }

@@ -26,7 +26,7 @@ class TrialContext {
 
   const PlannedCase& planned() const { return planned_; }
   const PreparedCase& data() const { return data_; }
-  const Problem& problem() const { return data_.problem; }
+  const Problem& problem() const { return data_.executed(); }
   const Contract& required() const { return required_; }
   const std::string& required_text() const { return required_text_; }
   Offers& offers() { return offers_; }

@@ -135,10 +135,11 @@ void TrialRunner::Try(const Device& device, const ImplementationInfo& implementa
   attempt.plan = plan->description();
   attempt.prepared_by = device.session->workers_started();
   const bool thorough = context_.planned().thorough;
-  const bool brief = !thorough && settings_.relations == RelationEffort::kQuick;
+  const bool is_sample = context_.data().whole.has_value();  // which has none of the data of other executions
+  const bool brief = is_sample || (!thorough && settings_.relations == RelationEffort::kQuick);
   Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, brief ? RelationEffort::kNone : settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
-  const bool repeats = settings_.repetitions > 0 && !timed && IsCheapToRepeat(context_.problem());
+  const bool repeats = settings_.repetitions > 0 && !timed && !is_sample && IsCheapToRepeat(context_.problem());
   if (ran && repeats && attempt.holds_as_declared) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {
@@ -151,14 +152,14 @@ void TrialRunner::Try(const Device& device, const ImplementationInfo& implementa
                       });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
   if (IsFailingResult(attempt.verdict)) SetErrorMap(by, attempt);
-  if (attempt.verdict == Verdict::kMismatch && settings_.explain) {
+  if (attempt.verdict == Verdict::kMismatch && settings_.explain && !is_sample) {
     attempt.reason += settings_.explain(context_.data(), attempt);
   }
 }
 
 void TrialRunner::SetErrorMap(const ContractData& by, Attempt& attempt) const {
   const size_t output = attempt.findings->worst;
-  if (attempt.outputs.empty() || attempt.outputs[output].size() > kMostMapped) return;
+  if (context_.data().whole || attempt.outputs.empty() || attempt.outputs[output].size() > kMostMapped) return;
   const ElementJudge judge(context_.data().outputs[output].golden, by.outputs[output].bound, attempt.contract,
                            attempt.outputs[output].dtype());
   attempt.error_map = ErrorMapField(judge, attempt.outputs[output]);
@@ -187,6 +188,10 @@ void TrialRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record = NewRecord(device);
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
   SetAttempt(attempt.record, context_.problem(), attempt);
+  if (context_.data().whole && attempt.findings) {
+    SetSample(context_.data().whole->sample, *attempt.findings, attempt.record);
+    attempt.reason = attempt.record.reason;
+  }
   attempt.findings.reset();
 }
 

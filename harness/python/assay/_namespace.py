@@ -122,9 +122,9 @@ class _TracedNamespace(Networks):
 
     def logsumexp(self, x: Traced, axis: Axes = None, keepdims: bool = False) -> Traced:
         """A row with an infinity gives that infinity: terms as large as the largest are 1, and no difference."""
-        top = reduce("max", x, axis, True)
+        top = reduce("max_or_lowest", x, axis, True)
         e = map_function("exp", map_function("where", x < top, -self._below_max(x, axis), 0.0))
-        return map_function("log", reduce("rescaled_sum", e, axis, keepdims)) + reduce("max", x, axis, keepdims)
+        return map_function("log", reduce("rescaled_sum", e, axis, keepdims)) + reduce("max_or_lowest", x, axis, keepdims)
 
     def cumulative_sum(self, x: Traced, axis: int = -1) -> Traced:
         along = roots_of([x.dims[place_of(x, axis, "cumulative_sum")]])
@@ -240,10 +240,15 @@ class _TracedNamespace(Networks):
         if x.is_condition and y.is_condition:
             raise fault("matmul of conditions, which NumPy has as logic: make numbers of one with xp.where(condition, 1.0, 0.0)")
         inner = -2 if y.ndim > 1 else -1
-        if x.dims[-1] is None or y.dims[inner] is None:
+        of_one = [x.dims[-1] is None, y.dims[inner] is None]
+        if any(of_one) and not all(of_one):
             raise fault("matmul over an axis of one element that broadcasts: give that axis a name, or multiply")
         if y.ndim > 1 and y.dims[-1] is not None and y.dims[-1].root() in roots_of(x.dims):
             y = x.trace.moved(y, -1, x.trace.copy_of(y.dims[-1]))
+        if all(of_one):  # a product each, and no sum
+            if x.ndim > 1 and y.ndim > 1:
+                return map_function("multiply", x, y)
+            return map_function("multiply", x.with_dims(x.dims[:-1]), y.with_dims((*y.dims[:-2], *y.dims[-1:]) if y.ndim > 1 else ()))
         y = x.trace.align(y, inner, x.dims[-1])
         (x, y), batch = broadcast([x, y], matrix=2)
         rows, columns = x.dims[-2:-1] if x.ndim > 1 else (), y.dims[-1:] if y.ndim > 1 else ()

@@ -94,7 +94,7 @@ def _main(settings: dict, fd: int) -> int:
 
 
 if __name__ == "__main__":
-    code = _main(json.loads(sys.argv[1]), int(sys.argv[2]))
+    code = _main(json.loads("".join(sys.argv[1:-1])), int(sys.argv[-1]))
     # At once: what frameworks do at an interpreter's end can hang or crash, and nothing is left to be done.
     sys.stdout.flush()
     sys.stderr.flush()

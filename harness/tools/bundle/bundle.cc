@@ -143,6 +143,13 @@ std::string HashOfRunFiles(const fs::path& run) {
 Result<BundledRun> CollectBundle(const fs::path& run, const std::string& challenge) {
   auto finished = ReadRun(run);
   if (!finished) return tl::unexpected(finished.error());
+  for (const Record& record : finished->records) {
+    if (!record.sample_judged) continue;
+    return UsageError(
+        fmt::format("{}: of {} only a sample of its elements was judged (--sample), which nobody can "
+                    "verify; bundle a run of whole cases",
+                    run.string(), record.case_id));
+  }
   BundledRun bundle;
   bundle.notes = finished->notes;
   for (const char* name : kRunFiles) {

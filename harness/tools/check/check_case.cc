@@ -37,27 +37,6 @@ Twin ExactExpectation(const PreparedCase& data, const PreparedOutput& output, co
   return twin;
 }
 
-// Places of the sample become those of the whole case.
-void SetSample(const OutputSample& sample, const CheckResult& result, Record& record) {
-  const size_t worst = result.findings.worst;
-  record.sample_judged = sample.judged, record.sample_elements = sample.elements;
-  record.sample_seed = static_cast<int64_t>(sample.seed);
-  record.elements = NumElements(sample.whole.outputs[worst].shape);
-  record.flops = sample.whole.flops, record.bytes = sample.whole.bytes;
-  for (std::string* text : {&record.reason, &record.where, &record.worst_errors, &record.mutation_power_missed,
-                            &record.stat_group, &record.stat_reason}) {
-    *text = sample.Relocate(worst, *text);
-  }
-  std::vector<WorstElement> elements = result.worst().evidence.runs[0].worst;
-  for (WorstElement& element : elements) element.index = sample.ElementOf(worst, element.index);
-  record.worst_elements = WorstText(elements);
-  if (record.worst_index) record.worst_index = sample.ElementOf(worst, *record.worst_index);
-  for (size_t k = 0; k < record.outputs.size(); ++k) {
-    record.outputs[k].where = sample.Relocate(k, record.outputs[k].where);
-  }
-  record.reason += (record.reason.empty() ? "" : "; ") + sample.Text();
-}
-
 Record UserRecord(const UserTensors& user, const CheckResult& result) {
   const Problem& whole = user.whole();
   PlannedCase planned = user.planned.value_or(PlannedCase{.spec = whole.spec});
@@ -73,7 +52,7 @@ Record UserRecord(const UserTensors& user, const CheckResult& result) {
   const std::string named = decision.reason.empty() ? "" : NamingOutput(whole, result.findings.worst);
   SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
   SetOutputs(record, whole, result.findings);
-  if (user.sample) SetSample(*user.sample, result, record);
+  if (user.sample) SetSample(*user.sample, result.findings, record);
   if (result.stricter) {
     record.stricter_contract = ToText(result.stricter->contract);
     record.stricter_holds = result.stricter->holds;

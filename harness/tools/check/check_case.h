@@ -9,11 +9,11 @@
 
 #include "harness/core/model/record.h"
 #include "harness/engine/cases/prepared_case.h"
+#include "harness/engine/cases/sample.h"
 #include "harness/engine/trial/reproduction.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/suite.h"
 #include "harness/tools/check/asker.h"
-#include "harness/tools/check/sample.h"
 #include "harness/tools/explain/cause.h"
 
 namespace assay {

@@ -14,6 +14,7 @@
 #include "harness/engine/cases/host_memory.h"
 #include "harness/engine/device/executions.h"
 #include "harness/plan/catalog.h"
+#include "harness/tools/check/sampled_outputs.h"
 #include "harness/tools/check/tensor_args.h"
 #include "ops/definition_file.h"
 #include "ops/empty_operands.h"
@@ -362,8 +363,7 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vecto
 
 Status TakeSample(const CheckRequest& request, UserTensors& user) {
   SampleRequest sample = request.sample;
-  if (sample.seed == 0)
-    sample.seed = HashBytes(user.data.input_hash.data(), user.data.input_hash.size()) % 0xFFFFFFFF + 1;
+  if (sample.seed == 0) sample.seed = SampleSeedOf(user.data.input_hash);
   auto drawn = DrawSample(*user.data.op, user.data.problem, user.data.inputs, user.got, sample);
   if (drawn) {
     user.data.problem = std::move(drawn->part.problem);

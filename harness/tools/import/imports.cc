@@ -34,9 +34,9 @@ Status CheckElements(const Shape& shape) {
   constexpr int64_t kMost = int64_t{1} << 48;
   int64_t product = 1;
   for (const int64_t extent : shape) {
-    if (extent < 1) return UsageError("an extent is not from 1 to 2^31");
+    if (extent < 0) return UsageError("an extent is not from 0 to 2^31");
     if (extent > kMost / product) return UsageError("there are more than 2^48 elements");
-    product *= extent;
+    product *= std::max<int64_t>(1, extent);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "harness/engine/cases/prepared_case.h"
 #include "ops/formula_operator.h"
@@ -44,6 +45,79 @@ TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(again.outputs[k].golden.value, made.outputs[k].golden.value) << k;
   EXPECT_EQ(again.golden_hash, made.golden_hash);
   std::filesystem::remove_all(root);
+}
+
+TEST(SampledCase, HasGoldenValuesOfItsElementsAlone) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_samples";
+  std::filesystem::remove_all(root);
+  const GoldenStore store(root);
+  const BoundCase bound = **BindCase(ParseId("softmax/f32/shape=64x9x40,axis=1/fill=normal/seed=0").value());
+  const PreparedCase whole = PrepareCase(bound, "auto", store).value();
+  const PreparedCase made = PrepareCase(bound, "auto", store, MemoryUse::kRun, 500).value();
+  ASSERT_TRUE(made.whole.has_value());
+  EXPECT_EQ(made.executed().spec, bound.problem.spec);
+  EXPECT_EQ(HashInputs(made.executed_inputs()), whole.input_hash);
+  const Golden& golden = made.golden();
+  ASSERT_EQ(golden.size(), made.whole->sample.judged);
+  EXPECT_LE(golden.size(), 500);
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const auto there = static_cast<size_t>(made.whole->sample.ElementOf(0, i));
+    EXPECT_EQ(golden.value[static_cast<size_t>(i)], whole.golden().value[there]) << i;
+  }
+  const PreparedCase again = PrepareCase(bound, "auto", store, MemoryUse::kRun, 500).value();
+  EXPECT_EQ(again.golden_hash, made.golden_hash);
+  EXPECT_NE(again.golden_hash, whole.golden_hash);
+  std::filesystem::remove_all(root);
+}
+
+// The two have the same bytes of inputs, and samples of equal extents.
+TEST(SampledCase, HasNoStoredGoldenValueOfAnotherShape) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_other_samples";
+  std::filesystem::remove_all(root);
+  const GoldenStore store(root);
+  const auto prepare = [](const char* id, const GoldenStore& in) {
+    return PrepareCase(**BindCase(ParseId(id).value()), "auto", in, MemoryUse::kRun, 500).value();
+  };
+  const PreparedCase wide = prepare("softmax/f32/shape=60x9x40,axis=1/fill=normal/seed=0", store);
+  const char* const other = "softmax/f32/shape=40x9x60,axis=1/fill=normal/seed=0";
+  ASSERT_EQ(wide.problem.spec, prepare(other, store).problem.spec);
+  EXPECT_EQ(prepare(other, store).golden().value, prepare(other, GoldenStore({})).golden().value);
+  std::filesystem::remove_all(root);
+}
+
+// No operand of a product of one term is large.
+TEST(SampledCase, HasThePlacesWhereIndicesOf32BitsEnd) {
+  const Problem problem =
+      (*BindCase(ParseId("matmul/i8-i8-i32/m=65540,n=65539,k=1/fill=coded/seed=0").value()))->problem;
+  const Operator& op = *OperatorRegistry::Global().Find("matmul");
+  const std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const auto drawn = DrawPart(op, problem, inputs, {}, {.elements = 4096, .seed = 7});
+  ASSERT_TRUE(drawn.has_value());
+  EXPECT_EQ(drawn->sample.elements, int64_t{65540} * 65539);
+  EXPECT_LE(drawn->sample.judged, 4096);
+  const std::vector<double> a = inputs[0].ToDoubles(), b = inputs[1].ToDoubles();
+  const Golden golden = op.ComputeGolden(drawn->part.problem, 0, drawn->part.inputs, Tier::kFast);
+  std::set<int64_t> judged;
+  for (int64_t i = 0; i < drawn->sample.judged; ++i) {
+    const int64_t element = drawn->sample.ElementOf(0, i);
+    judged.insert(element);
+    const auto row = static_cast<size_t>(element / 65539), column = static_cast<size_t>(element % 65539);
+    EXPECT_EQ(golden.value[static_cast<size_t>(i)], a[row] * b[column]) << element;
+  }
+  const int64_t last = drawn->sample.elements - 1;
+  for (const int64_t end : {int64_t{0}, int64_t{1} << 31, int64_t{1} << 32, last}) {
+    EXPECT_TRUE(judged.contains(end)) << end;
+    EXPECT_TRUE(end == 0 || end == last || judged.contains(end - 1)) << end;
+  }
+}
+
+TEST(SampledCase, NeedsLittleBesideWhatIsExecuted) {
+  const Problem problem = (*BindCase(ParseId("matmul/f32/m=16384,n=16384,k=64/fill=normal/seed=0").value()))->problem;
+  const double whole = BytesNeeded(problem, MemoryUse::kRun, "auto");
+  const double sample = BytesNeeded(problem, MemoryUse::kRun, "auto", 4096);
+  EXPECT_LT(sample, whole / 5);
+  EXPECT_GT(sample, 5 * problem.bytes);
+  EXPECT_EQ(BytesNeeded(problem, MemoryUse::kRun, "auto", 1 << 28), whole);
 }
 
 // Prepares a case of an operator whose y the test defines: another factor, node, axis or rounding must not find a

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sample of a large output has the golden values of its elements, finds what is wrong among them, and says so in
 // places of the whole.
-#include "harness/tools/check/sample.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 
 #include "harness/tools/check/check_case.h"
 #include "harness/tools/check/check_text.h"
+#include "harness/tools/check/sampled_outputs.h"
 #include "harness/tools/check/tensor_set.h"
 #include "tests/support/operator_cases.h"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/formula_operator.h"
 #include "tests/support/operator_cases.h"
 
 namespace assay {
@@ -62,6 +63,40 @@ TEST(Elementwise, RoundingGoesWhereItsNameSays) {
   EXPECT_EQ(GoldenOf("ceil/f32/n=6/fill=normal/seed=0", {x}), (std::vector<double>{-2, -1, 0, 1, 2, 3}));
   EXPECT_EQ(GoldenOf("trunc/f32/n=6/fill=normal/seed=0", {x}), (std::vector<double>{-2, -1, 0, 0, 1, 2}));
   EXPECT_EQ(GoldenOf("round/f32/n=6/fill=normal/seed=0", {x}), (std::vector<double>{-2, -2, 0, 0, 2, 3}));
+}
+
+TEST(Elementwise, CastsHaveEveryPairOfTypesThatHasOneAnswer) {
+  const auto& pairs = dynamic_cast<const FormulaOperator&>(Op("cast")).types();
+  EXPECT_EQ(pairs.size(), 4U * 3 + 5 * (4 + 4) + 4 + 5);
+  EXPECT_EQ(GoldenOf("cast/i64-u8/n=2/fill=normal/seed=0", {{-1, 257}}), (std::vector<double>{255, 1}));
+  EXPECT_EQ(GoldenOf("cast/u8-i8/n=2/fill=normal/seed=0", {{127, 128}}), (std::vector<double>{127, -128}));
+  EXPECT_EQ(GoldenOf("cast/f64-bf16/n=1/fill=normal/seed=0", {{1 + 0x1p-20}}), (std::vector<double>{1 + 0x1p-20}));
+  EXPECT_EQ(GoldenOf("cast/bool-i64/n=2/fill=normal/seed=0", {{1, 0}}), (std::vector<double>{1, 0}));
+  for (const char* id : {"cast/f32-i32/n=2/fill=normal/seed=0", "cast/i32-bool/n=2/fill=normal/seed=0"}) {
+    EXPECT_FALSE(TryBind(id).has_value()) << id;
+  }
+}
+
+TEST(Elementwise, NanMayLoseWhereTheContractSaysSo) {
+  const double nan = std::nan("");
+  const Problem problem = Bind("maximum/f32/n=3,per=row,rows=2/fill=normal/seed=0");
+  std::vector<Tensor> inputs;
+  for (const Operand& input : problem.inputs) inputs.emplace_back(input.dtype, input.shape);
+  inputs[0].SetDoubles(std::vector<double>{1, nan, 3, nan, 5, 6});
+  inputs[1].SetDoubles(std::vector<double>{2, nan});
+  const Golden golden = Op("maximum").ComputeGolden(problem, 0, inputs, Tier::kFast);
+  for (const char* contract : {"f32", "f32;nan=ignore", "f32;nan=any"}) {
+    SCOPED_TRACE(contract);
+    const bool may_lose = std::string(contract) != "f32";
+    const test::DeclaredBound bound = test::BoundOf(problem, golden, contract);
+    EXPECT_TRUE(test::Accepts(bound, golden, 0, 2));
+    EXPECT_FALSE(test::Accepts(bound, golden, 0, 1));
+    EXPECT_EQ(test::Accepts(bound, golden, 1, 2), may_lose);  // x is NaN
+    EXPECT_FALSE(test::Accepts(bound, golden, 1, 1));
+    EXPECT_FALSE(test::Accepts(bound, golden, 3, 2)) << "both are NaN";
+    EXPECT_EQ(test::Accepts(bound, golden, 4, 5), may_lose);  // y is NaN
+    for (const int64_t i : {1, 3, 4}) EXPECT_TRUE(test::Accepts(bound, golden, i, static_cast<float>(nan)));
+  }
 }
 
 // Otherwise no case would tell a comparison from one without its equal sign, or a test for NaN from zeros.

@@ -98,6 +98,18 @@ TEST(Slack, LosingNanIsNotWhatASelectionOfNanAsksFor) {
   EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1/fill=special/seed=0"), "mid=none");
 }
 
+TEST(Slack, LosingNanIsNotWhatALargerNumberOfTwoAsksFor) {
+  const auto fields = [](const char* id) {
+    const Problem problem = Bind(id);
+    return Op(problem.spec.op).TraitsOf(problem, 0).required_fields;
+  };
+  EXPECT_EQ(fields("maximum/f32/n=8/fill=special/seed=0"), "nan=propagate");
+  EXPECT_EQ(fields("minimum/bf16/n=8,per=row,rows=3/fill=special/seed=0"), "nan=propagate");
+  EXPECT_EQ(fields("maximum/f32/n=8/fill=normal/seed=0"), "") << "no NaN to lose";
+  EXPECT_EQ(fields("maximum/i32/n=8/fill=extremes/seed=0"), "");
+  EXPECT_EQ(fields("add/f32/n=8/fill=special/seed=0"), "");
+}
+
 TEST(Slack, SumsHaveNoUseFor16BitIntermediates) {
   for (const char* id : {"matmul/bf16/m=2,n=2,k=8/fill=normal/seed=0", "reduce/f16/shape=2x8,axes=1/fill=normal/seed=0",
                          "conv/bf16/n=1,c=2,o=2,i=4x4,k=3x3/fill=normal/seed=0"}) {

@@ -19,7 +19,6 @@ FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "
 BITS = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "u32": 32, "i64": 64, "u64": 64}  # of integers
 _ROUNDED = {"f32": numpy.float32, "f16": numpy.float16}
 _NARROW = ("bf16", *SMALL)
-EMPTY = "a tensor without elements"
 MOST_PLACES = 1 << 20
 _MOST_ELEMENTS = 1 << 24
 _MOST_RUNS = 4000
@@ -82,7 +81,6 @@ _KNOWN = {"sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "rsqrt": lambda x: 1 / n
 def apply(name: str, *operands: Any, type_: Optional[str] = None) -> Value:
     """A function of elements at the same place, of values and numbers."""
     values = [one for one in operands if isinstance(one, Value)]
-    demand(all(0 not in one.shape for one in values) or all(one.is_known for one in values), EMPTY)
     if type_ is None:
         last = values[-1] if name == "where" else values[0]
         type_ = "bool" if name in CONDITIONS or name in ("isnan", "isinf") else last.type
@@ -115,7 +113,8 @@ def lift(trace: Trace, x: Union[numpy.ndarray, Traced]) -> Any:
     """A traced array as it is. Of a known one that has one number everywhere the number; else chosen by the index."""
     if isinstance(x, Traced):
         return x
-    demand(x.size, EMPTY)
+    if x.size == 0:  # whatever stands there: spread() gives it the shape
+        return 0
     for axis in range(x.ndim):
         if x.shape[axis] > 1 and _same(x, x.take([0], axis)):
             x = x.take([0], axis)
@@ -146,13 +145,12 @@ def _chosen(trace: Trace, index: Traced, flat: numpy.ndarray) -> Traced:
 
 def spread(value: Value, shape: Sequence[int]) -> Value:
     """The value, alike along axes that have one element, in this shape."""
-    demand(0 not in shape or value.is_known, EMPTY)
     roomy(shape)
     if value.is_known:
         return Value(numpy.broadcast_to(value.x, shape), value.type)
     x = value.x.with_dims((None,) * (len(shape) - value.rank) + value.x.dims)
     for place, extent in enumerate(shape):
-        if extent > 1 and x.dims[place] is None:
+        if extent != 1 and x.dims[place] is None:
             axis = x.trace.fixed(extent, x)
             index = x.trace.add("index", [], (axis, *(None,) * (len(shape) - place - 1)), [axis])
             x = map_function("where", map_function("less_equal", 0, index), x, 0)
@@ -176,9 +174,17 @@ def traced(trace: Trace, value: Value) -> Traced:
     return spread(Value(x, value.type), value.shape).x
 
 
+def empty(value: Value, shape: Sequence[int]) -> Value:
+    """An array without elements, whose operand is that of the value."""
+    return spread(reduce("max" if value.type == "bool" else "sum", value, range(value.rank), keepdims=False), shape)
+
+
 def reduce(name: str, value: Value, axes: Sequence[int], keepdims: bool = True) -> Value:
-    demand(0 not in value.shape, EMPTY)
+    """The largest of nothing is -infinity and the smallest infinity; of conditions false and true."""
     axes = tuple(axis % value.rank for axis in axes)
+    if name in ("max", "min") and 0 in (value.shape[axis] for axis in axes):
+        demand(value.is_float or value.type == "bool", "a largest or smallest integer of none")
+        return _extreme_of_none(name, value, axes, keepdims)
     if value.is_known:
         return known(getattr(numpy, name)(value.x, axis=axes, keepdims=keepdims), value.type)
     x = value.x.with_dims(value.x.dims, False) if name in ("sum", "mean", "prod") else value.x
@@ -189,10 +195,23 @@ def reduce(name: str, value: Value, axes: Sequence[int], keepdims: bool = True) 
     return Value(made, value.type)
 
 
+def _extreme_of_none(name: str, value: Value, axes: Sequence[int], keepdims: bool) -> Value:
+    if value.is_known:
+        shape = numpy.sum(value.x, axis=tuple(axes), keepdims=keepdims).shape
+        return known(numpy.full(shape, (name == "min") if value.type == "bool" else -math.inf if name == "max" else math.inf), value.type)
+    if value.type == "bool":
+        made = reduce_traced(name, map_function("not_equal", value.x, 0), axes, keepdims)
+        made.is_condition = True
+        return Value(made, "bool")
+    top = Value(reduce_traced("max_or_lowest", value.x, axes, keepdims), value.type)
+    return top if name == "max" else -top
+
+
 def reshape(value: Value, shape: Sequence[int]) -> Value:
     if value.is_known:
         return Value(value.x.reshape(shape), value.type)
-    demand(0 not in shape, EMPTY)
+    if 0 in shape:
+        return empty(value, shape)
     return Value(TRACED.reshape(value.x, list(shape)), value.type)
 
 
@@ -225,8 +244,9 @@ def move(value: Value, places: Any, first: int = 0, count: Optional[int] = None,
         before, behind = value.shape[:first], value.shape[first + count:]
         moved = value.x.reshape(*before, -1, *behind).take(numpy.maximum(places, 0), axis=first)
         made = Value(moved, value.type)
+    elif places.size == 0:
+        return empty(value, (*value.shape[:first], *places.shape, *value.shape[first + count:]))
     else:
-        demand(places.size, EMPTY)
         if places.shape == value.shape[first:first + count] and (places.reshape(-1) == numpy.arange(places.size)).all():
             return value
         made = Value(_moved(value.x, places, first, count), value.type)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graph of ONNX as a definition: it is interpreted over traced arrays of the shapes that its tensors have. Operands that say
-where elements go, such as shapes, axes and indices, are part of the definition; operands without elements too."""
+where elements go, such as shapes, axes and indices, are part of the definition."""
 from __future__ import annotations
 
 import base64
@@ -16,7 +16,7 @@ from .._define import _described, _input
 from .._errors import UsageError
 from .._traced import Trace, Traced
 from ._cases import Case, Operand, Unmapped, demand
-from ._onnx_arrays import EMPTY, FLOATS, Value, known, traced
+from ._onnx_arrays import FLOATS, Value, known, traced
 from ._onnx_interpreter import Budget, Interpreter
 from ._onnx_steps import NeedsKnown
 from ._onnx_tensors import CODES, DAMAGED, STORED, Blank, decoded, stored
@@ -57,10 +57,9 @@ def _scope(trace: Trace, operands: Mapping[str, _Operand], fixed: frozenset[str]
         -> tuple[dict[str, Value], dict[str, Any]]:
     scope, inputs = {}, {}
     for name, operand in operands.items():
-        if operand.values is not None and (name in fixed or 0 in operand.shape):
+        if operand.values is not None and name in fixed:
             scope[name] = known(operand.values, operand.type)
             continue
-        demand(0 not in operand.shape, EMPTY)
         dims: tuple = ()
         for extent in operand.shape:
             dims = (*dims, trace.fixed(extent, Traced(trace, "", dims)))
@@ -108,7 +107,6 @@ def _results(trace: Trace, values: Sequence[Value], expected: Mapping[str, Optio
     for (name, other), value in zip(expected.items(), values):
         demand(other is None or other.shape == value.shape,
                f"{name[:40]}: a result of the shape {value.shape}, where {other and other.shape} is expected")
-        demand(0 not in value.shape, EMPTY)
         made[words[name]] = traced(trace, value)
     return made
 

@@ -129,7 +129,7 @@ std::string FindStrayFigure(const Record& r) {
 std::string FindContradiction(const Record& r) {
   if (const std::string word = FindUnknownWord(r); !word.empty())
     return word + " is not one that assay writes: the file was changed; give it as the run left it";
-  if (r.sample_judged) return "only a sample of its elements was judged, and a run judges all";
+  if (r.sample_judged) return "only a sample of its elements was judged (--sample), and a bundle needs all";
   if (r.backend == kHarnessBackend && r.verdict != "error") return "assay itself has no result but an error";
   const auto spec = ParseId(r.case_id);
   if (!spec) return spec.error().message;

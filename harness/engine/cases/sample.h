@@ -4,14 +4,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/core/data/tensor.h"
-#include "harness/engine/trial/reproduction.h"
 #include "ops/subproblem.h"
 
 namespace assay {
+
+struct SampleRequest {
+  int64_t elements = 0;  // of the first output, about so many; 0: all are judged
+  uint64_t seed = 0;     // of what is drawn; 0: it follows from the operands
+};
 
 struct OutputSample {
   Problem whole;
@@ -29,15 +34,20 @@ struct OutputSample {
 };
 
 // A case of slices that holds at most request.elements of the first output if two slices of each axis do. Always among
-// them are the ends of each axis, both sides of borders of blocks, and the outputs' extreme and first and last
-// non-finite elements; elements 2^31 and 2^32, and those before them. nullopt: it would be the whole case.
-struct SampledPart {
+// them are the ends of each axis, both sides of borders of blocks, the elements of each output that are `wanted`, and
+// elements 2^31 and 2^32 with those before them. nullopt: it would be the whole case.
+struct DrawnPart {
   Subproblem part;
-  std::vector<Tensor> got;
   OutputSample sample;
 };
-std::optional<SampledPart> DrawSample(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                      std::span<const Tensor> got, const SampleRequest& request);
+std::optional<DrawnPart> DrawPart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                  const std::vector<std::vector<int64_t>>& wanted, const SampleRequest& request);
+
+// The problem of such a part, whose slices need not be known; nullopt as above.
+std::optional<Problem> BindSample(const Operator& op, const Problem& problem, int64_t elements);
+
+// The seed where nobody states one: from the hash of all inputs, so that a kernel cannot know it beforehand.
+uint64_t SampleSeedOf(const std::string& input_hash);
 
 // `count` of `extent` indices: the first, the last, `wanted`, both sides of a border of blocks of 16, 32, 64, ... for
 // at most half of them, and others at random places of equal stretches. Ascending; more than `count` if so many are

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/tools/check/sample.h"
+#include "harness/engine/cases/sample.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <mutex>
 #include <regex>
 #include <set>
 #include <span>
 
-#include "golden/value_range.h"
-#include "harness/core/base/parallel.h"
 #include "harness/core/data/fill/rng.h"
 
 namespace assay {
@@ -49,53 +44,6 @@ std::vector<int64_t> ChooseCounts(const std::vector<SliceableAxis>& axes, int64_
   return counts;
 }
 
-struct Extremes {
-  int64_t nonfinite = 0, first = -1, last = -1;  // of elements that are NaN or infinite
-  int64_t largest = -1;                          // the finite element of the largest magnitude
-  double magnitude = -1;
-
-  void Join(const Extremes& other) {
-    nonfinite += other.nonfinite;
-    if (other.first >= 0 && (first < 0 || other.first < first)) first = other.first;
-    last = std::max(last, other.last);
-    const bool is_equal = other.magnitude == magnitude && other.largest < largest;
-    if (other.magnitude > magnitude || is_equal) magnitude = other.magnitude, largest = other.largest;
-  }
-};
-
-// Adds the elements from `first` on; complex ones count by their larger part.
-void AddExtremes(int64_t first, int64_t parts, std::span<const double> values, Extremes& found) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double size = std::fabs(values[i]);
-    const int64_t element = first + static_cast<int64_t>(i) / parts;
-    if (std::isfinite(size)) {
-      if (size > found.magnitude) found.magnitude = size, found.largest = element;
-    } else if (found.last != element) {
-      found.Join({.nonfinite = 1, .first = element, .last = element});
-    }
-  }
-}
-
-Extremes FindExtremes(const Tensor& tensor) {
-  constexpr int64_t kAtOnce = 2048;
-  const int64_t parts = IsComplex(tensor.dtype()) ? 2 : 1;
-  Extremes all;
-  std::mutex mutex;
-  ParallelFor(tensor.size(), kAtOnce, [&](int64_t begin, int64_t end) {
-    Extremes own;
-    std::array<double, 2 * kAtOnce> buffer;
-    for (int64_t at = begin; at < end; at += kAtOnce) {
-      const auto values = std::span(buffer).first(static_cast<size_t>(std::min(kAtOnce, end - at) * parts));
-      tensor.Read(at * parts, values);
-      const ValueRange range = RangeOf(values.data(), std::ssize(values));
-      if (!range.all_finite || range.max_abs > own.magnitude) AddExtremes(at, parts, values, own);
-    }
-    const std::lock_guard lock(mutex);
-    all.Join(own);
-  });
-  return all;
-}
-
 std::string Grouped(int64_t count) {
   std::string text = std::to_string(count);
   for (int64_t at = std::ssize(text) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
@@ -111,25 +59,35 @@ int64_t CoordinateOf(const std::vector<SliceCut>& cuts, size_t output, int64_t a
   return coordinate;
 }
 
-std::vector<SliceCut> DrawCuts(const std::vector<SliceableAxis>& axes, const Problem& problem,
-                               const std::vector<Extremes>& extremes, const SampleRequest& request) {
-  const std::vector<int64_t> counts =
-      ChooseCounts(axes, NumElements(problem.outputs[0].shape), std::max<int64_t>(1, request.elements));
+// Places of all outputs that are always among the indices of an axis.
+std::vector<int64_t> WantedAlong(const SliceableAxis& axis, const Problem& problem,
+                                 const std::vector<std::vector<int64_t>>& wanted) {
+  std::vector<int64_t> indices;
+  for (size_t k = 0; k < problem.outputs.size(); ++k) {
+    const Shape& shape = problem.outputs[k].shape;
+    const int64_t inner = InnerOf(shape, axis.cut.outputs[k]);
+    std::vector<int64_t> elements = {kBeyondInt - 1, kBeyondInt, kBeyondUnsigned - 1, kBeyondUnsigned};
+    if (k < wanted.size()) elements.insert(elements.end(), wanted[k].begin(), wanted[k].end());
+    for (const int64_t element : elements) {
+      const bool is_there = 0 <= element && element < NumElements(shape);
+      if (is_there) indices.push_back(element / inner % axis.extent);
+    }
+  }
+  return indices;
+}
+
+// Empty: the sample is the whole case.
+std::vector<SliceCut> DrawCuts(const Operator& op, const Problem& problem,
+                               const std::vector<std::vector<int64_t>>& wanted, const SampleRequest& request) {
+  const int64_t size = NumElements(problem.outputs[0].shape);
+  if (request.elements == 0 || size <= request.elements) return {};
+  const std::vector<SliceableAxis> axes = ListSliceableAxes(op, problem);
+  const std::vector<int64_t> counts = ChooseCounts(axes, size, std::max<int64_t>(1, request.elements));
   std::vector<SliceCut> cuts;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (counts[i] == axes[i].extent) continue;
     SliceCut cut = axes[i].cut;
-    std::vector<int64_t> wanted;
-    for (size_t k = 0; k < extremes.size(); ++k) {
-      const Shape& shape = problem.outputs[k].shape;
-      const int64_t inner = InnerOf(shape, cut.outputs[k]);
-      for (const int64_t element : {extremes[k].first, extremes[k].last, extremes[k].largest, kBeyondInt - 1,
-                                    kBeyondInt, kBeyondUnsigned - 1, kBeyondUnsigned}) {
-        const bool is_there = 0 <= element && element < NumElements(shape);
-        if (is_there) wanted.push_back(element / inner % axes[i].extent);
-      }
-    }
-    cut.indices = DrawIndices(axes[i].extent, counts[i], wanted, request.seed, i);
+    cut.indices = DrawIndices(axes[i].extent, counts[i], WantedAlong(axes[i], problem, wanted), request.seed, i);
     if (std::ssize(cut.indices) < axes[i].extent) cuts.push_back(std::move(cut));
   }
   return cuts;
@@ -223,26 +181,31 @@ std::vector<int64_t> DrawIndices(int64_t extent, int64_t count, const std::vecto
   return {chosen.begin(), chosen.end()};
 }
 
-std::optional<SampledPart> DrawSample(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                      std::span<const Tensor> got, const SampleRequest& request) {
-  const std::vector<SliceableAxis> axes = ListSliceableAxes(op, problem);
-  if (axes.empty() || NumElements(problem.outputs[0].shape) <= request.elements) return std::nullopt;
-  std::vector<Extremes> extremes;
-  for (const Tensor& output : got) extremes.push_back(FindExtremes(output));
-  std::vector<SliceCut> cuts = DrawCuts(axes, problem, extremes, request);
+std::optional<DrawnPart> DrawPart(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                  const std::vector<std::vector<int64_t>>& wanted, const SampleRequest& request) {
+  std::vector<SliceCut> cuts = DrawCuts(op, problem, wanted, request);
   if (cuts.empty()) return std::nullopt;
   std::optional<Subproblem> part = TakeSlices(op, problem, inputs, std::move(cuts));
   if (!part) return std::nullopt;
-  SampledPart drawn{*std::move(part), {}, {problem, {}, request.seed}};
+  DrawnPart drawn{*std::move(part), {problem, {}, request.seed}};
   OutputSample& sample = drawn.sample;
   sample.cuts = drawn.part.cuts;
-  for (size_t k = 0; k < got.size(); ++k) {
-    drawn.got.push_back(drawn.part.TakeOutput(got[k], k));
-    sample.judged += drawn.got[k].size();
-    sample.elements += got[k].size();
-    sample.unseen += extremes[k].nonfinite - FindExtremes(drawn.got[k]).nonfinite;
+  for (size_t k = 0; k < problem.outputs.size(); ++k) {
+    sample.elements += NumElements(problem.outputs[k].shape);
+    Shape shape = problem.outputs[k].shape;
+    for (const SliceCut& cut : sample.cuts) shape[cut.outputs[k]] = std::ssize(cut.indices);
+    sample.judged += NumElements(shape);
   }
   return drawn;
+}
+
+std::optional<Problem> BindSample(const Operator& op, const Problem& problem, int64_t elements) {
+  const std::vector<SliceCut> cuts = DrawCuts(op, problem, {}, {.elements = elements, .seed = 1});
+  return cuts.empty() ? std::nullopt : BindSlices(op, problem, cuts);
+}
+
+uint64_t SampleSeedOf(const std::string& input_hash) {
+  return HashBytes(input_hash.data(), input_hash.size()) % 0xFFFFFFFF + 1;
 }
 
 }  // namespace assay
